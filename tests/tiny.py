@@ -10,10 +10,11 @@ import numpy as np
 from PIL import Image
 
 from trainers.config import DataChoice, RunConfig
-from trainers.kinds import kind_of
+from trainers.kinds import check, kind_of
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
+from trainers.training.loop import Loop
 
 SIDE = 24
 
@@ -72,9 +73,18 @@ def _disc(colour: np.ndarray, draws: np.random.Generator) -> np.ndarray:
 
 def trained(root: Path, config: RunConfig) -> RunFolder:
     """A run of ``config`` below ``root``, trained to the end of its budget, with a checkpoint."""
-    folder = RunFolder.create(root, config)
-    loop = kind_of(config).loop()(folder)
+    return to_end(kind_of(config).loop()(RunFolder.create(root, config))).folder
+
+
+def opened(root: Path, config: RunConfig) -> Loop:
+    """A new run of ``config`` below ``root``, checked and not trained."""
+    check(config)
+    return kind_of(config).loop()(RunFolder.create(root, config))
+
+
+def to_end(loop: Loop) -> Loop:
+    """Train what is left of its budget, and write a checkpoint."""
     while loop.advance(60):
         pass
     loop.checkpoint()
-    return folder
+    return loop

@@ -34,12 +34,15 @@ export class MistakesBars {
       if (diverged.has(place.key)) return [named(place), el("p", { class: "rs-note rs-sharename", text: diverged.get(place.key) })];
       const { arm } = answers.get(place.key);
       const other = answers.get(pair(place)?.key)?.arm ?? null;
-      const wrong = arm.wrong1 && answer.words.length > 2 ? line(WRONG, answer.words, [...arm.wrong1, 0], null, place.title) : [];
+      const wrong = ifWrong(answer, arm).flatMap((shares) => line(WRONG, answer.words, shares, null, place.title));
       return [named(place), ...line("First result", answer.words, arm.top1, other?.top1, place.title), ...wrong, ...line(`First ${answer.k}`, answer.words, arm.topk, other?.topk, place.title)];
     });
     return [...arms, el("h4", { class: "rs-note rs-sharename", text: `Best possible${own[0].of ? `, ${own[0].of}` : ""}` }), ...line(`First ${answer.k}`, answer.words, answer.best, null, "Best possible", "rs-bestbar")];
   }
 }
+
+/** The shares of the wrong first results by severity, none of them of the query's class; [] where they say nothing. */
+const ifWrong = (answer, arm) => (arm.wrong1 && answer.words.length > 2 ? [[...arm.wrong1, 0]] : []);
 
 const named = (place) => el("h4", { class: "rs-flow rs-sharename" }, ...heading(place));
 
@@ -71,7 +74,7 @@ function tabulated(own, answers) {
     const { answer, arm } = answers.get(place.key);
     const cells = (shares) => severities(answer.words).map(({ shared }) => share(shares[shared]));
     const name = place.of ? `${place.title}, ${place.of}` : place.title;
-    const wrong = arm.wrong1 && answer.words.length > 2 ? [[name, "first, if wrong", ...cells([...arm.wrong1, 0])]] : [];
+    const wrong = ifWrong(answer, arm).map((shares) => [name, "first, if wrong", ...cells(shares)]);
     return [[name, "first", ...cells(arm.top1)], ...wrong, [name, `first ${answer.k}`, ...cells(arm.topk)], ["Best possible", `first ${answer.k}`, ...cells(answer.best)]];
   });
 }

@@ -163,11 +163,11 @@ def values_of(row: Row, config: RunConfig) -> dict[str, Any]:
 
 def read(kept: Path, rows: Sequence[str], seeds: Sequence[int]) -> dict[str, dict[int, dict[str, Any]]]:
     """The kept values of each row, by its name and seed; a row of which nothing is trained has the seed 0."""
-    found: dict[str, dict[int, dict[str, Any]]] = {}
+    kept_rows: dict[str, dict[int, dict[str, Any]]] = {}
     for name in rows:
         paths = {seed: _path(kept, ROWS[name], seed) for seed in (seeds if ROWS[name].recipe is not None else (0,))}
-        found[name] = {seed: json.loads(path.read_text()) for seed, path in paths.items() if path.is_file()}
-    return found
+        kept_rows[name] = {seed: json.loads(path.read_text()) for seed, path in paths.items() if path.is_file()}
+    return kept_rows
 
 
 def compared(rows: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> Table:

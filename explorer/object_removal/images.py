@@ -21,7 +21,6 @@ from explorer.server.library import MEGABYTE
 from explorer.server.turns import Turns
 from trainers.data.captioned.images import CaptionedImage
 from trainers.data.synthetic.scenes import Drawing, drawing_of
-from trainers.errors import DataError
 from trainers.object_removal.fills import FILLS
 from trainers.object_removal.image import LONGEST, Picture, read_picture
 from trainers.object_removal.overlap import judge_all
@@ -146,8 +145,6 @@ class InputImages:
         Raises:
             DataError: it cannot be read, or too large.
         """
-        if not data:
-            raise DataError("No image was sent. Choose a JPEG, PNG or WebP file.")
         with self.turns.reading(visitor, data):
             picture = read_picture(data, SHOWN)
         image = InputImage(

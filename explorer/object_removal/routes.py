@@ -53,11 +53,9 @@ def objects_routes(objects: Objects) -> list[Route]:
         "neighbours": lambda _, body: json_reply(objects.neighbour_shift.neighbours(bodies.Neighbours.parse(body))),
     }
     found = [Route(f"/objects/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
+    bounds = {"upload": (UPLOAD, WAITING, objects.images.turns.admitted), "open": (BODY, _OPENINGS, None)}
     for path, work in posts.items():
-        if path == "upload":
-            end = posted(work, UPLOAD, WAITING, objects.images.turns.admitted)
-        else:
-            end = posted(work, BODY, _OPENINGS if path == "open" else AT_ONCE)
+        end = posted(work, *bounds.get(path, (BODY, AT_ONCE, None)))
         found.append(Route(f"/objects/{path}", answering(end, 400), methods=["POST"]))
     return found
 

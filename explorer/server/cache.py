@@ -111,11 +111,6 @@ class Cache(Generic[V]):
         with self._bound.lock:
             return iter(list(self.values))
 
-    def kept(self) -> list[V]:
-        """The values held now, least recently used first; reading them here does not count as use."""
-        with self._bound.lock:
-            return [each.value for each in self.values.values()]
-
     def _keep(self, key: Hashable, value: V, owner: str) -> None:
         cost = self._cost(value)
         bound = self._bound

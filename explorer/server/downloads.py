@@ -158,12 +158,12 @@ def _stamp(run: Run) -> tuple[object, ...]:
     places = [folder.path]
     if kind_of(run.config).plans:
         places += [one.path for one in children_of(folder)]
-    found: list[object] = [folder.state().phase, *(stamp for place in places for stamp in written(place))]
+    stamps: list[object] = [folder.state().phase, *(one for place in places for one in written(place))]
     for name in ("probe.safetensors", "ckpt/last.safetensors"):
         with contextlib.suppress(OSError):
             about = (folder.path / name).stat()
-            found.append((name, about.st_mtime_ns, about.st_size))
-    return tuple(found)
+            stamps.append((name, about.st_mtime_ns, about.st_size))
+    return tuple(stamps)
 
 
 def _compress(path: Path) -> None:

@@ -60,8 +60,10 @@ class Turns:
         """Wait for this visitor's turn, check an image file that may be a stranger's, and keep the place.
 
         Raises:
-            DataError: the turn did not come, or the file is refused.
+            DataError: there is no file, the turn did not come, or the file is refused.
         """
+        if not data:
+            raise DataError("No image was sent. Choose a JPEG, PNG or WebP file.")
         with self.turn(visitor):
             if self._strict:
                 check_upload(data)

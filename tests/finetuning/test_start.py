@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.finetuning.world import SIDE, mend_config, write_coco
-from tests.tiny import tiny_config, write_images
+from tests.tiny import opened, tiny_config, to_end, write_images
 from trainers.cli.main import main
 from trainers.config import RunConfig, read_config
 from trainers.encoders import ENCODERS
@@ -64,18 +64,6 @@ def pretraining(images: Path, encoder: Choice, **changes: object) -> RunConfig:
     return ContrastiveConfig(**(values | changes))  # type: ignore[arg-type]
 
 
-def opened(root: Path, config: RunConfig) -> Loop:
-    check(config)
-    return kind_of(config).loop()(RunFolder.create(root, config))
-
-
-def trained(loop: Loop) -> Loop:
-    while loop.advance(60):
-        pass
-    loop.checkpoint()
-    return loop
-
-
 def weights(loop: Loop, arm: int) -> dict[str, torch.Tensor]:
     return {name: value.clone() for name, value in loop.arms[arm].model.state_dict().items()}  # type: ignore[attr-defined]
 
@@ -92,7 +80,7 @@ def tower(all_: dict[str, torch.Tensor], *, own: bool) -> dict[str, torch.Tensor
 def test_it_starts_from_a_contrastive_run_and_resumes_without_it(
     tmp_path: Path, captioned: Path, images: Path, written: str
 ) -> None:
-    source = trained(opened(tmp_path, pretraining(images, WRITTEN[written])))
+    source = to_end(opened(tmp_path, pretraining(images, WRITTEN[written])))
     given = RunEncoders(source.folder).tensors(1)
     config = towers(captioned, written, start=f"{source.folder.id}:1", steps=4)
     assert read_config(config.to_json()) == config
@@ -110,7 +98,7 @@ def test_it_starts_from_a_contrastive_run_and_resumes_without_it(
     again = kind_of(config).loop()(RunFolder.open(tmp_path, cut.folder.id))
     assert again.step == 1
     for loop in (whole, again):
-        trained(loop)
+        to_end(loop)
     assert not same(tower(weights(whole, 0), own=True), given)
     assert all(same(weights(whole, arm), weights(again, arm)) for arm in range(2))
 
@@ -118,8 +106,8 @@ def test_it_starts_from_a_contrastive_run_and_resumes_without_it(
 def test_it_starts_from_metric_learning_and_from_fine_tuning(tmp_path: Path, captioned: Path, images: Path) -> None:
     alike = tiny_config(images, "smooth_ap", steps=2)
     metric = dataclasses.replace(alike, encoder=SMALL, data=dataclasses.replace(alike.data, image_size=SIDE))
-    first = trained(opened(tmp_path, metric))
-    second = trained(opened(tmp_path, towers(captioned, start=first.folder.id)))
+    first = to_end(opened(tmp_path, metric))
+    second = to_end(opened(tmp_path, towers(captioned, start=first.folder.id)))
     third = opened(tmp_path, towers(captioned, start=f"{second.folder.id}:1"))
     assert same(tower(weights(third, 0), own=True), tower(weights(second, 1), own=True))
     fourth = opened(tmp_path, dataclasses.replace(metric, start=f"{second.folder.id}:1"))
@@ -129,7 +117,7 @@ def test_it_starts_from_metric_learning_and_from_fine_tuning(tmp_path: Path, cap
 
 
 def test_its_image_tower_is_exported(tmp_path: Path, captioned: Path) -> None:
-    loop = trained(opened(tmp_path, towers(captioned)))
+    loop = to_end(opened(tmp_path, towers(captioned)))
     file = tmp_path / "encoder.safetensors"
     assert main(["export", loop.folder.id, "--arm", "1", "--out", str(file), "--runs", str(tmp_path)]) == 0
     net = ENCODERS["conv4"].build(channels=3, side=SIDE, dim=3, parameters={"width": 8})
@@ -166,7 +154,7 @@ def test_only_an_id_is_a_start(captioned: Path) -> None:
 
 
 def test_the_flag_is_that_of_other_kinds(tmp_path: Path, captioned: Path, images: Path) -> None:
-    source = trained(opened(tmp_path, pretraining(images, SMALL)))
+    source = to_end(opened(tmp_path, pretraining(images, SMALL)))
     words = ["finetune", "--data", str(captioned), "--model", "two_towers:conv4:width=8,dim=16", "--steps", "1"]
     words += ["--batch", "8", "--threads", "1", "--runs", str(tmp_path)]
     assert main([*words, "--start", f"{source.folder.id}:1"]) == 0

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from tests.finetuning.world import SIDE, mend_config, write_coco
-from tests.tiny import tiny_config, write_images
+from tests.tiny import opened, tiny_config, to_end, write_images
 from tests.training.reopened import reopened
 from trainers.cli.main import main
 from trainers.config import RunConfig, StartConfig
@@ -51,7 +51,7 @@ def start(tmp_path_factory: pytest.TempPathFactory, images: Path) -> RunFolder:
     alike = tiny_config(images, "supcon_out", steps=3)
     data = dataclasses.replace(alike.data, image_size=SIDE)  # type: ignore[attr-defined]
     loop = opened(tmp_path_factory.mktemp("runs"), dataclasses.replace(alike, data=data, encoder=SMALL))
-    return trained(loop).folder
+    return to_end(loop).folder
 
 
 def config_of(kind: str, images: Path, captioned: Path, **changes: object) -> RunConfig:
@@ -70,18 +70,6 @@ def config_of(kind: str, images: Path, captioned: Path, **changes: object) -> Ru
     values = {name: getattr(metric, name) for name in ("data", "encoder", "minutes", "device", "threads")}
     values["data"] = dataclasses.replace(values["data"], held_out="images")
     return ContrastiveConfig(**(values | more | plain | changes))
-
-
-def opened(root: Path, config: RunConfig) -> Loop:
-    check(config)
-    return kind_of(config).loop()(RunFolder.create(root, config))
-
-
-def trained(loop: Loop) -> Loop:
-    while loop.advance(60):
-        pass
-    loop.checkpoint()
-    return loop
 
 
 def encoders(loop: Loop) -> list[Encoder]:
@@ -147,8 +135,8 @@ def test_a_run_keeps_the_statistics_it_starts_with_and_resumes_to_the_bit(
     before, first = [statistics(net) for net in encoders(whole)], weights(whole)
     assert all(float((value - 1).abs().max()) > 1e-3 for value in before[0].values()), "they are learnt ones"
     assert "frozen batch norm: 4 layers keep" in (whole.folder.path / "log.txt").read_text()
-    again = trained(reopened(cut))
-    trained(whole)
+    again = to_end(reopened(cut))
+    to_end(whole)
     for net, known in zip(encoders(whole), before, strict=True):
         assert all(torch.equal(value, known[name]) for name, value in statistics(net).items())
     assert not torch.equal(*(all_[sorted(in_front(whole))[0]] for all_ in (first, weights(whole))))
@@ -163,7 +151,7 @@ def test_the_backbone_moves_by_its_rate_and_all_else_as_before(
     for rate in (1.0, 0.25, 0.0):
         loop = opened(tmp_path, config_of(kind, images, captioned, backbone_rate=rate))
         before = weights(loop)
-        after = weights(trained(loop))
+        after = weights(to_end(loop))
         moved[rate] = {name: after[name] - value for name, value in before.items()}
     slow = in_front(loop)
     rest = moved[1.0].keys() - slow

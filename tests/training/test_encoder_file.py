@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import nn
 
-from tests.tiny import SIDE, tiny_config, write_images
+from tests.tiny import SIDE, opened, tiny_config, to_end, write_images
 from trainers.cli.main import main
 from trainers.config import RunConfig, converted
 from trainers.encoders import ENCODERS, Encoder
@@ -72,17 +72,8 @@ def contrastive(images: Path, encoder: Choice, **changes: object) -> RunConfig:
 KINDS: dict[str, Callable[..., RunConfig]] = {"metric_learning": metric_learning, "contrastive": contrastive}
 
 
-def opened(root: Path, config: RunConfig) -> Loop:
-    check(config)
-    return kind_of(config).loop()(RunFolder.create(root, config))
-
-
 def trained(root: Path, config: RunConfig) -> Loop:
-    loop = opened(root, config)
-    while loop.advance(60):
-        pass
-    loop.checkpoint()
-    return loop
+    return to_end(opened(root, config))
 
 
 def encoder_of(loop: Loop, arm: int) -> Encoder:

@@ -60,13 +60,12 @@ def beside(mask: np.ndarray) -> np.ndarray | None:
     overlap = np.rint(np.fft.irfft2(np.abs(spectrum) ** 2, s=mask.shape)).astype(np.int64)
     down, right = (np.minimum(np.arange(side), side - np.arange(side)) for side in mask.shape)
     ranked = np.lexsort((np.tile(-right, len(down)), np.repeat(down, len(right)), overlap.ravel()))
-    moved = np.roll(mask, np.unravel_index(ranked[0], mask.shape), (0, 1)) & ~mask
+    moved: np.ndarray = np.roll(mask, np.unravel_index(ranked[0], mask.shape), (0, 1)) & ~mask
     lacking = area - int(moved.sum())
     if lacking:
         far = np.where(mask | moved, -1.0, distance_transform_edt(~mask)).ravel()
         moved.ravel()[np.argsort(-far, kind="stable")[:lacking]] = True
-    found: np.ndarray = moved
-    return found
+    return moved
 
 
 def in_other_light(images: Tensor, places: np.ndarray) -> Tensor:

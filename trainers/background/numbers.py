@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trainers.background.forms import ALONE, AWAY, HOME, MOVED, NEW, PLACEBO, RELIT, SILHOUETTE, TITLES, WHOLE, WITHOUT
+from trainers.background.forms import AWAY, HOME, MOVED, NEW, PLACEBO, RELIT, SILHOUETTE, TIED, TITLES, WHOLE, WITHOUT
 from trainers.background.scores import METRICS, NEAREST
 from trainers.metrics.measure import Measure
 from trainers.metrics.names import Described, describe
@@ -36,7 +36,7 @@ CONTRASTS = {
     )
 }
 """Every difference that is judged, by name."""
-LOST_FROM_WHOLE = (RELIT, PLACEBO, SILHOUETTE, WITHOUT, ALONE, MOVED)
+LOST_FROM_WHOLE = tuple(form for form in TITLES if form not in (WHOLE, *TIED))
 _UNMOVED = (WHOLE, NEW)  # all of their neighbours stay, as they are the ones that may stay
 _OWN = {
     STAYS: Measure(

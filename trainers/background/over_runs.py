@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trainers.background.forms import NEW, TIED, WHOLE
+from trainers.background.forms import TIED, WHOLE
 from trainers.background.numbers import CONTRASTS, MISSED, STAYS, described, measures_of, title_of
 from trainers.background.results import ArmBackground, BackgroundResult
 from trainers.background.scores import METRICS
@@ -43,7 +43,6 @@ def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundRe
     first, depth = results[0], len(results[0].levels)
     names = first.arms[0].names
     forms, contrasts = ([name for name in names if (name in CONTRASTS) == wanted] for wanted in (False, True))
-    metrics = [*METRICS, *((MISSED,) if depth > 1 else ())]
     changed = "change of " if others else ""
 
     def part(title: str, names: list[str], measures: Sequence[str], thirds: bool = False, told: bool = True) -> Part:
@@ -53,11 +52,11 @@ def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundRe
         return Part(title=title, table=table(cells, words, told=None if told else (), zero=judged))
 
     return [
-        part(f"{changed}each form of the queries", forms, metrics),
+        part(f"{changed}each form of the queries", forms, measures_of(WHOLE, depth)),
         part(f"{changed}what a form loses beyond its control", contrasts, (*METRICS, STAYS)),
         part(
             f"{changed}the neighbours that stay, which compare no losses",
-            [name for name in forms if name not in (WHOLE, NEW)],
+            [name for name in forms if STAYS in measures_of(name, depth)],
             (STAYS,),
             told=False,
         ),

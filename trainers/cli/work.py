@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from trainers.cli.progress import progress_bar
-from trainers.errors import RunError
+from trainers.errors import DISK_FULL, UNEXPECTED, RunError
 from trainers.kinds import diagnoses, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
@@ -21,7 +21,7 @@ def work(folder: RunFolder, *, new: bool = False) -> int:
     state = _train(folder)
     if state.error:
         print(f"rankscope: {state.error}", file=sys.stderr)
-        if new and folder.refused:
+        if new and _refused(folder, state):
             folder.delete()
         return 1
     print(state.message if state.phase != "finished" else result(folder))
@@ -47,6 +47,16 @@ def result(folder: RunFolder) -> str:
     for title, said in zip(titles, diagnoses(folder.config, folder), strict=True):
         lines += [f"  {title}: {sentence}" for sentence in said]
     return "\n".join(lines)
+
+
+def _refused(folder: RunFolder, state: RunState) -> bool:
+    """Whether a run failed before it trained, and would again: its sentence is all that is worth keeping.
+
+    A full disk may have room later, and the log of what was unexpected says more.
+    """
+    if state.phase != "failed" or state.step or folder.snapshots():
+        return False
+    return not (state.error or "").startswith((DISK_FULL, UNEXPECTED))
 
 
 def _train(folder: RunFolder) -> RunState:

@@ -44,12 +44,11 @@ def verdict(pair: Pair, measure: Measure) -> str:
     if second is None:
         return _against_zero(pair, measure)
     if pair.verdict == "unknown":
-        return f"{first} and {second} cannot be compared: {difference.covers[:1].lower()}{difference.covers[1:-1]}"
+        return f"{first} and {second} cannot be compared: {_why(difference)}"
     size, low, high = difference.mean, difference.low, difference.high
     if size < 0:
         first, second, size, low, high = second, first, -size, -high, -low
-    unit = " points" if measure.unit == "share" else ""
-    told = f"{number(size, measure)}{unit} [{number(low, measure)}, {number(high, measure)}]"
+    told = _told(size, low, high, measure)
     if pair.verdict != "no difference seen":
         return f"{first} above {second} by {told}"
     alone = " (seen for this pair alone, not after the correction for all pairs)" if _seen_alone(difference) else ""
@@ -57,14 +56,13 @@ def verdict(pair: Pair, measure: Measure) -> str:
 
 
 def _against_zero(pair: Pair, measure: Measure) -> str:
+    difference = pair.difference
     if pair.verdict == "unknown":
-        covers = pair.difference.covers
-        return f"{pair.first} cannot be judged: {covers[:1].lower()}{covers[1:-1]}"
-    unit = " points" if measure.unit == "share" else ""
-    told = f"{number(pair.difference.mean, measure)}{unit} {interval(pair.difference, measure)}"
+        return f"{pair.first} cannot be judged: {_why(difference)}"
+    told = _told(difference.mean, difference.low, difference.high, measure)
     if pair.verdict != "no difference seen":
         return f"{pair.first} {pair.verdict} 0: {told}"
-    alone = " (seen alone, not after the correction for all pairs)" if _seen_alone(pair.difference) else ""
+    alone = " (seen alone, not after the correction for all pairs)" if _seen_alone(difference) else ""
     return f"no difference from 0 seen for {pair.first}: {told}{alone}"
 
 
@@ -76,6 +74,17 @@ def condition(group: Group) -> str:
 def shown(value: object) -> str:
     """A value of a condition."""
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _told(mean: float, low: float, high: float, measure: Measure) -> str:
+    """A difference with its interval."""
+    unit = " points" if measure.unit == "share" else ""
+    return f"{number(mean, measure)}{unit} [{number(low, measure)}, {number(high, measure)}]"
+
+
+def _why(difference: Estimate) -> str:
+    """Why there is no verdict, as the end of a sentence without a full stop."""
+    return f"{difference.covers[:1].lower()}{difference.covers[1:-1]}"
 
 
 def _seen_alone(difference: Estimate) -> bool:

@@ -12,17 +12,17 @@ _END, _SCAN = 0xD9, 0xDA
 _ALONE = (0x01, 0xD8)  # markers without a segment
 
 
-def scans(data: bytes, most: int = MOST_SCANS) -> int:
-    """The number of scans of the first image in ``data``; counting ends above ``most``.
+def scans(data: bytes) -> int:
+    """The number of scans of the first image in ``data``; counting ends above :data:`MOST_SCANS`.
 
     Previews inside the file's remarks, and what follows the image, do not count.
     """
-    found, place = 0, 2
-    while found <= most and (marker := _MARKER.search(data, place)):
+    count, place = 0, 2
+    while count <= MOST_SCANS and (marker := _MARKER.search(data, place)):
         code, place = marker[1][0], marker.end()
         if code == _END:
             break
-        found += code == _SCAN
+        count += code == _SCAN
         if code not in _ALONE:
             place += int.from_bytes(data[place : place + 2], "big")
-    return found
+    return count

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from trainers.config import BUDGET, MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds._added import added_kinds
+from trainers.kinds._added import VARIABLE, added_kinds
 from trainers.kinds.base import Kind
 from trainers.parameters import check_all
 from trainers.registry import in_order, load
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OWN = load(sys.modules[__name__])
 """The kinds that come with the program."""
-_added, _left_out = added_kinds(sys.modules[__name__], os.environ.get("RANKSCOPE_KINDS", ""), OWN)
+_added, _left_out = added_kinds(sys.modules[__name__], os.environ.get(VARIABLE, ""), OWN)
 KINDS = in_order({**OWN, **_added})
 for _sentence in _left_out:
     logging.getLogger(__name__).warning("rankscope: %s", _sentence)

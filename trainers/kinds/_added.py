@@ -33,7 +33,7 @@ def added_kinds(
     said = [sentence for place in places if (sentence := _wrong_folder(place))]
     taken = {info.name for info in pkgutil.iter_modules(package.__path__)}
     package.__path__.extend(places)
-    found: dict[str, Kind] = {}
+    added: dict[str, Kind] = {}
     for info in pkgutil.iter_modules(places):
         if info.name.startswith("_"):
             continue
@@ -41,12 +41,12 @@ def added_kinds(
             if info.name in taken:
                 raise ValueError("another module has this name; rename the folder")
             for kind in _kinds(importlib.import_module(f"{package.__name__}.{info.name}")):
-                _check(kind, {**own, **found})
-                found[kind.name] = kind
+                _check(kind, {**own, **added})
+                added[kind.name] = kind
         except (Exception, SystemExit) as error:  # code of somebody else may raise anything
             what = f"{type(error).__name__}: {str(error).strip()[:300]}".rstrip(":. ")
             said.append(f"The kind of run {info.name!r} of {VARIABLE} is left out: it cannot be used ({what}).")
-    return found, tuple(said)
+    return added, tuple(said)
 
 
 def _wrong_folder(place: str) -> str:
@@ -58,10 +58,10 @@ def _wrong_folder(place: str) -> str:
 
 
 def _kinds(module: ModuleType) -> Iterator[Kind]:
-    found = descriptors(module)
-    if not found:
+    kinds = descriptors(module)
+    if not kinds:
         raise ValueError("it has no DESCRIPTOR")
-    yield from found
+    yield from kinds
 
 
 def _check(kind: Kind, others: Mapping[str, Kind]) -> None:

@@ -41,6 +41,7 @@ read again in milliseconds."""
 _COMPARED = 8  # of so many arms searched last they are kept however large they are; large ones are mapped from disk
 KEPT_INDEXES = 2**29
 """Most bytes of indexes kept in memory; the last one is kept however large it is."""
+_AUTO = Choice(name="auto")  # an index chosen by size
 _ENCODERS = 8  # kept in memory
 _GALLERIES = 4
 
@@ -132,14 +133,12 @@ class Retriever:
         Raises:
             UserError: the query or the gallery cannot be read, or a parameter is wrong.
         """
-        wish = _Wish(
-            k=_checked(k), index=index or Choice(name="auto"), rerank=rerank, step=step, scores=scores, curves=curves
-        )
+        wish = _Wish(k=_checked(k), index=index or _AUTO, rerank=rerank, step=step, scores=scores, curves=curves)
         if not arms:
             raise ParameterError("A query needs a run; got none.")
         if step is not None and step < 0:
             raise ParameterError(f"Steps are counted from 0; got {step}.")
-        if wish.index.name != "auto":
+        if wish.index.name != _AUTO.name:
             entry(INDEXES, wish.index.name, "index").checked(wish.index.parameters)
         if rerank is not None:
             entry(RERANKINGS, rerank.name, "re-ranking").checked(rerank.parameters)
@@ -299,7 +298,7 @@ class Retriever:
         return embedded
 
     def _index(self, vectors: Vectors, chosen: Chosen, choice: Choice, progress: Progress) -> Built:
-        parameters = chosen.descriptor.checked(choice.parameters if choice.name != "auto" else {})
+        parameters = chosen.descriptor.checked(choice.parameters if choice.name != _AUTO.name else {})
         if chosen.descriptor.open is None:  # nothing is built: to keep it would be to keep the vectors twice
             return build(chosen.descriptor, vectors, parameters, progress)
         key = (vectors.key, chosen.descriptor.name, repr(parameters))

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from trainers.config import MAX_ARMS, RunConfig, read_config
-from trainers.errors import DISK_FULL, UNEXPECTED, NewerVersionError, RunError
+from trainers.errors import NewerVersionError, RunError
 from trainers.runs import checked
 from trainers.runs.damage import absent, damaged, reading, reads, words
 from trainers.runs.database import Database
@@ -124,17 +124,6 @@ class RunReader:
         place = self._membership()[1]
         seen = "".join(one if one.isprintable() else " " for one in place)  # no line breaks, no marks that turn text
         return " ".join(seen.split())[:PLACE]
-
-    @property
-    def refused(self) -> bool:
-        """Whether it failed before it trained, and would again: its sentence is all that is worth keeping.
-
-        A full disk may have room later, and the log of what was unexpected says more.
-        """
-        state = self.state()
-        if state.phase != "failed" or state.step or self.snapshots():
-            return False
-        return not (state.error or "").startswith((DISK_FULL, UNEXPECTED))
 
     def is_alive(self) -> bool:
         """Whether a trainer process holds this run."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +20,7 @@ from explorer.server.retrieval.galleries import Galleries
 from explorer.server.retrieval.image_files import encoded
 from explorer.server.retrieval.searches import GRACE, Task, written
 from explorer.server.retrieval.uploads import SHOWN, Uploads
+from explorer.server.view import finite
 from explorer.server.visitors import NOBODY, Caller
 from trainers.background.forms import TIED, TITLES
 from trainers.background.measure import measure, read_queries
@@ -170,7 +170,7 @@ class Backgrounds:
                 for arm in result.arms
             ],
         }
-        plain: Reply = _finite(found)
+        plain: Reply = finite(found)
         return plain
 
     def form(self, key: str, form: str, number: int) -> bytes:
@@ -226,7 +226,7 @@ class Backgrounds:
         measured = self._get(key)
         result = measured.result
         words = severity_words(Hierarchy(levels=result.levels, names=result.names))
-        return {**_finite(result.json(LISTED)), "key": key, "words": words, "pictured": list(measured.queries.forms)}
+        return {**finite(result.json(LISTED)), "key": key, "words": words, "pictured": list(measured.queries.forms)}
 
 
 def _results(result: BackgroundResult, query: int, places: np.ndarray) -> list[Reply]:
@@ -247,7 +247,7 @@ def _own(run: str, gallery: Gallery, found: OwnImage, share: float) -> Reply:
             "arm": arm.arm,
             "title": arm.title,
             "error": arm.error,
-            "stays": None if math.isnan(arm.stays) else arm.stays,
+            "stays": finite(arm.stays),
             "forms": {
                 form: [
                     {"row": row, "similarity": round(cosine, 4), "severity": None, "ancestor": None}
@@ -266,15 +266,6 @@ def _own(run: str, gallery: Gallery, found: OwnImage, share: float) -> Reply:
 
 def _data_url(pixels: np.ndarray) -> str:
     return "data:image/jpeg;base64," + base64.b64encode(encoded(pixels)).decode("ascii")
-
-
-def _finite(value: Any) -> Any:
-    """None in the place of NaN: JSON has no other."""
-    if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _gone() -> Measurement:

@@ -45,11 +45,9 @@ def retrieval_routes(service: RetrievalService) -> list[Route]:
         "job/{job}/stop": ends.stop,
     }
     found = [Route(f"/retrieval/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
+    bounds = {"upload": (LARGEST, WAITING, service.uploads.turns.admitted)}
     for path, work in posts.items():
-        if path == "upload":
-            end = posted(work, LARGEST, WAITING, service.uploads.turns.admitted)
-        else:
-            end = posted(work, BODY, _AT_ONCE)
+        end = posted(work, *bounds.get(path, (BODY, _AT_ONCE, None)))
         found.append(Route(f"/retrieval/{path}", answering(end, 400), methods=["POST"]))
     return [*found, *mistake_routes(service.mistakes), *background_routes(service.backgrounds)]
 

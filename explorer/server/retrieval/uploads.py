@@ -11,7 +11,6 @@ from explorer.server.http import GoneError
 from explorer.server.library import MEGABYTE
 from explorer.server.retrieval.image_files import encoded, is_heavy, lightened
 from explorer.server.turns import Turns
-from trainers.errors import DataError
 from trainers.retrieval.query_image import decode_query
 
 LARGEST = 30 * MEGABYTE
@@ -61,8 +60,6 @@ class Uploads:
         Raises:
             DataError: it is no image that can be used; says why.
         """
-        if not data:
-            raise DataError("No image was sent. Choose a JPEG, PNG or WebP file.")
         with self.turns.reading(visitor, data):
             pixels = decode_query(data, channels=3, side=SHOWN)[0].numpy()
             kept = lightened(data, SIDE) if len(data) > HEAVY or is_heavy(data) else data

@@ -45,14 +45,11 @@ def suit(config: MetricLearningConfig, data: LoadedData) -> Suited:
     labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
     wanted = config.classes_per_batch
     per_batch = max(1, min(wanted, int((torch.bincount(compact) > 1).sum())))  # a class of one image has no pairs
-    notes = () if per_batch == wanted else (_fewer(per_batch, wanted),)
+    fewer = f"batch: {per_batch} classes, all there are to train on; {wanted} were asked for"
     check_size(config.metrics, data.test.labels.shape[1], len(data.test))
     _, channels, side, _ = data.train.images.shape
     images = len(data.train) + len(data.test)
     check_fits(footprint(config, Shape(images=images, channels=channels, side=side, classes=len(classes))))
     sampler = SAMPLERS[config.sampler].build(labels, per_batch, config.images_per_class, config.seed)
+    notes = () if per_batch == wanted else (fewer,)
     return Suited(labels=labels, classes=len(classes), per_batch=per_batch, sampler=sampler, notes=notes)
-
-
-def _fewer(there: int, wanted: int) -> str:
-    return f"batch: {there} classes, all there are to train on; {wanted} were asked for"
