@@ -74,7 +74,7 @@ def test_other_images_of_the_same_seed_are_another_variant(tmp_path: Path, capsy
 def test_what_cannot_be_compared_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = write(tmp_path, [0.2], methods=(OUT,))
     for words, sentence in (
-        ((one, write(tmp_path, [0.2], methods=(OUT,))), "One result for each variant, condition and seed was needed"),
+        ((one, write(tmp_path, [0.2], methods=(OUT,))), "got two of SupCon, seed 0. Leave one out."),
         ((one, write(tmp_path, [0.2], "stopped", methods=(OUT,))), "is stopped; finished ones were needed"),
         ((one, "--metrics", "HAP"), "There is nothing to compare in HAP; the runs have images, knn_accuracy"),
         ((one, make_plan(tmp_path, sweep("smooth_ap", seeds=1)).id), "Finished runs of one kind that trains"),

@@ -13,7 +13,7 @@ from trainers.runs import RunFolder
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("export", help="write the encoder of a run as a safetensors file, without its head")
+    parser = verbs.add_parser("export", help="Write the encoder of a run as a safetensors file, without its head.")
     parser.add_argument("id")
     parser.add_argument(
         "--arm", type=int, default=0, help="which loss, method or recipe of the run, from 0 (default: 0)"

@@ -23,7 +23,7 @@ FRAMES = 6  # of the table over the training
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("mistakes", help="show how bad a run's results are, what it confuses, where arms differ")
+    parser = verbs.add_parser("mistakes", help="Show how bad a run's results are, what it confuses, where arms differ.")
     parser.add_argument("id", metavar="RUN")
     parser.add_argument("--baseline", metavar="RUN2", help="a run on the same images to compare with")
     parser.add_argument("--k", type=int, default=10, help="results of each query (default: 10)")

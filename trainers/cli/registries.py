@@ -26,7 +26,7 @@ def add(verbs: Any) -> None:
         for verb, place in kind.lists.items():
             if verb in verbs.choices:
                 continue
-            parser = verbs.add_parser(verb, help=f"the {verb} of {kind.title.lower()} and their parameters")
+            parser = verbs.add_parser(verb, help=f"List the {verb} of {kind.title.lower()} and their parameters.")
             parser.set_defaults(run=_print_entries, entries=Rule(help="", registry=place).entries)
             parser.add_argument("--markdown", action="store_true", help="as the documentation's table")
 

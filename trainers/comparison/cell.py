@@ -47,9 +47,10 @@ def check(cells: Sequence[Cell]) -> None:
     for cell in cells:
         place = (cell.variant, condition_key(cell.condition), cell.seed)
         if place in seen:
+            under = "".join(f", {name} {value}" for name, value in cell.condition.items())
             raise UserError(
-                f"One result for each variant, condition and seed was needed; got two of {cell.variant[:80]}, seed "
-                f"{cell.seed}, under {dict(cell.condition)}. Leave one out."
+                f"One result for each variant, condition and seed was needed; got two of {cell.variant[:80]}, "
+                f"seed {cell.seed}{under}. Leave one out."
             )
         seen.add(place)
         if cell.queries is not None and len(cell.queries.values) != 1:
