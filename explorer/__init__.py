@@ -22,6 +22,7 @@ class Explorer:
         executor: runs the trainers; None: each in a process of its own.
 
     Attributes:
+        tabs: those of the page, by name, and ``services``, what each of them keeps.
         blocks: the page.
         launch_options: what ``blocks.launch`` needs for it: theme, styles, routes.
     """
@@ -30,24 +31,22 @@ class Explorer:
         # here and not above: the process that draws maps imports this package too, and needs none of it
         from starlette.middleware import Middleware
 
+        from explorer.exports.downloads import download_routes
         from explorer.layout.supervisor import LayoutSupervisor
-        from explorer.object_removal.routes import objects_routes
-        from explorer.object_removal.service import Objects
-        from explorer.page.shell import HEAD, page
+        from explorer.page.shell import head, page
+        from explorer.page.tab import Shared
         from explorer.page.theme import STYLES, theme
         from explorer.server.guard import Guard
         from explorer.server.library import Library
-        from explorer.server.plan_routes import plan_routes
-        from explorer.server.retrieval.routes import retrieval_routes
-        from explorer.server.retrieval.service import RetrievalService
-        from explorer.server.routes import routes
+        from explorer.server.routes import mounted
         from explorer.server.runs import Runs
         from explorer.server.scheduler import Scheduler
         from explorer.server.slow_requests import limit_waiting
         from explorer.server.turns import Turns
+        from explorer.tabs import TABS
         from trainers.data import access
+        from trainers.devices.gpus import gpus
         from trainers.training.executor import ProcessExecutor
-        from trainers.training.gpus import gpus
 
         limit_waiting()
         self._released = access.serve_strangers() if settings.public else lambda: None
@@ -56,20 +55,17 @@ class Explorer:
         self.library = Library(settings.runs, settings.recorded)
         self.layout = LayoutSupervisor(settings.runs)
         turns = Turns(settings.limits.uploads if settings.public else None, strict=settings.public)
-        self.objects = Objects(settings, self.library, turns=turns)
-        self.retrieval = RetrievalService(settings, self.library, turns)
-        self.blocks = page(runs, self.objects, self.retrieval)
-        more = [
-            *objects_routes(self.objects),
-            *retrieval_routes(self.retrieval),
-            *plan_routes(self.library, runs),
-        ]
+        shared = Shared(settings=settings, library=self.library, runs=runs, layout=self.layout, turns=turns)
+        self.tabs = TABS
+        self.services = {name: tab.service(shared) for name, tab in self.tabs.items()}
+        self.blocks = page(runs, self.tabs.values(), self.services)
+        routes = [route for name, tab in self.tabs.items() for route in tab.routes(self.services[name])]
         self.launch_options: dict[str, Any] = {
             "theme": theme(),
             "css_paths": STYLES,
-            "head": HEAD,
+            "head": head(self.tabs.values()),
             "app_kwargs": {
-                "routes": routes(self.library, self.layout, runs, more=more),
+                "routes": mounted([*routes, *download_routes(self.library)]),
                 "middleware": [
                     Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
                 ],
@@ -91,7 +87,7 @@ class Explorer:
         self.blocks.close()
         self.scheduler.close()
         self.layout.stop()
-        self.objects.close()
-        self.retrieval.close()
+        for name, tab in self.tabs.items():
+            tab.close(self.services[name])
         self.library.close()
         self._released()

@@ -122,7 +122,14 @@ def unreadable(path: Path) -> None:
         path.chmod(0)
 
 
-KINDS = (missing, empty, half, garbage, not_utf8, a_folder, a_pipe, a_link_loop, a_broken_link, a_socket, unreadable)
+ALIKE = (
+    (missing, a_broken_link),
+    (empty, half, garbage, not_utf8),
+    (a_folder, a_pipe, a_link_loop, a_socket),
+    (unreadable,),
+)
+"""Kinds of damage in classes: nothing there, other bytes, no regular file, no right to read."""
+KINDS = tuple(kind for alike in ALIKE for kind in alike)
 
 
 def _at(name: str, harm: Callable[[Path], None]) -> Damage:
@@ -429,14 +436,16 @@ TENSORS: Mapping[str, Damage] = {
 }
 
 
+def _named(name: str, kind: Callable[[Path], None]) -> str:
+    return f"{name}: {kind.__name__.replace('_', ' ')}"
+
+
 def _table() -> dict[str, Damage]:
-    table = {f"{name}: {kind.__name__.replace('_', ' ')}": _at(name, kind) for name in FILES for kind in KINDS}
+    table = {_named(name, kind): _at(name, kind) for name in FILES for kind in KINDS}
     table |= {f"{name}: a link outside": _linked_outside(name) for name in FILES}
     table |= {f"{name}: huge": _at(name, huge) for name in ("config.json", "owner", "thumbs/000.webp", "log.txt")}
     for name in ("thumbs", "emb", "layout", "ckpt"):
-        table |= {
-            f"{name}/: {kind.__name__.replace('_', ' ')}": _at(name, kind) for kind in (missing, a_pipe, a_link_loop)
-        }
+        table |= {_named(f"{name}/", kind): _at(name, kind) for kind in (missing, a_pipe, a_link_loop)}
         table[f"{name}/: a file"] = _at(name, empty)
     table |= {f"{name}/: a link": inner_folder_linked(name) for name in ("thumbs", "emb", "layout")}
     whole = (
@@ -449,3 +458,18 @@ def _table() -> dict[str, Damage]:
 
 DAMAGES: Mapping[str, Damage] = _table()
 """Name of each kind of damage, and the function that does it to a run folder."""
+
+
+def _one_of_each() -> dict[str, Damage]:
+    """Of each class one kind at every file, in turn; of each column one wrong value; all else."""
+    left_out = {_named(name, kind) for name in FILES for kind in KINDS}
+    for turn, name in enumerate(FILES):
+        left_out -= {_named(name, alike[turn % len(alike)]) for alike in ALIKE}
+    columns = [name for name in DATABASES if name.startswith("state: ") and " is " in name]
+    first = {name.partition(" is ")[0]: name for name in reversed(columns)}
+    left_out |= {*columns} - {*first.values()}
+    return {name: damage for name, damage in DAMAGES.items() if name not in left_out}
+
+
+ONE_OF_EACH: Mapping[str, Damage] = _one_of_each()
+"""The same without those that another stands for."""

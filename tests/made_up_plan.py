@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from tests.synthetic import labels_of, write_probe
-from trainers.config import DataChoice
-from trainers.kinds.sweep.config import SweepConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.plans.children import Children, total
+from trainers.plans.config import SweepConfig
 from trainers.plans.planned import PlannedRun
 from trainers.runs import RunFolder
 from trainers.runs.folder import id_within
@@ -25,8 +25,8 @@ LOST = "The loss became infinite at step 7; lower the learning rate."
 
 def sweep(*losses: str, seeds: int = 3, **changes: object) -> SweepConfig:
     """A sweep of some losses."""
-    values = {"data": DataChoice(), "losses": tuple(Choice(name=name) for name in losses), "probe_size": POINTS}
-    return SweepConfig(**values | {"seeds": tuple(range(seeds))} | changes)  # type: ignore[arg-type]
+    run = MetricLearningConfig(losses=tuple(Choice(name=name) for name in losses), probe_size=POINTS)
+    return SweepConfig(run=run, seeds=tuple(range(seeds)), **changes)  # type: ignore[arg-type]
 
 
 def make_plan(

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from trainers.errors import NewerVersionError, ParameterError
+from trainers.optimization.optimizers import OPTIMISERS
+from trainers.optimization.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
 from trainers.parameters import Choice, Rule, parameter
-from trainers.training.optimizers import OPTIMISERS
-from trainers.training.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
 from trainers.typed import build, check_types
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 MAX_ARMS = 6
 """Most models that a run trains in lockstep: the ablation of momentum in MoCo's paper has five values."""
 VERSION = 2
 BUDGET = ("minutes", "steps", "epochs")
-Made = TypeVar("Made")
-_KINDS = Rule(help="", registry="trainers.kinds:KINDS")
-"""The kinds of run by name, looked up when a configuration is read: they stand above this module."""
+Made = TypeVar("Made", bound="DataclassInstance")
+Own = TypeVar("Own", bound="Config")
+_DESCRIPTORS = tuple(Rule(help="", registry=place) for place in ("trainers.kinds:KINDS", "trainers.plans:PLANS"))
+"""Kinds of run and plans by name, looked up when a configuration is read: they stand above this module."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +68,10 @@ class Conditions:
 
     def that_choose(self, part: str) -> Conditions:
         """Those that decide which images are in a part of the dataset, ``train`` or ``test``: never the noise."""
-        folds = {"folds": self.folds, "fold": self.fold if self.folds else Conditions.fold}
+        folds = Conditions(folds=self.folds, fold=self.fold if self.folds else Conditions.fold)
         if part == "test":
-            return Conditions(**folds)
-        return Conditions(withheld_classes=self.withheld_classes, withheld_images=self.withheld_images, **folds)
+            return folds
+        return dataclasses.replace(folds, withheld_classes=self.withheld_classes, withheld_images=self.withheld_images)
 
     def words(self) -> tuple[str, ...]:
         """What is changed, as a title says it."""
@@ -136,15 +140,61 @@ class SceneChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunConfig:
+class Config:
+    """What ``config.json`` holds: the settings of a run, or of a plan of runs."""
+
+    kind: ClassVar[str] = ""
+    """Name of its descriptor."""
+    version: ClassVar[int] = VERSION
+    """Of what is written."""
+    described: ClassVar[str] = "trainers.kinds:KINDS"
+    """Where its descriptor stands by name, ``module:NAME``: above this module, so it is imported when it is needed."""
+
+    @property
+    def arms(self) -> int:
+        """How many models train in lockstep."""
+        raise NotImplementedError
+
+    @property
+    def encoder_prefix(self) -> str:
+        """Of the encoder's tensors within an arm's part of a checkpoint; empty: it trains none of the registry."""
+        return ""
+
+    def values(self) -> dict[str, Any]:
+        """The settings by name, as JSON holds them."""
+        return dataclasses.asdict(self)
+
+    def to_json(self) -> str:
+        """Canonical JSON text, the content of ``config.json``."""
+        return json.dumps({"kind": self.kind, "version": self.version} | self.values(), indent=2, sort_keys=True)
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Config:
+        """The configuration with the :meth:`values` that a file holds.
+
+        Raises:
+            TypeError, ValueError, KeyError: they are not of this kind.
+        """
+        made: Config = build(cls, values)
+        return made
+
+    def changed(self: Own, **settings: Any) -> Own:
+        """The same with other settings of its training."""
+        return dataclasses.replace(self, **settings)
+
+    @classmethod
+    def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
+        """Settings of version 1 in the form of version 2, or None if they are not of this kind."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig(Config):
     """The settings of every kind of run; a kind adds its own in a subclass.
 
     Whichever part of the budget (minutes, steps, epochs) is reached first ends the run; at least one is set. With steps
     or epochs the learning rate follows the steps alone, so that the clock decides nothing but when a run is cut off.
     """
-
-    kind: ClassVar[str] = ""
-    """Name of the kind in :data:`trainers.kinds.KINDS`."""
 
     minutes: float | None = parameter(
         3.0,
@@ -228,28 +278,9 @@ class RunConfig:
     )
 
     @property
-    def arms(self) -> int:
-        """How many models train in lockstep."""
-        raise NotImplementedError
-
-    @property
-    def encoder_prefix(self) -> str:
-        """Of the encoder's tensors within an arm's part of a checkpoint; empty: it trains none of the registry."""
-        return ""
-
-    @property
     def encoder_norm(self) -> str:
         """What its encoder has in place of batch normalisation; empty: nothing that would change its tensors."""
         return ""
-
-    def to_json(self) -> str:
-        """Canonical JSON text, the content of ``config.json``."""
-        return json.dumps({"kind": self.kind, "version": VERSION} | dataclasses.asdict(self), indent=2, sort_keys=True)
-
-    @classmethod
-    def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
-        """Settings of an earlier version in today's form, or None if they are not of this kind."""
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,23 +348,23 @@ def converted(config: RunConfig, into: type[Made], **changes: Any) -> Made:
     return into(**both | changes)
 
 
-def read_config(text: str) -> RunConfig:
-    """Read the text of :meth:`RunConfig.to_json`, of this version or an earlier one.
+def read_config(text: str) -> Config:
+    """Read the text of :meth:`Config.to_json`, of this version or an earlier one.
 
     Raises:
         ParameterError: it cannot be read.
     """
-    configs = {name: kind.config for name, kind in _KINDS.entries().items()}
+    configs = {name: one.config for entries in _DESCRIPTORS for name, one in entries.entries().items()}
     try:
         values = json.loads(text)
         if values.get("version", 1) < VERSION:
             values = _migrated(values, configs.values())
-        if values.pop("version") != VERSION:
+        kind, version = values.pop("kind"), values.pop("version")
+        if version > configs.get(kind, Config).version:
             raise NewerVersionError("It was written by a newer version of this program; update it.")
-        kind = values.pop("kind")
         if kind not in configs:
             raise ValueError(f"there is no kind of run {kind!r:.40}")
-        config: RunConfig = build(configs[kind], values)
+        config = configs[kind].read(values)
         check_types(config)
         return config
     except NewerVersionError:
@@ -342,7 +373,7 @@ def read_config(text: str) -> RunConfig:
         raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error
 
 
-def _migrated(values: dict[str, Any], configs: Iterable[type[RunConfig]]) -> dict[str, Any]:
+def _migrated(values: dict[str, Any], configs: Iterable[type[Config]]) -> dict[str, Any]:
     for config in configs:
         migrated = config.migrated(dict(values))
         if migrated is not None:

@@ -1,8 +1,10 @@
-"""The label tree."""
+"""The label tree, and how related a result is to its query: the levels of the tree on which they agree."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,3 +30,66 @@ def severity_words(hierarchy: Hierarchy) -> list[str]:
     """``words[n]`` for a result that shares ``n`` levels with the query, 0 to L."""
     depth = hierarchy.depth
     return ["unrelated", *(f"same {hierarchy.levels[depth - shared]}" for shared in range(1, depth + 1))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ancestor:
+    """The finest class that two images have in common.
+
+    Attributes:
+        level: 0 the finest.
+        level_name, name: of the level and of the class.
+    """
+
+    level: int
+    level_name: str
+    name: str
+
+
+def shared_levels(labels: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """On how many levels each image agrees with the query: 0 (unrelated) to L (same finest class).
+
+    Args:
+        labels: integers ``[..., L]``, finest first; -1: of no class that the query's dataset has.
+        query: integers ``[L]``, or any shape that broadcasts.
+
+    Returns:
+        int64 ``[...]``.
+    """
+    return (np.asarray(labels) == np.asarray(query)).sum(axis=-1)
+
+
+def missed_when_wrong(shared: np.ndarray, depth: int) -> np.ndarray:
+    """On how many levels a wrong result disagrees with its query, 1 (a near miss) to L (unrelated); NaN where it is of
+    the query's finest class: float64 of the shape of ``shared``.
+
+    Args:
+        shared: of :func:`shared_levels`.
+        depth: L.
+    """
+    return np.where(shared < depth, np.float64(depth) - shared, np.nan)
+
+
+def shares_when_wrong(shares: np.ndarray) -> np.ndarray | None:
+    """Of the results that are of another class than their query the shares by severity, float64 ``[L]``; None: there
+    are none.
+
+    Args:
+        shares: float ``[L + 1]``, of all results.
+    """
+    wrong = shares[:-1].sum()
+    return shares[:-1] / wrong if wrong > 0 else None
+
+
+def common_ancestor(labels: np.ndarray, query: np.ndarray, hierarchy: Hierarchy) -> Ancestor | None:
+    """The finest class that an image with labels ``[L]`` shares with the query ``[L]``; None: it shares none."""
+    levels = np.flatnonzero(np.asarray(labels) == np.asarray(query))
+    if not len(levels):
+        return None
+    level = int(levels[0])
+    return Ancestor(level=level, level_name=hierarchy.levels[level], name=hierarchy.names[level][int(query[level])])
+
+
+def class_path(labels: np.ndarray, hierarchy: Hierarchy) -> tuple[str, ...]:
+    """The names of an image's classes, finest first."""
+    return tuple(names[int(label)] for names, label in zip(hierarchy.names, labels, strict=True))

@@ -11,6 +11,7 @@ One declaration feeds the page's controls, the command line's flags, the validat
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import importlib
 import json
@@ -85,14 +86,14 @@ class Rule:
 
     def entries(self) -> Mapping[str, Any]:
         """The registry's descriptors by name."""
-        return typing.cast("Mapping[str, Any]", _imported(self.registry))
+        return typing.cast("Mapping[str, Any]", imported(self.registry))
 
     def words(self) -> Menu:
         """What :attr:`menu` names."""
-        return typing.cast(Menu, _imported(self.menu))
+        return typing.cast(Menu, imported(self.menu))
 
 
-def _imported(place: str) -> Any:
+def imported(place: str) -> Any:
     """What stands at ``module:NAME``."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
@@ -121,8 +122,8 @@ class Spec:
     """
 
     name: str
-    type: type
-    item: type | None
+    type: builtins.type
+    item: builtins.type | None
     optional: bool
     default: Any
     rule: Rule
@@ -140,12 +141,14 @@ class Spec:
 
 
 def specs(parameters: type) -> tuple[Spec, ...]:
-    """The fields of a parameter dataclass in order."""
+    """The fields of a parameter dataclass in order, those that :func:`parameter` made."""
     hints = typing.get_type_hints(parameters)
     resolved = []
     for field in dataclasses.fields(parameters):
+        rule = field.metadata.get("rule")
+        if rule is None:
+            continue
         base, item, optional = _resolve(hints[field.name])
-        rule = field.metadata.get("rule", Rule(help=""))
         default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         resolved.append(Spec(name=field.name, type=base, item=item, optional=optional, default=default, rule=rule))
     return tuple(resolved)
@@ -260,7 +263,7 @@ def describe(spec: Spec) -> str:
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}.get(kind, kind.__name__)
     if spec.type is tuple:
         words = {int: "whole numbers", float: "numbers", str: "words"}.get(kind, f"{kind.__name__}s")
-    if rule.above:
+    if rule.above and rule.low is not None:
         return f"{words} above {_bound(rule.low)}" + ("" if rule.high is None else f" and at most {_bound(rule.high)}")
     if rule.low is not None and rule.high is not None:
         return f"{words} from {_bound(rule.low)} to {_bound(rule.high)}"

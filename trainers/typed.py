@@ -27,13 +27,14 @@ def values_of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _made(value, hints[name]) if name in hints else value for name, value in values.items()}
 
 
-def check_types(value: object) -> None:
+def check_types(value: Any) -> None:
     """Compare every field, nested dataclasses, tuples and mappings included, with its annotation.
 
     Raises:
         TypeError: a field holds something else; infinities and NaN are no numbers here, and ``True`` is none.
     """
-    for name, hint in _hints(type(value)).items():
+    kind: type = type(value)
+    for name, hint in _hints(kind).items():
         if not _fits(getattr(value, name), hint):
             raise TypeError(f"{name} holds {getattr(value, name)!r:.60}, which is of the wrong type")
 
@@ -73,8 +74,11 @@ def _fits(value: object, hint: Any) -> bool:
         return isinstance(value, tuple) and len(value) == len(kinds) and all(map(_fits, value, kinds))
     if origin is not None and issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(isinstance(key, str) and _fits(value[key], inner[1]) for key in value)
-    if dataclasses.is_dataclass(hint):
-        return isinstance(value, hint) and check_types(value) is None
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if not isinstance(value, hint):
+            return False
+        check_types(value)
+        return True
     if hint in (int, float):
         return is_number(value) and (hint is float or isinstance(value, int))
     return isinstance(value, hint)

@@ -76,7 +76,7 @@ const lists = new Cache(300);
 const pending = new Map();
 
 export const runs = () => json("runs", { headers: { "x-rankscope-token": token() } });
-/** The plans, newest first, and the report of one; see explorer/server/plan_routes.py. */
+/** The plans, newest first, and the report of one; see explorer/tabs/compare/routes.py. */
 export const plans = () => json("plans");
 export async function plan(id) {
   if (!/^\w+$/.test(id)) throw new ServerError(`There is no run ${brief(id)}.`, 404);

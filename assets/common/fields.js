@@ -81,7 +81,9 @@ export function segments(name, ways, chosen, changed) {
   const node = el("fieldset", { class: "rs-segments" }, el("legend", { class: "rs-unseen", text: name }), ...inputs);
   Object.defineProperty(node, "value", {
     get: () => node.querySelector("input:checked")?.value,
-    set: (value) => node.querySelectorAll("input").forEach((input) => { input.checked = input.value === value; }),
+    set(value) {
+      for (const input of node.querySelectorAll("input")) input.checked = input.value === value;
+    },
   });
   return node;
 }

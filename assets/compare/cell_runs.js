@@ -4,7 +4,7 @@ import { el } from "../common/dom.js";
 import { iconButton } from "../common/fields.js";
 import { brief } from "../common/names.js";
 import { ink } from "../common/palette.js";
-import { toLive } from "../live/page_api.js";
+import { toLive } from "../common/navigation.js";
 import { colour, named, valued, worded } from "./reading.js";
 
 export class CellRuns {

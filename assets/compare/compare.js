@@ -8,7 +8,7 @@ import { PlanBar } from "./plan_bar.js";
 import { named, read } from "./reading.js";
 import { SECTIONS } from "./sections.js";
 
-const NONE = "No comparison yet. A sweep trains the same losses over several seeds, so that a difference can be told from chance.";
+const NONE = "No comparison yet. A sweep trains the same losses, methods or recipes over several seeds, so that a difference can be told from chance.";
 const EVERY = 5; // turns of the poll between two looks at the list of plans
 const PENDING = "The results fill in as the runs finish.";
 

@@ -1,19 +1,17 @@
 // Metrics over what was varied: a line per loss with its interval as a band, a picture per metric.
 
+import { titled } from "../common/chart.js";
 import { el, say, swatch } from "../common/dom.js";
-import { choose, field, fold, select } from "../common/fields.js";
+import { choose, field, select } from "../common/fields.js";
 import { brief, inSentence } from "../common/names.js";
-import { ink } from "../common/palette.js";
-import { colour, heading, named, same, shown, valued } from "./reading.js";
-import { Picture, span, ticks } from "./picture.js";
+import { hue } from "../common/palette.js";
+import { areaY, axisY, dot, gridY, line as plotLine, ruleX, ruleY } from "../vendor/plot.js";
+import { known, Pictures } from "./picture.js";
+import { colour, named, same, shown, valued } from "./reading.js";
 
-const HEIGHT = 190;
-const FOOT = 38;
-const LEFT = 46;
 const DECADES = 20; // a largest value this many times the smallest asks for a logarithmic axis
-const FIRST = 3;
 const LINES = "Lines join means over seeds; the band is the 95 % interval of the mean.";
-const LEVEL = "Dashed: a loss without the setting that is varied.";
+const LEVEL = "Dashed: without the parameter that is varied.";
 
 class Over {
   constructor(tab) {
@@ -26,13 +24,10 @@ class Over {
     this.axisField = field("Over", this.axisMenu);
     this.otherField = field("At", this.otherMenu);
     this.key = el("ul", { class: "rs-flow rs-armkey" });
-    this.first = el("div", { class: "rs-columns rs-pictures" });
-    this.later = el("div", { class: "rs-columns rs-pictures" });
-    this.rest = fold("More metrics", this.later);
-    this.rest.addEventListener("toggle", () => this.pictures?.forEach((picture) => picture.again()));
+    this.pictures = new Pictures((metric) => drawing(metric, this.axisShown, this.lines), (metric) => spoken(metric, this.axisShown, this.lines));
     const menus = el("div", { class: "rs-flow rs-menus" }, this.axisField, this.otherField);
     this.caption = el("p", { class: "rs-note" });
-    this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Over what was varied" }, this.title, menus, this.key, this.first, this.rest, this.caption);
+    this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Over what was varied" }, this.title, menus, this.key, ...this.pictures.nodes, this.caption);
   }
 
   choose(change) {
@@ -60,20 +55,9 @@ class Over {
     this.lines = lines(rows, axis);
     say(this.caption, this.lines.some((line) => line.rows[0][0] < 0) ? `${LINES} ${LEVEL}` : LINES);
     this.key.replaceChildren(...this.lines.map((line) => el("li", { class: "rs-flow" }, swatch(line.colour), el("span", { text: brief(line.title) }))));
-    this.draw(part.metrics, axis);
-  }
-
-  draw(metrics, axis) {
-    const known = metrics.filter((metric) => this.lines.some((line) => line.rows.some(([, row]) => Number.isFinite(row.cells[metric.key]?.mean))));
-    const keys = JSON.stringify([axis.title, ...known.map((metric) => metric.key)]);
-    if (keys !== this.keys) {
-      this.keys = keys;
-      this.pictures = known.map((metric) => new Picture(heading(metric), `over-${axis.title.replace(/\W+/g, "-")}-${metric.key}`, (width) => picture(metric, axis, this.lines, width)));
-      this.first.replaceChildren(...this.pictures.slice(0, FIRST).map((one) => one.node));
-      this.later.replaceChildren(...this.pictures.slice(FIRST).map((one) => one.node));
-      this.rest.hidden = this.pictures.length <= FIRST;
-    }
-    for (const one of this.pictures) one.update();
+    this.axisShown = axis;
+    const metrics = part.metrics.filter((metric) => this.lines.some((line) => line.rows.some(([, row]) => known(row.cells[metric.key]))));
+    this.pictures.show(metrics, `over-${axis.title.replace(/\W+/g, "-")}`);
   }
 }
 
@@ -97,35 +81,34 @@ function lines(rows, axis) {
   return [...families].map(([title, own]) => ({ title, colour: colour(own[0]), rows: own.map((row) => [axis.values.findIndex((value) => value === at(row, axis)), row]).sort(([a], [b]) => a - b) }));
 }
 
-function picture(metric, axis, drawn, width) {
-  const found = drawn.flatMap((line) => line.rows.map(([, row]) => row.cells[metric.key])).filter((cell) => Number.isFinite(cell?.mean));
-  const limits = span(found.flatMap((cell) => [cell.mean, cell.low, cell.high]));
-  const height = HEIGHT + FOOT;
-  if (!limits) return { height, shapes: [], words: "No result yet" };
-  const x = across(axis, LEFT + 14, width - 18);
-  const y = (value) => HEIGHT - 6 - ((value - limits[0]) / (limits[1] - limits[0])) * (HEIGHT - 14);
-  const grid = ticks(...limits, 4).flatMap((tick) => [
-    el("line", { class: "rs-gridline", x1: LEFT, x2: width, y1: y(tick), y2: y(tick) }),
-    el("text", { class: "rs-ticktext", x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end", text: valued(metric, tick) }),
-  ]);
-  const foot = axis.values.map((value, place) => el("text", { class: "rs-ticktext", x: x(place), y: HEIGHT + 16, "text-anchor": "middle", text: shown(value) }));
-  const title = el("text", { class: "rs-ticktext", x: (LEFT + width) / 2, y: HEIGHT + 33, "text-anchor": "middle", text: `${axis.title}${SCALES[scaleOf(axis)]}` });
-  const shapes = drawn.flatMap((line) => shape(line, metric, x, y, width));
-  const words = drawn.map((line) => `${line.title}: ${line.rows.map(([place, row]) => `${place < 0 ? "" : `${shown(axis.values[place])} `}${valued(metric, row.cells[metric.key]?.mean)}`).join(", ")}`).join("; ");
-  return { height, shapes: [...grid, ...foot, title, ...shapes], words };
+const spoken = (metric, axis, all) => all.map((line) => `${line.title}: ${line.rows.map(([place, row]) => `${place < 0 ? "" : `${shown(axis.values[place])} `}${valued(metric, row.cells[metric.key]?.mean)}`).join(", ")}`).join("; ");
+
+function drawing(metric, axis, all) {
+  const scale = scaleOf(axis);
+  const scaled = scale === "linear" || scale === "log";
+  const at = (place) => (scaled ? axis.values[place] : place);
+  const places = [...axis.values.keys()];
+  const marks = [
+    gridY({ stroke: "var(--rs-line)", strokeOpacity: 1, ticks: 4 }),
+    axisY({ tickSize: 0, ticks: 4, label: null, tickFormat: (tick) => valued(metric, tick), color: "var(--rs-soft)" }),
+    titled(places.map(at), `${axis.title}${SCALES[scale]}`, { tickFormat: (value) => shown(scaled ? value : axis.values[value]) }),
+    ...all.flatMap((line) => shapes(line, metric, at)),
+  ];
+  return { height: 228, marginLeft: 46, marginBottom: 44, x: { type: scale === "log" ? "log" : "linear", domain: extent(places.map(at)), inset: 16 }, y: { inset: 8 }, marks };
 }
 
-function shape(line, metric, x, y, width) {
-  const points = line.rows.map(([place, row]) => [place, row.cells[metric.key]]).filter(([, cell]) => Number.isFinite(cell?.mean));
+function shapes(line, metric, at) {
+  const points = line.rows.map(([place, row]) => ({ place, x: at(place), ...row.cells[metric.key] })).filter(known);
+  const stroke = hue(line.colour);
   if (!points.length) return [];
-  const colour = ink(line.colour);
-  if (points[0][0] < 0) return [el("line", { class: `rs-series rs-levelline ${colour}`, x1: LEFT, x2: width, y1: y(points[0][1].mean), y2: y(points[0][1].mean) })];
-  const sure = points.filter(([, cell]) => Number.isFinite(cell.low));
-  const edge = [...sure.map(([place, cell]) => `${x(place)},${y(cell.high)}`), ...sure.toReversed().map(([place, cell]) => `${x(place)},${y(cell.low)}`)];
-  const band = sure.length > 1 ? [el("polygon", { class: `rs-band ${colour}`, points: edge.join(" ") })] : sure.map(([place, cell]) => el("line", { class: `rs-range95 ${colour}`, x1: x(place), x2: x(place), y1: y(cell.low), y2: y(cell.high) }));
-  const path = el("polyline", { class: `rs-series ${colour}`, points: points.map(([place, cell]) => `${x(place)},${y(cell.mean)}`).join(" ") });
-  return [...band, path, ...points.map(([place, cell]) => el("circle", { class: `rs-meanmark ${colour}`, cx: x(place), cy: y(cell.mean), r: 4 }))];
+  if (points[0].place < 0) return [ruleY([points[0].mean], { stroke, strokeWidth: 1.75, strokeDasharray: "5 4" })];
+  const sure = points.filter(({ low }) => Number.isFinite(low));
+  const range = { x: "x", y1: "low", y2: "high" };
+  const band = sure.length > 1 ? areaY(sure, { ...range, fill: stroke, fillOpacity: 0.14 }) : ruleX(sure, { ...range, stroke, strokeWidth: 2.5, strokeLinecap: "round" });
+  return [band, plotLine(points, { x: "x", y: "mean", stroke, strokeWidth: 1.75 }), dot(points, { x: "x", y: "mean", r: 4, fill: stroke })];
 }
+
+const extent = (values) => [Math.min(...values), Math.max(...values)];
 
 /** How values are placed: to scale, by their logarithms, or evenly where neither tells them apart, as with 0 among decades. */
 function scaleOf({ values }) {
@@ -136,14 +119,5 @@ function scaleOf({ values }) {
 }
 
 const SCALES = { linear: "", log: ", logarithmic axis", even: ", evenly spaced", order: "" };
-
-/** From the place of a value to where it is drawn. */
-function across(axis, left, right) {
-  const { values } = axis;
-  const scale = scaleOf(axis);
-  const scaled = values.map((value, place) => (scale === "linear" ? value : scale === "log" ? Math.log(value) : place));
-  const [low, high] = [Math.min(...scaled), Math.max(...scaled)];
-  return (place) => left + ((scaled[place] - low) / (high - low || 1)) * (right - left);
-}
 
 export const OVER = { name: "over", make: (tab) => new Over(tab) };

@@ -1,76 +1,49 @@
-// Drawings of the tab: redrawn at the width they have, and saved as PNG with their title.
+// Charts of the tab: a card per metric, the first ones shown and the others folded, each saved as PNG.
 
+import { Chart } from "../common/chart.js";
 import { el } from "../common/dom.js";
-import { iconButton } from "../common/fields.js";
+import { fold, iconButton } from "../common/fields.js";
 import { savePng } from "../common/files.js";
-import { SCALE, drawSvg } from "../common/svg_image.js";
+import { pictureOf } from "../common/plot_picture.js";
+import { heading } from "./reading.js";
 
-const HEAD = 34; // pixels above a saved drawing, for its title
-const EDGE = 12;
+const FIRST = 3; // pictures outside the fold
 
-/** A figure with a title and a drawing of the width that there is: `draw(width)` returns {height, shapes, words}. */
-export class Picture {
-  constructor(title, name, draw) {
-    Object.assign(this, { title, name, draw, width: 0 });
-    this.svg = el("svg", { role: "img", class: "rs-drawing" });
-    const download = iconButton("down", `Save "${title}" as a picture (PNG)`, () => this.png());
-    this.node = el("figure", { class: "rs-panel rs-picturebox" }, el("figcaption", { class: "rs-flow" }, el("span", { text: title }), download), this.svg);
-    new ResizeObserver(() => this.again()).observe(this.node);
+/** A card per metric; `draw(metric, width)`: Plot's options, `words(metric)`: the same in words. */
+export class Pictures {
+  constructor(draw, words) {
+    Object.assign(this, { draw, words });
+    this.first = el("div", { class: "rs-columns rs-pictures" });
+    this.later = el("div", { class: "rs-columns rs-pictures" });
+    this.rest = fold("More metrics", this.later);
+    this.nodes = [this.first, this.rest];
   }
 
-  /** Draw anew where the width has changed. */
-  again() {
-    const width = Math.floor(this.svg.clientWidth || this.node.clientWidth - 26);
-    if (width > 0 && width !== this.width) this.update();
-  }
-
-  update() {
-    const width = Math.floor(this.svg.clientWidth || this.node.clientWidth - 26);
-    if (width <= 0) return;
-    this.width = width;
-    const { height, shapes, words } = this.draw(width);
-    this.height = height;
-    for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, height, "aria-label": `${this.title}. ${words}` })) this.svg.setAttribute(name, value);
-    this.svg.replaceChildren(...shapes);
-  }
-
-  async png() {
-    const [across, up] = [this.width + 2 * EDGE, this.height + HEAD + EDGE];
-    const page = el("canvas", { width: across * SCALE, height: up * SCALE });
-    const pen = page.getContext("2d");
-    pen.scale(SCALE, SCALE);
-    const { backgroundColor, color } = getComputedStyle(this.node);
-    pen.fillStyle = backgroundColor;
-    pen.fillRect(0, 0, across, up);
-    await drawSvg(pen, this.svg, { left: EDGE, top: HEAD, width: this.width, height: this.height });
-    pen.fillStyle = color;
-    pen.font = "600 14px system-ui, sans-serif";
-    pen.fillText(this.title, EDGE, 24, this.width);
-    savePng(page, `rankscope-${this.name}`);
+  /** `name`: how the files begin. */
+  show(metrics, name) {
+    const keys = JSON.stringify([name, metrics.map((metric) => metric.key)]);
+    if (keys !== this.keys) {
+      this.keys = keys;
+      this.cards = metrics.map((metric) => new Card(metric, name));
+      this.first.replaceChildren(...this.cards.slice(0, FIRST).map((card) => card.node));
+      this.later.replaceChildren(...this.cards.slice(FIRST).map((card) => card.node));
+      this.rest.hidden = this.cards.length <= FIRST;
+    }
+    for (const { metric, chart } of this.cards) {
+      chart.show((width) => this.draw(metric, width));
+      chart.say(`${heading(metric)}. ${this.words(metric)}`);
+    }
   }
 }
 
-/** Round numbers within [low, high], at most about `count`. */
-export function ticks(low, high, count = 4) {
-  const rough = (high - low) / Math.max(2, count);
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
-  const found = [];
-  for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + step * 1e-9; at += step) found.push(Number(at.toPrecision(12)));
-  return found;
+class Card {
+  constructor(metric, name) {
+    this.metric = metric;
+    this.chart = new Chart();
+    const title = heading(metric);
+    const download = iconButton("down", `Save "${title}" as a picture (PNG)`, async () => savePng(await pictureOf(this.node), `rankscope-${name}-${metric.key}`));
+    this.node = el("figure", { class: "rs-panel rs-picturebox" }, el("figcaption", { class: "rs-flow" }, el("span", { text: title }), download), this.chart.node);
+  }
 }
 
-/** Limits with some room around values; null where there are none. */
-export function span(values) {
-  const known = values.filter((value) => Number.isFinite(value));
-  if (!known.length) return null;
-  const [low, high] = [Math.min(...known), Math.max(...known)];
-  const room = high > low ? 0.06 * (high - low) : Math.max(Math.abs(low) * 0.05, 0.01);
-  return [low - room, high + room];
-}
-
-/** A text of at most about `width` pixels. */
-export function fitting(text, width, letter) {
-  const most = Math.max(3, Math.floor(width / letter));
-  return text.length <= most ? text : `${text.slice(0, most - 1).trimEnd()}…`;
-}
+export const known = (cell) => Number.isFinite(cell?.mean);

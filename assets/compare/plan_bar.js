@@ -62,7 +62,7 @@ export class PlanBar {
     const mine = !plan.read_only && (!this.on.public || plan.mine === true);
     this.stop.hidden = !mine || !state.acts.includes("stop");
     this.resume.hidden = !mine || state.moving || !state.acts.includes("resume");
-    this.again.hidden = !window.rankscopePlans?.offered(plan.kind);
+    this.again.hidden = !window.rankscopePlans?.offered(plan.of);
     this.downloads.node.hidden = !plan.parts.some((part) => part.table);
     this.downloads.show(plan);
     this.deletion.count(plan.runs.filter((run) => run.there).length);

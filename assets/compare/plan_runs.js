@@ -2,7 +2,7 @@
 
 import { el, say } from "../common/dom.js";
 import { fold } from "../common/fields.js";
-import { toLive } from "../live/page_api.js";
+import { toLive } from "../common/navigation.js";
 
 class Runs {
   constructor(tab) {

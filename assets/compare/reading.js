@@ -2,7 +2,7 @@
 
 import { figure, grouped } from "../common/dom.js";
 
-/** What the server sends (see explorer/server/plan_reports.py), with a row for every variant that is planned. */
+/** What the server sends (see explorer/tabs/compare/reports.py), with a row for every variant that is planned. */
 export function read(report) {
   return { ...report, byId: new Map(report.runs.map((run) => [run.id, run])), parts: report.parts.map((part) => new Part(part, report.runs)) };
 }

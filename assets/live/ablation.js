@@ -1,10 +1,11 @@
 // One number over the parameter that the arms vary: at the shown step, and at the end. The server says where arms lie.
 
+import { Chart, edge, named, titled } from "../common/chart.js";
 import { el, figure, grouped, say } from "../common/dom.js";
-import { ink } from "../common/palette.js";
+import { hue } from "../common/palette.js";
+import { dot } from "../vendor/plot.js";
 
 const SCALES = { log: "logarithmic axis", even: "in order, not to scale", linear: "" };
-const ROOM = 0.08; // of the width beside the outer arms
 
 /** Nothing where the arms differ in more than one parameter. */
 export class Ablation {
@@ -42,23 +43,9 @@ export class Ablation {
 
 class Plot {
   constructor(run, number) {
-    const { ablation, measures } = run;
-    Object.assign(this, { run, number, final: measures.test + number.key });
-    this.box = el("div", { class: "rs-dots" });
-    this.high = el("span", { class: "rs-note rs-tick rs-high" });
-    this.low = el("span", { class: "rs-note rs-tick rs-low" });
-    const seen = new Set();
-    const ticks = ablation.values.map((value, arm) => {
-      if (seen.has(value)) return null;
-      seen.add(value);
-      const tick = el("span", { text: value });
-      tick.style.left = x(ablation.places[arm]);
-      return tick;
-    });
-    const axis = el("div", { class: "rs-note rs-ticks", "aria-hidden": "true" }, ...ticks);
-    const about = [ablation.title, SCALES[ablation.scale]].filter(Boolean).join(", ");
-    const plot = el("div", { class: "rs-plotbox" }, this.box, this.high, this.low, axis, el("p", { class: "rs-note rs-axistitle", text: about }));
-    this.node = el("figure", { class: "rs-curve rs-chart", role: "img" }, el("figcaption", { class: "rs-flow" }, el("span", { text: number.title })), plot);
+    Object.assign(this, { run, number, final: run.measures.test + number.key });
+    this.chart = new Chart();
+    this.node = el("figure", { class: "rs-curve rs-chart" }, el("figcaption", { class: "rs-flow" }, el("span", { text: number.title })), el("div", { class: "rs-plotbox" }, this.chart.node));
   }
 
   /** Whether there is a number at the step, and at the end. */
@@ -66,27 +53,23 @@ class Plot {
     const { ablation, arms } = this.run;
     const shown = arms.map((_, arm) => series.at(this.number.key, arm, step));
     const final = arms.map((_, arm) => series.at(this.final, arm, Infinity));
-    const all = [...arms.keys()].flatMap((arm) => [this.number.key, this.final].flatMap((key) => (series.arms(key)[arm] ?? []).map(([, value]) => value)));
-    const [low, high] = limits(all);
-    const dots = (values, kind) =>
-      values.flatMap((value, arm) => {
-        if (value === null) return [];
-        const dot = el("span", { class: `rs-dotmark rs-${kind} ${ink(arm)}`, title: `${arms[arm].title}: ${figure(value)}` });
-        dot.style.left = x(ablation.places[arm]);
-        dot.style.bottom = `${(100 * (value - low)) / (high - low)}%`;
-        return [dot];
-      });
-    this.box.replaceChildren(...dots(final, "ring"), ...dots(shown, "disc"));
-    say(this.high, all.length ? String(Number(high.toFixed(2))) : "");
-    say(this.low, all.length ? String(Number(low.toFixed(2))) : "");
+    const all = [this.number.key, this.final].flatMap((key) => series.arms(key).flatMap((line) => line.map(([, value]) => value)));
+    const rows = arms.map(({ title }, arm) => ({ title, place: ablation.places[arm], colour: hue(arm), shown: shown[arm], final: final[arm] }));
+    this.chart.show(() => this.drawing(rows, limits(all)));
     const words = arms.map((_, arm) => `${ablation.values[arm]}: ${figure(shown[arm])}${final[arm] === null ? "" : `, at the end ${figure(final[arm])}`}`);
-    this.node.setAttribute("aria-label", `${this.number.title} over ${ablation.title}. ${words.join("; ")}`);
+    this.chart.say(`${this.number.title} over ${ablation.title}. ${words.join("; ")}`);
     const has = (values) => values.some((value) => value !== null);
     return [has(shown), has(final)];
   }
-}
 
-const x = (place) => `${100 * (ROOM + place * (1 - 2 * ROOM))}%`;
+  drawing(rows, [low, high]) {
+    const { title, scale, places, values } = this.run.ablation;
+    const dots = (key, r, look) => dot(rows, { x: "place", y: key, r, title: (row) => `${row.title}: ${figure(row[key])}`, className: `rs-${key}`, ...look });
+    const across = titled([...new Set(places)], [title, SCALES[scale]].filter(Boolean).join(", "), { tickFormat: (place) => values[places.indexOf(place)] });
+    const marks = [named([low, high]), edge(), across, dots("final", 8, { stroke: "colour", strokeWidth: 2 }), dots("shown", 6, { fill: "colour" })];
+    return { height: 160, marginBottom: 40, x: { domain: [0, 1], inset: 20 }, y: { domain: [low, high] }, marks };
+  }
+}
 
 /** Fixed over the steps of a run, so that dots and not the axis move. */
 function limits(values) {

@@ -5,7 +5,7 @@ import { fold } from "../common/fields.js";
 import { listed, signed } from "../common/measures.js";
 import { brief } from "../common/names.js";
 import { Ablation } from "./ablation.js";
-import { Panel, short } from "./panel.js";
+import { Panel, short } from "../common/panel.js";
 import { Plots } from "./plots/plots.js";
 import { Profiles } from "./profiles.js";
 import { table, tableBox } from "../common/table.js";
@@ -23,7 +23,6 @@ export class Curves {
     this.table = tableBox();
     this.numbers = fold("Numbers as a table", this.table);
     this.numbers.addEventListener("toggle", () => this.tabulate());
-    this.rest.addEventListener("toggle", () => this.draw());
     this.key = el("p", { class: "rs-note rs-key" });
     this.pictures = [new Ablation(), new Profiles(), new Plots(on)];
     const pictures = this.pictures.map((picture) => picture.node);
@@ -79,9 +78,8 @@ export class Curves {
     const words = this.stages().map(([step, title]) => `${title} from step ${grouped(step)}`);
     say(this.key, [`steps 0 to ${grouped(last)}`, this.run.measures.legend, this.dotted(), ...words].filter(Boolean).join(" · "));
     for (const panel of this.panels.values()) {
-      if (panel.node.parentNode === this.later && !this.rest.open) continue;
       panel.draw(this.series, last, this.stages(), this.baseline.lines(panel.key, last));
-      panel.cursor(this.series, this.hovered ?? this.step, last);
+      panel.cursor(this.series, this.hovered ?? this.step);
     }
   }
 
@@ -100,8 +98,7 @@ export class Curves {
 
   hover(step) {
     this.hovered = step;
-    const last = Math.max(this.series.lastStep(), 1);
-    for (const panel of this.panels.values()) panel.cursor(this.series, step ?? this.step, last);
+    for (const panel of this.panels.values()) panel.cursor(this.series, step ?? this.step);
   }
 
   tabulate() {

@@ -2,7 +2,7 @@
 
 import { el, grouped, say } from "../common/dom.js";
 import { brief, inFull } from "../common/names.js";
-import { chosenColour, classColours, css, GREY, path } from "../common/palette.js";
+import { path, rgb } from "../common/palette.js";
 import { ringedAttribute } from "./overlays.js";
 
 const SHOWN = 12;
@@ -11,7 +11,7 @@ const SHOWN = 12;
 export class Legend {
   constructor(on) {
     this.on = on;
-    this.groupings = [{ tree: null, level: 0 }];
+    this.groupings = [{ tree: null, level: 0, colours: null }];
     this.chosen = 0;
     this.only = new Set();
     this.open = false;
@@ -59,7 +59,7 @@ export class Legend {
     this.node.hidden = false;
     const readable = run.levels.findIndex((_, level) => new Set(run.labels[level]).size <= 24);
     this.chosen = readable === -1 ? Math.max(run.levels.length - 1, 0) : readable;
-    this.groupings = [...run.levels.map((_, level) => ({ tree: run, level })), ...(run.attributes ?? []).map((one) => grouping(run, one))];
+    this.groupings = [...run.levels.map((_, level) => ({ tree: run, level, colours: run.colours[level] })), ...(run.attributes ?? []).map((one) => grouping(run, one))];
     const titles = [...run.levels, ...(run.attributes ?? []).map((one) => one.name)];
     this.levels.replaceChildren(...titles.map((name, place) => this.segment(name, place)));
     this.levels.hidden = titles.length < 2;
@@ -97,7 +97,7 @@ export class Legend {
     this.values = values;
     this.counts = new Uint32Array(names.length);
     for (const id of values) this.counts[id] += 1;
-    this.colours = classColours(tree, level, this.counts, dark);
+    this.colours = this.groupings[this.chosen].colours[dark ? "dark" : "light"];
     const key = (id) => path(tree, level, id).reverse();
     this.order = [...this.counts.keys()].filter((id) => this.counts[id]);
     const parents = new Map(this.order.map((id) => [id, key(id)]));
@@ -130,7 +130,7 @@ export class Legend {
 
   item(id, name) {
     const dot = el("span", { class: "rs-swatch rs-dot", "aria-hidden": "true" });
-    dot.style.background = css(this.colourOf(id));
+    dot.style.background = this.hexOf(id);
     const count = el("span", { class: "rs-count", text: grouped(this.counts[id]) });
     const chosen = this.only.has(id);
     const press = el(
@@ -164,8 +164,14 @@ export class Legend {
     this.on.changed();
   }
 
+  /** A class that is grey gets its own colour when it is chosen. */
+  hexOf(id) {
+    const [colour, chosen = colour] = this.colours[id];
+    return this.only.has(id) ? chosen : colour;
+  }
+
   colourOf(id) {
-    return this.colours[id] ?? (this.only.has(id) ? chosenColour(id, this.dark) : GREY[this.dark ? "dark" : "light"]);
+    return rgb(this.hexOf(id));
   }
 
   colourOfPoint(i) {
@@ -179,9 +185,9 @@ export class Legend {
 
 /** What an attribute is shown as: a tree of one level, or that of the classes where its values are classes of a level, so
  * that a class keeps its colour. */
-function grouping(run, { names, values, level }) {
-  if (level === undefined) return { tree: { names: [names], labels: [values], parents: [] }, level: 0 };
-  return { tree: { ...run, labels: run.labels.map((one, at) => (at === level ? values : one)) }, level };
+function grouping(run, { names, values, level, colours }) {
+  if (level === undefined) return { tree: { names: [names], labels: [values], parents: [] }, level: 0, colours };
+  return { tree: { ...run, labels: run.labels.map((one, at) => (at === level ? values : one)) }, level, colours };
 }
 
 function compare(a, b) {

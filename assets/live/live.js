@@ -19,10 +19,11 @@ import { Player } from "./player.js";
 import { Refine } from "./refine.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
-import { Status } from "./status.js";
+import { Status } from "../common/status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
-import { isDark, onTheme } from "../page/theme.js";
-import { expose, toPlan, toRetrieve } from "./page_api.js";
+import { isDark, onTheme } from "../common/theme.js";
+import { toPlan, toRetrieve } from "../common/navigation.js";
+import { expose } from "./page_api.js";
 import { Origin } from "./origin.js";
 
 const AWAY =

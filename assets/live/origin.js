@@ -1,7 +1,7 @@
 // The way from a run to the plan that it is part of.
 
 import { el } from "../common/dom.js";
-import { toPlan } from "./page_api.js";
+import { toPlan } from "../common/navigation.js";
 
 export class Origin {
   constructor() {

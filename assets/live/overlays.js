@@ -1,6 +1,6 @@
 // Rings and trails on the maps: what is hovered, what is chosen, and where it came from.
 
-import { isDark, ink } from "../page/theme.js";
+import { isDark, ink } from "../common/theme.js";
 
 const TRAIL = 5; // frames
 const BEADS = 9; // dots between two frames

@@ -1,6 +1,7 @@
-// What other parts of the page may ask of the Live view, and the ways from one tab to another.
+// What other parts of the page may ask of the Live view.
 
 import * as api from "../common/api.js";
+import { show } from "../common/navigation.js";
 
 export function expose(live) {
   api.token(); // made now, not at the first use: two tabs that ask at the same moment would each make their own
@@ -17,34 +18,4 @@ export function expose(live) {
       return window.rankscopePlans?.begin;
     },
   };
-}
-
-/** Show a run where it belongs: a plan in the tab "Compare", every other in Live. */
-export async function show(id) {
-  const run = await api.run(id).catch(() => null);
-  if (run?.plans) toPlan(id);
-  else toLive(id);
-}
-
-/** Open a tab by its title. */
-function openTab(title) {
-  const tabs = [...document.querySelectorAll("#rs-tabs button[role=tab]")];
-  tabs.find((tab) => tab.textContent.trim() === title)?.click();
-  window.scrollTo({ top: 0 });
-}
-
-/** Open the tab "Retrieve", which searches with the image that is chosen. */
-export const toRetrieve = () => openTab("Retrieve");
-
-/** Show a run in the Live tab, from its top. */
-export function toLive(id) {
-  window.rankscope?.open(id);
-  openTab("Live");
-}
-
-/** Show a plan in the tab "Compare". The tab's module may not be there yet: it asks for the one that is wanted. */
-export function toPlan(id) {
-  window.rankscopeWanted = id;
-  window.dispatchEvent(new CustomEvent("rankscope:wanted"));
-  openTab("Compare");
 }

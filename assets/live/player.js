@@ -4,7 +4,7 @@ import * as api from "../common/api.js";
 import { reducedMotion } from "../common/dom.js";
 import { placesOf, settled } from "./places.js";
 import { MORPH } from "./scene.js";
-import { Scrubber } from "./scrubber.js";
+import { Scrubber } from "../common/scrubber.js";
 
 const PAST = 6; // frames kept for trails
 const AHEAD = 2; // frames fetched early during a replay

@@ -1,13 +1,13 @@
 // Numbers by group, as bars at the shown step: a small picture per arm. The server says which numbers they are.
 
+import { Chart, edge, named } from "../common/chart.js";
 import { el, figure, grouped, say, swatch } from "../common/dom.js";
 import { brief } from "../common/names.js";
 import { ink } from "../common/palette.js";
 import { percent } from "../common/measures.js";
+import { rect } from "../vendor/plot.js";
 
-const WIDTH = 300;
-const HEIGHT = 90;
-const GAP = 2;
+const HEIGHT = 96;
 
 /** Every profile of a run, shown as soon as an arm has its numbers. */
 export class Profiles {
@@ -52,17 +52,14 @@ class Profile {
 class Picture {
   constructor(arm, index, about) {
     Object.assign(this, { arm, index, about });
-    this.bars = el("g", {});
-    this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" }, this.bars);
-    this.high = el("span", { class: "rs-note rs-tick rs-high" });
-    this.low = el("span", { class: "rs-note rs-tick rs-low" });
+    this.chart = new Chart();
     this.from = el("span", {});
     this.middle = el("span", {});
     this.to = el("span", {});
     this.beside = el("span", { class: "rs-note rs-beside" });
     const title = el("figcaption", { class: "rs-flow" }, swatch(index), el("span", { class: "rs-clamp", text: brief(arm.title, 120) }), this.beside);
     const axis = el("p", { class: "rs-note rs-axis" }, this.from, this.middle, this.to);
-    this.node = el("figure", { class: "rs-curve rs-chart", hidden: true }, title, el("div", {}, el("div", { class: "rs-plotbox" }, this.svg, this.high, this.low), axis));
+    this.node = el("figure", { class: "rs-curve rs-chart", hidden: true }, title, el("div", {}, el("div", { class: "rs-plotbox" }, this.chart.node), axis));
   }
 
   /** Whether this arm has such numbers at the step. */
@@ -74,24 +71,18 @@ class Picture {
     this.node.hidden = !groups.length;
     if (!groups.length) return false;
     const share = series.at(about.share, index, step) ?? 1;
-    this.bars.replaceChildren(...this.shapes(groups.map(({ value }) => value), share, limits));
-    say(this.high, short(limits[1]));
-    say(this.low, short(limits[0]));
+    this.chart.show(() => ({ height: HEIGHT, x: { domain: [0, groups.length / share] }, y: { domain: limits }, marks: this.marks(groups, share, limits) }));
     this.label(groups, share);
     const beside = about.beside.map(({ key, short: name, unit }) => [name, series.at(key, index, step), unit]).filter(([, value]) => value !== null);
     say(this.beside, beside.map(([name, value, unit]) => `${name} ${unit === "share" ? percent(value) : figure(value)}`).join(" · "));
     return true;
   }
 
-  shapes(values, share, [low, high]) {
-    const y = (value) => HEIGHT - ((value - low) / (high - low)) * HEIGHT;
-    const covered = WIDTH * share;
-    const width = covered / values.length;
-    const bars = values.map((value, i) => {
-      const [top, bottom] = [Math.min(y(value), y(0)), Math.max(y(value), y(0))];
-      return el("rect", { x: (i * width).toFixed(2), y: top.toFixed(2), width: Math.max(width - GAP, 0.5).toFixed(2), height: Math.max(bottom - top, 0.5).toFixed(2), class: `rs-profilebar ${ink(this.index)}` });
-    });
-    return share < 1 ? [...bars, el("rect", { x: covered.toFixed(2), y: 0, width: (WIDTH - covered).toFixed(2), height: HEIGHT, class: "rs-unfilled" })] : bars;
+  marks(groups, share, limits) {
+    const count = groups.length;
+    const bars = rect(groups, { x1: (_, place) => place, x2: (_, place) => place + 1, y1: 0, y2: "value", insetRight: 2, className: `rs-profilebar ${ink(this.index)}` });
+    const rest = rect(share < 1 ? [count] : [], { x1: count, x2: count / share, y1: limits[0], y2: limits[1], className: "rs-unfilled" });
+    return [named(limits), edge(), bars, rest];
   }
 
   label(groups, share) {
@@ -103,7 +94,7 @@ class Picture {
     say(this.middle, rest ? "" : about.axis);
     say(this.to, [`${ends[1]} ${about.unit}`, rest].filter(Boolean).join(" · "));
     const words = groups.map((group) => `${mark(group, "")} ${about.unit}: ${group.value.toFixed(2)}`).join(", ");
-    this.svg.setAttribute("aria-label", `${about.title}, ${this.arm.title}: ${words}${rest ? `; ${rest}` : ""}`);
+    this.chart.say(`${about.title}, ${this.arm.title}: ${words}${rest ? `; ${rest}` : ""}`);
   }
 }
 
@@ -122,4 +113,3 @@ function range(values) {
 }
 
 const counted = (value) => (value >= 10 ? grouped(value) : String(Number(value.toFixed(1))));
-const short = (value) => String(Number(value.toFixed(2)));

@@ -22,8 +22,6 @@ export const encoding = () => ask("encoding");
 export const benchmark = (asked) => post("score", asked);
 export const job = (id) => ask(`score/${part(id)}`);
 export const stopJob = (id) => post(`score/${part(id)}/stop`, {});
-export const runs = () => ask("runs");
-export const neighbours = (asked) => post("neighbours", asked);
 
 /** The bytes of an image file, unchanged; the reply is that of `image`. */
 export function upload(file) {
@@ -35,4 +33,3 @@ export function upload(file) {
 export const imageUrl = (ref, side) => `${base()}/objects/image/${part(ref)}/pixels?side=${side}`;
 export const filledUrl = (key) => `${base()}/objects/filled/${part(key)}`;
 export const csvUrl = (id) => `${base()}/objects/score/${part(id)}/csv`;
-export const runImageUrl = (run, index, side) => `${base()}/objects/runimage/${part(run)}/${index}?side=${side}`;

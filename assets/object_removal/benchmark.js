@@ -2,7 +2,7 @@
 
 import { armKey, el, grouped, say, swatch } from "../common/dom.js";
 import * as api from "./api.js";
-import { bars } from "./bars.js";
+import { bars } from "../common/bars.js";
 import { button, field, fold, number, Problem, segments } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
 import { captionNodes } from "./caption_words.js";

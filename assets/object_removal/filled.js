@@ -4,7 +4,7 @@ import { el, say } from "../common/dom.js";
 import { save } from "../common/files.js";
 import { button } from "../common/fields.js";
 import { listed, percent } from "../common/measures.js";
-import { fraction, Stage } from "./stage.js";
+import { fraction, Stage } from "../common/stage.js";
 
 export class Filled {
   constructor() {

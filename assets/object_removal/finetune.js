@@ -1,15 +1,15 @@
 // Fine-tuning: recipes trained side by side from the same weights, and the run that follows.
 
 import { el, say } from "../common/dom.js";
-import { button, choose, field, fields, fold, number, Problem, select, valuesOf } from "../common/fields.js";
+import { button, choose, field, fields, fold, number, Problem, select, text, valuesOf } from "../common/fields.js";
 import { Follow } from "./follow.js";
 import { Recipe, tellApart } from "./recipe.js";
-import { toLive } from "../live/page_api.js";
+import { toLive, toPlan } from "../common/navigation.js";
 
 const MOST = 4;
 const MINUTES = 5;
 const WAIT = 20000;
-const OWN = new Set(["learning_rate", "seed"]); // no preset changes them
+const OWN = new Set(["learning_rate", "seed", "seeds"]); // no preset changes them
 const WHAT = "Goes on training the model on images together with the same images without an object, whose captions do not name it. The recipes share weights, batches and budget; only what they are trained on differs.";
 
 /** `on`: {act(action, payload), settings, use(name)}. */
@@ -32,6 +32,7 @@ export class Finetune {
       halve_every: ["Halved every … epochs", number("", 0.1, 100000, "any")],
       weight_decay: ["Weight decay", number(0.01, 0, 1, "any")],
       seed: ["Seed", number(0, 0, 2 ** 31 - 1)],
+      seeds: ["Or over seeds", text("0, 1, 2")],
     };
     const { controls, labels } = fields(training, { class: "rs-field rs-short" });
     this.controls = controls;
@@ -107,11 +108,13 @@ export class Finetune {
   start() {
     this.problem.say(null);
     const { settings } = this.on;
+    const { seeds, ...training } = valuesOf(this.controls);
     const asked = {
       model: this.model.value,
       dataset: settings.datasets.value,
       recipes: this.recipes.map((recipe) => recipe.values),
-      ...valuesOf(this.controls),
+      ...training,
+      seeds: seeds && seeds.split(/[\s,;]+/).filter(Boolean).map(Number),
     };
     this.go.disabled = true;
     say(this.said, "Starting …");
@@ -120,12 +123,13 @@ export class Finetune {
     this.on.act("finetune", asked);
   }
 
-  /** The server's reply: a run, or why there is none. */
-  replied({ id, said, error }) {
+  /** The server's reply: a run, a comparison over seeds, or why there is none. */
+  replied({ id, said, error, plan }) {
     clearTimeout(this.silent);
     this.go.disabled = false;
     say(this.said, error || id ? "" : (said ?? "")); // a run shows its own state
     this.problem.say(error ?? null);
-    if (id && id !== this.follow.id) this.follow.open(id);
+    if (plan) toPlan(id);
+    else if (id && id !== this.follow.id) this.follow.open(id);
   }
 }

@@ -1,13 +1,13 @@
 // A fine-tuning run as it goes: one line of state, two small curves, its controls, and the model it ends in.
 
 import * as api from "../common/api.js";
-import { Panel } from "../live/panel.js";
+import { Panel } from "../common/panel.js";
 import { armKey, el, say } from "../common/dom.js";
 import { button, fold, Problem } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
-import { sentence } from "../live/status.js";
-import { toLive } from "../live/page_api.js";
+import { sentence } from "../common/status.js";
+import { toLive } from "../common/navigation.js";
 
 /** `on`: {act(action, payload), use(name of a model)}. */
 export class Follow {
@@ -59,7 +59,7 @@ export class Follow {
     const last = Math.max(this.series.lastStep(), news.planned_steps ?? 0, 1);
     for (const panel of this.panels) {
       panel.draw(this.series, last);
-      panel.cursor(this.series, this.series.lastStep(), last);
+      panel.cursor(this.series, this.series.lastStep());
     }
     return news.metrics.length >= 1500 || news.moving;
   }

@@ -1,11 +1,11 @@
 // The image as it is: every object a button over its box, and tools to mark what has no box.
 
 import { el, onPoint, say } from "../common/dom.js";
-import { Draw } from "./draw.js";
+import { Draw } from "../common/draw.js";
 import { segments } from "../common/fields.js";
 import { listed, percent } from "../common/measures.js";
 import { Naming } from "./naming.js";
-import { over, Stage } from "./stage.js";
+import { over, Stage } from "../common/stage.js";
 
 const CROWDED = 6; // with more boxes than this a label shows only where one points
 const WAYS = [["objects", "Objects"], ["box", "Box"], ["brush", "Brush"]];

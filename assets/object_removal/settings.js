@@ -1,7 +1,6 @@
 // The settings at the top: dataset, models and fill.
 
 import { el, grouped, say, swatch } from "../common/dom.js";
-import * as api from "./api.js";
 import { choose, field, fold, Problem, rowForm, select, slider, text } from "../common/fields.js";
 import { percent } from "../common/measures.js";
 import { Waiting } from "./waiting.js";
@@ -50,11 +49,6 @@ export class Settings {
 
   get fill() {
     return this.fills.value;
-  }
-
-  /** A fill that paints, for images that were not drawn here. */
-  get paint() {
-    return this.start.fills.find((fill) => fill.name === this.fill)?.redraws ? this.start.fill : this.fill;
   }
 
   /** Titles of the chosen models. */

@@ -1,7 +1,7 @@
 // The status line and buttons of the sidebar, which follow the run that is viewed; live.js reports every change of state.
 
 import { say } from "../common/dom.js";
-import { sentence } from "../live/status.js";
+import { sentence } from "../common/status.js";
 
 const find = (id) => document.getElementById(id);
 const states = {}; // of the run in Live, and of the plan in Compare
@@ -75,26 +75,8 @@ function invite() {
   }
 }
 
-/** The catalogue's links to its families: a new hash in the address would make Gradio build the page again. */
-document.addEventListener("click", (event) => {
-  const link = event.target.closest?.(".rs-jumps a");
-  const heading = link && find(link.hash.slice(1));
-  if (!heading) return;
-  event.preventDefault();
-  heading.scrollIntoView();
-  heading.focus({ preventScroll: true });
-}, { capture: true });
-
-/** A formula wider than its card can be scrolled with the keyboard too. */
-function reach() {
-  for (const formula of document.querySelectorAll(".katex-display:not([tabindex])")) {
-    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
-  }
-}
-
 // Gradio makes the sidebar piece by piece after this module has run.
 new MutationObserver(() => {
-  reach();
   invite();
   const parts = ["rs-pause", "rs-resume", "rs-stop", "rs-status"].map(find);
   if (parts.includes(null) || parts.every((part) => part.dataset.followed)) return;

@@ -9,8 +9,10 @@ const part = encodeURIComponent;
 export const start = () => ask("start");
 export const runs = async () => (await ask("runs")).runs;
 export const run = (id) => ask(`run/${part(id)}`);
-/** The reply of `open` and `search` is {answer}, or {job}: the id of the work whose result the answer will be. */
+/** The reply of `open`, `objects` and `search` is {answer}, or {job}: the id of the work whose result the answer will be. */
 export const open = (id, gallery) => post("open", { run: id, gallery });
+/** The classes that can be removed from an image by name, and the share of it that each covers. */
+export const objects = (run, gallery, row) => post("objects", { run, gallery, row });
 export const search = (asked) => post("search", asked);
 export const job = (id) => ask(`job/${part(id)}`);
 export const stop = (id) => post(`job/${part(id)}/stop`, {});

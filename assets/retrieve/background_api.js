@@ -7,9 +7,8 @@ const post = (path, content) => ask(path, { method: "POST", headers: { "content-
 const part = encodeURIComponent;
 const at = (path) => `${base()}/retrieval/background/${path}`;
 
-/** The reply of both is {answer}, or {job}: the id of the work whose result the answer will be. */
+/** The reply is {answer}, or {job}: the id of the work whose result the answer will be. */
 export const measure = (asked) => post("measure", asked);
-export const own = (asked) => post("own", asked);
 export const job = (id) => ask(`job/${part(id)}`);
 export const stop = (id) => post(`job/${part(id)}/stop`, {});
 export const query = (key, number) => ask(`${part(key)}/query/${number}`);

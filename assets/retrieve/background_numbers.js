@@ -5,7 +5,7 @@ import { fold } from "../common/fields.js";
 import { percent } from "../common/measures.js";
 import { brief, capital } from "../common/names.js";
 import { table, tableBox } from "../common/table.js";
-import { bars } from "../object_removal/bars.js";
+import { bars } from "../common/bars.js";
 import * as api from "./background_api.js";
 
 const STAYS = "stays";

@@ -2,7 +2,7 @@
 
 import { el } from "../common/dom.js";
 import { brief, capital, inFull } from "../common/names.js";
-import { percent } from "../common/measures.js";
+import { moved, percent } from "../common/measures.js";
 import { strip, Tile } from "../common/tiles.js";
 import { arrows } from "./arrows.js";
 import { armSwatch } from "./background_numbers.js";
@@ -25,7 +25,7 @@ export class FormRows {
   arm(arm, at, forms, images, words) {
     const head = el("h4", { class: "rs-flow" }, armSwatch(at), el("span", { text: brief(arm.title) }), el("span", { class: "rs-note", text: arm.note ?? "" }));
     if (arm.error) return el("div", { class: "rs-stack rs-tight" }, head, el("p", { class: "rs-note", text: arm.error }));
-    const whole = new Set((Object.values(arm.forms)[0] ?? []).map(({ row }) => row));
+    const whole = new Map((Object.values(arm.forms)[0] ?? []).map(({ row }, rank) => [row, rank]));
     const rows = forms.filter(([form]) => arm.forms[form]).map(([form, text], place) => this.row(arm, text, arm.forms[form], images, words, place ? whole : null));
     return el("div", { class: "rs-stack rs-tight" }, head, ...rows);
   }
@@ -48,13 +48,16 @@ function tile(result, rank, run, whole) {
   const word = one.show(run, result.row, result.severity);
   one.word.hidden = !word;
   const name = brief(result.classes[0] ?? "");
-  const stays = whole?.has(result.row);
+  const change = whole && changed(whole.get(result.row), rank);
   one.press.append(el("span", { class: "rs-note rs-tiletext", text: name }));
-  if (whole) one.press.append(el("span", { class: "rs-note rs-tiletext rs-staysword", text: stays ? "stays" : "new" }));
+  if (whole) one.press.append(el("span", { class: "rs-note rs-tiletext rs-staysword", text: change }));
   one.press.setAttribute("role", "group");
-  one.press.setAttribute("aria-label", [`Rank ${rank + 1}`, word, name, whole ? (stays ? "stays" : "new") : ""].filter(Boolean).join(", "));
+  one.press.setAttribute("aria-label", [`Rank ${rank + 1}`, word, name, change ?? ""].filter(Boolean).join(", "));
   one.press.title = [...result.classes.map(inFull), why(result)].filter(Boolean).join("\n");
   return one.node;
 }
+
+/** "new", how many ranks it rose or fell, or "stays". */
+const changed = (before, rank) => (before === undefined ? "new" : moved(before - rank) || "stays");
 
 export const staying = (share) => (Number.isFinite(share) ? `${percent(share)} of the neighbours stay when the object goes` : "");

@@ -2,13 +2,13 @@
 
 import { el } from "../common/dom.js";
 import { button, choose, field, number, Problem, select, text } from "../common/fields.js";
-import { brief } from "../common/names.js";
+import { brief, capital } from "../common/names.js";
 import { percent } from "../common/measures.js";
 import * as search from "./api.js";
 import * as api from "./background_api.js";
 import { BackgroundNumbers } from "./background_numbers.js";
-import { BrushedImage } from "./brushed_image.js";
 import { FormRows, staying } from "./form_rows.js";
+import { MAPS, OneImage } from "./one_image.js";
 import { placesOf } from "./places.js";
 import { Task } from "./task.js";
 import { Unnoticing } from "./unnoticing.js";
@@ -18,15 +18,16 @@ const OTHER = "…"; // a dataset that is written
 const SUITS = "";
 const QUERIES = 200;
 const USUAL = "telea";
-const MAPS = { name: "probe" };
 const STOPPED = "It was stopped. Arms that were done are not measured twice: measure again, or choose fewer queries.";
-const NO_WEIGHTS = "This run keeps no weights, so its encoder cannot be asked. Choose a run that was trained here.";
+const CANCELLED = "It was stopped. Compare again.";
+const NO_WEIGHTS = "This run keeps no weights, so its encoder cannot be measured, and neighbours are shown as they were before alone. Choose a run that was trained here.";
 
 class LookedAt {
   constructor(tab) {
     this.tab = tab;
     this.problem = new Problem();
     this.task = new Task(api, STOPPED);
+    this.searching = new Task(search, CANCELLED);
     this.run = select(() => this.chosen());
     this.data = select(() => this.sourced());
     this.source = text("A folder or a Hub id with boxes", { onkeydown: (event) => event.key === "Enter" && this.measure() });
@@ -36,12 +37,12 @@ class LookedAt {
     this.begin = button("Measure", () => this.measure(), "rs-primary");
     this.note = el("p", { class: "rs-note", text: "The test images search the untouched test set as they are, without their object, with nothing but their object, and under controls." });
     const form = el("div", { class: "rs-flow rs-form" }, field("Run", this.run), field("Images with known objects", this.data), this.other, field("In the object's place", this.fill), field("Queries at most", this.queries, { class: "rs-field rs-short" }), this.begin);
-    const head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is measured" }, form, this.note, this.task.node, this.problem.node);
+    const head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is measured" }, form, this.note, this.task.node, this.searching.node, this.problem.node);
     this.numbers = new BackgroundNumbers();
     this.unnoticing = new Unnoticing((query) => this.open(query));
     this.rows = new FormRows();
-    this.brushed = new BrushedImage({ compare: (upload, drawing) => this.compare(upload, drawing), fail: (sentence) => this.problem.say(sentence) });
-    this.node = el("div", { class: "rs-section" }, head, this.numbers.node, this.unnoticing.node, this.rows.node);
+    this.image = new OneImage({ compare: (query, title) => this.compare(query, title), fail: (sentence) => this.problem.say(sentence) });
+    this.node = el("div", { class: "rs-section" }, head, this.numbers.node, this.unnoticing.node, this.image.node, this.rows.node);
   }
 
   load() {
@@ -54,7 +55,7 @@ class LookedAt {
   }
 
   look() {
-    this.node.append(this.brushed.node);
+    if (this.run.value) this.image.load(this.run.value);
   }
 
   offer({ background, anywhere }) {
@@ -69,9 +70,10 @@ class LookedAt {
 
   chosen() {
     const run = this.tab.usable.find((one) => one.id === this.run.value);
-    this.begin.disabled = this.brushed.node.hidden = !run?.weights;
+    this.begin.disabled = !run?.weights;
     this.problem.say(run && !run.weights ? NO_WEIGHTS : null);
     if (this.shown && this.shown !== this.run.value) this.empty();
+    if (run && !this.node.hidden) this.image.load(run.id);
   }
 
   sourced() {
@@ -122,19 +124,20 @@ class LookedAt {
     }
   }
 
-  /** A visitor's own image with a brushed object. */
-  async compare(upload, drawing) {
+  /** An image without what is removed from it, and that alone: {row or upload, remove}. */
+  async compare(query, title) {
     const turn = (this.turn = {});
     const run = this.run.value;
     const fill = this.fill.value === SUITS || this.redrawing.has(this.fill.value) ? USUAL : this.fill.value;
     this.problem.say(null);
-    this.task.stop();
+    this.searching.stop();
     try {
-      const answer = await this.task.answer(await api.own({ run, upload, drawing, fill }));
+      const answer = await this.searching.answer(await search.search({ runs: [run], gallery: MAPS, query: { ...query, fill } }));
       if (turn !== this.turn) return;
       this.shown = run;
-      const arms = answer.arms.map((arm) => ({ ...arm, note: staying(arm.stays) }));
-      this.rows.show({ title: "Your image", about: `${percent(answer.covered)} of it is brushed. Gallery: ${brief(answer.title, 120)}.`, titles: answer.titles, picture: (form) => answer.images[form], images: { imageUrl: (row) => search.imageUrl(run, MAPS, row) }, words: [""], arms });
+      const gone = answer.removed.length ? ` ${capital(answer.removed.map((name) => brief(name)).join(", "))} ${answer.removed.length > 1 ? "go" : "goes"}.` : "";
+      const picture = new Map(answer.forms.map(({ name, image }) => [name, image]));
+      this.rows.show({ title, about: `${percent(answer.covered)} of it is removed.${gone} Gallery: ${brief(answer.title, 120)}.`, titles: Object.fromEntries(answer.forms.map((form) => [form.name, form.title])), picture: (form) => picture.get(form), images: { imageUrl: (row) => search.imageUrl(run, MAPS, row) }, words: answer.words, arms: answer.arms.map(inForms) });
       this.reveal();
     } catch (error) {
       if (turn === this.turn) this.problem.say(error.message);
@@ -145,6 +148,13 @@ class LookedAt {
     this.rows.node.scrollIntoView({ block: "nearest" });
     this.rows.node.focus({ preventScroll: true });
   }
+}
+
+/** The results of an arm by form; of one that cannot embed the image without its object those of the whole image. */
+function inForms({ title, error, ranking, after }) {
+  if (error) return { title, error };
+  const forms = Object.entries(after.rankings).map(([form, { results }]) => [form, results]);
+  return { title, note: after.error ?? staying(after.stays), forms: { whole: ranking.results, ...Object.fromEntries(forms) } };
 }
 
 export const LOOKED_AT = { name: "background", title: "What did it look at?", make: (tab) => new LookedAt(tab) };

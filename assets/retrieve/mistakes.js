@@ -4,7 +4,7 @@ import { paired, pin, pinned } from "../common/baseline.js";
 import { el, origin } from "../common/dom.js";
 import { choose, field, number, Problem, select } from "../common/fields.js";
 import { brief } from "../common/names.js";
-import { Scrubber } from "../live/scrubber.js";
+import { Scrubber } from "../common/scrubber.js";
 import * as search from "./api.js";
 import { BaselineNumbers } from "./baseline_numbers.js";
 import * as api from "./mistakes_api.js";

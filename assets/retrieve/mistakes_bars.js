@@ -1,9 +1,8 @@
 // Results by severity: for every arm a bar of its first results and one of its first k, and the best that is possible.
 
-import { el } from "../common/dom.js";
+import { el, grouped } from "../common/dom.js";
 import { fold } from "../common/fields.js";
 import { brief } from "../common/names.js";
-import { grouped } from "../common/dom.js";
 import { table, tableBox } from "../common/table.js";
 import { heading } from "./places.js";
 import { severities, severityBar, severityKey, share } from "../common/severity_colours.js";

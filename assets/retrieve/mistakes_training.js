@@ -1,12 +1,11 @@
 // How the severity of the results moved while each arm trained: shares over the steps, one area above the other.
 
+import { Chart } from "../common/chart.js";
 import { el, grouped, say } from "../common/dom.js";
 import { segments } from "../common/fields.js";
 import { heading } from "./places.js";
 import { severities, severityKey, spokenShares } from "../common/severity_colours.js";
-
-const WIDTH = 300;
-const HEIGHT = 90;
+import { areaY } from "../vendor/plot.js";
 
 /** `on`: {seek(step)} when a panel is clicked. */
 export class MistakesTraining {
@@ -55,45 +54,31 @@ function known(all, shares) {
 
 class AreaPanel {
   constructor({ place, words, all, steps, shares }, last, on) {
-    Object.assign(this, { words, all, steps, shares, last });
-    this.rule = el("line", { class: "rs-cursor", y1: 0, y2: HEIGHT });
-    this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" }, ...this.areas(), this.rule);
+    Object.assign(this, { words, all, steps, shares });
+    this.chart = new Chart("rs-areabox");
+    const bands = severities(words).flatMap(({ shared, colour }) => steps.map((step, at) => ({ step, share: shares[at][shared], colour })));
+    const area = areaY(bands, { x: "step", y: "share", z: "colour", fill: "colour" });
+    this.chart.show(() => ({ height: 90, marginLeft: 0, marginRight: 0, marginTop: 0, marginBottom: 0, x: { domain: [0, last] }, y: { domain: [0, 1] }, marks: [area] }));
+    this.chart.node.addEventListener("click", (event) => on.seek(this.nearest(event)));
     this.said = el("p", { class: "rs-note" });
     const name = el("figcaption", { class: "rs-flow" }, ...heading(place));
-    const box = el("div", { class: "rs-areabox", onclick: (event) => on.seek(this.nearest(event)) }, this.svg);
     this.label = `${place.title}, results by severity over the steps`;
-    this.node = el("figure", { class: "rs-areapanel" }, name, box, this.said);
-  }
-
-  areas() {
-    const { steps, words } = this;
-    const x = (step) => ((step / this.last) * WIDTH).toFixed(2);
-    const y = (value) => ((1 - value) * HEIGHT).toFixed(2);
-    const low = steps.map(() => 0);
-    return severities(words).map(({ shared, colour, word }) => {
-      const below = steps.map((step, at) => `${x(step)} ${y(low[at])}`);
-      steps.forEach((_, at) => { low[at] = Math.min(1, low[at] + this.shares[at][shared]); });
-      const above = steps.map((step, at) => `${x(step)} ${y(low[at])}`).reverse();
-      return el("polygon", { points: [...below, ...above].join(" "), style: `fill: ${colour}`, "data-word": word });
-    });
+    this.node = el("figure", { class: "rs-areapanel" }, name, this.chart.node, this.said);
   }
 
   nearest(event) {
-    const area = this.svg.getBoundingClientRect();
-    const step = ((event.clientX - area.left) / area.width) * this.last;
+    const step = this.chart.under(event);
     return this.all.reduce((best, one) => (Math.abs(one - step) < Math.abs(best - step) ? one : best));
   }
 
   at(step) {
     const { all, steps, words } = this;
     const shown = newest(all, step);
-    const x = ((all[shown] / this.last) * WIDTH).toFixed(2);
-    this.rule.setAttribute("x1", x);
-    this.rule.setAttribute("x2", x);
+    this.chart.cursor(all[shown]);
     const place = steps.indexOf(all[shown]);
     const text = `Step ${grouped(all[shown])}: ${place < 0 ? "no results, its training diverged" : spokenShares(words, this.shares[place])}`;
     say(this.said, text);
-    this.svg.setAttribute("aria-label", `${this.label}. ${text}`);
+    this.chart.say(`${this.label}. ${text}`);
   }
 }
 

@@ -5,7 +5,7 @@ import { pin, pinned } from "../common/baseline.js";
 import { el, say } from "../common/dom.js";
 import { Problem } from "../common/fields.js";
 import { Newest } from "../common/newest.js";
-import { Scrubber } from "../live/scrubber.js";
+import { Scrubber } from "../common/scrubber.js";
 import { AboutQuery } from "./about_query.js";
 import * as api from "./api.js";
 import { Facts } from "./facts.js";

@@ -1,11 +1,11 @@
 // Precision against recall of the query, and its counterpart over the label tree; their areas are scores of the query.
 
+import { Chart, curve, edge, named, titled } from "../common/chart.js";
 import { el, figure } from "../common/dom.js";
 import { look, swatch } from "./places.js";
 
-const WIDTH = 300;
-const HEIGHT = 150;
 const STEPS = 40; // a curve with more of them is drawn as the mean precision of as many equal parts of recall
+
 export class QueryCurves {
   constructor() {
     this.panels = [];
@@ -28,12 +28,9 @@ export class QueryCurves {
 class CurvePanel {
   constructor(kind) {
     this.kind = kind;
-    this.lines = el("g", {});
-    this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" }, this.lines);
+    this.chart = new Chart();
     this.readings = el("ul", { class: "rs-flow rs-readings" });
-    const ticks = [["rs-high", "1"], ["rs-low", "0"]].map(([place, text]) => el("span", { class: `rs-note rs-tick ${place}`, text }));
-    const across = el("p", { class: "rs-note rs-across" }, el("span", { text: "recall 0" }), el("span", { text: "1" }));
-    this.node = el("figure", { class: "rs-curve rs-prcurve" }, el("figcaption", {}, el("span", { text: kind.title }), this.readings), el("div", {}, el("div", { class: "rs-plotbox" }, this.svg, ...ticks), across, el("p", { class: "rs-note", text: kind.note })));
+    this.node = el("figure", { class: "rs-curve rs-prcurve" }, el("figcaption", {}, el("span", { text: kind.title }), this.readings), el("div", {}, el("div", { class: "rs-plotbox" }, this.chart.node), el("p", { class: "rs-note", text: kind.note })));
   }
 
   /** `arms`: [place, answer of the arm]. Returns whether there is a curve. */
@@ -42,11 +39,11 @@ class CurvePanel {
       const curve = (arm?.reranked ?? arm?.ranking)?.curves?.[this.kind.name];
       return curve ? [{ place, curve }] : [];
     });
-    this.lines.replaceChildren(...drawn.map(({ place, curve }) => path(curve, look(place.place))).reverse());
+    this.chart.show(() => drawing(drawn));
     const title = answer.scores.find(({ key }) => key === this.kind.score)?.title ?? "";
     this.readings.replaceChildren(...drawn.map(({ place, curve }) => el("li", { class: "rs-flow" }, swatch(place.place), el("span", { class: "rs-note", text: `${title} ` }, el("b", { text: figure(curve.area) })))));
     const words = drawn.map(({ place, curve }) => `${place.title}${place.of && ` of ${place.of}`} ${figure(curve.area)}`);
-    this.svg.setAttribute("aria-label", `${this.kind.title}, area: ${words.join(", ")}`);
+    this.chart.say(`${this.kind.title}, area: ${words.join(", ")}`);
     this.node.hidden = !drawn.length;
     return drawn.length > 0;
   }
@@ -68,16 +65,13 @@ function smooth({ recall, precision }) {
   return { recall: sums.map((_, bin) => (bin + 1) / STEPS), precision: sums.map((sum) => sum * STEPS) };
 }
 
-/** A step function: the precision holds from the recall before to its own. */
-function path(curve, { colour, dash }) {
-  const { recall, precision } = smooth(curve);
-  const y = (value) => (HEIGHT - 3 - value * (HEIGHT - 6)).toFixed(2);
-  const x = (value) => (value * WIDTH).toFixed(2);
-  let d = "";
-  recall.forEach((end, i) => {
-    const begin = i ? recall[i - 1] : 0;
-    d += `${i ? "L" : "M"}${x(begin)} ${y(precision[i])}L${x(end)} ${y(precision[i])}`;
+/** Step functions: the precision holds from the recall before to its own. The first arm lies on top. */
+function drawing(drawn) {
+  const lines = drawn.toReversed().map(({ place, curve: whole }) => {
+    const { recall, precision } = smooth(whole);
+    const { colour, dash } = look(place.place);
+    return curve([[0, precision[0]], ...recall.map((end, i) => [end, precision[i]])], colour, { curve: "step-before", strokeDasharray: dash });
   });
-  return el("path", { d, class: `rs-line ${colour}`, "stroke-dasharray": dash || null });
+  const across = titled([0, 1], null, { tickFormat: (recall) => (recall ? "1" : "recall 0") });
+  return { height: 186, marginBottom: 24, x: { domain: [0, 1] }, y: { domain: [0, 1] }, marks: [edge(), named([0, 1]), across, ...lines] };
 }
-

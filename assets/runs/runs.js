@@ -7,7 +7,7 @@ import { DownloadFold } from "../common/downloads.js";
 import { button, fold, Problem } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
 import { Poll } from "../common/poll.js";
-import { show, toLive } from "../live/page_api.js";
+import { show, toLive } from "../common/navigation.js";
 
 /** `act(action, id, token)` asks the server; `public`: only a run's owner may change it. */
 export function mount(element, options) {

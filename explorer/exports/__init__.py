@@ -34,12 +34,12 @@ class Export(NamedTuple):
     chunks: Callable[[Run, bool], Generator[bytes, None, None]] | None = None
 
 
-def _trains(run: Run) -> bool:
-    return not kind_of(run.config).plans
-
-
 def _plans(run: Run) -> bool:
     return kind_of(run.config).plans
+
+
+def _trains(run: Run) -> bool:
+    return not _plans(run)
 
 
 def _report(title: str, media_type: str, form: str) -> Export:

@@ -15,8 +15,7 @@ from trainers.training.encoder_file import RunEncoders
 
 def has_encoders(run: Run) -> bool:
     """Whether its kind trains encoders; of a recording, whether its weights are there too."""
-    trains = bool(run.config.encoder_prefix) and not kind_of(run.config).plans
-    return trains and (not run.recorded or is_there(run.folder.path / "ckpt"))
+    return bool(run.config.encoder_prefix) and (not run.recorded or is_there(run.folder.path / "ckpt"))
 
 
 def write_encoders(run: Run, path: Path) -> None:

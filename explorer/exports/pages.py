@@ -12,14 +12,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from explorer.exports import figures
-from explorer.exports.palette import palette
 from explorer.exports.tables import stored_frames
 from explorer.layout.align import unpack
 from explorer.layout.plan import thin
+from explorer.palette import palette
 from explorer.server import maps
 from explorer.server.library import Library
 from explorer.server.run import Run
-from explorer.titles import run_title, summary
+from explorer.server.titles import run_title, summary
 from trainers.errors import RunError
 from trainers.kinds import arm_titles, kind_of
 from trainers.metrics import counts, describe

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import tempfile
@@ -149,7 +150,9 @@ def values_of(row: Row, config: RunConfig) -> dict[str, Any]:
         result = Evaluator(loop.benchmark, arm.model).evaluate(arm.model)
         folder.db.close()
     pairs = {key: getattr(arm.examples, key) for key in ("originals", "removed", "share", "edited")}
-    values = {key: np.where(np.isnan(each), None, each).tolist() for key, each in result.values.items()}
+    values = {
+        key: [None if math.isnan(number) else number for number in each.tolist()] for key, each in result.values.items()
+    }
     return {
         "seconds": loop.seconds,
         "pairs": pairs if row.recipe is not None else None,

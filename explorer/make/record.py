@@ -21,12 +21,14 @@ from explorer.layout.measuring import Measurer
 from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
 from explorer.make._command import command, parser
-from trainers.cli.start import add_kind_flags, configuration
+from trainers.cli.start import add_start_flags, configuration
 from trainers.cli.work import train_to_end
-from trainers.config import RunConfig
+from trainers.config import Config
 from trainers.errors import RunError
-from trainers.kinds import KINDS, check, kind_of
+from trainers.kinds import KINDS, check
+from trainers.plans import PLANS
 from trainers.plans.children import children_of
+from trainers.plans.config import FIRST
 from trainers.runs import RunFolder
 from trainers.runs.records import Frame, Snapshot
 
@@ -37,20 +39,22 @@ KEPT_NEIGHBOURS = 10  # as many as the page shows; they are most of a recording'
 def main(argv: list[str]) -> None:
     """Record one run, or one plan with its runs."""
     flags = parser("record", __doc__)
+    plans = {plan.verb: plan for plan in PLANS.values()}
     kinds = {verb: kind for kind in KINDS.values() for verb in (kind.verb, *kind.old_verbs)}
-    kind = kinds.get(argv[0] if argv else "") or next(iter(KINDS.values()))
-    add_kind_flags(flags, kind)
+    plan, argv = (plans[argv[0]], argv[1:]) if argv and argv[0] in plans else (None, argv)
+    kind, argv = (kinds[argv[0]], argv[1:]) if argv and argv[0] in kinds else (KINDS[FIRST], argv)
+    add_start_flags(flags, kind, plan)
     flags.add_argument("--out", type=Path, default=Path("assets") / "recorded", help="folder of the recordings")
     flags.add_argument("--frames", type=int, default=48, help="frames to keep, evenly spaced")
-    arguments = flags.parse_args(argv[1:] if argv[:1] and argv[0] in kinds else argv)
-    config = configuration(arguments, kind)
+    arguments = flags.parse_args(argv)
+    config = configuration(arguments, kind, plan)
     check(config)
     path = record(config, arguments.out, frames=arguments.frames)
     recorded = [RunFolder(path), *children_of(RunFolder(path))]
     print(f"recorded {path} ({sum(one.size() for one in recorded) / 1e6:.1f} MB)")
 
 
-def record(config: RunConfig, out: Path, *, frames: int) -> Path:
+def record(config: Config, out: Path, *, frames: int) -> Path:
     """Train, draw and slim one run; of a plan also the runs that it is made of.
 
     The recording appears in ``out`` when it is whole, the runs of a plan before the plan.
@@ -83,11 +87,11 @@ def record(config: RunConfig, out: Path, *, frames: int) -> Path:
 
 def _made(folder: RunFolder, out: Path, frames: int) -> list[Path]:
     """Recordings of a run that has ended, and of the runs of a plan; that of ``folder`` comes last."""
-    made = []
-    for part in _finished_parts(folder):
+    made, parts = [], _finished_parts(folder)
+    for part in parts:
         _draw(part)
         made.append(slim(part, out, frames=frames))
-    if kind_of(folder.config).plans:
+    if parts:
         return [*made, _compacted(_copied(folder, out))]
     _draw(folder)
     return [*made, slim(folder, out, frames=frames)]

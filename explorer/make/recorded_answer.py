@@ -10,12 +10,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from explorer.object_removal.bodies import FILL, K, Query
-from explorer.object_removal.first import CHOSEN
-from explorer.object_removal.recorded import RECORD, TOLD, ingredients, pixels_digest, told_digest
-from explorer.object_removal.service import Objects
 from explorer.server.library import Library
 from explorer.settings import Settings
+from explorer.tabs.object_removal.bodies import FILL, K, Query
+from explorer.tabs.object_removal.first import CHOSEN
+from explorer.tabs.object_removal.recorded import RECORD, TOLD, ingredients, pixels_digest, told_digest
+from explorer.tabs.object_removal.service import Objects
 
 
 def record() -> dict[str, Any]:

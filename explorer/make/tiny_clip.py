@@ -13,8 +13,8 @@ from trainers.config import RunConfig
 from trainers.image_text.models import MODELS
 from trainers.image_text.models.tiny_clip import ASSETS, TinyClip, save_folder
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.kinds.finetuning.loop import arm_model
 from trainers.parameters import Choice
+from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
 
 COMMAND = "python -m explorer.make.tiny_clip"
@@ -71,7 +71,7 @@ def train(config: RunConfig, target: Path, title: str, command: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = RunFolder.create(Path(scratch), config)
         train_to_end(folder)
-        model = arm_model(folder, 0)
+        model = encoders_of_run(folder).read(0).network
         assert isinstance(model, TinyClip)
         numbers = result(folder)
         card = _CARD.format(title=title, command=command, numbers=numbers)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections import deque
 from typing import Any
 
 import gradio as gr
@@ -22,6 +24,8 @@ _FOR_PROGRAMS = ("api_info_as_input", "api_info_as_output")
 which nearly always says the same. These and the examples, which it does not take from here, are a tenth of the page."""
 _FALSE = ("_retryable", "_selectable", "_undoable", "likeable", "streamable")
 """Properties that its scripts take for false where they are missing. Together they are a twentieth of the page."""
+ANSWER_SECONDS = 600.0
+"""How long the answer to a program's call waits to be fetched."""
 _log = logging.getLogger(__name__)
 
 
@@ -41,6 +45,10 @@ class LongMenu(gr.Dropdown):
 
 class Page(gr.Blocks):
     """Every event and every public function passes through here, whichever of Gradio's addresses it used."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._answered: deque[tuple[float, str]] = deque()  # when (monotonic seconds), and the call
+        super().__init__(*args, **kwargs)
 
     def pending(self, address: str) -> int:
         """The number of events of an address that wait or run."""
@@ -85,11 +93,19 @@ class Page(gr.Blocks):
 
     def _forget(self, visit: str | None, event: str | None) -> None:
         """Forget the visit of a program's single call, which Gradio names after the call: nobody can come back to it,
-        and each takes two thirds of a megabyte."""
-        if visit is not None and visit == event:
-            with self.state_holder.lock:
-                self.state_holder.session_data.pop(visit, None)
-                self.state_holder.time_last_used.pop(visit, None)
+        and each takes two thirds of a megabyte. Its answer follows when it was not fetched in time: Gradio keeps 2,000
+        of them, and the names of all calls for ever."""
+        if visit is None or visit != event:
+            return
+        with self.state_holder.lock:
+            self.state_holder.session_data.pop(visit, None)
+            self.state_holder.time_last_used.pop(visit, None)
+        now = time.monotonic()
+        self._answered.append((now, visit))
+        while self._answered[0][0] < now - ANSWER_SECONDS:
+            _, old = self._answered.popleft()
+            self._queue.pending_messages_per_session.pop(old, None)
+            self._queue.pending_event_ids_session.pop(old, None)
 
     async def preprocess_data(self, *args: Any, **kwargs: Any) -> list[Any]:
         """See Gradio; a value that a component does not accept is an error of the sender."""

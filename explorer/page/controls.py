@@ -19,6 +19,12 @@ WIDEST_WHOLE = 300  # a slider over more whole numbers than this cannot be set w
 ABOVE_ZERO = 1e-6  # of its right end: the smallest number of a logarithmic slider that begins with 0
 
 
+def change_of(field: Component) -> Any:
+    """The event of a field whose value changes: Gradio gives it to each kind of field when it is made."""
+    events: Any = field
+    return events.change
+
+
 def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Component:
     """The control of one parameter, showing ``value`` (as :func:`raw` gives it); ``key`` as in ``gr.render``."""
     rule, label = spec.rule, spec.label

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
 import gradio as gr
 from gradio.components import Component
@@ -31,7 +32,7 @@ FIELDS = ("source", "subset", *_DETECTED, "max_images")
 """Settings of :class:`DataChoice` that are fields of every form."""
 _OWN = {f"{name}_{spec.name}": (name, spec) for name, entry in SOURCES.items() for spec in specs(entry.parameters)}
 """The parameters of datasets of the catalogue by the names of their fields."""
-_UNSEEN = tuple({"choices": []} for _ in _DETECTED)
+_UNSEEN: tuple[dict[str, Any], ...] = tuple({"choices": []} for _ in _DETECTED)
 LOOKS_AT_ONCE = 4  # each may stream the first rows of a Hub dataset; more at once would only wait for the network
 
 
@@ -67,14 +68,16 @@ def data_choice(
     elif (entry := named(source)) is not None:
         entry.parameters_of(source)
     limit, spec = first.max_images if max_images is None else max_images, _SPECS["max_images"]
-    if not _FEWEST_IMAGES <= limit <= spec.rule.high:
-        raise ParameterError(f"{spec.label} needs {_FEWEST_IMAGES} to {spec.rule.high}; got {limit:g}.")
+    most = math.inf if spec.rule.high is None else spec.rule.high
+    if not _FEWEST_IMAGES <= limit <= most:
+        raise ParameterError(f"{spec.label} needs {_FEWEST_IMAGES} to {most}; got {limit:g}.")
+    typed: dict[str, Any] = {name: (text or "").strip() or None for name, text in texts.items()}
     return replace(
         first,
         source=source,
         label_columns=tuple(word.strip() for word in words if word.strip()) or None,
         max_images=int(limit),
-        **{name: (text or "").strip() or None for name, text in texts.items()},
+        **typed,
         **read(DataChoice, {"image_size": image_size}, "Images"),
     )
 
@@ -178,7 +181,7 @@ class DatasetPicker:
             outputs=[description, subset, *lists.values(), note],
             js="() => ['Looking …', '', null, [], null, null, '']",
         ).then(self._look_at_others, list(fields.values()), **look, **QUIET)
-        corrected = [field.input for field in (subset, *lists.values())]
+        corrected = [subset.input, *(field.input for field in lists.values())]
         gr.on(corrected, self._look, list(fields.values()), **look, **QUIET)
         return fields, described
 
@@ -191,12 +194,12 @@ class DatasetPicker:
             return self._look_at_others(*values)
         return [inspection.about(str(held["source"])), *(gr.update(choices=[]) for _ in _DETECTED)]
 
-    def _look_at_others(self, *values: object) -> list[object]:
+    def _look_at_others(self, *values: object) -> list[Any]:
         """The same for images that were just chosen: if they cannot be read, the lists are emptied."""
         description, *lists = self._look(*values)
-        return [description, *(unseen | one for unseen, one in zip(_UNSEEN, lists, strict=True))]  # type: ignore[operator]
+        return [description, *(unseen | one for unseen, one in zip(_UNSEEN, lists, strict=True))]
 
-    def _look(self, *values: object) -> list[object]:
+    def _look(self, *values: object) -> list[Any]:
         """What is detected in the chosen images, and the choices for their columns and splits."""
         try:
             choice = self.chosen(dict(zip(self.fields, values, strict=True)))
@@ -239,7 +242,12 @@ def _invitation() -> str:
     )
 
 
-def _words(name: str) -> dict[str, str]:
+class _Words(TypedDict):
+    label: str
+    info: str
+
+
+def _words(name: str) -> _Words:
     return {"label": _SPECS[name].label, "info": _SPECS[name].rule.help}
 
 

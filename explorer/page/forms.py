@@ -12,10 +12,11 @@ from gradio.components import Component
 from explorer.page.arm_picker import ANEW
 from explorer.page.blocks import QUIET
 from explorer.page.inspection import paragraph
-from explorer.page.kinds import PAGES, FormContext, KindForm, PlanForm, Values, form_of
+from explorer.page.kinds import PAGES, FormContext, KindForm, Values, form_of
+from explorer.page.plan_forms import PlanForm
 from explorer.page.plans import with_plans
 from explorer.server.runs import Runs
-from trainers.config import BUDGET, RunConfig
+from trainers.config import BUDGET, Config, RunConfig
 from trainers.kinds import KINDS
 from trainers.kinds.base import Kind
 from trainers.parameters import entry
@@ -40,7 +41,7 @@ class BuiltForm:
         drawn: see :class:`explorer.page.kinds.base.FormContext`.
         mounted: raises ``mounted`` when the form comes onto the page.
         reset: the button below it.
-        plans: the kinds that plan runs of this form, by name.
+        plans: those of runs of this form, by name.
     """
 
     form: KindForm
@@ -85,23 +86,19 @@ class Forms:
         """
         return entry(self.by_kind, kind, "kind of run").form.config(self._held(kind, values))
 
-    def plan(self, name: str, values: Sequence[object]) -> RunConfig:
-        """The checked configuration of a kind that plans runs of one of the forms.
+    def plan(self, name: str, kind: str, values: Sequence[object]) -> Config:
+        """The checked configuration of a plan of runs of one of the forms.
 
         Args:
-            name: of the kind.
+            name: of the plan.
+            kind: of its runs.
             values: of :attr:`fields`.
 
         Raises:
             UserError: what is wrong.
         """
-        plan = self.plans[name]
-        return plan.config(self.config(plan.of, values), self._held(plan.of, values))
-
-    @property
-    def plans(self) -> dict[str, PlanForm]:
-        """The kinds that plan runs of the forms, by name."""
-        return {name: plan for built in self.by_kind.values() for name, plan in built.plans.items()}
+        plan = entry(self.by_kind, kind, "kind of run").plans[name]
+        return plan.config(self.config(kind, values), self._held(kind, values))
 
     def _held(self, kind: str, values: Sequence[object]) -> dict[str, object]:
         """The values of one form's fields by name."""
@@ -127,7 +124,8 @@ def build_forms(note: gr.HTML, runs: Runs) -> Forms:
     chosen = gr.Dropdown(
         titles, value=titles[0][1], label="Kind of run", elem_id="rs-kind", filterable=False, visible=several
     )
-    built, groups = {}, []
+    built: dict[str, BuiltForm] = {}
+    groups = []
     for name, builder in builders.items():
         mark = f"-{name}" if built else ""
         with gr.Column(visible=not built, elem_id=f"rs-form-{name}", elem_classes=["rs-form"], min_width=80) as group:

@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.page.blocks import QUIET
+from explorer.page.controls import change_of
 from explorer.page.forms import BuiltForm, Forms
 from explorer.page.remembered import KEY, LONGEST, choice, keeping, kept
 
@@ -53,7 +54,7 @@ def _keep(built: BuiltForm, text: gr.Textbox, key: str, flag: str) -> None:
     )
     if form.looked:
         gone.then(form.look, [form.fields[name] for name in form.looks_at], list(form.looked), **QUIET)
-    gr.on([field.change for field in fields], fn=None, inputs=fields, js=keeping(built.defaults, key, flag))
+    gr.on([change_of(field) for field in fields], fn=None, inputs=fields, js=keeping(built.defaults, key, flag))
 
 
 def _come_back(trigger: Any, built: BuiltForm, text: gr.Textbox, key: str, flag: str) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from explorer.page.controls import control, raw
+from explorer.page.controls import change_of, control, raw
 from trainers.parameters import Choice, Spec, specs
 
 
@@ -42,7 +42,7 @@ def parameter_fold(choice: Component, text: gr.Textbox, drawn: gr.Textbox, catal
             them for the first time.
     """
 
-    @gr.render(inputs=[choice, text, drawn], triggers=[drawn.change, choice.change], show_progress="hidden")
+    @gr.render(inputs=[choice, text, drawn], triggers=[drawn.change, change_of(choice)], show_progress="hidden")
     def draw(name: str | None, stored: str, turn: str) -> None:
         descriptor = catalogue.get(name or "")
         if descriptor is None:
@@ -55,7 +55,7 @@ def parameter_fold(choice: Component, text: gr.Textbox, drawn: gr.Textbox, catal
         for spec in fields:
             shown = values.get(spec.name, raw(spec, spec.default))
             made = control(spec, shown, key=(str(choice._id), descriptor.name, spec.name, turn))
-            made.change(fn=None, inputs=[made, text], outputs=[text], js=_keep(descriptor.name, spec))
+            change_of(made)(fn=None, inputs=[made, text], outputs=[text], js=_keep(descriptor.name, spec))
 
 
 def choice_text(choice: Choice, catalogue: Mapping[str, Any]) -> str:

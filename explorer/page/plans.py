@@ -1,4 +1,4 @@
-"""The end of a form: what starts kinds of run that plan runs of the form's kind, and how many runs that makes."""
+"""The end of a form: what starts plans of runs of the form's kind, and how many runs that makes."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from collections.abc import Mapping
 import gradio as gr
 
 from explorer.page.blocks import QUIET
+from explorer.page.controls import change_of
 from explorer.page.inspection import failed, paragraph
-from explorer.page.kinds import PAGES, FormContext, KindForm, PlanForm, Values
+from explorer.page.kinds import FormContext, KindForm, Values
+from explorer.page.plan_forms import PlanForm, plan_forms
 from explorer.server.runs import Runs
-from explorer.titles import work
-from trainers.config import RunConfig
+from explorer.server.titles import work
+from trainers.config import Config
 from trainers.errors import UserError
-from trainers.kinds import KINDS
+from trainers.kinds import KINDS, kind_of
 
 
 def with_plans(kind: str, form: KindForm, context: FormContext) -> tuple[KindForm, dict[str, PlanForm]]:
-    """A form with the controls of the kinds that plan its runs at its end, built now; and those kinds by name."""
+    """A form with the controls of the plans of its runs at its end, built now; and those plans by name."""
     if context.runs is None:
         return form, {}
-    pages = {name: PAGES[name].plan for name in KINDS if name in PAGES}  # a kind may build on the fields of one before
-    plans = {name: plan for name, plan in pages.items() if plan is not None and plan.of == kind}
+    plans = plan_forms(KINDS[kind], form)
+    single = form.held
+    form = dataclasses.replace(form, held=lambda config: single(kind_of(config).run_of(config)))
     for plan in plans.values():
         form = _with(form, plan, context, context.runs)
     return form, plans
@@ -38,13 +41,14 @@ def _with(form: KindForm, plan: PlanForm, context: FormContext, runs: Runs) -> K
         try:
             made = plan.config(form.config(values), values)
             runs.check(made)
-            return paragraph(work(*runs.work(made), at_most=made.steps is not None), role="status")
+            steps = kind_of(made).run_of(made).steps
+            return paragraph(work(*runs.work(made), at_most=steps is not None), role="status")
         except (UserError, OSError) as error:
             return failed(str(error))
 
     counted = [*own.values(), *(form.fields[name] for name in plan.counted if name in form.fields)]
     gr.on(
-        [context.drawn.change, *(field.change for field in counted)],
+        [context.drawn.change, *(change_of(field) for field in counted)],
         count,
         list(fields.values()),
         said,
@@ -53,7 +57,7 @@ def _with(form: KindForm, plan: PlanForm, context: FormContext, runs: Runs) -> K
         **QUIET,
     )
 
-    def held(config: RunConfig) -> Values:
+    def held(config: Config) -> Values:
         return {**form.held(config), **plan.held(config)}
 
     def restored(kept: Mapping[str, object]) -> Values:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from typing import Any
+
 import gradio as gr
 
-from explorer.object_removal.api import add_object_api
-from explorer.object_removal.service import Objects
+from explorer.page.api import add_api
 from explorer.page.blocks import Page
 from explorer.page.scripted import LOADER
 from explorer.page.sidebar import opened, sidebar
-from explorer.page.tabs import TABS, TabContext
+from explorer.page.tab import Tab
 from explorer.page.theme import stylesheets
-from explorer.server.api import add_api
-from explorer.server.retrieval.api import add_retrieval_api
-from explorer.server.retrieval.service import RetrievalService
+from explorer.server.plain import typed
 from explorer.server.runs import Runs
-
-HEAD = f"""
-<meta name="viewport" content="width=device-width, initial-scale=1">
-{stylesheets()}
-{LOADER}
-<script type="module" src="gradio_api/rankscope/assets/page/shell.js"></script>
-"""
 
 # Whether the settings would cover the page is known only in the browser.
 _NARROW = """() => {
@@ -30,17 +23,32 @@ _NARROW = """() => {
 }"""
 
 
-def page(runs: Runs, objects: Objects, retrieval: RetrievalService) -> Page:
-    """Build the page."""
+def head(tabs: Collection[Tab[Any]]) -> str:
+    """What stands in the head of the page."""
+    return f"""
+<meta name="viewport" content="width=device-width, initial-scale=1">
+{stylesheets(tab.folder for tab in tabs)}
+{LOADER}
+<script type="module" src="gradio_api/rankscope/assets/page/shell.js"></script>
+"""
+
+
+def page(runs: Runs, tabs: Collection[Tab[Any]], services: Mapping[str, Any]) -> Page:
+    """Build the page.
+
+    Args:
+        services: of each tab, by its name.
+    """
     with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
-        sidebar(blocks, runs, TABS.values())
+        sidebar(blocks, runs, tabs)
         with gr.Tabs(elem_id="rs-tabs", overflow_behavior="wrap"):
-            for descriptor in TABS.values():
+            for descriptor in tabs:
                 with gr.Tab(descriptor.title, id=descriptor.name) as tab:
-                    descriptor.build(TabContext(runs=runs, objects=objects))
+                    descriptor.build(services[descriptor.name])
                 tab.select(fn=None, js=opened(descriptor))
         add_api(runs)
-        add_object_api(objects)
-        add_retrieval_api(retrieval)
+        for descriptor in tabs:
+            for function in descriptor.functions(services[descriptor.name]):
+                gr.api(typed(function), api_name=function.__name__, concurrency_limit=descriptor.at_once)
         blocks.load(fn=None, js=_NARROW)
     return blocks

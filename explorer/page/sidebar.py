@@ -7,7 +7,7 @@ import html
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
@@ -18,14 +18,14 @@ from explorer.page.inspection import failed, paragraph
 from explorer.page.kept_forms import remember
 from explorer.page.run_buttons import run_buttons
 from explorer.server.runs import Runs
+from explorer.server.titles import waiting
 from explorer.server.visitors import caller
-from explorer.titles import waiting
-from trainers.config import RunConfig
+from trainers.config import Config
 from trainers.errors import UserError
 from trainers.kinds import kind_of
 
 if TYPE_CHECKING:
-    from explorer.page.tabs.base import TabDescriptor
+    from explorer.page.tab import Tab
 
 _TITLE = '<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">See what a ranking loss learns</p>'
 _STATUS = '<p id="rs-status" role="status"></p>'
@@ -41,7 +41,7 @@ _OPEN = """(id) => {
 }"""
 
 
-def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[TabDescriptor]) -> None:
+def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[Tab[Any]]) -> None:
     """Build the sidebar and its events inside ``page``; ``tabs`` say what it shows while they are open."""
     with gr.Sidebar(label="Settings", width=288, elem_id="rs-sidebar"):
         gr.HTML(_TITLE, apply_default_css=False)
@@ -57,15 +57,15 @@ def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[TabDescriptor]) -> None:
             note.render()
             starting = _Starting(forms=forms, token=token, note=note, run_id=run_id, runs=runs)
             starting.add(train, forms.config)
-            for name, button in plans.items():
-                starting.add(button, functools.partial(_planned, forms, name))
+            for (kind, name), button in plans.items():
+                starting.add(button, functools.partial(_planned, forms, name, kind))
             fill_event(forms, note, runs)
             run_buttons(runs, run_id, token)
             gr.HTML(_STATUS, apply_default_css=False)
         remember(page, forms)
 
 
-def _asides(tabs: Iterable[TabDescriptor]) -> str:
+def _asides(tabs: Iterable[Tab[Any]]) -> str:
     """The text that replaces the settings while a tab is open in which they start nothing."""
     return "".join(
         f'<p class="rs-sentence" data-tab="{tab.name}" hidden>{html.escape(tab.aside)}</p>'
@@ -74,21 +74,22 @@ def _asides(tabs: Iterable[TabDescriptor]) -> str:
     )
 
 
-def _plan_buttons(forms: Forms) -> dict[str, gr.Button]:
-    """A button per kind that plans runs; those that belong to another form than the chosen one are hidden."""
+def _plan_buttons(forms: Forms) -> dict[tuple[str, str], gr.Button]:
+    """A button per form and plan; those that belong to another form than the chosen one are hidden."""
     with gr.Row(elem_id="rs-plans"):
         return {
-            name: gr.Button(
+            (kind, name): gr.Button(
                 plan.button,
-                elem_classes=["rs-plan", f"rs-of-{plan.of}", *(["rs-away"] if plan.of != forms.first else [])],
+                elem_classes=["rs-plan", f"rs-of-{kind}", *(["rs-away"] if kind != forms.first else [])],
                 min_width=60,
             )
-            for name, plan in forms.plans.items()
+            for kind, built in forms.by_kind.items()
+            for name, plan in built.plans.items()
         }
 
 
-def _planned(forms: Forms, name: str, _kind: str, values: Sequence[object]) -> RunConfig:
-    return forms.plan(name, values)
+def _planned(forms: Forms, name: str, kind: str, _chosen: str, values: Sequence[object]) -> Config:
+    return forms.plan(name, kind, values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +102,7 @@ class _Starting:
     run_id: gr.Textbox
     runs: Runs
 
-    def add(self, button: gr.Button, config_of: Callable[[str, Sequence[object]], RunConfig]) -> None:
+    def add(self, button: gr.Button, config_of: Callable[[str, Sequence[object]], Config]) -> None:
         """Let a button check everything, queue the run and open it, or show the error below.
 
         Args:
@@ -124,7 +125,7 @@ class _Starting:
         )
 
 
-def opened(tab: TabDescriptor) -> str:
+def opened(tab: Tab[Any]) -> str:
     """JavaScript for the moment a tab is opened: ``shell.js`` shows of the sidebar what belongs to it."""
     detail = json.dumps({"name": tab.name, "trains": tab.trains, "plans": tab.plans})
     return f"() => {{ window.dispatchEvent(new CustomEvent('rankscope:tab', {{ detail: {detail} }})); return []; }}"

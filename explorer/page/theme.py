@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import gradio as gr
 
 from explorer.settings import ASSETS
@@ -9,7 +12,6 @@ from explorer.settings import ASSETS
 # Gradio repeats these rules with a stronger selector, so that they win over its own; it drops container queries.
 STYLES = sorted((ASSETS / "page").glob("*.css"))
 
-_LINKED = ("common", "compare", "live", "live/plots", "object_removal", "retrieve", "runs")
 _SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "sans-serif"]
 _MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
 
@@ -82,9 +84,11 @@ _SHAPE = {
 }
 
 
-def stylesheets() -> str:
-    """Link elements for the sheets of all components: each is loaded as it stands, beside the script of its name."""
-    names = [path.relative_to(ASSETS) for folder in _LINKED for path in sorted((ASSETS / folder).glob("*.css"))]
+def stylesheets(folders: Iterable[Path]) -> str:
+    """Link elements for the shared sheets and those in the tabs' ``folders``: each is loaded as it stands."""
+    names = [
+        path.relative_to(ASSETS) for folder in (ASSETS / "common", *folders) for path in sorted(folder.rglob("*.css"))
+    ]
     return "\n".join(f'<link rel="stylesheet" href="gradio_api/rankscope/assets/{name.as_posix()}">' for name in names)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,9 +15,12 @@ from gradio.components import Component
 from explorer.page.blocks import QUIET
 from explorer.page.controls import control, read
 from explorer.page.remembered import is_text, settings
-from trainers.config import RunConfig
+from trainers.config import Config
 from trainers.errors import ParameterError
+from trainers.kinds.base import Kind
 from trainers.parameters import Choice, Spec, parse_choice, specs
+from trainers.plans.axes import offered
+from trainers.plans.config import SweepConfig
 
 MOST = 2
 """Axes with fields of their own; the command line and the API take more."""
@@ -27,22 +30,20 @@ _HELP = "Values, e.g. 0.1, 0.2, 0.5"
 
 @dataclass(frozen=True, kw_only=True)
 class VaryForm:
-    """The settings ``seeds`` and ``vary`` of a kind that plans runs.
+    """The settings ``seeds`` and ``vary`` of a plan.
 
     Attributes:
-        config: the class of its configurations.
-        offered: from the chosen entries to what can be varied: names with their titles.
-        follows: the fields of the form that hold the names of the chosen entries.
+        kind: of the runs that are planned.
+        follows: the fields of the form that hold the names of the chosen arms, if it has such fields.
     """
 
-    config: type[RunConfig]
-    offered: Callable[[Sequence[Choice]], Mapping[str, str]]
+    kind: Kind
     follows: Sequence[str]
 
     @cached_property
     def spec(self) -> Spec:
         """Of the seeds."""
-        return next(spec for spec in specs(self.config) if spec.name == _SEEDS)
+        return next(spec for spec in specs(SweepConfig) if spec.name == _SEEDS)
 
     @cached_property
     def axes(self) -> list[tuple[str, str]]:
@@ -56,7 +57,7 @@ class VaryForm:
             fields: of the form.
             drawn: its change fills the menus for the first time: they would be a tenth of the page.
         """
-        made: dict[str, Component] = {_SEEDS: control(self.spec, self.held(self.config())[_SEEDS])}
+        made: dict[str, Component] = {_SEEDS: control(self.spec, self.held(SweepConfig())[_SEEDS])}
         menus = []
         for axis, (name, values) in enumerate(self.axes):
             title = "Vary" if axis == 0 else "And vary"
@@ -69,14 +70,16 @@ class VaryForm:
         asked = [fields[name] for name in self.follows]
 
         def listed(*names: object) -> list[Any]:
-            choices = _choices(self.offered([Choice(name=str(name)) for name in names if name]))
+            chosen = [Choice(name=str(name)) for name in names if name]
+            run = self.kind.config()
+            choices = _choices(offered(self.kind.with_arms(run, chosen) if asked else run))
             return [gr.update(choices=choices)] * MOST
 
         changes = [drawn.change, *(field.change for field in asked)]  # type: ignore[attr-defined]
         gr.on(changes, listed, asked, menus, queue=False, trigger_mode="always_last", **QUIET)
         return made
 
-    def held(self, config: RunConfig) -> dict[str, Any]:
+    def held(self, config: Config) -> dict[str, Any]:
         """The values of the fields that show ``config``, by name.
 
         Of a single run they are the seeds that a plan has at first, and nothing is varied.
@@ -94,7 +97,7 @@ class VaryForm:
 
     def restored(self, kept: Mapping[str, Any]) -> dict[str, Any]:
         """The fields as they were left; what is varied is checked when it is read."""
-        values = self.held(self.config()) | settings(self.config, kept, only=[_SEEDS])
+        values = self.held(SweepConfig()) | settings(SweepConfig, kept, only=[_SEEDS])
         texts = [name for axis in self.axes for name in axis]
         return values | {name: kept[name] for name in texts if is_text(kept.get(name))}
 
@@ -104,7 +107,7 @@ class VaryForm:
         Raises:
             ParameterError: a field cannot be read.
         """
-        seeds = read(self.config, {_SEEDS: values[_SEEDS]}, "Over seeds").get(_SEEDS, self.spec.default)
+        seeds = read(SweepConfig, {_SEEDS: values[_SEEDS]}, "Over seeds").get(_SEEDS, self.spec.default)
         varied: dict[str, Any] = {}
         for name, tried in self.axes:
             axis, text = str(values[name] or "").strip(), str(values[tried] or "").strip()

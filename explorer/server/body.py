@@ -6,9 +6,11 @@ counts as not given. Names in JSON differ from the attributes where an alias is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
+from annotated_types import Ge, GroupedMetadata, Le, MaxLen, MinLen
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -46,27 +48,36 @@ def _integral(value: Any) -> Any:
     return int(value) if isinstance(value, float) and is_number(value) and value == int(value) else value
 
 
-def text(longest: int = 400, least: int = 1) -> Any:
-    """A text without blanks around it."""
+@dataclass(frozen=True)
+class Rules(GroupedMetadata):
+    """What a value has to keep to, one after another, as one item of ``Annotated``."""
+
+    each: tuple[object, ...]
+
+    def __iter__(self) -> Iterator[object]:
+        """Pydantic takes them from here."""
+        return iter(self.each)
+
+
+def text(longest: int = 400, least: int = 1) -> Rules:
+    """Of ``Annotated[str, ...]``: without blanks around it."""
     what = "a text" if longest == 400 else f"a text of at most {longest} letters"
     constraints = StringConstraints(strip_whitespace=True, min_length=least, max_length=longest)
-    return Annotated[str, constraints, needs(what)]
+    return Rules((*constraints, needs(what)))
 
 
-def whole(low: int, high: int) -> Any:
-    """A whole number."""
-    limits = Field(ge=low, le=high)
-    return Annotated[int, limits, BeforeValidator(_integral), needs(f"a whole number from {low} to {high}")]
+def whole(low: int, high: int) -> Rules:
+    """Of ``Annotated[int, ...]``: the lowest and the highest."""
+    return Rules((Ge(low), Le(high), BeforeValidator(_integral), needs(f"a whole number from {low} to {high}")))
 
 
-def list_of(item: Any, most: int, what: str = "entries") -> Any:
-    """A list of one item or more."""
-    limits = Field(min_length=1, max_length=most)
-    return Annotated[list[item], limits, needs(f"a list of 1 to {most} {what}")]
+def list_of(most: int, what: str = "entries") -> Rules:
+    """Of ``Annotated[list[...], ...]``: one item or more."""
+    return Rules((MinLen(1), MaxLen(most), needs(f"a list of 1 to {most} {what}")))
 
 
-Text = text()
-Optional = text(least=0)
+Text = Annotated[str, text()]
+Optional = Annotated[str, text(least=0)]
 Flag = Annotated[bool, needs("true or false")]
 REQUIRED: Any = Field(default=None, validate_default=True)
 

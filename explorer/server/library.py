@@ -177,6 +177,7 @@ class Library:
 
     def _opened(self, run_id: str) -> Run:
         run = Run(open_folder(self.root, self.recorded, run_id))
+        run.folder.db.on_open = self._sweep_later  # also by an answer that took longer than the last sweep
         with self._lock:
             self._made.add(run)
         return run

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from explorer.server.http import RequestError
+from trainers.cells import finite_number
 
 DEEPEST = 32
 LARGEST_WHOLE = 2**63
@@ -75,6 +76,15 @@ def seen(value: object) -> str:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
+
+
+def finite(content: Any) -> Any:
+    """Plain values with None for every number that JSON cannot hold."""
+    if isinstance(content, dict):
+        return {key: finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [finite(value) for value in content]
+    return finite_number(content) if isinstance(content, float) else content
 
 
 def typed(function: Callable[..., Any]) -> Callable[..., Any]:

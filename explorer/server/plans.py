@@ -1,23 +1,81 @@
-"""The plans that this program works on: it puts their runs in the queue, one after another."""
+"""The plans that this program works on: their runs go through the queue, one after another."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from trainers.errors import RunError
-from trainers.plans.children import AGAIN, Children, check_hopeful, children_of, total
-from trainers.plans.coordinator import nothing_finished
-from trainers.plans.planned import Child
+from trainers.plans.children import children_of
+from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder
 from trainers.runs.damage import BusyError, reading
 from trainers.runs.lock import RunLock
 from trainers.runs.records import RunState
+from trainers.training.executor import Device, Ended
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunQueue:
+    """What is asked of the queue of the page.
+
+    Attributes:
+        add: puts a run at its end.
+        waits: whether a run is in it, as opposed to training.
+        busy: whether a run waits or trains.
+        stop: takes a run out of it, or tells its trainer to stop.
+    """
+
+    add: Callable[[RunFolder], None]
+    waits: Callable[[str], bool]
+    busy: Callable[[str], bool]
+    stop: Callable[[RunFolder], None]
+
+
+class QueueExecutor:
+    """Trains the runs of a plan by the queue, in which one of them waits at a time: plans and single runs take turns.
+
+    See :class:`trainers.training.executor.Executor`.
+    """
+
+    def __init__(self, plan: RunFolder, queue: RunQueue) -> None:
+        self._plan, self._queue = plan, queue
+        self._launched = {folder.id for folder in children_of(plan) if queue.busy(folder.id)}
+
+    def devices(self) -> Sequence[Device]:
+        """The place in the queue, unless a run of the plan has it."""
+        return () if any(map(self._queue.waits, self._launched)) else ({},)
+
+    def launch(self, folder: Path, _device: Device) -> None:
+        """Put a run into the queue, which chooses its device."""
+        self._launched.add(folder.name)
+        self._queue.add(RunFolder(folder))
+
+    def holds(self, run_id: str) -> bool:
+        """Whether a run waits or trains."""
+        return self._queue.busy(run_id)
+
+    def reap(self) -> Sequence[Ended]:
+        """None: the queue notes itself which trainers have ended."""
+        self._launched = set(filter(self._queue.busy, self._launched))
+        return ()
+
+    def kill(self, run_id: str) -> None:
+        """Take a run out of the queue if it waits there."""
+        if self._queue.waits(run_id):
+            self._queue.stop(self._plan.beside(run_id))
+
+    def close(self) -> None:
+        """Stop the runs of the plan."""
+        for folder in children_of(self._plan):
+            if self._queue.busy(folder.id):
+                self._queue.stop(folder)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,29 +83,16 @@ class _Held:
     """A plan that is worked on. Its lock is held, so that no other program works on it."""
 
     folder: RunFolder
-    children: Children
+    runner: PlanRunner
+    executor: QueueExecutor
     lock: RunLock
 
 
 class Plans:
-    """Gives each plan one waiting run at a time, so that plans and single runs take turns.
+    """Works on plans as ``trainers.worker`` does, but in this process: they need no device, only their runs do."""
 
-    Args:
-        add: puts a run at the end of the queue.
-        waits: whether a run is in the queue, as opposed to training.
-        busy: whether a run waits or trains.
-        stop: takes a run out of the queue, or tells its trainer to stop.
-    """
-
-    def __init__(
-        self,
-        *,
-        add: Callable[[RunFolder], None],
-        waits: Callable[[str], bool],
-        busy: Callable[[str], bool],
-        stop: Callable[[RunFolder], None],
-    ) -> None:
-        self._add, self._waits, self._busy, self._stop = add, waits, busy, stop
+    def __init__(self, queue: RunQueue) -> None:
+        self._queue = queue
         self._held: dict[str, _Held] = {}
 
     def __contains__(self, run_id: str) -> bool:
@@ -64,9 +109,9 @@ class Plans:
             folder.db.close()
             return
         with reading(folder.id):
-            children = Children(folder)
-            children.queue_again()
-        self._held[folder.id] = _Held(folder=folder, children=children, lock=lock)
+            executor = QueueExecutor(folder, self._queue)
+            runner = PlanRunner(folder, executor=executor)
+        self._held[folder.id] = _Held(folder=folder, runner=runner, executor=executor, lock=lock)
 
     def tick(self) -> None:
         """Put the next run of every plan in the queue, and record how far each one is."""
@@ -85,9 +130,7 @@ class Plans:
         if held is None:
             return False
         self._end(held, "stopped", "stopped; it can be resumed")
-        for folder in children_of(held.folder):
-            if self._busy(folder.id):
-                self._stop(folder)
+        held.executor.close()
         return True
 
     def close(self) -> None:
@@ -99,29 +142,13 @@ class Plans:
         if held.lock.lost():
             self._drop(held)
             return
-        children = held.children.all()
-        if all(child.outcome is not None for child in children):
-            self._finish(held, children)
+        if not held.runner.move_on():
+            held.runner.finish()
+            self._end(held, "finished", held.runner.how_far)
             return
-        check_hopeful(children)
-        if not any(self._waits(child.id) for child in children):
-            due = next((child for child in children if self._due(child)), None)
-            folder = None if due is None else held.children.begin(due)
-            if folder is not None:
-                self._add(folder)
-        state, known = total(children), held.folder.db.state()
+        state, known = held.runner.state, held.folder.db.state()
         if dataclasses.replace(state, updated=known.updated) != known:  # twice a second, mostly nothing has moved
             held.folder.db.set_state(state)
-
-    def _due(self, child: Child) -> bool:
-        return child.outcome is None and not self._busy(child.id) and child.phase in ("planned", "queued", *AGAIN)
-
-    def _finish(self, held: _Held, children: list[Child]) -> None:
-        state = total(children)
-        if not any(child.outcome is not None and child.outcome.finished for child in children):
-            self._end(held, "failed", "failed", error=nothing_finished(children))
-        else:
-            self._end(held, "finished", state.message)
 
     def _end(self, held: _Held, phase: str, message: str, error: str | None = None) -> None:
         try:
@@ -133,10 +160,9 @@ class Plans:
     def _fail(self, held: _Held, sentence: str) -> None:
         _log.warning("plan %s: %s", held.folder.id, sentence)
         self._end(held, "failed", "failed", error=sentence)
-        with contextlib.suppress(RunError):
-            for folder in children_of(held.folder):
-                if self._waits(folder.id):
-                    self._stop(folder)
+        for child in held.runner.children:
+            with contextlib.suppress(RunError):
+                held.executor.kill(child.id)
 
     def _drop(self, held: _Held) -> None:
         self._held.pop(held.folder.id, None)
@@ -145,9 +171,9 @@ class Plans:
 
 
 def _known(held: _Held) -> RunState:
-    """How far a plan is; as it was written last if its runs cannot be planned."""
+    """How far a plan is; as it was written last if its runs cannot be looked at."""
     try:
         with reading(held.folder.id):
-            return total(held.children.all())
+            return held.runner.look()
     except RunError:
         return held.folder.db.state()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import secrets
 import threading
@@ -18,7 +17,7 @@ from explorer.server.scheduler import Scheduler
 from explorer.server.shares import Shares, check_size
 from explorer.server.visitors import NOBODY, Caller, digest
 from explorer.settings import Settings
-from trainers.config import RunConfig
+from trainers.config import Config, RunConfig
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import diagnoses, kind_of
 from trainers.metrics.names import Described
@@ -49,7 +48,7 @@ class Runs:
         """Whether strangers start them."""
         return self._settings.public
 
-    def start(self, config: RunConfig, token: str, caller: Caller = NOBODY) -> str:
+    def start(self, config: Config, token: str, caller: Caller = NOBODY) -> str:
         """Queue a checked configuration for the visitor who holds ``token``; returns the run's id at once."""
         self._check_private(config)
         with self._starting:  # counted and added in one step: two starts at once cannot both be the last one allowed
@@ -59,7 +58,7 @@ class Runs:
             self._shares.started(folder.id, caller)
         return folder.id
 
-    def check(self, config: RunConfig) -> None:
+    def check(self, config: Config) -> None:
         """Whether a checked configuration may be started here at all, however many runs wait.
 
         Raises:
@@ -69,34 +68,35 @@ class Runs:
         if self._settings.public:
             check_size(config, self._settings.limits)
 
-    def affordable(self, config: RunConfig) -> RunConfig:
+    def affordable(self, config: Config) -> Config:
         """A configuration with a budget in minutes that may be started here; on one's own machine as it is."""
-        if self._settings.public and self._trains_too_long(config):
-            return dataclasses.replace(config, minutes=self._settings.limits.minutes)
+        if self._settings.public and self._trains_too_long(kind_of(config).run_of(config)):
+            return config.changed(minutes=self._settings.limits.minutes)
         return config
 
-    def work(self, config: RunConfig) -> tuple[int, float | None]:
+    def work(self, config: Config) -> tuple[int, float | None]:
         """How many runs a plan may have, and the minutes until all have ended if nothing else is trained.
 
         None: their budget is no time.
         """
-        planned = kind_of(config).plan(config, {})
+        planned = kind_of(config).runs_of(config)
         count = kind_of(config).sizes(config)["runs"]
-        minutes = [minutes_left(one.config, RunState(phase="queued")) for one in planned]
+        minutes = [minutes_left(one, RunState(phase="queued")) for one in planned]
         known = [one for one in minutes if one is not None]
         slots = min(self._scheduler.slots, max(1, len(planned)))
         return count, sum(known) / slots * count / len(planned) if len(known) == len(planned) else None
 
-    def _check_private(self, config: RunConfig) -> None:
-        for spec in specs(type(config)):
-            if self.public and spec.rule.private and getattr(config, spec.name) != spec.default:
+    def _check_private(self, config: Config) -> None:
+        run = kind_of(config).run_of(config)
+        for spec in specs(type(run)):
+            if self.public and spec.rule.private and getattr(run, spec.name) != spec.default:
                 raise ParameterError(f"{spec.label} cannot be set on a public page.")
 
     def pause(self, run_id: str, token: str) -> str:
         """Ask the trainer to pause; returns a sentence."""
         folder = self._controlled(run_id, token)
         phase = folder.state().phase
-        if kind_of(folder.config).plans:
+        if "pause" in PHASES[phase].acts and "pause" not in kind_of(folder.config).phase(phase).acts:
             raise RunError("The runs of a plan cannot be paused together; stop it, and let it go on later.")
         if not PHASES[phase].active or "resume" in PHASES[phase].acts:
             raise RunError(f"Only a run that trains can be paused; this one is {phase}.")
@@ -232,7 +232,7 @@ class Runs:
     def _trains_too_long(self, config: RunConfig) -> bool:
         return config.minutes is None or config.minutes > self._settings.limits.minutes
 
-    def _check_limits(self, config: RunConfig, owner: str, caller: Caller) -> None:
+    def _check_limits(self, config: Config, owner: str, caller: Caller) -> None:
         if not self._settings.public:
             return
         limits = self._settings.limits
@@ -240,7 +240,7 @@ class Runs:
             raise RunError(
                 "On a public page a run needs an owner: send any secret word as `token`, and the same word to stop it."
             )
-        for one in (config, *(planned.config for planned in kind_of(config).plan(config, {}))):
+        for one in kind_of(config).runs_of(config):
             if self._trains_too_long(one):
                 got = "no limit" if one.minutes is None else f"{one.minutes:g}"
                 raise RunError(f"On this page a run may train for {limits.minutes:g} minutes at most; got {got}.")
@@ -267,7 +267,7 @@ def _phase_once_begun(folder: RunFolder) -> str:
         time.sleep(0.02)
 
 
-def _about(folder: RunFolder, config: RunConfig, state: RunState) -> dict[str, Any]:
+def _about(folder: RunFolder, config: Config, state: RunState) -> dict[str, Any]:
     """What is listed of a run."""
     about = {"id": folder.id, "recorded": folder.read_only, "data": kind_of(config).source(config)}
     return {**about, **asdict(state), "losses": _names(config)}
@@ -277,11 +277,11 @@ def _measure(described: Described) -> dict[str, str]:
     return {"title": described.title, "unit": described.measure.unit, "better": described.measure.better}
 
 
-def _names(config: RunConfig) -> list[str]:
+def _names(config: Config) -> list[str]:
     return [arm.name for arm in kind_of(config).arms(config)]
 
 
-def _advice(config: RunConfig) -> list[str]:
+def _advice(config: Config) -> list[str]:
     """The advice on a run; none if this version does not know its parameters, so that it can still be viewed."""
     try:
         return list(kind_of(config).advice(config))

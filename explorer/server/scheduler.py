@@ -8,9 +8,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 from explorer.server import queue
-from explorer.server.plans import Plans
+from explorer.server.plans import Plans, RunQueue
 from explorer.server.queue import Job, Place, minutes_left
 from explorer.settings import Settings
 from trainers.errors import RunError
@@ -48,7 +49,7 @@ class Scheduler:
         self._training: dict[str, _Training] = {}
         self._said: dict[str, str] = {}
         self._plans = Plans(
-            add=self.add, waits=self._waiting.__contains__, busy=self.is_busy, stop=self._take_out_or_stop
+            RunQueue(add=self.add, waits=self._waiting.__contains__, busy=self.is_busy, stop=self._take_out_or_stop)
         )
         self._lock = threading.RLock()
         self._wake = threading.Event()
@@ -78,7 +79,7 @@ class Scheduler:
             self._note_ends()
             for run_id, entry in list(self._training.items()):
                 if entry.ours or entry.folder.is_alive():
-                    self._guarded(run_id, lambda entry=entry: self._watch_clock(entry))
+                    self._guarded(run_id, partial(self._watch_clock, entry))
                 else:
                     self._training.pop(run_id).folder.db.close()
             self._begin_plans()
@@ -168,7 +169,7 @@ class Scheduler:
                 if phase == "queued" and folder.writable:
                     self._waiting[folder.id] = folder
                 trains = PHASES[phase].active and folder.is_alive()
-                if PHASES[phase].active and not trains and folder.writable and kind_of(folder.config).plans:
+                if PHASES[phase].active and not trains and folder.writable and _plans(folder):
                     self._waiting[folder.id] = folder
             except RunError as error:
                 _log.warning("passed over: %s", error)
@@ -182,7 +183,7 @@ class Scheduler:
         """Take the plans out of the queue: they need no slot, only their runs do."""
         for run_id, folder in list(self._waiting.items()):
             try:
-                if kind_of(folder.config).plans:
+                if _plans(folder):
                     del self._waiting[run_id]
                     self._plans.take(folder)
             except BusyError:
@@ -214,7 +215,7 @@ class Scheduler:
 
     def _note_ends(self) -> None:
         for ended in self._executor.reap():
-            self._guarded(ended.id, lambda ended=ended: self._note_end(ended))
+            self._guarded(ended.id, partial(self._note_end, ended))
 
     def _note_end(self, ended: Ended) -> None:
         """Record that a trainer ended; if it wrote no reason, its last line of output becomes the run's error."""
@@ -306,10 +307,15 @@ class Scheduler:
         return waiting, training
 
 
+def _plans(folder: RunFolder) -> bool:
+    """Whether it is a plan, which goes on when the program starts and needs no slot."""
+    return kind_of(folder.config).plans
+
+
 def _job(folder: RunFolder) -> Job:
     with reading(folder.id):
         state = folder.db.state()
-        minutes = minutes_left(folder.config, state)
+        minutes = minutes_left(kind_of(folder.config).run_of(folder.config), state)
         return Job(id=folder.id, owner=folder.owner, since=state.updated, minutes=minutes)
 
 

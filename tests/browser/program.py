@@ -45,8 +45,8 @@ def answers(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def launched(tmp_path: Path, **environment: str) -> Iterator[Program]:
-    """The program with one finished run; it is ended at the end."""
+def launched(tmp_path: Path, root: Path = ROOT, **environment: str) -> Iterator[Program]:
+    """The program in ``root`` with one finished run; it is ended at the end."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -56,7 +56,7 @@ def launched(tmp_path: Path, **environment: str) -> Iterator[Program]:
     log = (tmp_path / "app.log").open("wb")
     process = subprocess.Popen(
         [sys.executable, "app.py", "--port", str(port), "--runs", str(runs)],
-        cwd=ROOT,
+        cwd=root,
         stdout=log,
         stderr=log,
         env=os.environ | {"RANKSCOPE_CACHE": str(tmp_path / "cache"), **environment},

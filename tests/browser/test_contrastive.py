@@ -15,6 +15,7 @@ from trainers.parameters import Choice
 from trainers.runs import RunFolder
 
 SHOWN = ".rs-chart:visible"
+TICKS = "[aria-label='x-axis tick label'] text"
 
 
 def queues(*parameters: dict[str, object]) -> list[Choice]:
@@ -33,6 +34,20 @@ def site(momenta: RunFolder) -> Iterator[Site]:
         yield served
 
 
+SPANS = """([title, what]) => {
+  const titled = (node) => node.querySelector('figcaption span')?.textContent === title;
+  const curve = [...document.querySelectorAll('.rs-curve')].find(titled);
+  const axis = curve.querySelector('[aria-label=frame]').getBBox();
+  return [...curve.querySelectorAll(what)].map((mark) => mark.getBBox())
+    .flatMap(({ x, width }) => [x, x + width].map((end) => (end - axis.x) / axis.width));
+}"""
+
+
+def spans(page: Page, title: str, what: str) -> list[float]:
+    """Left and right end of each mark of a curve, as shares of the axis of the steps."""
+    return list(page.evaluate(SPANS, [title, what]))
+
+
 def told(page: Page, name: str) -> str:
     """What a chart says of itself to those who cannot see it."""
     return str(page.locator(name).first.get_attribute("aria-label"))
@@ -48,14 +63,14 @@ def test_the_dictionary_by_age_follows_the_scrubber(
         expect(profile.locator(SHOWN)).to_have_count(2)
         seek(page, len(momenta.frames()) - 1)
         expect(profile.locator(SHOWN).first).to_contain_text("Queue filled 100 %")
-        expect(profile.locator(".rs-profilebar")).to_have_count(16)
-        expect(profile.locator(".rs-unfilled")).to_have_count(0)
-        full = told(page, ".rs-profile svg")
+        expect(profile.locator(".rs-profilebar rect")).to_have_count(16)
+        expect(profile.locator(".rs-unfilled rect")).to_have_count(0)
+        full = told(page, ".rs-profile [role=img]")
         assert full.startswith("Keys in the dictionary, by age, MoCo v1 (momentum 0.5") and "4 batches ago" in full
         seek(page, 1)
         expect(profile.locator(SHOWN).first).to_contain_text("Queue filled 40 %")
         expect(profile.locator(SHOWN).first).to_contain_text("60 % still random")
-        expect(profile.locator(".rs-unfilled")).to_have_count(2)
+        expect(profile.locator(".rs-unfilled rect")).to_have_count(2)
         widest = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert widest <= 0, "the page scrolls sideways"
         seek(page, 0)
@@ -70,16 +85,18 @@ def test_a_number_over_the_parameter_that_the_arms_vary(browser: Browser, site: 
         plots = page.locator(".rs-ablation .rs-chart")
         expect(plots).to_have_count(2)
         expect(page.locator(".rs-ablation h3")).to_have_text("Over momentum")
-        expect(plots.first.locator(".rs-ticks span")).to_have_text(["0.5", "0.9"])
-        expect(plots.first.locator(".rs-disc")).to_have_count(2)
-        expect(plots.first.locator(".rs-ring")).to_have_count(2)
+        expect(plots.first.locator(TICKS)).to_have_text(["0.5", "0.9"])
+        expect(plots.first.locator(".rs-shown circle")).to_have_count(2)
+        expect(plots.first.locator(".rs-final circle")).to_have_count(2)
         for arm, momentum in enumerate(("0.5", "0.9")):
             shown, final = (f"{newest[arm, key] + 1e-9:.3f}" for key in ("knn_accuracy", "test/knn_accuracy"))
-            assert f"{momentum}: {shown}, at the end {final}" in told(page, ".rs-ablation .rs-chart")
+            assert f"{momentum}: {shown}, at the end {final}" in told(page, ".rs-ablation [role=img]")
         seek(page, 0)  # equal weights at first: the dots lie level
-        level = plots.first.locator(".rs-disc").evaluate_all("dots => dots.map((dot) => dot.style.bottom)")
+        level = plots.first.locator(".rs-shown circle").evaluate_all(
+            "dots => dots.map((dot) => dot.getAttribute('cy'))"
+        )
         assert len(level) == 2 and level[0] == level[1]
-        expect(plots.first.locator(".rs-ring")).to_have_count(2)
+        expect(plots.first.locator(".rs-final circle")).to_have_count(2)
 
 
 def test_the_second_stage_is_marked_and_its_curve_begins(browser: Browser, site: Site, momenta: RunFolder) -> None:
@@ -87,15 +104,11 @@ def test_the_second_stage_is_marked_and_its_curve_begins(browser: Browser, site:
         rest(page)
         expect(page.locator(".rs-key")).to_contain_text("linear classifier on the frozen encoder from step 12")
         page.locator(".rs-curves summary").first.click()
-        places = page.evaluate(
-            """() => [...document.querySelectorAll('.rs-curve')]
-              .filter((node) => node.querySelector('figcaption span')?.textContent === 'Classifier accuracy')
-              .flatMap((node) => [node.querySelector('.rs-begin').getAttribute('x1'),
-                                  ...[...node.querySelectorAll('.rs-line')].map((line) => line.getAttribute('d'))])"""
-        )
-        assert len(places) == 3 and float(places[0]) == pytest.approx(300 * 12 / 20)
-        begins = [float(path[1:].split()[0]) for path in places[1:]]  # a classifier is scored once it has been trained
-        assert all(float(places[0]) < begin < 300 for begin in begins), begins
+        expect(page.locator(".rs-curve", has_text="Classifier accuracy").locator("svg").first).to_be_visible()
+        assert spans(page, "Classifier accuracy", ".rs-begin line") == pytest.approx([12 / 20] * 2, abs=0.01)
+        begins = spans(page, "Classifier accuracy", ".rs-line path")[::2]
+        assert len(begins) == 2
+        assert all(12 / 20 < begin < 1 for begin in begins), begins  # it is scored once it has been trained
         page.locator(".rs-curves summary").nth(1).click()
         expect(page.locator(".rs-curves table")).to_contain_text("k-NN accuracy")
         expect(page.locator(".rs-curves table")).not_to_contain_text("Stage:")
@@ -125,14 +138,8 @@ def test_numbers_over_the_batch_and_a_curve_that_ends_with_the_first_stage(
         rest(page)
         seek(page, len(folder.frames()) - 1)
         expect(page.locator(".rs-ablation h3")).to_have_text("Over batch")
-        expect(page.locator(".rs-ablation .rs-chart").first.locator(".rs-ticks span")).to_have_text(["4", "8", "16"])
-        expect(page.locator(".rs-ablation .rs-chart").first.locator(".rs-disc")).to_have_count(3)
-        ends = page.evaluate(
-            """() => [...document.querySelectorAll('.rs-curve')]
-              .filter((node) => node.querySelector('figcaption span')?.textContent === 'Loss')
-              .flatMap((node) => [...node.querySelectorAll('.rs-line')].map((line) => line.getAttribute('d')))"""
-        )
-        last = [float(path.split("L")[-1].split()[0]) for path in ends]
-        assert last == pytest.approx([300 * 12 / 20] * 3), ends
+        expect(page.locator(".rs-ablation .rs-chart").first.locator(TICKS)).to_have_text(["4", "8", "16"])
+        expect(page.locator(".rs-ablation .rs-chart").first.locator(".rs-shown circle")).to_have_count(3)
+        assert spans(page, "Loss", ".rs-line path")[1::2] == pytest.approx([12 / 20] * 3, abs=0.01)
         widest = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert widest <= 0, "the page scrolls sideways"

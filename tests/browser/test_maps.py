@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from explorer.page.tabs import TABS
+from explorer.tabs import TABS
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, lasso, place, rest, state, until, visit
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from explorer.object_removal.bodies import FILL, K
-from explorer.object_removal.first import CHOSEN, TAKEN
-from explorer.object_removal.recorded import RECORD
+from explorer.tabs.object_removal.bodies import FILL, K
+from explorer.tabs.object_removal.first import CHOSEN, TAKEN
+from explorer.tabs.object_removal.recorded import RECORD
 from tests.browser.conftest import Site
 from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
 from tests.browser.pages import PHONE, WIDE, open_tab, visit
@@ -433,15 +433,6 @@ def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(opened: Page, sit
     assert config.kind == "finetuning" and (config.batch, config.optimiser) == (32, "adam")
     section.get_by_role("button", name="Stop", exact=True).click()
     expect(section.locator(".rs-followline")).to_contain_text("Stopped")
-
-
-def test_runs_that_cannot_be_asked_say_why(opened: Page, site: Site) -> None:
-    page = opened
-    page.get_by_text("Any trained run: neighbours before and after").click()
-    section = page.get_by_role("region", name="Neighbours before and after")
-    expect(section).to_contain_text("no checkpoint")
-    expect(section.locator(f'option[value="{site.finished.id}"]')).to_have_attribute("disabled", "")
-    expect(section.locator("option:not([disabled])", has_text="cannot be queried")).to_have_count(0)
 
 
 def test_a_phone_scrolls_down_only(browser: Browser, site: Site) -> None:

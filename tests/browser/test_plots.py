@@ -22,10 +22,13 @@ from trainers.metrics.catalogue.contextual import CONTEXTUAL_AP, CONTEXTUAL_LOSS
 from trainers.runs.records import Scalar
 
 FRAMES = 3
-MARKS = """(svg) => [...svg.querySelectorAll('.rs-pathstart, .rs-pathend, .rs-pathnow')].map((mark) => {
-  const [x, y] = mark.getAttribute('d').match(/[0-9.]+/g).map(Number);
-  return [mark.getAttribute('class').split('rs-path')[1], x, y];
+MARKS = r"""(svg) => [...svg.querySelectorAll('.rs-pathstart, .rs-pathend, .rs-pathnow')].map((mark) => {
+  const { x, y, width, height } = mark.getBBox();
+  return [mark.getAttribute('class').match(/rs-path(\w+)/)[1], x + width / 2, y + height / 2];
 })"""
+
+FILLED = """() => [...document.querySelectorAll('.rs-curve [role=img] > svg')]
+  .every((svg) => Math.abs(svg.viewBox.baseVal.width - svg.parentNode.clientWidth) < 1)"""
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +70,13 @@ def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site)
             sides = PLOTS["decomposability"]
             said = f"{sides.y.title} against {sides.x.title} at step {k * STEPS_PER_FRAME}: "
             label = f"{said}Smooth-AP {words}, HAPPIER {words}"
-            expect(gap.locator("svg").first).to_have_attribute("aria-label", label)
+            expect(gap.get_by_role("img").first).to_have_attribute("aria-label", label)
         marks = gap.locator("svg").first.evaluate(MARKS)
         assert [kind for kind, *_ in marks] == ["start", "end", "now"] * 2
         (_, left, low), (_, right, high), (_, across, up) = marks[:3]
         assert left < right and high < low  # y points down
         assert (across, up) == pytest.approx(((left + right) / 2, (low + high) / 2), abs=0.1)
-        expect(levels.locator(".rs-profilebar")).to_have_count(6)
+        expect(levels.locator(".rs-profilebar rect")).to_have_count(6)
 
         rows = list(csv.DictReader(io.StringIO(download(contextual, "CSV").decode())))
         found = [[float(row[name]) for name in ("arm", "step", "contextual loss", "1 − mAP")] for row in rows]
@@ -96,6 +99,21 @@ def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site)
         assert _findings(page, ".rs-plotsection") == []
         darken(page, ".rs-live")
         assert _findings(page, ".rs-plotsection") == []
+
+
+def test_charts_have_the_width_of_their_place_and_folded_ones_wait(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished), motion="reduce") as page:
+        rest(page)
+        folded = page.locator(".rs-curves details svg")
+        expect(page.locator(".rs-curve svg").first).to_be_visible()
+        expect(folded).to_have_count(0)
+        page.locator(".rs-curves summary").first.click()
+        expect(folded.first).to_be_visible()
+        before = page.locator(".rs-curve svg").first.bounding_box()
+        page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        page.wait_for_function(FILLED)
+        after = page.locator(".rs-curve svg").first.bounding_box()
+        assert before and after and before["width"] != after["width"] and before["height"] == after["height"]
 
 
 def shown(errors: Locator) -> list[str]:

@@ -50,6 +50,10 @@ def tiles(page: Page, row: int = 0) -> Locator:
     return page.locator(".rs-resultrow").nth(row).locator(".rs-tile:visible")
 
 
+def asked(page: Page) -> Locator:
+    return page.get_by_role("region", name="The image to search with")
+
+
 def query(page: Page) -> str | None:
     return page.locator(".rs-querycard .rs-query").first.get_attribute("aria-label")
 
@@ -65,7 +69,7 @@ def test_from_a_point_in_live_to_results_and_on(browser: Browser, site: Site) ->
             "aria-label", re.compile(r"^Rank 1, same .*similarity 0\.\d{3}.*In common")
         )
         expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text(re.compile(r"AP [01]\.\d+.*H-AP.*NDCG"))
-        expect(page.locator(".rs-prcurve path")).to_have_count(4)
+        expect(page.locator(".rs-prcurve .rs-line path")).to_have_count(4)
         tiles(page).nth(3).hover()
         expect(page.locator(".rs-pointed")).to_contain_text("Similarity")
         tiles(page).nth(3).click()
@@ -103,7 +107,7 @@ def test_by_keyboard_alone(browser: Browser, site: Site) -> None:
         page.get_by_role("tab", name="Retrieve").focus()
         page.keyboard.press("Enter")
         settled(page)
-        page.get_by_label("Search with an image of").focus()
+        page.get_by_role("searchbox", name="Search with an image of").focus()
         page.keyboard.type("product 9")
         page.keyboard.press("Enter")
         expect(page.locator(".rs-querycard h3").first).to_have_text("product 9")
@@ -120,9 +124,9 @@ def test_by_keyboard_alone(browser: Browser, site: Site) -> None:
 
 def test_a_class_that_is_not_there_and_a_file_that_is_no_image(browser: Browser, site: Site) -> None:
     with refusing(browser, site, site.finished) as page:
-        page.get_by_label("Search with an image of").fill("zebra")
-        expect(page.locator(".rs-retrieve .rs-place")).to_contain_text("No class of this gallery has “zebra”")
-        file = page.locator(".rs-retrieve input[type=file]")
+        page.get_by_role("searchbox", name="Search with an image of").fill("zebra")
+        expect(asked(page).locator(".rs-place")).to_contain_text("No class of this gallery has “zebra”")
+        file = asked(page).locator("input[type=file]")
         file.set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": b"no image"})
         expect(page.locator(".rs-asking .rs-alert")).to_contain_text("not an image that can be read")
         page.get_by_role("button", name="Webcam").click()
@@ -131,7 +135,7 @@ def test_a_class_that_is_not_there_and_a_file_that_is_no_image(browser: Browser,
 
 def test_an_image_of_ones_own_and_no_weights(browser: Browser, site: Site) -> None:
     with tab(browser, site, site.finished) as page:
-        file = page.locator(".rs-retrieve input[type=file]")
+        file = asked(page).locator("input[type=file]")
         file.set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
         expect(page.locator(".rs-rownote").first).to_contain_text("no checkpoint")
         expect(page.locator(".rs-querycard h3").first).to_have_text("Your image")

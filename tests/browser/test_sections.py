@@ -149,20 +149,30 @@ def test_from_a_measurement_to_the_images_of_a_query(browser: Browser, site: Sit
         expect(page.get_by_label("Gallery")).to_have_value("test")
 
 
-def test_a_brushed_image_and_a_run_without_weights(browser: Browser, site: Site, pots: RunFolder) -> None:
+def test_one_image_before_and_after(browser: Browser, site: Site, pots: RunFolder) -> None:
     with visit(browser, site, site.at(pots), motion="reduce", ready=False) as page:
         page.get_by_role("tab", name="Retrieve").click()
         settled(page)
         section(page, LOOKED_AT)
-        own = page.get_by_label("Your own image", exact=True)
-        own.locator("input[type=file]").set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
-        own.get_by_role("application").focus()
+        one = page.get_by_label("One image, before and after", exact=True)
+        rows = page.get_by_label("A query in its forms")
+        one.get_by_role("button", name="Object, ").click()
+        one.get_by_role("button", name="Compare").click()
+        expect(rows).to_contain_text("of it is removed. Object goes.")
+        expect(rows.locator(".rs-formrow")).to_have_count(6)
+        expect(rows.locator(".rs-staysword").first).to_have_text(re.compile("^(new|stays|up|down)"))
+        one.locator("input[type=file]").set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
+        expect(one.get_by_role("button", name="Object, ")).to_have_count(0)
+        one.get_by_text("Brush", exact=True).click()
+        one.get_by_role("application").focus()
         for key in ("ArrowRight", " ", "Enter"):
             page.keyboard.press(key)
-        rows = page.get_by_label("A query in its forms")
+        expect(rows.get_by_role("heading", name="Your image")).to_be_visible()
         expect(rows.locator(".rs-formimage")).to_have_count(3)
-        expect(rows).to_contain_text("of it is brushed")
         expect(rows.locator(".rs-formrow")).to_have_count(6)
+
+
+def test_a_run_without_weights_says_so_and_shows_what_was_there_before(browser: Browser, site: Site) -> None:
     with tab(browser, site, site.finished) as page:
         section(page, LOOKED_AT)
         expect(page.get_by_role("button", name="Measure")).to_be_disabled()

@@ -26,14 +26,14 @@ from starlette.testclient import TestClient
 
 from explorer.exports import EXPORTS
 from explorer.server.library import Library
-from explorer.server.routes import PREFIX, routes
+from explorer.server.routes import PREFIX
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
 from tests.campaigns._more_damages import MORE, queued
 from tests.campaigns._table import Tally, arguments, say
 from tests.damages import DAMAGES, Damage
-from tests.explorer.page import Watched
+from tests.explorer.page import Watched, routes
 from tests.synthetic import make_run
 from trainers.cli import main as command_line
 from trainers.errors import UserError

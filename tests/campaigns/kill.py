@@ -35,12 +35,11 @@ from tests.campaigns._table import Tally, arguments, say
 from tests.layout.worlds import make_run, pid_of, set_phase
 from tests.synthetic import alive
 from tests.tiny import tiny_config, write_images
-from trainers.config import Conditions, DataChoice, RunConfig, converted
+from trainers.config import Conditions, Config, DataChoice, RunConfig
 from trainers.kinds import kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.fair_comparison.config import FairComparisonConfig
-from trainers.kinds.sweep.config import SweepConfig
 from trainers.parameters import Choice
+from trainers.plans.config import FairComparisonConfig, SweepConfig
 from trainers.runs import RunFolder
 from trainers.runs.records import RESUMABLE
 
@@ -62,7 +61,7 @@ class Reference:
         title: names its kills in the table; empty: each is named by its moment.
     """
 
-    def __init__(self, root: Path, config: RunConfig, title: str = "") -> None:
+    def __init__(self, root: Path, config: Config, title: str = "") -> None:
         self.title = title
         self.config = config
         folder = RunFolder.create(root, config)
@@ -97,10 +96,10 @@ def kill_plans(tally: Tally, place: Path, images: Path, kills: int, draws: rando
     """Kill and resume sweeps and fair comparisons; the runs that train at that moment lose their parent."""
     plain = tiny_config(images, "smooth_ap", "triplet", steps=STEPS, snapshot_steps=EVERY)
     folds = dataclasses.replace(plain.data, conditions=Conditions(folds=2))
-    searched = {"losses": plain.losses[:1], "seeds": (0,), "trials": 2, "data": folds}
+    searched = plain.changed(losses=plain.losses[:1], data=folds)
     configs = {
-        "a sweep": converted(plain, SweepConfig, seeds=(0, 1)),
-        "a fair comparison": converted(plain, FairComparisonConfig, **searched),
+        "a sweep": SweepConfig(run=plain, seeds=(0, 1)),
+        "a fair comparison": FairComparisonConfig(run=searched, seeds=(0,), trials=2),
     }
     for title, config in configs.items():
         reference = Reference(place / title.replace(" ", "_"), config, title)
@@ -111,7 +110,7 @@ def _kill(tally: Tally, place: Path, references: Sequence[Reference], kills: int
     done, note = 0, place / "moments.json"
     while done < kills:
         reference = draws.choice(references)
-        config = dataclasses.replace(reference.config, minutes=draws.choice(MINUTES))
+        config = reference.config.changed(minutes=draws.choice(MINUTES))
         folder = RunFolder.create(place / "runs", config)
         killed = []
         for _ in range(1 + (draws.random() < ONCE_MORE)):

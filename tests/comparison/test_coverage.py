@@ -10,7 +10,7 @@ from trainers.comparison.uncertainty import Classes, Uncertainty
 from trainers.metrics.bootstrap import class_resamples
 
 
-@pytest.mark.parametrize("seeds", [3, 5])
+@pytest.mark.parametrize("seeds", [3, pytest.param(5, marks=pytest.mark.long)])
 @pytest.mark.parametrize("scenario", ["seeds", "classes", "all alike"])
 def test_nineteen_of_twenty_intervals_hold_the_mean(monkeypatch: pytest.MonkeyPatch, scenario: str, seeds: int) -> None:
     monkeypatch.setattr(class_resamples, "__defaults__", (1000,))

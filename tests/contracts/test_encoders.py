@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from trainers.encoders import ENCODERS
-from trainers.errors import ParameterError, UserError
+from trainers.errors import UserError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 
 SMALL = ("conv4", "small_conv")
@@ -60,15 +60,6 @@ def test_the_width_of_a_timm_model_is_that_of_its_features(name: str, model: str
     features = encoder.eval().features(torch.rand(2, 3, 32, 32))
     assert features.shape == (2, encoder.width)
     assert encoder(features if encoder.frozen else torch.rand(2, 3, 32, 32)).shape == (2, 4)
-
-
-@pytest.mark.parametrize("name", ENCODERS)
-def test_it_says_what_it_is(name: str) -> None:
-    descriptor = ENCODERS[name]
-    assert descriptor.name == name and descriptor.title and descriptor.sentence.endswith(".")
-    assert 0 < descriptor.learning_rate < 1
-    with pytest.raises(ParameterError, match="has no parameter"):
-        descriptor.build(channels=3, side=32, dim=8, parameters={"wings": 2})
 
 
 @pytest.mark.parametrize("name", SMALL)

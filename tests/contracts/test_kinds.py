@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).with_name("kind")
 ENV = {**os.environ, "RANKSCOPE_KINDS": str(FOLDER), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 SHARED = ("trainers", "explorer", "assets")
-OWN = ("trainers/kinds/{}/", "explorer/page/kinds/{}.py", "explorer/object_removal/", "explorer/make/")
+OWN = ("trainers/kinds/{}/", "explorer/page/kinds/{}.py", "explorer/tabs/object_removal/", "explorer/make/")
 """Where a kind may be named: its folder, its file in the page, the view made for one, and the scripts."""
 
 
@@ -84,7 +84,7 @@ def trainer(folder: Path) -> subprocess.Popen[bytes]:
 def inside(runs: Path, code: str) -> str:
     """What a program prints that knows the kind; ``runs`` and ``Path`` are there."""
     begin = f"from pathlib import Path\nruns = Path({str(runs)!r})\n"
-    done = subprocess.run([sys.executable, "-c", begin + code], env=ENV, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", begin + code], env=ENV, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -103,7 +103,9 @@ for folder in sorted(list_runs(runs), key=lambda one: one.id):
 SHOWN = """
 import json
 from explorer.exports import EXPORTS
-from explorer.server import run_list, view
+from explorer.tabs.live import view
+from explorer.tabs.live.first_run import start
+from explorer.tabs.runs import run_list
 from explorer.server.library import Library
 library = Library(runs, runs / "none")
 (card,) = run_list.runs(library, None, None)
@@ -122,18 +124,34 @@ print(json.dumps({"title": card["title"], "headline": card["headline"], "arms": 
 """
 
 
+TRAINED = """
+import contextlib, sys
+from trainers.cli.main import main
+at = ("--runs", str(runs))
+assert main(["toy", "--rates", "0.02", "0.2", "--steps", "12", "--snapshot-steps", "6", *at]) == 0
+with contextlib.redirect_stderr(sys.stdout):
+    assert main(["toy", "--clusters", "1", *at]) == 1
+assert main(["list", *at]) == 0
+"""
+
+
 def test_a_kind_from_another_folder_trains_and_is_listed_and_shown(tmp_path: Path) -> None:
-    done = command("toy", "--rates", "0.02", "0.2", "--steps", "12", "--snapshot-steps", "6", "--runs", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert "whole test set, 60 points" in done.stdout and "rate 0.2" in done.stdout
-    listed = command("list", "--runs", str(tmp_path)).stdout
-    assert "finished" in listed and "rate_0.02 vs rate_0.2 on 5 clusters" in listed
-    shown = json.loads(inside(tmp_path, SHOWN))
+    *said, shown = inside(tmp_path, TRAINED + SHOWN).strip().split("\n")
+    text, shown = "\n".join(said), json.loads(shown)
+    assert "whole test set, 60 points" in text and "rate 0.2" in text
+    assert "\nrankscope: A run: clusters needs a whole number from 2 to 20; got 1" in text
+    assert "finished" in said[-1] and "rate_0.02 vs rate_0.2 on 5 clusters" in said[-1]
     assert shown["title"] == "rate 0.02 vs rate 0.2 on Clusters" and shown["points"] == 60
     assert shown["arms"] == ["rate 0.02", "rate 0.2"] and shown["numbers"] == ["R_at_1"]
-    assert command("toy", "--clusters", "1", "--runs", str(tmp_path)).stderr.startswith(
-        "rankscope: A run: clusters needs a whole number from 2 to 20; got 1"
-    )
+
+
+def test_a_sweep_wraps_a_kind_from_another_folder(tmp_path: Path) -> None:
+    flags = ("--rates", "0.02", "0.2", "--vary", "clusters=3", "--seeds", "0", "--snapshot-steps", "6")
+    done = command("sweep", "--runs", str(tmp_path), "toy", "--steps", "6", "--head-steps", "2", *flags)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("|")[1:3] for line in done.stdout.splitlines() if line.startswith("| rate")]
+    assert [[cell.strip() for cell in row] for row in rows] == [["rate 0.02", "3"], ["rate 0.2", "3"]], done.stdout
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.long

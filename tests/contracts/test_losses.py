@@ -75,11 +75,17 @@ def test_autocast_does_not_lower_the_precision(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_bfloat16_embeddings_are_lifted(name: str) -> None:
-    embeddings, labels = batch(LOSSES[name], [PER_CLASS] * CLASSES)
-    loss = build(LOSSES[name])(embeddings.bfloat16(), labels)
-    assert loss.dtype == torch.float32
-    assert torch.isfinite(loss)
+def test_half_precision_is_lifted_and_double_kept(name: str) -> None:
+    rows, labels = batch(LOSSES[name], [PER_CLASS] * CLASSES)
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        given = rows.to(dtype).requires_grad_()
+        module, wide = build(LOSSES[name]), torch.float64 if dtype == torch.float64 else torch.float32
+        torch.manual_seed(1)
+        loss = module.to(wide)(given, labels)
+        loss.backward()
+        assert loss.dtype == wide and given.grad.dtype == dtype and torch.isfinite(given.grad).all()
+        torch.manual_seed(1)
+        torch.testing.assert_close(module(given.detach().to(wide), labels), loss)
 
 
 @pytest.mark.parametrize("name", LOSSES)

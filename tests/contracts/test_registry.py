@@ -16,6 +16,7 @@ from trainers.image_text.models import MODELS
 from trainers.losses import LOSSES
 from trainers.object_removal.detectors import DETECTORS
 from trainers.object_removal.fills import FILLS
+from trainers.optimization.optimizers import OPTIMISERS
 from trainers.parameters import specs
 from trainers.registry import Descriptor
 from trainers.retrieval.galleries import GALLERIES
@@ -23,7 +24,6 @@ from trainers.retrieval.indexes import INDEXES
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.samplers import SAMPLERS
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.optimizers import OPTIMISERS
 
 FAMILIES = {
     "losses": LOSSES,
@@ -36,7 +36,12 @@ FAMILIES = {
     "retrieval.reranking": RERANKINGS,
     "training.augmentations": AUGMENTATIONS,
 }
-TABLES = {**FAMILIES, "training.optimizers": OPTIMISERS, "retrieval.galleries": GALLERIES, "retrieval.indexes": INDEXES}
+TABLES = {
+    **FAMILIES,
+    "optimization.optimizers": OPTIMISERS,
+    "retrieval.galleries": GALLERIES,
+    "retrieval.indexes": INDEXES,
+}
 ENTRIES = [
     pytest.param(entry, id=f"{family}-{name}") for family, all_ in TABLES.items() for name, entry in all_.items()
 ]

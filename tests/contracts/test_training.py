@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.tiny import tiny_config, write_images
+from trainers.config import MAX_ARMS
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.losses import LOSSES
 from trainers.runs import RunFolder
@@ -56,40 +57,56 @@ def train_cut_and_resume(root: Path, images: Path, *losses: str, **changes: obje
     return whole
 
 
-@pytest.mark.parametrize("name", LOSSES)
-def test_trains_with_a_label_tree(tmp_path: Path, tree: Path, name: str) -> None:
-    run = train_cut_and_resume(tmp_path, tree, name)
+def together(names: list[str]) -> list[list[str]]:
+    """As many losses to a run as it takes: they share images, batches and the scoring, not weights or state."""
+    return [names[first : first + MAX_ARMS] for first in range(0, len(names), MAX_ARMS)]
+
+
+def in_turn(names: list[str]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("names", together(names), ids=lambda names: names[0])
+
+
+@in_turn([name for name, loss in LOSSES.items() if loss.views == 1])
+def test_trains_with_a_label_tree(tmp_path: Path, tree: Path, names: list[str]) -> None:
+    check_batches_and_proxies(train_cut_and_resume(tmp_path, tree, *names), names)
+
+
+@in_turn([name for name, loss in LOSSES.items() if loss.views > 1])
+def test_trains_with_views(tmp_path: Path, tree: Path, names: list[str]) -> None:
+    check_batches_and_proxies(train_cut_and_resume(tmp_path, tree, *names), names)
+
+
+def check_batches_and_proxies(run: MetricLearningLoop, names: list[str]) -> None:
     probe = run.folder.probe()
     assert probe is not None and probe.hierarchy.depth == 2
-    loss = LOSSES[name]
     batch = run._batches.batch(0)
-    assert len(batch.views) == loss.views
+    assert len(batch.views) == LOSSES[names[0]].views
     counts = batch.labels[:, 0].unique(return_counts=True)[1]
     assert counts.tolist() == [run.config.images_per_class] * run.config.classes_per_batch
-    if loss.proxies:
-        assert run.arms[0].loss.proxies.grad is not None
+    for arm in run.arms:
+        assert not arm.descriptor.proxies or arm.loss.proxies.grad is not None
 
 
-@pytest.mark.parametrize("name", [name for name, loss in LOSSES.items() if loss.hierarchy])
-def test_a_tree_of_one_level_will_do(tmp_path: Path, flat: Path, name: str) -> None:
-    train_cut_and_resume(tmp_path, flat, name)
+@in_turn([name for name, loss in LOSSES.items() if loss.hierarchy])
+def test_a_tree_of_one_level_will_do(tmp_path: Path, flat: Path, names: list[str]) -> None:
+    train_cut_and_resume(tmp_path, flat, *names)
 
 
-@pytest.mark.parametrize("name", GALLERY)
-def test_trains_with_a_memory(tmp_path: Path, tree: Path, name: str) -> None:
-    run = train_cut_and_resume(tmp_path, tree, name, memory=40, memory_after=2)
-    memory = run.arms[0].loss.memory
-    assert memory.rows.shape == (40, run.config.dim) and memory.labels.shape == (40, 2)
-    rows = STEPS * 12 * (2 if LOSSES[name].views > 1 and not run.arms[0].loss.loss.queue else 1)
-    assert memory.pushed == rows
-    assert f"memory: {LOSSES[name].title} keeps its last 40 embeddings" in (run.folder.path / "log.txt").read_text()
+@in_turn(GALLERY)
+def test_trains_with_a_memory(tmp_path: Path, tree: Path, names: list[str]) -> None:
+    run = train_cut_and_resume(tmp_path, tree, *names, memory=40, memory_after=2)
+    log = (run.folder.path / "log.txt").read_text()
+    for arm in run.arms:
+        memory = arm.loss.memory
+        assert memory.rows.shape == (40, run.config.dim) and memory.labels.shape == (40, 2)
+        assert memory.pushed == STEPS * 12 * (2 if arm.descriptor.views > 1 and not arm.loss.loss.queue else 1)
+        assert f"memory: {arm.descriptor.title} keeps its last 40 embeddings" in log
 
 
 def test_losses_without_a_gallery_train_without_memory_and_the_log_says_so(tmp_path: Path, tree: Path) -> None:
     names = [name for name, loss in LOSSES.items() if not loss.gallery]
     assert names
-    for start in range(0, len(names), 4):
-        chosen = names[start : start + 4]
+    for chosen in together(names):
         run = MetricLearningLoop(RunFolder.create(tmp_path, tiny_config(tree, *chosen, memory=40)))
         log = (run.folder.path / "log.txt").read_text()
         for arm in run.arms:

@@ -43,9 +43,9 @@ def commented(times: int, after_the_first_frame: bool = False) -> bytes:
     """A GIF file of two frames with so many comments of a letter."""
     out = io.BytesIO()
     frames = [Image.fromarray(SMALL), Image.fromarray(255 - SMALL)]
-    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:])
+    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], duration=100)
     whole = out.getvalue()
-    place = whole.rindex(b"!\xf9") if after_the_first_frame else whole.index(b"!")
+    place = (whole.rindex if after_the_first_frame else whole.index)(b"!\xf9")
     return whole[:place] + b"!\xfe\x01x\0" * times + whole[place:]
 
 

@@ -26,6 +26,7 @@ from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
+from trainers.worker import Worker
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -148,16 +149,13 @@ def test_weights_are_behind_the_same_gate(tmp_path: Path, public: None) -> None:
     assert hf_transformers._folder(str(tmp_path)) == hf_transformers._folder(str(tmp_path / "absent")) == access.REFUSAL
 
 
-def test_a_trainer_refuses_what_its_page_would(tmp_path: Path) -> None:
+def test_a_trainer_refuses_what_its_page_would(tmp_path: Path, public: None) -> None:
     write_tree(tmp_path / "photos", ["a", "b", "c", "d"])
     config = MetricLearningConfig(
         data=DataChoice(source=str(tmp_path / "photos")), losses=(Choice(name="supcon"),), steps=1, minutes=None
     )
-    folder = RunFolder.create(tmp_path / "runs", config)
-    env = {**os.environ, access.PUBLIC: "1", "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-m", "trainers.worker", str(folder.path)], env=env, cwd=tmp_path, timeout=120)
-    assert folder.state().error == access.REFUSAL
-    folder.db.close()
+    state = Worker(RunFolder.create(tmp_path / "runs", config)).run()
+    assert (state.phase, state.error) == ("failed", access.REFUSAL)
 
 
 def test_no_captioner_is_taken_from_a_stranger(public: None) -> None:
@@ -222,7 +220,7 @@ for ask in asks:
 """
 
 
-@pytest.mark.parametrize("words", [[], ["public"], ["public", "late"]])
+@pytest.mark.parametrize("words", [[], pytest.param(["public"], marks=pytest.mark.long), ["public", "late"]])
 def test_only_ones_own_machine_shows_its_token(tmp_path: Path, hub: str, words: list[str]) -> None:
     env = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     env |= {"HF_ENDPOINT": hub, "HF_HOME": str(tmp_path), "HF_TOKEN": "hf_secret", "PYTHONPATH": str(ROOT)}

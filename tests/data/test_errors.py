@@ -10,7 +10,7 @@ import pytest
 from tests.data.world import picture, write_split, write_tree
 from tests.shared import needs
 from trainers.config import DataChoice
-from trainers.data import SOURCES, inspect_data, load_data
+from trainers.data import inspect_data, load_data
 from trainers.data.hf_errors import explain
 from trainers.data.sources import resolve
 from trainers.errors import DataError
@@ -175,10 +175,3 @@ def test_sizes_out_of_range(tmp_path):
 )
 def test_faults_from_below(error, words):
     assert words in str(explain(error, "owner/name"))
-
-
-def test_the_catalogue_is_pinned_and_described():
-    for name, descriptor in SOURCES.items():
-        assert descriptor.name == name and descriptor.title and descriptor.licence
-        assert descriptor.sentence.endswith(".")
-    assert {"cifar100", "oxford_pets", "in_shop", "cub200"} <= set(SOURCES)

@@ -10,11 +10,11 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from explorer.server.library import Library
-from explorer.server.retrieval.routes import retrieval_routes
-from explorer.server.retrieval.service import RetrievalService
-from explorer.server.routes import PREFIX, routes
+from explorer.server.routes import PREFIX
 from explorer.settings import Settings
-from tests.explorer.page import Line, Watched
+from explorer.tabs.retrieve.routes import retrieval_routes
+from explorer.tabs.retrieve.service import RetrievalService
+from tests.explorer.page import Line, Watched, routes
 from tests.tiny import tiny_config, write_images
 from trainers.runs import RunFolder
 from trainers.worker import Worker

@@ -16,13 +16,13 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from torch import Tensor, nn
 
-from explorer.object_removal.models import Models
-from explorer.object_removal.routes import objects_routes
-from explorer.object_removal.service import Objects
 from explorer.server.library import Library
-from explorer.server.routes import PREFIX, routes
+from explorer.server.routes import PREFIX
 from explorer.settings import Settings
-from tests.explorer.page import Line, Watched
+from explorer.tabs.object_removal.models import Models
+from explorer.tabs.object_removal.routes import objects_routes
+from explorer.tabs.object_removal.service import Objects
+from tests.explorer.page import Line, Watched, routes
 from trainers.data.captioned.images import Box, CaptionedDataset, CaptionedImage
 from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter

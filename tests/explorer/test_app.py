@@ -53,7 +53,7 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     gc.collect()  # Gradio leaves event loops behind; collected here, where the tests expect the warning
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(explorer: Explorer) -> Client:
     return Client(explorer.blocks.local_url, verbose=False)
 
@@ -105,9 +105,7 @@ def test_a_run_of_any_kind_is_started_by_its_settings(client: Client, explorer: 
     ("arguments", "sentence"),
     [
         ({"losses": ["nope"]}, "There is no loss 'nope'"),
-        ({"losses": []}, "A run needs a loss"),
         ({"losses": ["supcon"], "loss_parameters": [{"temperature": 99}]}, "temperature needs"),
-        ({"losses": ["supcon"], "training": {"minutes": 0}}, "minutes needs"),
         ({"losses": ["supcon"], "encoder": "huge"}, "There is no encoder 'huge'"),
     ],
 )

@@ -15,25 +15,21 @@ import pytest
 from PIL import Image
 
 from explorer.server.library import Library
-from explorer.server.retrieval.background_routes import background_routes
-from explorer.server.retrieval.backgrounds import Backgrounds
-from explorer.server.retrieval.galleries import Galleries
-from explorer.server.retrieval.searches import Task
-from explorer.server.retrieval.uploads import Uploads
-from tests.data.world import encode
+from explorer.tabs.retrieve.background_routes import background_routes
+from explorer.tabs.retrieve.backgrounds import Backgrounds
+from explorer.tabs.retrieve.searches import Task
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, trained, write_images
-from trainers.background.forms import TIED, TITLES
-from trainers.background.measure import measure
-from trainers.background.numbers import CONTRASTS
-from trainers.background.settings import Settings
 from trainers.config import DataChoice
 from trainers.data.base import Progress
-from trainers.retrieval.retriever import Retriever
+from trainers.object_removal.reliance.forms import TIED, TITLES
+from trainers.object_removal.reliance.measure import measure
+from trainers.object_removal.reliance.numbers import CONTRASTS
+from trainers.object_removal.reliance.settings import Settings
+from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
 
 pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx`:DeprecationWarning")
-DOT = {"strokes": [{"radius": 0.2, "points": [[0.5, 0.5]]}]}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -68,9 +64,8 @@ class Site:
         from starlette.applications import Starlette
         from starlette.testclient import TestClient
 
-        self.library, self.uploads = Library(root, root / "recorded"), Uploads()
-        galleries = Galleries(self.library, Retriever(), public=public)
-        self.service = Backgrounds(self.library, galleries, self.uploads, each=each, public=public)
+        self.library = Library(root, root / "recorded")
+        self.service = Backgrounds(self.library, each=each, public=public)
         self.client = TestClient(Starlette(routes=background_routes(self.service)))
 
     def close(self) -> None:
@@ -120,7 +115,7 @@ def opened(content: bytes) -> np.ndarray:
 
 def test_a_measurement_and_everything_behind_it(site: Site, pots: RunFolder) -> None:
     answer = site.answer("measure", run=pots.id, queries=20)
-    direct = measure(pots, Settings(queries=20))
+    direct = measure(encoders_of_run(pots), Settings(queries=20))
     assert answer["numbers"] == direct.json()["numbers"] or answer["queries"] == len(direct.places)
     assert list(answer["forms"]) == list(TITLES) and answer["pictured"] and set(answer["contrasts"]) == set(CONTRASTS)
     assert set(answer["pictured"]) == set(TITLES) - set(TIED) and "over queries only" in answer["intervals"]
@@ -167,23 +162,6 @@ def test_a_run_without_weights_or_deleted(site: Site, runs: Path, pots: RunFolde
     shutil.rmtree(gone)
 
 
-def test_an_image_of_ones_own(site: Site, pots: RunFolder) -> None:
-    pixels = np.full((40, 60, 3), 90, np.uint8)
-    pixels[10:30, 20:40] = (200, 30, 30)
-    upload = site.uploads.add(encode(pixels)).ref
-    answer = site.answer("own", run=pots.id, upload=upload, drawing=DOT)
-    assert list(answer["images"]) == ["whole", "without", "alone"]
-    assert all(url.startswith("data:image/jpeg;base64,") for url in answer["images"].values())
-    assert len(answer["arms"]) == 2 and 0 < answer["covered"] < 0.5
-    for arm in answer["arms"]:
-        assert 0 <= arm["stays"] <= 1
-        for results in arm["forms"].values():
-            assert len(results) == 10 and all(0 <= one["row"] < 40 and one["classes"] for one in results)
-    assert "Draw over" in site.refused("own", run=pots.id, upload=upload, drawing={"strokes": [{"points": []}]})
-    assert "no longer kept" in site.refused("own", run=pots.id, upload="0" * 32, drawing=DOT)
-    assert "Only the drawn scenes" in site.refused("own", run=pots.id, upload=upload, drawing=DOT, fill="rerender")
-
-
 @pytest.mark.parametrize(
     ("what", "asked", "words"),
     [
@@ -192,8 +170,6 @@ def test_an_image_of_ones_own(site: Site, pots: RunFolder) -> None:
         ("measure", {"run": "?", "queries": 5}, "queries needs a whole number"),
         ("measure", {"run": "?", "queries": True}, "queries needs a whole number"),
         ("measure", {"run": "?", "fill": "odd"}, "odd"),
-        ("own", {"run": "?"}, "upload needs a text"),
-        ("own", {"run": "?", "upload": "0" * 32, "drawing": 3}, "drawing needs"),
     ],
 )
 def test_bad_bodies_are_refused(site: Site, pots: RunFolder, what: str, asked: dict[str, Any], words: str) -> None:

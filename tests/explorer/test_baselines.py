@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.server import baselines
+from explorer.tabs.live import baselines
 from tests.explorer.page import Page
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.retrieval.baseline import differences

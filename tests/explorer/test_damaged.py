@@ -11,17 +11,13 @@ from pathlib import Path
 import pytest
 
 from explorer.layout.service import LayoutService
-from explorer.object_removal.datasets import Datasets
-from explorer.object_removal.images import InputImages
-from explorer.object_removal.models import Models
-from explorer.object_removal.neighbour_shift import NeighbourShift
-from explorer.object_removal.removal import FilledImages
-from explorer.server.cache import Bound
 from explorer.server.library import Library
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
-from tests.damages import DAMAGES, elsewhere
+from explorer.tabs.object_removal.models import Models
+from explorer.tabs.retrieve.service import RetrievalService
+from tests.damages import DAMAGES, ONE_OF_EACH, elsewhere
 from tests.explorer.page import Page
 from tests.layout.worlds import Always
 from tests.synthetic import make_run
@@ -34,6 +30,8 @@ from trainers.training.executor import ProcessExecutor
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 GONE = {"vanished"}
+TOLD = ("vanished", "config.json: not utf8", "run.db: garbage")
+WAITING = {*ONE_OF_EACH, *TOLD}
 ROUTES = (
     "", "/poll", "/frame/1", "/frameinfo/1", "/frameinfo/77", "/sheet/0.webp", "/neighbours/1/3",
     "/download/run.zip?weights=1", "/download/metrics.csv", "/download/coordinates.parquet",
@@ -55,9 +53,7 @@ def whole_runs(root: Path, phase: str) -> dict[str, str]:
     whole.db.close()
     root.mkdir()
     ids = {}
-    for name in DAMAGES:
-        if phase == "queued" and not _fits_a_waiting_run(name):
-            continue
+    for name in filter(_fits_a_waiting_run, WAITING) if phase == "queued" else DAMAGES:
         ids[name] = new_id()
         shutil.copytree(whole.path, root / ids[name])
     return ids
@@ -95,7 +91,9 @@ def test_the_list_shows_every_damaged_run_and_the_good_one(ruins: tuple[Page, di
     assert page.json("start")["id"] in cards
 
 
-@pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.parametrize(
+    "name", [name if name in ONE_OF_EACH else pytest.param(name, marks=pytest.mark.long) for name in DAMAGES]
+)
 def test_every_address_of_a_damaged_run_answers(ruins: tuple[Page, dict[str, str], str], name: str) -> None:
     page, ids, _ = ruins
     for route in ROUTES:
@@ -127,11 +125,7 @@ def test_programs_are_told_about_each(
 
 def test_views_of_the_runs_pass_damaged_ones_over(ruins: tuple[Page, dict[str, str], str]) -> None:
     page, _, good = ruins
-    room = Bound(1)
-    assert good in [
-        run["id"]
-        for run in NeighbourShift(page.library, FilledImages(InputImages(Datasets(), room, room), room)).runs()
-    ]
+    assert good in [run["id"] for run in RetrievalService(Settings(runs=page.library.root), page.library).runs()]
     assert Models(page.library).listed()
 
 
@@ -170,7 +164,7 @@ def test_the_queue_goes_on(tmp_path: Path, when: str, caplog: pytest.LogCaptureF
     scheduler.close()
     assert good.state().phase == "finished"
     if when == "while it waits":
-        for name in ("vanished", "config.json: not utf8", "run.db: garbage"):
+        for name in TOLD:
             assert ids[name] in caplog.text
 
 

@@ -19,12 +19,11 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from explorer.exports import EXPORTS
-from explorer.server import downloads
+from explorer.exports import EXPORTS, downloads
 from explorer.server.library import Library
-from explorer.server.routes import PREFIX, routes
+from explorer.server.routes import PREFIX
 from tests.campaigns._page import free_port, wait
-from tests.explorer.page import Line, Watched
+from tests.explorer.page import Line, Watched, routes
 from tests.synthetic import alive, make_run
 from trainers.runs.files import write_bytes
 from trainers.runs.records import Scalar

@@ -25,8 +25,8 @@ from explorer.exports import offered as offered_of
 from explorer.exports.pages import curve_panels
 from explorer.layout.plan import thin
 from explorer.server.library import Library
-from explorer.server.routes import PREFIX, routes
-from tests.explorer.page import Line, Watched
+from explorer.server.routes import PREFIX
+from tests.explorer.page import Line, Watched, routes
 from tests.synthetic import alive, hierarchy, labels_of, make_run
 from trainers.cells import plain_cell
 from trainers.hierarchy import Hierarchy

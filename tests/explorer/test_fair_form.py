@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.page.kinds.fair_comparison import DESCRIPTOR
-from explorer.page.kinds.sweep import VARIED
+from explorer.page.kinds.base import KindForm
+from explorer.page.plan_forms import plan_forms
 from trainers.config import Conditions, DataChoice
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS
-from trainers.kinds.fair_comparison.config import FairComparisonConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.sweep.config import SweepConfig
+from trainers.plans.config import FairComparisonConfig, SweepConfig
 
-PLAN = DESCRIPTOR.plan
+PLANS = plan_forms(KINDS["metric_learning"], KindForm(fields={}, config=dict, held=dict, restored=dict))
+PLAN = PLANS["fair_comparison"]
 
 
 def test_a_fair_comparison_is_made_of_a_run_and_the_fields_and_shown_in_them_again() -> None:
     noisy = DataChoice(conditions=Conditions(label_noise=0.2))
     single = MetricLearningConfig(data=noisy, dim=32)
-    seeds = VARIED.held(SweepConfig(seeds=(3, 4), vary={"classes_per_batch": [8, 16]}))
+    seeds = PLANS["sweep"].held(SweepConfig(seeds=(3, 4), vary={"classes_per_batch": [8, 16]}))
     made = PLAN.config(single, {**seeds, "trials": 5, "search_folds": 3})
     assert isinstance(made, FairComparisonConfig)
-    assert (made.trials, made.folds, made.seeds, made.dim) == (5, 3, (3, 4), 32)
-    assert made.data.conditions == Conditions(label_noise=0.2, folds=3)
+    assert (made.trials, made.folds, made.seeds, made.run.dim) == (5, 3, (3, 4), 32)
+    assert made.run.data.conditions == Conditions(label_noise=0.2, folds=3)
     assert made.vary == {"classes_per_batch": [8, 16]}
     assert PLAN.held(made) == {"trials": 5, "search_folds": 3}
     assert PLAN.held(single) == {"trials": 8, "search_folds": 2} == PLAN.restored({})
@@ -34,4 +34,7 @@ def test_a_fair_comparison_is_made_of_a_run_and_the_fields_and_shown_in_them_aga
 
 
 def test_its_fields_come_after_those_of_sweeps_which_it_reads() -> None:
-    assert list(KINDS).index("sweep") < list(KINDS).index("fair_comparison")
+    assert list(PLANS) == ["sweep", "fair_comparison"]
+    assert list(plan_forms(KINDS["contrastive"], KindForm(fields={}, config=dict, held=dict, restored=dict))) == [
+        "sweep"
+    ]

@@ -16,6 +16,7 @@ import pytest
 
 import explorer
 from explorer import Explorer, Settings
+from explorer.page import blocks
 from explorer.server import library
 from tests.campaigns._page import call, descriptors, wait
 from tests.explorer.page import Page
@@ -46,6 +47,18 @@ def test_a_run_that_nobody_watches_any_more_is_closed_by_itself(
     wait(lambda: not held(folder), 60, "its files are closed")
     wait(lambda: not timers(), 60, "the timer that closed them is gone too")
     assert page.json(f"run/{folder.id}/poll")["frames"]
+
+
+def test_what_opens_a_run_after_the_last_sweep_is_swept_too(
+    root: Path, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "SWEEP_SECONDS", 0.05)
+    folder = make_run(root, points=60, frames=2)
+    folder.db.close()
+    run = page.library.get(folder.id)  # as an answer does that then waits for its turn
+    wait(lambda: not timers(), 60, "the sweep that began with it has ended")
+    run.folder.state()
+    wait(lambda: not held(folder) and not timers(), 60, "its files are closed")
 
 
 def test_a_run_that_is_watched_stays_open(root: Path, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,12 +148,14 @@ with tempfile.NamedTemporaryFile("r") as out:
     libc.fclose(file)
     text = out.read()
 resident = int(open("/proc/self/statm").read().split()[1]) * 4096
-print(text.count("<heap nr="), resident // 2**20)
+import pyarrow
+print(text.count("<heap nr="), resident // 2**20, pyarrow.default_memory_pool().backend_name)
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    arenas, megabytes = map(int, out.split())
-    assert arenas <= 2
-    assert megabytes < 60
+    arenas, megabytes, arrow = out.split()
+    assert int(arenas) <= 2
+    assert int(megabytes) < 60
+    assert arrow == "system"
 
 
 @pytest.fixture
@@ -162,3 +177,19 @@ def test_calls_of_the_api_do_not_pile_up(url: tuple[str, explorer.Explorer]) -> 
         for _ in range(6):
             assert call(client, "list_runs") == []
     assert len(made.blocks.app.state_holder.session_data) == 0
+
+
+@GRADIO_WARNINGS
+def test_answers_to_programs_are_kept_for_a_while(
+    url: tuple[str, explorer.Explorer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, made = url
+    queue = made.blocks._queue
+    with httpx.Client(base_url=address.rstrip("/"), trust_env=False, timeout=30) as client:
+        for _ in range(6):
+            call(client, "list_runs")
+        before = len(queue.pending_messages_per_session), len(queue.pending_event_ids_session)
+        monkeypatch.setattr(blocks, "ANSWER_SECONDS", 0)
+        call(client, "list_runs")
+    assert before == (6, 6)
+    assert len(queue.pending_messages_per_session) <= 1 and len(queue.pending_event_ids_session) <= 1

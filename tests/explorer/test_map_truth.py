@@ -15,12 +15,12 @@ from explorer.exports.pages import write_replay
 from explorer.exports.tables import write_metrics
 from explorer.server import maps as told
 from explorer.server.library import Library
-from explorer.server.routes import PREFIX, routes
+from explorer.server.routes import PREFIX
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.server.visitors import digest
 from explorer.settings import Settings
-from tests.explorer.page import Page, Watched
+from tests.explorer.page import Page, Watched, routes
 from tests.synthetic import make_run
 from trainers.errors import RunError
 from trainers.metrics.catalogue import maps

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from explorer.server.library import Library
-from explorer.server.retrieval.mistake_routes import mistake_routes
-from explorer.server.retrieval.mistakes import MistakeAnswers
+from explorer.tabs.retrieve.mistake_routes import mistake_routes
+from explorer.tabs.retrieve.mistakes import MistakeAnswers
 from tests.synthetic import diverge, make_run
-from trainers.kinds.sweep.config import SweepConfig
+from trainers.plans.config import SweepConfig
 from trainers.retrieval.disagreements import disagreements
 from trainers.retrieval.mistakes import mistakes
 from trainers.retrieval.probe_results import newest_embeddings, probe_results
@@ -224,7 +224,7 @@ def test_a_run_without_images_or_deleted_or_damaged(site: Site, run: RunFolder, 
 
 def test_an_answer_is_computed_once(site: Site, run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     first = site.answer("severity", run=run.id)
-    from explorer.server.retrieval import mistake_frames as module
+    from explorer.tabs.retrieve import mistake_frames as module
 
     monkeypatch.setattr(module, "probe_results", lambda *_: pytest.fail("read again"))
     assert site.answer("severity", run=run.id) == first

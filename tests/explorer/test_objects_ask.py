@@ -13,11 +13,11 @@ import pytest
 import torch
 from PIL import Image
 
-from explorer.object_removal.bodies import Query
-from explorer.object_removal.models import Loaded
-from explorer.object_removal.service import Objects
 from explorer.server.library import Library
 from explorer.settings import ASSETS, Settings
+from explorer.tabs.object_removal.bodies import Query
+from explorer.tabs.object_removal.models import Loaded
+from explorer.tabs.object_removal.service import Objects
 from tests.explorer.small_world import (
     DOG,
     FRISBEE,
@@ -280,9 +280,9 @@ VISITS = ((0, "frisbee"), (1, "dog"), (2, "cat"), (8, "person"), (7, "dog"))
 
 
 def test_what_is_read_so_far_answers_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.object_removal.query.HURRY", 0.0)
-    monkeypatch.setattr("explorer.object_removal.caption_index.ENOUGH", 8)
-    monkeypatch.setattr("explorer.object_removal.caption_index.PIECE", 8)
+    monkeypatch.setattr("explorer.tabs.object_removal.query.HURRY", 0.0)
+    monkeypatch.setattr("explorer.tabs.object_removal.caption_index.ENOUGH", 8)
+    monkeypatch.setattr("explorer.tabs.object_removal.caption_index.PIECE", 8)
     go, read, counted = threading.Event(), Loaded.texts, []
 
     def slow(self: Loaded, texts: Sequence[str]) -> torch.Tensor:

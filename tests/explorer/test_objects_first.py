@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.object_removal import recorded
-from explorer.object_removal.bodies import FILL, K, Query
-from explorer.object_removal.first import CHOSEN, OPENING, TAKEN
-from explorer.object_removal.images import judged
-from explorer.object_removal.recorded import RECORD, Recorded, ingredients, pixels_digest
-from explorer.object_removal.removal import FilledImage
-from explorer.object_removal.service import Objects
 from explorer.server.library import Library
 from explorer.settings import Settings
+from explorer.tabs.object_removal import recorded
+from explorer.tabs.object_removal.bodies import FILL, K, Query
+from explorer.tabs.object_removal.first import CHOSEN, OPENING, TAKEN
+from explorer.tabs.object_removal.images import judged
+from explorer.tabs.object_removal.recorded import RECORD, Recorded, ingredients, pixels_digest
+from explorer.tabs.object_removal.removal import FilledImage
+from explorer.tabs.object_removal.service import Objects
 from tests.explorer.small_world import Tab
 from trainers.errors import DataError
 from trainers.image_text.models import MODELS
@@ -183,14 +183,15 @@ VISIT = """
 import sys, tempfile
 from pathlib import Path
 from explorer import Explorer, Settings
-from explorer.object_removal.bodies import Query
+from explorer.tabs.object_removal.bodies import Query
 made = Explorer(Settings(runs=Path(tempfile.mkdtemp())))
-start = made.objects.start()
-made.objects.images.listing(start["dataset"], 0, 116)
+objects = made.services["object"].objects
+start = objects.start()
+objects.images.listing(start["dataset"], 0, 116)
 asked = {"image": start["first"], "remove": {"classes": [start["taken"]]}, "models": start["chosen"]}
-reply = made.objects.answers.answer(Query.of(asked))
-made.objects.fills.png(reply["filled"])
-known = sum(len(part._known) for part in made.objects.datasets.drawn().data.splits.values())
+reply = objects.answers.answer(Query.of(asked))
+objects.fills.png(reply["filled"])
+known = sum(len(part._known) for part in objects.datasets.drawn().data.splits.values())
 print(reply["recorded"], known, *(name in sys.modules for name in ("open_clip", "torchvision", "transformers")))
 """
 

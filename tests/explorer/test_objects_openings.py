@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from explorer.object_removal.bodies import Open
-from explorer.object_removal.datasets import Datasets
-from explorer.object_removal.openings import Openings
 from explorer.server.visitors import Caller
+from explorer.tabs.object_removal.bodies import Open
+from explorer.tabs.object_removal.datasets import Datasets
+from explorer.tabs.object_removal.openings import Openings
 from tests.explorer.small_world import Tab, small_set
 from trainers.data.base import Progress
 from trainers.data.captioned.images import CaptionedDataset
@@ -93,7 +93,7 @@ def test_nobody_waits_under_an_unknown_ticket(tab: Tab) -> None:
 
 
 def test_few_wait_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.object_removal.openings.MOST", 1)
+    monkeypatch.setattr("explorer.tabs.object_removal.openings.MOST", 1)
     slow = Slow()
     tab = Tab(tmp_path, loading=slow)
     thread, _ = opening(tab)
@@ -140,7 +140,7 @@ def test_those_who_wait_for_their_turn_can_be_followed_and_leave_at_once(tmp_pat
 
 
 def test_without_a_ticket_one_waits_as_everybody_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.object_removal.openings.MOST", 1)
+    monkeypatch.setattr("explorer.tabs.object_removal.openings.MOST", 1)
     slow = Slow()
     tab = Tab(tmp_path, loading=slow)
     thread, _ = opening(tab, "")

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from explorer.object_removal import datasets, images
-from explorer.object_removal.caption_index import CaptionIndex
-from explorer.object_removal.strokes import read_boxes
 from explorer.server.routes import PREFIX
+from explorer.tabs.object_removal import datasets, images
+from explorer.tabs.object_removal.caption_index import CaptionIndex
 from tests.data.world import claimed
 from tests.explorer.small_world import GALLERY, PHOTO, Tab, encoded, load, small_set
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.errors import DataError
+from trainers.object_removal.drawing import read_boxes
 
 BOX = {"class": "dog", "boxes": [[0.1, 0.1, 0.4, 0.5]]}
 
@@ -192,8 +192,6 @@ def test_uploads_make_way_for_newer_ones(tab: Tab) -> None:
         ("filled/abc", 404),
         ("score/abc", 404),
         ("score/abc/csv", 404),
-        ("runimage/0123456789ABCDEFGHJKMNPQRS/0", 404),
-        ("runimage/x/-1", 400),
         ("query", 404),
         ("nothing", 404),
     ],
@@ -204,7 +202,7 @@ def test_odd_addresses(tab: Tab, path: str, status: int) -> None:
 
 
 def test_reading_addresses_cannot_be_posted_to(tab: Tab) -> None:
-    for path in ("start", "image/drawn_scenes.0", "runs"):
+    for path in ("start", "image/drawn_scenes.0", "encoding"):
         assert tab.post(path, {}).status_code == 405
 
 

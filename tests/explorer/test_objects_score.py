@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.object_removal.models import Loaded
-from explorer.object_removal.parts import parts, verdict
-from explorer.object_removal.retrieval import ranked
+from explorer.tabs.object_removal.models import Loaded
+from explorer.tabs.object_removal.parts import parts, verdict
+from explorer.tabs.object_removal.retrieval import ranked
 from tests.explorer.small_world import GALLERY, Tab, Words, load, sentences, small_set
 from tests.finetuning.world import write_coco
 from trainers.cli.main import main
@@ -257,7 +257,7 @@ def test_a_gallery_is_read_piece_by_piece() -> None:
 
 
 def test_a_long_gallery_is_cut_and_told(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.object_removal.datasets.MOST_CAPTIONS", 30)
+    monkeypatch.setattr("explorer.tabs.object_removal.datasets.MOST_CAPTIONS", 30)
     gallery = tab.objects.datasets.drawn().gallery
     job, result = scored(tab)
     assert result["scope"] == f"{result['queries']} queries against 30 of {GALLERY} captions"

@@ -7,24 +7,32 @@ from typing import Any
 
 import pytest
 
+from explorer.page.kinds.base import KindForm
+from explorer.page.kinds.contrastive import config_of as pretraining
+from explorer.page.kinds.contrastive import held
 from explorer.page.kinds.metric_learning import config_of, defaults
-from explorer.page.kinds.sweep import VARIED, config
+from explorer.page.plan_forms import plan_forms
+from explorer.page.vary_form import VaryForm
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
+from explorer.server.titles import work
 from explorer.settings import Limits, Settings
-from explorer.titles import work
 from trainers.errors import ParameterError, RunError
-from trainers.kinds import kind_of
-from trainers.kinds.sweep.axes import axes, offered
-from trainers.kinds.sweep.config import SweepConfig
+from trainers.kinds import KINDS, kind_of
 from trainers.parameters import Choice
+from trainers.plans.axes import axes, offered
+from trainers.plans.config import SweepConfig
 from trainers.training.executor import ProcessExecutor
+
+FORM = KindForm(fields={}, config=config_of, held=dict, restored=dict)
+SWEEP = plan_forms(KINDS["metric_learning"], FORM)["sweep"]
+VARIED = VaryForm(kind=KINDS["metric_learning"], follows=())
 
 
 def planned(**changes: Any) -> SweepConfig:
     """The sweep that the form describes with some fields changed."""
-    values = defaults() | VARIED.held(VARIED.config()) | changes
-    return config(config_of(values), values)
+    values = defaults() | SWEEP.held(SweepConfig()) | changes
+    return SWEEP.config(config_of(values), values)
 
 
 def test_the_untouched_form_makes_three_seeds_of_the_default_run() -> None:
@@ -86,13 +94,23 @@ def test_a_browser_brings_back_only_what_can_be_used() -> None:
 
 
 def test_everything_offered_can_be_varied() -> None:
-    losses = [Choice(name="happier"), Choice(name="triplet")]
-    names = offered(losses)
+    run = KINDS["metric_learning"].config(losses=(Choice(name="happier"), Choice(name="triplet")))
+    names = offered(run)
     assert next(iter(names)).startswith("happier.") and "dim" in names and "source" not in names and "seed" not in names
     for name in names:
         with pytest.raises(ParameterError, match="needs a value; got none"):
-            axes({name: []}, losses)  # known: the values are what is missing
-    assert not any("nope" in name for name in offered([Choice(name="nope")]))
+            axes({name: []}, run)  # known: the values are what is missing
+    assert not any("nope" in name for name in offered(run.changed(losses=(Choice(name="nope"),))))
+
+
+def test_methods_of_pretraining_have_the_same_fold() -> None:
+    fields = KindForm(fields={}, config=pretraining, held=dict, restored=dict)
+    plan = plan_forms(KINDS["contrastive"], fields)["sweep"]
+    run = KINDS["contrastive"].config()
+    values = held(run) | plan.held(run) | {"vary_0": "moco_v2.momentum", "vary_0_values": "0.9, 0.99"}
+    made = plan.config(pretraining(values), values)
+    assert made == SweepConfig(run=run, vary={"moco_v2.momentum": [0.9, 0.99]})
+    assert plan.held(made)["vary_0"] == "moco_v2.momentum" and plan.of == "contrastive"
 
 
 def test_work_is_counted(tmp_path: Path) -> None:
@@ -120,8 +138,8 @@ def test_settings_of_a_run_are_offered_with_a_budget_that_a_public_page_accepts(
     scheduler = Scheduler(public, ProcessExecutor())
     recorded = planned(minutes=None, steps="300")
     within = Runs(public, scheduler).affordable(recorded)
-    assert (within.minutes, within.steps, within.seeds) == (7, 300, recorded.seeds)
-    assert Runs(public, scheduler).affordable(planned(minutes=60)).minutes == 7
+    assert (within.run.minutes, within.run.steps, within.seeds) == (7, 300, recorded.seeds)
+    assert Runs(public, scheduler).affordable(planned(minutes=60)).run.minutes == 7
     assert Runs(public, scheduler).affordable(planned(minutes=2)) == planned(minutes=2)
     assert Runs(Settings(runs=tmp_path), scheduler).affordable(recorded) == recorded
     scheduler.close()

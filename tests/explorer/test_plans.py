@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from explorer.exports import EXPORTS
-from explorer.server import plan_reports
 from explorer.server.visitors import digest
+from explorer.tabs.compare import reports
 from tests.explorer.page import Page
 from tests.made_up_plan import LOST, make_plan, make_runs, sweep
 from tests.synthetic import make_run
@@ -28,7 +28,7 @@ LOSSES = ("smooth_ap", "happier")
 @pytest.fixture(autouse=True)
 def always_looked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every request looks at the runs."""
-    monkeypatch.setattr(plan_reports, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(reports, "LOOK_SECONDS", 0.0)
 
 
 def first_seed(planned: PlannedRun) -> str:
@@ -78,8 +78,8 @@ def test_statistics_are_made_anew_only_when_a_run_has_ended(
 ) -> None:
     plan = make_plan(root, sweep(*LOSSES), phase="stopped", stand=first_seed)
     made = []
-    report = plan_reports.report
-    monkeypatch.setattr(plan_reports, "report", lambda *given: made.append(given) or report(*given))
+    report = reports.report
+    monkeypatch.setattr(reports, "report", lambda *given: made.append(given) or report(*given))
     for _ in range(3):
         page.json(f"plan/{plan.id}")
     assert len(made) == 1

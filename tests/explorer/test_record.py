@@ -12,9 +12,9 @@ import pytest
 
 from explorer.make.record import KEPT_NEIGHBOURS, record
 from explorer.server.library import Library
-from explorer.server.plan_reports import PlanReports
-from explorer.server.run_list import start
 from explorer.settings import ASSETS
+from explorer.tabs.compare.reports import PlanReports
+from explorer.tabs.live.first_run import start
 from tests.made_up_plan import make_runs, sweep
 from trainers.config import DataChoice
 from trainers.errors import RunError

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from explorer.server import view
 from explorer.server.visitors import digest
-from tests.explorer.page import Line, Page
+from tests.explorer.page import Page
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.runs import RunFolder
 from trainers.runs.files import write_bytes
-from trainers.runs.records import ACTIVE, PHASES, Frame, FrameArm, RunState, Scalar
+from trainers.runs.records import ACTIVE, PHASES, Frame, FrameArm, Scalar
 
 
 def test_an_empty_place_has_no_runs(page: Page) -> None:
@@ -135,7 +133,6 @@ def test_a_frame_is_the_coordinates_and_nothing_else(page: Page, root: Path) -> 
     assert len(reply.content) / 2 <= 6 * 5000 + 1024, "payload budget of one map"
     assert "immutable" in reply.headers["cache-control"]
     assert page.json(f"run/{folder.id}/frameinfo/0")["limit"] == 8.0
-    assert _least(lambda: page.library.coordinates(page.library.get(folder.id), 0)) < 0.005
 
 
 def test_frames_of_a_run_that_can_go_on_are_revalidated(page: Page, root: Path) -> None:
@@ -200,22 +197,3 @@ def test_twenty_pollers_and_one_writer(page: Page, root: Path) -> None:
         for thread in threads:
             thread.join()
     assert not failed and len(answered) == 200
-
-
-def test_poll_is_cheap(page: Page, root: Path) -> None:
-    folder = make_run(root, points=48, frames=2)
-    folder.db.add_metrics(Scalar(arm=0, step=i, seconds=0.0, key="loss", value=0.5) for i in range(50_000))
-    folder.db.set_state(RunState(phase="running", step=1))
-    run = page.library.get(folder.id)
-    with alive(folder):
-        assert _least(lambda: view.poll(run, Line(), 1, 50_050)) < 0.005
-
-
-def _least(work: Callable[[], object]) -> float:
-    """Processor seconds of the best of ten: the bound is about the work, not about what else the machine does."""
-    times = []
-    for _ in range(10):
-        begin = time.thread_time()
-        work()
-        times.append(time.thread_time() - begin)
-    return min(times)

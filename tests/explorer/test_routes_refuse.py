@@ -53,22 +53,6 @@ def test_only_reading_is_possible(page: Page, root: Path) -> None:
         assert reply.status_code == 405
 
 
-def test_damaged_runs_hide_no_other(page: Page, root: Path) -> None:
-    whole, headless, broken, foreign = (make_run(root, points=48, frames=1) for _ in range(4))
-    for folder in (headless, broken, foreign):
-        folder.db.close()
-    (headless.path / "run.db").unlink()
-    (broken.path / "probe.safetensors").write_bytes(b"not tensors")
-    (foreign.path / "config.json").write_text('{"made by": "something else"}')
-    cards = {card["id"]: card for card in page.json("runs")["runs"]}
-    assert cards[whole.id]["phase"] == "finished"
-    for folder in (headless, broken, foreign):
-        assert cards[folder.id]["phase"] == "damaged" and folder.id in cards[folder.id]["error"]
-        assert page.get(f"run/{folder.id}").status_code == 404
-    (whole.frame_path(0)).write_bytes(b"short")
-    assert "damaged" in page.get(f"run/{whole.id}/frame/0").json()["error"]
-
-
 def test_a_deleted_run_is_gone_at_once(page: Page, root: Path) -> None:
     folder = make_run(root, points=48, frames=1)
     page.json(f"run/{folder.id}")

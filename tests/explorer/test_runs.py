@@ -262,16 +262,6 @@ def test_a_recorded_run_is_shown_and_never_changed(bench, tmp_path: Path):
             act(made.id, "")
 
 
-def test_a_damaged_run_hides_no_other(bench):
-    b = bench()
-    good, bad = (b.runs.start(MetricLearningConfig(), "") for _ in range(2))
-    b.scheduler.take_out(bad)
-    b.runs.find(bad).db.close()
-    for file in (b.settings.runs / bad).glob("run.db*"):
-        file.unlink()
-    assert {run["id"]: run["phase"] for run in b.runs.listing()} == {good: "queued", bad: "failed"}
-
-
 def test_the_status_is_plain_json(bench):
     b = bench()
     run = b.runs.start(MetricLearningConfig(), "")

@@ -10,8 +10,8 @@ import httpx
 import numpy as np
 import pytest
 
-from explorer.object_removal.images import UPLOADS
 from explorer.server.turns import Turns
+from explorer.tabs.object_removal.images import UPLOADS
 from tests.data.bombs import BOMBS
 from tests.data.world import encode
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
@@ -36,7 +36,7 @@ def sent(page: Served, data: bytes, visitor: str, part: str = "objects") -> http
 def test_a_visitor_whose_images_wait_holds_up_nobody_else(space: Served) -> None:
     replies: list[httpx.Response] = []
     threads = [threading.Thread(target=lambda: replies.append(sent(space, SMALL, ONE))) for _ in range(6)]
-    with space.explorer.objects.images.turns.turn(ONE):
+    with space.explorer.services["object"].objects.images.turns.turn(ONE):
         for thread in threads:
             thread.start()
         while len(replies) < 2:
@@ -120,7 +120,7 @@ def test_a_turn_that_does_not_come_is_said(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_same_image_is_found_by_a_large_file(tmp_path: Path) -> None:
-    from explorer.server.retrieval.uploads import SIDE, Uploads
+    from explorer.tabs.retrieve.uploads import SIDE, Uploads
     from trainers.data.decode import header, square
 
     draws = np.random.default_rng(0)

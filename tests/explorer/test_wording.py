@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from explorer.server.run import Run
-from explorer.titles import data_title, run_title, summary
+from explorer.server.titles import data_title, run_title, summary
 from tests.synthetic import hierarchy
 from trainers.config import DataChoice, RunConfig
 from trainers.hierarchy import severity_words

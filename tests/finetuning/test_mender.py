@@ -11,10 +11,11 @@ import torch
 from tests.finetuning.world import mend_config, write_coco
 from tests.image_text.blip import write_blip
 from trainers.cli.main import main
-from trainers.errors import DataError, RunError
+from trainers.errors import DataError, UserError
 from trainers.image_text.models.tiny_clip import WEIGHTS, TinyClip, load_weights, save_folder
-from trainers.kinds.finetuning.loop import FinetuningLoop, arm_model
+from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.parameters import Choice
+from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
 from trainers.training.optimizer import NonFiniteLossError
 from trainers.worker import Worker
@@ -42,7 +43,7 @@ def test_a_run_of_two_recipes_from_start_to_end(photos, tmp_path):
     assert probe.hierarchy.levels == ("objects", "main object") and folder.embeddings(0)[0].shape[0] == 2 * removals
     names = [probe.hierarchy.names[0][row] for row in probe.labels[:, 0]]
     assert all(" + " in name for name in names[:removals]) and not any(" + " in name for name in names[removals:])
-    one, other = arm_model(folder, 0), arm_model(folder, 1)
+    one, other = encoders_of_run(folder).read(0).network, encoders_of_run(folder).read(1).network
     assert any(not torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
     log = (folder.path / "log.txt").read_text()
     assert "72 original pairs of an image and a caption, no object-removed ones" in log
@@ -109,17 +110,12 @@ def test_a_damaged_cache_of_pairs_is_made_again(photos, tmp_path, monkeypatch):
     assert kept.stat().st_size > 100
 
 
-def test_models_of_other_runs_and_arms_are_refused(photos, tmp_path):
-    from tests.tiny import tiny_config, write_images
-
+def test_models_of_untrained_runs_and_other_arms_are_refused(photos, tmp_path):
     folder = RunFolder.create(tmp_path, mend_config(photos))
-    with pytest.raises(RunError, match="no checkpoint yet"):
-        arm_model(folder, 0)
-    with pytest.raises(RunError, match="no fine-tuned model number 7"):
-        arm_model(folder, 7)
-    other = RunFolder.create(tmp_path, tiny_config(write_images(tmp_path / "discs")))
-    with pytest.raises(RunError, match="no fine-tuned model"):
-        arm_model(other, 0)
+    with pytest.raises(UserError, match="no checkpoint that can be read"):
+        encoders_of_run(folder).read(0)
+    with pytest.raises(UserError, match="has one arm, 0; got 7"):
+        encoders_of_run(folder).read(7)
 
 
 def test_the_command_line_mends_and_scores(photos, tmp_path, capsys):
@@ -159,7 +155,7 @@ def test_a_base_model_is_left_as_it_is(photos, tmp_path):
     folder = RunFolder.create(tmp_path / "runs", config)
     assert Worker(folder).run().phase == "finished"
     assert (base / WEIGHTS).read_bytes() == before
-    mended, first = arm_model(folder, 0), TinyClip("clip")
+    mended, first = encoders_of_run(folder).read(0).network, TinyClip("clip")
     load_weights(first, base)
     pairs = zip(mended.parameters(), first.parameters(), strict=True)
     assert any(not torch.equal(one, other) for one, other in pairs)

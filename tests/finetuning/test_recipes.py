@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.image_text.blip import write_blip
-from trainers.cli.start import add_kind_flags, configuration
+from trainers.cli.start import add_start_flags, configuration
 from trainers.config import MAX_ARMS, RunConfig, SceneChoice, read_config
 from trainers.errors import ParameterError
 from trainers.kinds import check
@@ -45,7 +45,7 @@ def test_table_3_has_the_captioners_row_and_says_what_it_needs(tmp_path, monkeyp
     with pytest.raises(ParameterError, match=r"captioner, telea.*HF_HUB_OFFLINE.*`captioner`, as a folder or a Hub id"):
         check(changed(recipes=preset.settings["recipes"]))
     command = argparse.ArgumentParser()
-    add_kind_flags(command, KIND)
+    add_start_flags(command, KIND)
     folder = write_blip(tmp_path / "blip", "BlipForConditionalGeneration")
     given = command.parse_args(["--preset", "table3_texts", "--captioner", str(folder)])
     recipes = configuration(given, KIND).recipes

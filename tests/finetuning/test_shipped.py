@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from explorer.object_removal.first import OPENING, TAKEN
+from explorer.tabs.object_removal.first import OPENING, TAKEN
 from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.image_text.models import MODELS
 from trainers.metrics.bitmasks import CORRECT

@@ -19,8 +19,8 @@ from trainers.errors import ParameterError, UserError
 from trainers.image_text.models import MODELS
 from trainers.kinds import check, kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.finetuning.loop import arm_model
 from trainers.parameters import Choice
+from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
 from trainers.training.encoder_file import RunEncoders
 from trainers.training.loop import Loop
@@ -123,7 +123,7 @@ def test_its_image_tower_is_exported(tmp_path: Path, captioned: Path) -> None:
     net = ENCODERS["conv4"].build(channels=3, side=SIDE, dim=3, parameters={"width": 8})
     net.without_head()
     net.load_state_dict(load_file(file))
-    pixels, model = torch.rand(4, 3, SIDE, SIDE), arm_model(loop.folder, 1)
+    pixels, model = torch.rand(4, 3, SIDE, SIDE), encoders_of_run(loop.folder).read(1).network
     assert torch.equal(model.projection(net.eval()(pixels)), model.image_features(pixels))
 
 

@@ -9,7 +9,7 @@ import torch
 
 from tests.finetuning.world import mend_config, write_coco
 from tests.tiny import tiny_config, write_images
-from trainers.cli.start import add_kind_flags, configuration
+from trainers.cli.start import add_start_flags, configuration
 from trainers.config import RunConfig, read_config
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
@@ -18,7 +18,6 @@ from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
-from trainers.training import schedule
 from trainers.training.augmentations import AUGMENTATIONS
 
 
@@ -29,7 +28,7 @@ def photos(tmp_path_factory):
 
 def asked(*flags: str) -> RunConfig:
     parser = argparse.ArgumentParser()
-    add_kind_flags(parser, KIND)
+    add_start_flags(parser, KIND)
     return configuration(parser.parse_args(flags), KIND)
 
 
@@ -62,12 +61,6 @@ def test_what_is_not_given_is_as_it_was():
     assert (config.batch, config.optimiser, config.weight_decay) == (128, "adamw", 0.01)
     assert (asked("--epochs", "3").steps, asked("--epochs", "3").epochs) == (None, 3)
     assert (asked("--epochs", "3", "--steps", "9").steps, asked("--minutes", "1").steps) == (9, None)
-
-
-def test_the_rate_is_halved_at_the_end_of_every_so_many_epochs():
-    factors = [schedule.halved(step / 3, 2) for step in range(18)]
-    assert factors == [1.0] * 6 + [0.5] * 6 + [0.25] * 6
-    assert schedule.halved(9.99, 2) == 2**-4  # the last of ten epochs
 
 
 def test_epochs_are_counted_over_the_largest_recipe(photos, tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -171,26 +170,6 @@ def test_a_damaged_frame_starts_the_map_anew(root: Path) -> None:
     _exhaust(_service(root, folder))
     assert folder.frames() == [0, 1, 2]
     assert folder.frame(2).arms[0].drift == 0
-
-
-@pytest.mark.parametrize("harm", ["no database", "garbage", "no configuration", "empty"])
-def test_a_damaged_run_does_not_hold_up_the_others(root: Path, harm: str) -> None:
-    bad, good = make_run(root, 2, phase="running"), make_run(root, 2)
-    bad.db.close()
-    if harm == "no database":
-        (bad.path / "run.db").unlink()
-    elif harm == "garbage":
-        for name in ("run.db-wal", "run.db-shm"):
-            (bad.path / name).unlink(missing_ok=True)
-        (bad.path / "run.db").write_bytes(b"x" * 5000)
-    elif harm == "no configuration":
-        (bad.path / "config.json").unlink()
-    else:
-        shutil.rmtree(bad.path / "emb")
-    service = _service(root, bad, good)
-    for _ in range(6):
-        service.tick()
-    assert good.frames() == [0, 1]
 
 
 def test_a_run_deleted_under_way_leaves_nothing_behind(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -202,17 +202,15 @@ CASES = {
 }
 
 
-# Sums of two terms that are held against every corner one by one need fewer of them.
-SUMS = {
-    case
-    for case, (name, _, _) in CASES.items()
-    if name in {"roadmap", "happier", "happier_f", "rod_recall", "rod_ndcg"}
-}
+# Sums of two terms that are held against every corner one by one need fewer of them, as do other settings of a loss.
+SUMS = {"roadmap", "happier", "happier_f", "rod_recall", "rod_ndcg"}
 FEW_CORNERS = ("three levels, singletons", "gallery, three levels")
+FIRST = {name: case for case, (name, _, _) in reversed(CASES.items()) if name not in SUMS}
 
 
 @pytest.mark.parametrize(
-    ("case", "corner"), [(case, corner) for case in CASES for corner in (FEW_CORNERS if case in SUMS else CORNERS)]
+    ("case", "corner"),
+    [(case, corner) for case in CASES for corner in (CORNERS if case in FIRST.values() else FEW_CORNERS)],
 )
 def test_value_and_gradient_equal_the_slow_formula(case: str, corner: str) -> None:
     name, parameters, slow = CASES[case]

@@ -223,28 +223,6 @@ def test_proxies_are_there_and_unknown_classes_refused(name):
         loss(world(), LABELS, world(), LABELS)
 
 
-@pytest.mark.parametrize("name", [*PAIRS, *PROXIES, *RANKING])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
-def test_every_type_of_input_and_more_levels(name, dtype):
-    emb = world(9).detach().to(dtype).requires_grad_()
-    loss = LOSSES[name].build(num_classes=6, dim=5)
-    loss = loss.double() if dtype == torch.float64 else loss
-    value = loss(emb, torch.stack([LABELS, LABELS // 2], 1))
-    value.backward()
-    assert value.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
-    assert torch.isfinite(value)
-    assert torch.isfinite(emb.grad).all()
-
-
-@pytest.mark.parametrize("name", [*PAIRS, "softbin_ap", "blackbox_ap"])
-def test_a_gallery_is_compared_with(name):
-    emb, gallery = world(10), torch.randn(7, 5, dtype=torch.float64)
-    assert LOSSES[name].gallery
-    value = build(name)(emb, LABELS, gallery, torch.tensor([0, 0, 1, 1, 2, 3, 4]))
-    value.backward()
-    assert torch.isfinite(emb.grad).all()
-
-
 def library(name: str):
     """The same loss by pytorch-metric-learning, and its settings here."""
     from pytorch_metric_learning import losses, miners

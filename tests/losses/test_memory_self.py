@@ -71,7 +71,10 @@ def memory(name: str, size: int, **parameters) -> WithMemory:
     return WithMemory(loss, CrossBatchMemory(size=size, dim=DIM), batch_factor=0).double()
 
 
-@pytest.mark.parametrize("size", [100, 19, 5], ids=["roomy", "wrapping", "smaller than a batch"])
+SIZES = [pytest.param(100, marks=pytest.mark.long, id="roomy"), pytest.param(19, id="wrapping"), 5]
+
+
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("case", "views"), [(case, n) for case in CASES for n in (1, 2) if n == 1 or CASES[case][0] not in ONE_VIEW_ALONE]
 )

@@ -12,7 +12,7 @@ import torch
 from explorer.exports.pages import write_curves
 from explorer.page.kinds.metric_learning import SETTINGS, configuration, held, restored
 from explorer.server.library import Library
-from explorer.server.view import about
+from explorer.tabs.live.view import about
 from tests.metrics import slow
 from tests.metrics.worlds import tree
 from tests.tiny import write_images

@@ -31,16 +31,6 @@ def test_row_order_changes_nothing(world):
 
 
 @QUICK
-@given(WORLDS)
-def test_class_names_change_nothing(world):
-    emb, labels = tree(*world)
-    renamed = labels.clone()
-    for level in range(labels.shape[1]):
-        renamed[:, level] = torch.tensor(np.random.default_rng(level).permutation(1000))[labels[:, level]]
-    close(evaluate(emb, renamed, per_query=True), evaluate(emb, labels, per_query=True))
-
-
-@QUICK
 @given(WORLDS, st.integers(1, 50))
 def test_block_size_changes_nothing(world, rows):
     emb, labels = tree(*world)

@@ -342,6 +342,7 @@ def test_the_probe_says_what_is_wrong(change, words):
 # -------------------------------------------------------------------- device
 
 
+@pytest.mark.skipif(torch.__version__ < "2.9", reason="torch 2.8 hands no array out in its fake mode")
 def test_a_gpu_is_waited_for_once(monkeypatch):
     found = []
 

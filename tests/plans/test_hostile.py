@@ -14,13 +14,12 @@ import pytest
 from tests.explorer.bench import Bench
 from tests.made_up_plan import make_plan, sweep
 from trainers.errors import ParameterError, RunError
-from trainers.kinds import KINDS
-from trainers.kinds.fair_comparison.config import FairComparisonConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.sweep.config import SweepConfig
+from trainers.plans import PLANS
 from trainers.plans.children import children_of
-from trainers.plans.coordinator import Coordinator
+from trainers.plans.config import FairComparisonConfig, SweepConfig
 from trainers.plans.report import report
+from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
 from trainers.runs.records import RunState
@@ -49,13 +48,13 @@ def change(folder: RunFolder, **changes: Any) -> None:
 )
 def test_too_many_runs_are_counted_and_not_made(config: SweepConfig) -> None:
     with pytest.raises(ParameterError, match="at most 500"):
-        KINDS[config.kind].plan(config, {})
+        PLANS[config.kind].plan(config, {})
 
 
 @pytest.mark.parametrize("name", ["", ".", "data."])
 def test_no_name_is_no_setting(name: str) -> None:
     with pytest.raises(ParameterError, match="there is no"):
-        KINDS["sweep"].plan(SweepConfig(vary={name: [1, 2]}), {})
+        PLANS["sweep"].plan(SweepConfig(vary={name: [1, 2]}), {})
 
 
 @pytest.mark.parametrize(
@@ -63,7 +62,7 @@ def test_no_name_is_no_setting(name: str) -> None:
 )
 def test_nothing_is_varied_twice_under_two_names(names: tuple[str, str], values: tuple[float, ...]) -> None:
     with pytest.raises(ParameterError, match="are the same one"):
-        KINDS["sweep"].plan(SweepConfig(vary={name: list(values) for name in names}), {})
+        PLANS["sweep"].plan(SweepConfig(vary={name: list(values) for name in names}), {})
 
 
 def test_a_plan_that_cannot_be_planned_fails_and_the_queue_goes_on(bench: Callable[..., Bench]) -> None:
@@ -79,7 +78,7 @@ def test_no_run_of_a_public_plan_trains_longer_than_a_run_may(bench: Callable[..
     b = bench(public=True)
     for vary in ({"minutes": [1, 600]}, {"minutes": [None], "steps": [5]}):
         with pytest.raises(RunError, match="10 minutes at most"):
-            b.runs.start(SweepConfig(seeds=(0,), minutes=1, vary=vary), "secret")
+            b.runs.start(SweepConfig(run=MetricLearningConfig(minutes=1), seeds=(0,), vary=vary), "secret")
 
 
 def test_a_report_goes_on_without_results_per_query_that_are_damaged(tmp_path: Path) -> None:
@@ -156,10 +155,10 @@ def test_a_run_that_another_program_trains_is_waited_for(tmp_path: Path) -> None
     assert lock.acquire()
     started = []
     executor = ProcessExecutor(command=lambda path: [sys.executable, "-c", "", started.append(path) or ""])
-    coordinator = Coordinator(plan, lambda *_: None, executor=executor)
-    assert all(coordinator.advance(0.0) for _ in range(3)) and not started
+    runner = PlanRunner(plan, lambda *_: None, executor=executor)
+    assert all(runner.advance(0.0) for _ in range(3)) and not started
     child.db.set_state(RunState(phase="finished"))
-    assert not coordinator.advance(0.0)
+    assert not runner.advance(0.0)
     lock.release()
     for folder in (child, plan):
         folder.db.close()

@@ -13,10 +13,11 @@ import pytest
 from tests.explorer.bench import STAND_IN, Bench
 from trainers.errors import RunError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.sweep.config import SweepConfig
 from trainers.plans.children import Children, children_of
-from trainers.plans.coordinator import Coordinator
+from trainers.plans.config import SweepConfig
+from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder
+from trainers.runs.records import RunState
 from trainers.training.executor import ProcessExecutor
 
 TWO, FOUR = SweepConfig(seeds=(0, 1)), SweepConfig(seeds=(0, 1), vary={"dim": [8, 16]})
@@ -125,22 +126,22 @@ def test_a_sweep_whose_first_run_cannot_begin_says_so_and_tries_no_other(bench: 
 
 
 def test_a_run_whose_trainer_is_killed_again_and_again_is_given_up(tmp_path: Path) -> None:
-    plan = RunFolder.create(tmp_path, SweepConfig(seeds=(0,), losses=TWO.losses[:1]))
+    plan = RunFolder.create(tmp_path, SweepConfig(seeds=(0,), run=MetricLearningConfig(losses=TWO.run.losses[:1])))
     executor = ProcessExecutor(command=lambda path: [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"])
-    coordinator = Coordinator(plan, lambda *_: None, executor=executor)
-    while coordinator.advance(0.05):
+    runner = PlanRunner(plan, lambda *_: None, executor=executor)
+    while runner.advance(0.05):
         pass
     with pytest.raises(RunError, match="ended 3 times before it was done"):
-        coordinator.finish()
+        runner.finish()
     plan.db.close()
 
 
 def test_the_command_line_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     plan = RunFolder.create(tmp_path, FOUR)
 
-    def begin() -> Coordinator:
+    def begin() -> PlanRunner:
         executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "0.2"])
-        return Coordinator(plan, lambda *_: None, executor=executor)
+        return PlanRunner(plan, lambda *_: None, executor=executor)
 
     first = begin()
     while first.step < 2:
@@ -156,3 +157,52 @@ def test_the_command_line_goes_on_where_it_was_broken_off(tmp_path: Path) -> Non
     assert second.step == 4
     assert {run: RunFolder(tmp_path / run).state().updated for run in before} == times
     plan.db.close()
+
+
+class AtOnce:
+    """An executor of two devices that ends every run as it is launched."""
+
+    def __init__(self) -> None:
+        self.launched: list[tuple[str, dict[str, str]]] = []
+
+    def devices(self) -> list[dict[str, str]]:
+        return [{"ON": "first"}, {"ON": "second"}]
+
+    def launch(self, folder: Path, environment: dict[str, str]) -> None:
+        run = RunFolder(folder)
+        run.db.set_state(RunState(phase="finished"))
+        run.db.close()
+        self.launched.append((folder.name, environment))
+
+    def holds(self, run_id: str) -> bool:
+        return False
+
+    def reap(self) -> tuple[()]:
+        return ()
+
+    def kill(self, run_id: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_any_executor_gets_a_run_for_each_of_its_free_devices(tmp_path: Path) -> None:
+    plan, executor = RunFolder.create(tmp_path, FOUR), AtOnce()
+    runner = PlanRunner(plan, executor=executor)
+    while runner.advance(0.0):
+        pass
+    runner.finish()
+    assert [run for run, _ in executor.launched] == [child.id for child in Children(plan).all()]
+    assert [device["ON"] for _, device in executor.launched] == ["first", "second"] * 2
+    plan.db.close()
+
+
+def test_a_device_of_this_machine_trains_one_run_at_a_time(tmp_path: Path) -> None:
+    first, second = {"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "1"}
+    executor = ProcessExecutor(command=lambda _: [sys.executable, "-c", "input()"], devices=(first, second))
+    for device, left in ((first, [second]), (second, [])):
+        folder = tmp_path / device["CUDA_VISIBLE_DEVICES"]
+        folder.mkdir()
+        executor.launch(folder, device)
+        assert executor.devices() == left and executor.holds(folder.name)
+    executor.close()
+    assert executor.devices() == [first, second] and not executor.holds("0")

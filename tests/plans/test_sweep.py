@@ -8,20 +8,22 @@ import pytest
 
 from trainers.config import MAX_ARMS
 from trainers.errors import ParameterError
-from trainers.kinds import KINDS, check
-from trainers.kinds.sweep.config import SweepConfig
+from trainers.kinds import check
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
+from trainers.plans import PLANS
+from trainers.plans.config import SweepConfig
 from trainers.plans.planned import Outcome
 from trainers.runs.folder import id_within, is_id, new_id
 
 IMAGES = "Most images read per split"
-SWEEP = KINDS["sweep"]
-LOSSES = (Choice(name="smooth_ap"), Choice(name="happier"))
+SWEEP = PLANS["sweep"]
+RUN = MetricLearningConfig(losses=(Choice(name="smooth_ap"), Choice(name="happier")))
 
 
 def test_there_is_a_run_for_every_seed_and_value_and_an_arm_for_every_loss() -> None:
     vary = {"dim": [16, 32], "max_images": [100, 200, 300], "happier.alpha": [1, 5]}
-    config = SweepConfig(losses=LOSSES, seeds=(3, 4), vary=vary)
+    config = SweepConfig(run=RUN, seeds=(3, 4), vary=vary)
     planned = SWEEP.plan(config, {})
     found = {(one.config.seed, one.config.dim, one.config.data.max_images) for one in planned}
     assert len(planned) == len(found) == 2 * 2 * 3
@@ -34,7 +36,7 @@ def test_there_is_a_run_for_every_seed_and_value_and_an_arm_for_every_loss() -> 
 
 
 def test_a_plan_is_the_same_whenever_it_is_made_and_so_are_the_ids_of_its_runs() -> None:
-    config = SweepConfig(losses=LOSSES, vary={"alpha": [1, 2]})
+    config = SweepConfig(run=RUN, vary={"alpha": [1, 2]})
     first, again = SWEEP.plan(config, {}), SWEEP.plan(dataclasses.replace(config), {})
     assert list(first) == list(again)
     plan = new_id()
@@ -44,14 +46,14 @@ def test_a_plan_is_the_same_whenever_it_is_made_and_so_are_the_ids_of_its_runs()
 
 
 def test_more_variants_than_a_run_takes_are_spread_over_runs_of_the_same_seed() -> None:
-    config = SweepConfig(losses=LOSSES, seeds=(0,), vary={"alpha": list(range(1, 9))})
+    config = SweepConfig(run=RUN, seeds=(0,), vary={"alpha": list(range(1, 9))})
     planned = SWEEP.plan(config, {})
     assert [len(one.config.losses) for one in planned] == [MAX_ARMS, 3]
     assert {one.config.seed for one in planned} == {0}
 
 
 def test_arms_of_a_run_that_failed_are_trained_alone() -> None:
-    config = SweepConfig(losses=LOSSES, seeds=(0, 1))
+    config = SweepConfig(run=RUN, seeds=(0, 1))
     first, second = SWEEP.plan(config, {})
     planned = SWEEP.plan(
         config, {first.name: Outcome(finished=False, error="NaN"), second.name: Outcome(finished=True)}
@@ -79,9 +81,9 @@ def test_arms_of_a_run_that_failed_are_trained_alone() -> None:
         ({"seeds": ()}, "1 to 20 seeds"),
         ({"seeds": (1, 1)}, "each once"),
         ({"vary": {"dim": list(range(2, 300))}}, "at most 500 runs"),
-        ({"losses": ()}, "one to 6"),
+        ({"run": dataclasses.replace(RUN, losses=())}, "one to 6"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_in_a_sentence(changes: dict, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
-        check(dataclasses.replace(SweepConfig(losses=LOSSES), **changes))
+        check(dataclasses.replace(SweepConfig(run=RUN), **changes))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.finetuning.world import mend_config, write_coco
 from tests.tiny import tiny_config, write_images
 from trainers.config import DataChoice
 from trainers.kinds import kind_of
@@ -58,3 +59,18 @@ def run(tmp_path_factory: pytest.TempPathFactory, images: Path) -> RunFolder:
 def contrastive_run(run: RunFolder, images: Path) -> RunFolder:
     """A run of two methods, beside it."""
     return trained(run.path.parent, contrastive_config(images))
+
+
+@pytest.fixture(scope="session")
+def finetuned(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A fine-tuning of two recipes on photographs with boxes."""
+    home = tmp_path_factory.mktemp("finetuned")
+    return trained(home / "runs", mend_config(write_coco(home / "coco"), {"removed": False}, {}))
+
+
+@pytest.fixture(scope="session")
+def pots(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """One loss on the drawn pots, whose objects are known to the pixel."""
+    home = tmp_path_factory.mktemp("pots")
+    data = DataChoice(source="drawn", image_size=16, max_images=960, held_out="images")
+    return trained(home / "runs", tiny_config(home, "smooth_ap", data=data, steps=2, snapshot_steps=2))

@@ -12,12 +12,12 @@ import torch
 from tests.metrics.worlds import tree
 from tests.synthetic import add_snapshot, diverge, hierarchy, make_run
 from trainers.errors import RunError
+from trainers.hierarchy import missed_when_wrong, shared_levels
 from trainers.metrics import evaluate
 from trainers.retrieval import probe_results as module
 from trainers.retrieval.mistakes import find_classes, mistakes, severity_shares
 from trainers.retrieval.mistakes_over_training import MistakesOverTraining
 from trainers.retrieval.probe_results import nearest, probe_results
-from trainers.retrieval.severity import missed_when_wrong, shared_levels
 
 
 def slow_nearest(emb, labels, count: int) -> list[list[int]]:

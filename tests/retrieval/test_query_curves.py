@@ -9,10 +9,10 @@ from torch import Tensor
 
 from tests.metrics import slow
 from tests.metrics.worlds import tree
+from trainers.devices.host import columns
 from trainers.metrics import evaluate
 from trainers.metrics.blocks import ranked_blocks
 from trainers.retrieval.query_curves import Curve, Curves, curves_of
-from trainers.training.host import columns
 
 
 def query_curves(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -12,11 +10,6 @@ import pytest
 
 from trainers.errors import RunError
 from trainers.runs.lock import RunLock, is_locked
-
-HOLD = (
-    "import sys, pathlib; from trainers.runs.lock import RunLock; lock = RunLock(pathlib.Path(sys.argv[1])); "
-    "print(lock.acquire(), flush=True); sys.stdin.read()"
-)
 
 
 def test_one_holder_at_a_time(tmp_path: Path) -> None:
@@ -27,18 +20,6 @@ def test_one_holder_at_a_time(tmp_path: Path) -> None:
     first.release()
     assert not is_locked(tmp_path) and second.acquire()
     second.release()
-
-
-def test_the_kernel_drops_it_with_its_holder(tmp_path: Path) -> None:
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    with holder:
-        assert holder.stdout.readline() == "True\n"
-        assert is_locked(tmp_path)
-        holder.kill()
-        holder.wait()
-    assert not is_locked(tmp_path)
 
 
 def test_asking_never_keeps_a_trainer_out(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ import torch
 
 from explorer.exports import EXPORTS
 from tests.explorer.page import Page
+from trainers.cli.main import main
 from trainers.errors import RunError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.runs import RunFolder
@@ -101,24 +102,21 @@ class Opened:
     def folder(self) -> RunFolder:
         return RunFolder.open(self.root, self.id)
 
-    def command(self, verb: str, *arguments: str) -> str:
-        """What the command line prints; it must succeed."""
-        command = [sys.executable, "-m", "trainers", verb, *arguments, "--runs", str(self.root)]
-        done = subprocess.run(command, env=os.environ | SAME_BITS, capture_output=True, text=True, timeout=240)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
     def download(self, kind: str) -> bytes:
         reply = self.page.get(f"run/{self.id}/download/{kind}")
         assert reply.status_code == 200, reply.text
         return reply.content
 
 
+def unpack(name: str, root: Path) -> None:
+    with tarfile.open(FIXTURES / f"{name}.tar.xz") as archive:
+        archive.extractall(root, filter="data")
+
+
 @pytest.fixture
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
     root = tmp_path / "runs"
-    with tarfile.open(FIXTURES / f"{request.param}.tar.xz") as archive:
-        archive.extractall(root, filter="data")
+    unpack(request.param, root)
     page = Page(root, tmp_path / "recorded", tmp_path / "assets")
     yield Opened(RUNS[request.param], root, page)
     page.library.close()
@@ -132,7 +130,7 @@ def test_every_archive_is_tried() -> None:
 
 
 @every_run
-def test_it_is_listed_and_opens(run: Opened) -> None:
+def test_it_is_listed_and_opens(run: Opened, capsys: pytest.CaptureFixture[str]) -> None:
     (card,) = run.page.json("runs")["runs"]
     assert (card["id"], card["phase"], card["step"], card["error"]) == (run.id, run.old.phase, run.old.step, None)
     about = run.page.json(f"run/{run.id}")
@@ -143,7 +141,8 @@ def test_it_is_listed_and_opens(run: Opened) -> None:
     for k, _step in about["frames"]:
         coordinates = run.page.get(f"run/{run.id}/frame/{k}")
         assert coordinates.status_code == 200 and len(coordinates.content) == 4 * run.old.points * len(run.old.arms)
-    assert run.command("list").startswith(f"{run.id}  {run.old.phase} ")
+    assert main(["list", "--runs", str(run.root)]) == 0
+    assert capsys.readouterr().out.startswith(f"{run.id}  {run.old.phase} ")
 
 
 @every_run
@@ -176,14 +175,37 @@ def test_its_zip_opens_again(run: Opened, tmp_path: Path) -> None:
     assert (again.state().phase, again.frames()) == (run.old.phase, run.folder.frames())
 
 
-@pytest.mark.parametrize("run", RESUMABLE, indirect=True)
-def test_it_resumes_to_the_same_bits(run: Opened) -> None:
-    run.command("resume", run.id)
-    state, folder = run.folder.state(), run.folder
-    assert (state.phase, state.step) == ("finished", run.old.end)
-    assert {s.arm for s in folder.scalars() if s.key.startswith("test/")} == set(range(len(run.old.arms)))
+RESUME = """
+import sys
+from pathlib import Path
+from trainers.cli.main import main
+
+for root in map(Path, sys.argv[1:]):
+    assert main(["resume", next(root.iterdir()).name, "--runs", str(root)]) == 0
+"""
+
+
+@pytest.fixture(scope="module")
+def resumed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
+    """Every folder that can be, trained to its end by a process that computes the same bits on every machine."""
+    roots = {name: tmp_path_factory.mktemp(name) for name in RESUMABLE}
+    for name, root in roots.items():
+        unpack(name, root)
+    command = [sys.executable, "-c", RESUME, *map(str, roots.values())]
+    done = subprocess.run(command, env=os.environ | SAME_BITS, capture_output=True, text=True, timeout=560)
+    assert done.returncode == 0, done.stderr
+    return {name: RunFolder(next(root.iterdir())) for name, root in roots.items()}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", RESUMABLE)
+def test_it_resumes_to_the_same_bits(resumed: dict[str, RunFolder], name: str) -> None:
+    folder, old = resumed[name], RUNS[name]
+    state = folder.state()
+    assert (state.phase, state.step) == ("finished", old.end)
+    assert {s.arm for s in folder.scalars() if s.key.startswith("test/")} == set(range(len(old.arms)))
     if torch.__version__.split("+")[0] == MADE_WITH:
-        assert digest(folder.path / "ckpt" / "last.safetensors") == run.old.resumed
+        assert digest(folder.path / "ckpt" / "last.safetensors") == old.resumed
 
 
 def digest(path: Path) -> str:

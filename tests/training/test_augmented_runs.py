@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.tiny import tiny_config, write_images
+from tests.tiny import tiny_config
 from trainers.cli.main import main
 from trainers.errors import ParameterError
 from trainers.kinds import check
@@ -17,16 +17,17 @@ from trainers.runs import RunFolder, list_runs
 from trainers.training.augmentations import AUGMENTATIONS
 
 
-@pytest.fixture(scope="module")
-def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_images(tmp_path_factory.mktemp("images"))
-
-
 def begun(root: Path, images: Path, augmentation: Choice) -> MetricLearningLoop:
     return MetricLearningLoop(RunFolder.create(root, tiny_config(images, "supcon", augmentation=augmentation)))
 
 
-@pytest.mark.parametrize("name", AUGMENTATIONS)
+# each is a function of seed, step and view, which tests/training/test_augmentations.py checks
+QUICK = ("none", "light", "moco_v2", "randaugment")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in AUGMENTATIONS]
+)
 def test_a_run_trains_with_it_and_resumes_to_the_same_bits(tmp_path: Path, images: Path, name: str) -> None:
     whole = begun(tmp_path, images, Choice(name=name))
     whole.advance(60)

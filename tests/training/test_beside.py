@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.tiny import tiny_config, write_images
+from tests.tiny import tiny_config
 from tests.training.reopened import reopened
 from trainers.config import RunConfig
 from trainers.kinds.metric_learning.arm import LossArm
@@ -19,11 +19,6 @@ from trainers.training.evaluation import Finish, Finisher, ProbeResult
 from trainers.training.optimizer import NonFiniteLossError
 
 GPU = torch.device("cuda")
-
-
-@pytest.fixture(scope="module")
-def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_images(tmp_path_factory.mktemp("images"))
 
 
 @pytest.fixture

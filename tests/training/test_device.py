@@ -11,6 +11,7 @@ from torch import Tensor
 from tests.contracts.test_encoders import OFFLINE
 from tests.fake_device import DEVICE, WaitingCopyError, fake_device
 from trainers.data.base import ImageSet
+from trainers.devices.host import send
 from trainers.encoders import ENCODERS, Encoder
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batches
@@ -19,7 +20,6 @@ from trainers.kinds.metric_learning.evaluation import Evaluator
 from trainers.losses import LOSSES
 from trainers.losses.base import LossModule
 from trainers.samplers import SAMPLERS
-from trainers.training.host import send
 from trainers.training.stage import Stage
 
 CLASSES, EACH, SIDE, DIM = 6, 4, 32, 8

@@ -18,7 +18,7 @@ from torch import nn
 
 from tests.tiny import SIDE, opened, tiny_config, to_end, write_images
 from trainers.cli.main import main
-from trainers.config import RunConfig, converted
+from trainers.config import RunConfig
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import ParameterError, UserError
 from trainers.kinds import check, kind_of
@@ -26,8 +26,8 @@ from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.norms import normalised
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.sweep.config import SweepConfig
 from trainers.parameters import Choice
+from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
 from trainers.runs.files import write_bytes
 from trainers.training.loop import Loop
@@ -376,7 +376,7 @@ def test_only_ids_are_checked_as_a_start(kind: type[RunConfig], text: str) -> No
 
 def test_seeds_start_from_the_run_of_a_sweep_with_the_same_seed(tmp_path: Path, images: Path) -> None:
     alike = metric_learning(images, OWN["conv4"])
-    plan = RunFolder.create(tmp_path, converted(alike, SweepConfig, seeds=(3, 5)))
+    plan = RunFolder.create(tmp_path, SweepConfig(run=alike, seeds=(3, 5)))
     sources = {}
     for seed in (3, 5):
         part = RunFolder.create(tmp_path, dataclasses.replace(alike, seed=seed), part_of=plan.id)

@@ -1,20 +1,22 @@
-"""Trainers killed at the points where numbers used to be lost or doubled, and runs deleted under them."""
+"""Runs that lost numbers, that are resumed though finished, and that are deleted or moved under their trainers.
+
+Trainers are killed at every kind of moment by tests/campaigns/kill.py.
+"""
 
 from __future__ import annotations
 
 import shutil
-import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from tests.tiny import tiny_config, write_images
+from tests.training.conftest import Trainers
 from tests.training.test_store import frame
-from tests.training.test_worker import Trainers, final_weights, wait
+from tests.training.test_worker import wait
 from trainers.cli.main import main
 from trainers.config import RunConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
@@ -39,13 +41,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory, images: Path) -> RunFolder:
     return folder
 
 
-@pytest.fixture
-def trainers() -> Iterator[Trainers]:
-    started = Trainers()
-    yield started
-    started.close()
-
-
 def config(images: Path, **changes: object) -> RunConfig:
     return tiny_config(images, "supcon_out", "contrastive", **({"steps": STEPS, "snapshot_steps": 3} | changes))
 
@@ -60,43 +55,10 @@ def single_numbers(folder: RunFolder) -> dict[tuple[int, int, str], float]:
     return {(s.arm, s.step, s.key): s.value for s in folder.scalars() if s.key not in ("images_per_s", "loss")}
 
 
-def unfinished(folder: RunFolder) -> list[Path]:
-    return [path for path in folder.path.rglob("*") if path.name.endswith(".tmp")]
-
-
 def last_words(child: subprocess.Popen[bytes]) -> list[str]:
     assert child.stderr is not None
     with child.stderr as stream:
         return stream.read().decode().splitlines()
-
-
-POINTS: dict[str, Callable[[RunFolder], bool]] = {
-    "the images are chosen": lambda run: (run.path / "probe.safetensors").exists(),
-    "the first numbers are there, and no checkpoint": lambda run: bool(run.snapshots()),
-    "the whole test set is scored": lambda run: run.db.state().message.startswith(("embedding", "scoring")),
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("point", POINTS)
-def test_killed_anywhere_it_ends_with_the_same_numbers_once(
-    tmp_path: Path, images: Path, trainers: Trainers, whole: RunFolder, point: str
-) -> None:
-    folder = RunFolder.create(tmp_path, config(images))
-    child = trainers.start(folder)
-    wait(lambda: POINTS[point](folder), 120)
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    assert folder.state().phase == "interrupted"
-    keys = {scalar.key for scalar in folder.scalars() if scalar.arm == 1}
-    assert {"floor_R_at_1", "probe_images"} <= keys and "test/R_at_1" not in keys
-    assert trainers.start(folder).wait(120) == 0
-    assert folder.state().phase == "finished"
-    assert not repeated(folder) and not unfinished(folder)
-    assert single_numbers(folder) == single_numbers(whole)
-    expected, got = final_weights(whole), final_weights(folder)
-    assert expected.keys() == got.keys()
-    assert all(torch.equal(expected[name], got[name]) for name in expected)
 
 
 def test_a_run_that_lost_its_first_numbers_gets_them_back(tmp_path: Path, images: Path, whole: RunFolder) -> None:
@@ -133,7 +95,7 @@ def test_deleted_under_its_trainer_a_run_ends_and_stays_gone(
     points: dict[str, Callable[[], bool]] = {
         "setting up": lambda: (folder.path / "log.txt").exists(),
         "training": lambda: folder.db.state().step > 2,
-        "scoring": lambda: POINTS["the whole test set is scored"](folder),
+        "scoring": lambda: folder.db.state().message.startswith(("embedding", "scoring")),
     }
     wait(points[when], 120)
     folder.db.close()

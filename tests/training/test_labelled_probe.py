@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.server.view import about
+from explorer.tabs.live.view import about
 from tests.tiny import tiny_config, trained, write_images
 from trainers.config import Conditions, DataChoice
 from trainers.data import load_data
 from trainers.errors import UserError
 from trainers.kinds import KINDS
-from trainers.retrieval.arm_encoder import read_encoder
+from trainers.retrieval.encoders import read_encoder
 from trainers.retrieval.galleries import GALLERIES, Datasets
 from trainers.retrieval.galleries.base import origin
 from trainers.retrieval.same_images import shared_images

@@ -97,13 +97,3 @@ def test_the_step_after_a_bad_one_is_not_taken_either() -> None:
     with pytest.raises(NonFiniteLossError, match="step 1"):
         world.step()
     assert world.weight.tolist() == [1.0, 2.0]
-
-
-def test_late_and_at_once_descend_alike() -> None:
-    late, now = World(1), World(0)
-    for _ in range(20):
-        late.step()
-        now.step()
-    late.stepper.settle()
-    torch.testing.assert_close(late.weight, now.weight, rtol=1e-5, atol=1e-6)
-    assert torch.equal(late.state()["0/step"], now.state()["0/step"])

@@ -12,7 +12,7 @@ from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.training.schedule import FLOOR, SCHEDULES
+from trainers.optimization.schedule import FLOOR, SCHEDULES
 from trainers.training.stage import Stage
 
 NEW = ("augmentation", "momentum", "schedule", "drops", "warm_up")

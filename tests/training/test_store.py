@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -135,12 +134,6 @@ def test_a_dead_trainer_means_interrupted(folder: RunFolder) -> None:
     assert folder.state().phase == "interrupted" and folder.state().step == 7
 
 
-@pytest.mark.parametrize("name", ["../../etc", "", "a" * 26, "0" * 25, "0" * 27, "é" * 26, "0" * 25 + "/"])
-def test_hostile_ids_open_nothing(tmp_path: Path, name: str) -> None:
-    with pytest.raises(RunError):
-        RunFolder.open(tmp_path, name)
-
-
 def test_half_deleted_and_foreign_folders_are_said(tmp_path: Path, folder: RunFolder) -> None:
     folder.db.close()
     connection = sqlite3.connect(folder.path / "run.db")
@@ -161,17 +154,6 @@ def test_half_deleted_and_foreign_folders_are_said(tmp_path: Path, folder: RunFo
     (folder.path / "config.json").unlink()
     with pytest.raises(RunError, match="deleted"):
         RunFolder.open(tmp_path, folder.id)
-
-
-def test_a_run_moves_as_a_zip(tmp_path: Path, folder: RunFolder) -> None:
-    folder.add_snapshot(snapshot(0))
-    folder.db.close()
-    with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
-        for file in folder.path.rglob("*"):
-            archive.write(file, file.relative_to(tmp_path))
-    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
-        archive.extractall(tmp_path / "elsewhere")
-    assert RunFolder.open(tmp_path / "elsewhere", folder.id).snapshots() == [(0, 0, 0.0)]
 
 
 def test_config_from_another_version_is_said() -> None:

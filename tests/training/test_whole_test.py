@@ -11,7 +11,7 @@ import torch
 
 from explorer.exports.pages import curve_panels, write_curves
 from explorer.server.library import Library
-from tests.tiny import tiny_config, write_images
+from tests.tiny import tiny_config
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.kinds import kind_of
@@ -20,11 +20,6 @@ from trainers.metrics import describe
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.records import RunState
 from trainers.worker import Worker
-
-
-@pytest.fixture(scope="module")
-def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_images(tmp_path_factory.mktemp("images"))
 
 
 class EnoughError(Exception):

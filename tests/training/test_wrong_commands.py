@@ -13,6 +13,8 @@ from tests.tiny import tiny_config, write_images
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.kinds import KINDS, kind_of
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
 
 GONE = "0" * 26
@@ -47,6 +49,9 @@ WRONG = (
     (TRAIN, "--data {images} --label-noise 0.5 --noise-kind within", ""),
     # losses, metrics, samplers, encoders
     (TRAIN, "--data {images} --losses magic", "There is no loss 'magic'"),
+    (TRAIN, "--data {images} --losses supcon_out:temperature=-1", "temperature needs"),
+    (TRAIN, "--data {images} --losses supcon_out:heat=1", "has no parameter 'heat'"),
+    (TRAIN, "--data {images} --losses supcon_out:temperature", "has no '='"),
     (TRAIN, "--data {images} --losses triplet:margin=1,margin=2", "'margin' is given twice"),
     (TRAIN, "--data {images} --losses smooth_ap --losses happier", "given once"),
     (TRAIN, "--data {images} --losses " + "smooth_ap " * 7, "one to 6 losses"),
@@ -64,6 +69,7 @@ WRONG = (
     (TRAIN, "--data {images} --drops 0.5 0.5", "each once"),
     (TRAIN, "--data {images} --minutes 0", "minutes needs"),
     (TRAIN, "--data {images} --minutes nan", "minutes needs"),
+    (TRAIN, "--data {images} --minutes none --steps none", "A run needs a budget"),
     (TRAIN, "--data {images} --start mine", "26 letters and digits"),
     (TRAIN, f"--data {{images}} --start {GONE}", GONE),
     (TRAIN, "--data {images} --preset magic", "There is no preset"),
@@ -156,7 +162,6 @@ def test_what_is_not_as_it_was_asked_for_is_said(
         ("metric_learning", {"drops": (0.5,), "schedule": "step", "halve_every": 2.0}, 1),
         ("contrastive", {"drops": (0.5,)}, 1),
         ("finetuning", {"drops": (0.5,)}, 1),
-        ("sweep", {"drops": (0.5,), "vary": {"schedule": ["step"]}}, 0),
         ("metric_learning", {"data": DataChoice(source="drawn", revision="v1")}, 1),
         ("contrastive", {"data": DataChoice(source="uoft-cs/cifar100", revision="v1")}, 0),
     ],
@@ -165,6 +170,11 @@ def test_settings_that_change_nothing_are_said(verb: str, settings: dict[str, An
     kind = KINDS[verb]
     said = [sentence for sentence in kind.advice(kind.config(**settings)) if sentence.endswith("nothing.")]
     assert len(said) == heard
+
+
+def test_a_setting_that_a_plan_makes_use_of_changes_something() -> None:
+    config = SweepConfig(run=MetricLearningConfig(drops=(0.5,)), vary={"schedule": ["step"]})
+    assert kind_of(config).advice(config) == []
 
 
 def test_a_run_asked_for_more_threads_than_there_are_cores_takes_the_cores(

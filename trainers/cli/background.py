@@ -7,21 +7,26 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.background.settings import Settings
 from trainers.cli.flags import add_flags, given, runs_flag
 from trainers.cli.progress import progress_bar
 from trainers.errors import ParameterError, UserError
-from trainers.runs import RunFolder
+from trainers.object_removal.reliance.settings import Settings
 
 if TYPE_CHECKING:
-    from trainers.background.results import BackgroundResult
+    from trainers.object_removal.reliance.results import BackgroundResult
+
+
+WHAT = (
+    "id of a run, an exported .safetensors file, or an image-text model such as tiny_clip, the last two with --data; "
+    "several are measured in turn"
+)
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
     text = "Search with the object of each query removed, and with nothing but the object."
     parser = verbs.add_parser("background", help=text, description=text)
-    parser.add_argument("ids", nargs="+", metavar="RUN", help="id of a run; several are measured in turn")
+    parser.add_argument("ids", nargs="+", metavar="RUN", help=WHAT)
     add_flags(parser, Settings)
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write every number with its interval")
     parser.add_argument(
@@ -47,8 +52,8 @@ def add(verbs: Any) -> None:
 
 def background(arguments: argparse.Namespace) -> int:
     """Measure, print, and write the numbers: of each run over its queries, and with --pool over the runs."""
-    from trainers.background.over_runs import over_runs, text
-    from trainers.background.results import write_csv
+    from trainers.object_removal.reliance.over_runs import over_runs, text
+    from trainers.object_removal.reliance.results import write_csv
 
     if arguments.list < 0:
         raise ParameterError(f"--list needs a whole number of at least 0; got {arguments.list}.")
@@ -78,14 +83,11 @@ def background(arguments: argparse.Namespace) -> int:
 
 
 def _measured(root: Path, run: str, settings: Settings) -> BackgroundResult:
-    from trainers.background.measure import measure
+    from trainers.object_removal.reliance.measure import measure
+    from trainers.retrieval.encoders import encoders_of
 
-    folder = RunFolder.open(root, run)
-    try:
-        with progress_bar() as tell:
-            return measure(folder, settings, tell)
-    finally:
-        folder.db.close()
+    with progress_bar() as tell:
+        return measure(encoders_of(run, root), settings, tell)
 
 
 def _listed(result: BackgroundResult, arm: int, most: int) -> str:

@@ -41,10 +41,11 @@ def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
     return values
 
 
-def runs_flag(parser: argparse.ArgumentParser) -> None:
-    """Add ``--runs``, the folder of the runs."""
-    place = os.environ.get("RANKSCOPE_RUNS", "runs")
-    parser.add_argument("--runs", type=Path, default=Path(place), help="folder that holds the runs")
+def runs_flag(parser: argparse.ArgumentParser, inner: bool = False) -> None:
+    """Add ``--runs``, the folder of the runs; not given to an ``inner`` command, what stands before that counts."""
+    place = Path(os.environ.get("RANKSCOPE_RUNS", "runs"))
+    default = argparse.SUPPRESS if inner else place
+    parser.add_argument("--runs", type=Path, default=default, help="folder that holds the runs")
 
 
 def _truth(text: str) -> bool:

@@ -161,9 +161,9 @@ def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) 
 
 
 def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> None:
+    from trainers.hierarchy import shared_levels
     from trainers.retrieval.probe_results import probe_of
     from trainers.retrieval.query_metrics import query_metrics
-    from trainers.retrieval.severity import shared_levels
 
     probe, measured = probe_of(folder), query_metrics(folder, k)
     metrics = list(measured[0].values)

@@ -15,7 +15,7 @@ from trainers.parameters import Choice, parse_choice
 from trainers.runs import RunFolder
 
 if TYPE_CHECKING:
-    from trainers.retrieval.results import ArmResult, Ranking, Retrieval
+    from trainers.retrieval.results import ArmResult, Ranking, Removal, Retrieval
 
 
 def add(verbs: Any) -> None:
@@ -36,6 +36,16 @@ def add(verbs: Any) -> None:
     parser.add_argument("--index", metavar=SPELLING, help="flat, hnsw, ivf_sq8 or ivf_rabitq (default: by size)")
     parser.add_argument("--rerank", metavar=SPELLING, help="a re-ranking (default: none)")
     parser.add_argument("--step", type=int, help="of the probe: the maps at or before this step (default: the newest)")
+    gone = parser.add_mutually_exclusive_group()
+    gone.add_argument("--remove", nargs="+", metavar="CLASS", help="also search without these classes of the query")
+    gone.add_argument(
+        "--region",
+        action="append",
+        type=_box,
+        metavar="X0,Y0,X1,Y1",
+        help="also search without this part of the query, in fractions; may be given several times",
+    )
+    parser.add_argument("--fill", default="telea", help="what takes the place of what is removed (default: telea)")
     written = parser.add_mutually_exclusive_group()
     written.add_argument("--json", action="store_true", help="print JSON")
     written.add_argument("--csv", action="store_true", help="print CSV")
@@ -55,7 +65,12 @@ def retrieve(arguments: argparse.Namespace) -> int:
 
     if arguments.out is not None and arguments.out.suffix not in (".csv", ".parquet"):
         raise UserError(f"A file that ends in .csv or .parquet was needed; got {arguments.out}.")
-    query = Query(row=arguments.row, collection=_choice(arguments.of, GALLERIES), image=_content(arguments.image))
+    query = Query(
+        row=arguments.row,
+        collection=_choice(arguments.of, GALLERIES),
+        image=_content(arguments.image),
+        removal=_removal(arguments),
+    )
     gallery = _choice(arguments.gallery, GALLERIES)
     assert gallery is not None
     arms = [arm for written in arguments.id for arm in _arms(arguments.runs, written)]
@@ -79,6 +94,23 @@ def retrieve(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         _write(answer, arguments.out)
     return 0 if any(arm.error is None for arm in answer.arms) else 1
+
+
+def _box(text: str) -> tuple[float, ...]:
+    """Four fractions."""
+    values = tuple(float(value) for value in text.split(","))
+    if len(values) != 4:
+        raise argparse.ArgumentTypeError(f"four fractions X0,Y0,X1,Y1 were needed; got {text!r}")
+    return values
+
+
+def _removal(arguments: argparse.Namespace) -> Removal | None:
+    from trainers.object_removal.removal import Target
+    from trainers.retrieval.results import Removal
+
+    if not (arguments.remove or arguments.region):
+        return None
+    return Removal(target=Target.of(arguments.remove, arguments.region), fill=arguments.fill)
 
 
 def _choice(text: str | None, entries: Any) -> Choice | None:
@@ -122,25 +154,38 @@ def _print(answer: Retrieval) -> None:
         print(f"query: {' < '.join(answer.classes)}")
     for note in answer.notes:
         print(f"note: {note}")
+    if answer.forms:
+        print(f"removed: {', '.join(answer.removed) or 'a region'}, {answer.covered:.0%} of the query")
     for arm in answer.arms:
         _print_arm(arm, len(answer.levels))
 
 
 def _print_arm(arm: ArmResult, depth: int) -> None:
+    from trainers.object_removal.reliance.forms import TITLES
+
     print(f"\n{arm.run}:{arm.arm}  {arm.title}")
     if arm.error is not None or arm.final is None or arm.index is None or arm.ranking is None:
         print(f"  {arm.error}")
         return
     took = ", ".join(f"{what} {1e3 * seconds:.0f} ms" for what, seconds in arm.seconds.items() if seconds >= 5e-4)
     print(f"  step {arm.step}; {arm.index.title}: {arm.index.reason} recall@10 {arm.index.recall:.3f}; {took}")
-    for place, result in enumerate(arm.final.results, start=1):
+    _print_results(arm.final, depth)
+    _print_scores("", arm.ranking)
+    if arm.reranked is not None:
+        _print_scores("re-ranked ", arm.reranked)
+    if arm.after is not None:
+        print(f"  {arm.after.error or f'without it {arm.after.stays:.0%} of the results stay'}")
+        for form, ranking in arm.after.rankings.items():
+            print(f"  {TITLES[form]}:")
+            _print_results(ranking, depth)
+
+
+def _print_results(ranking: Ranking, depth: int) -> None:
+    for place, result in enumerate(ranking.results, start=1):
         related = "-" if result.severity is None else f"{result.severity} of {depth}"
         why = "" if result.ancestor is None else f"same {result.ancestor.level_name}: {result.ancestor.name}"
         why = why or " < ".join(result.classes)
         print(f"  {place:>4}  row {result.row:<8} {result.similarity:7.4f}  {related:<8} {why}")
-    _print_scores("", arm.ranking)
-    if arm.reranked is not None:
-        _print_scores("re-ranked ", arm.reranked)
 
 
 def _print_scores(what: str, ranking: Ranking) -> None:

@@ -62,7 +62,7 @@ class Group:
 
         A variant whose difference from another one is unknown does not lead, nor does one alone.
         """
-        wanted: dict[str, Verdict] = {"up": "above", "down": "below"}  # type: ignore[dict-item]
+        wanted: dict[str, Verdict] = {"up": "above", "down": "below"}
         for row in self.rows:
             won = [
                 pair.verdict == wanted[better]

@@ -103,8 +103,8 @@ class Table:
         for line, metrics in columns.items():
             alike.setdefault(tuple(dict.fromkeys(metrics)), []).append(line)
         named = []
-        for metrics, lines in alike.items():
-            parts = [metrics] if len(metrics) < len({one.title for one in self.metrics}) else []
+        for shown, lines in alike.items():
+            parts = [shown] if len(shown) < len({one.title for one in self.metrics}) else []
             parts += [tuple(filter(None, self._rows(lines)))] if len(lines) < len(self.lines) else []
             named.append(", ".join("; ".join(part) for part in parts))
         return f"{' / '.join(named)}: " if any(named) else ""

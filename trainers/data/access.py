@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from trainers.errors import DataError
 
@@ -145,6 +146,6 @@ def _below(path: Path, root: Path) -> bool:
 
 def _hold_token(hold: bool) -> None:
     """The library reads its switch when it is imported; by now it may have been."""
-    constants = sys.modules.get("huggingface_hub.constants")
+    constants: Any = sys.modules.get("huggingface_hub.constants")
     if constants is not None:
         constants.HF_HUB_DISABLE_IMPLICIT_TOKEN = hold

@@ -304,4 +304,4 @@ def update(digest: hashlib.blake2b, array: np.ndarray) -> None:
     """Feed the bytes of an array to a digest, in slices: hashing large pieces lets other threads run."""
     flat = array.reshape(-1).view(np.uint8)
     for start in range(0, len(flat), _SLICE):
-        digest.update(flat[start : start + _SLICE])
+        digest.update(flat[start : start + _SLICE].data)

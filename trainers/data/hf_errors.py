@@ -67,7 +67,7 @@ def explain(error: BaseException, source: str) -> DataError:
     if kinds & {"DataFilesNotFoundError", "EmptyDatasetError"} or "any data file" in text:
         return DataError(f"{source!r} holds no images or tables that can be read.")
     last = str(causes[-1]).strip().splitlines()
-    return DataError(f"{source!r} cannot be read: {(last[0] if last else kinds and type(error).__name__)[:300]}")
+    return DataError(f"{source!r} cannot be read: {(last[0] if last else type(error).__name__)[:300]}")
 
 
 def _causes(error: BaseException) -> list[BaseException]:

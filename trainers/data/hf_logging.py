@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 _LOCK = threading.RLock()
@@ -61,7 +62,8 @@ def offline() -> Iterator[None]:
     import huggingface_hub.constants
 
     with _LOCK, ExitStack() as after:
-        for module in (datasets.config, huggingface_hub.constants):
+        modules: tuple[Any, ...] = (datasets.config, huggingface_hub.constants)
+        for module in modules:
             after.callback(setattr, module, "HF_HUB_OFFLINE", module.HF_HUB_OFFLINE)
             module.HF_HUB_OFFLINE = True
         yield

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -160,7 +161,7 @@ def unpacked_bytes(image: Image.Image, pixels: int) -> int:
     return stored + copies + _decoder_bytes(image, pixels, stored)
 
 
-def _decoder_bytes(image: Image.Image, pixels: int, stored: int) -> int:
+def _decoder_bytes(image: Any, pixels: int, stored: int) -> int:
     if image.format in ("JPEG", "MPO"):
         return _coefficients(image, pixels)
     if image.format == "TIFF":
@@ -172,7 +173,7 @@ def _decoder_bytes(image: Image.Image, pixels: int, stored: int) -> int:
     return pixels * _DECODERS.get(str(image.format), 0)
 
 
-def _coefficients(image: Image.Image, pixels: int) -> int:
+def _coefficients(image: Any, pixels: int) -> int:
     """Bytes of a JPEG's coefficients: a file of several scans is held whole, whatever size is asked for."""
     if _in_one_scan(image):
         return 0
@@ -181,7 +182,7 @@ def _coefficients(image: Image.Image, pixels: int) -> int:
     return 2 * pixels * sum(across * down for _, across, down, _ in layers) // max(1, widest)
 
 
-def _in_one_scan(image: Image.Image) -> bool:
+def _in_one_scan(image: Any) -> bool:
     """Whether a JPEG's first scan has all of its channels and all of their bits, so that the decoder reads no other."""
     data = image.fp.getbuffer() if isinstance(image.fp, io.BytesIO) else b""
     scan = image.fp.tell() - 8 - 2 * len(image.layer)  # where the marker of a scan of all channels stands

@@ -33,6 +33,8 @@ class Encoder(nn.Module):
     behind: ClassVar[tuple[str, ...]] = ("head",)
     wraps: ClassVar[str] = ""
     width: int
+    mean: Tensor
+    std: Tensor
 
     def __init__(self, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
         super().__init__()

@@ -87,14 +87,14 @@ def _missing(_parameters: TimmParameters | FrozenParameters) -> str | None:
     return None if find_spec("timm") is not None else "This encoder needs the timm library: pip install timm"
 
 
-def _load(name: str, pretrained: bool) -> tuple[nn.Module, tuple[float, ...], tuple[float, ...], int | None]:
+def _load(name: str, pretrained: bool) -> tuple[Any, tuple[float, ...], tuple[float, ...], int | None]:
     """The model without its classifier, its pixels' mean and deviation, and the only side it takes (None: any)."""
     import timm
 
     if not timm.is_model(name.split(":")[-1].split(".")[0]) or ":" in name:
         raise UserError(f"{name!r} is not the name of a timm model. timm.list_models() lists them all.")
     try:
-        model = timm.create_model(name, pretrained=pretrained, num_classes=0)
+        model: Any = timm.create_model(name, pretrained=pretrained, num_classes=0)
     except Exception as error:  # timm, the Hub client and the network raise many kinds
         raise UserError(
             f"The weights of {name} could not be loaded ({type(error).__name__}). "

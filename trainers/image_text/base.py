@@ -24,12 +24,19 @@ class ImageTextModel(nn.Module):
         context: most tokens of a caption, start and end counted; longer captions are cut.
     """
 
+    mean: Tensor
+    std: Tensor
+
     def __init__(self, *, side: int, context: int, mean: Sequence[float], std: Sequence[float]) -> None:
         super().__init__()
         self.side = side
         self.context = context
         self.register_buffer("mean", torch.tensor(tuple(mean)).reshape(1, -1, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(tuple(std)).reshape(1, -1, 1, 1), persistent=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """As :meth:`image_features`: the model is an encoder of images, too."""
+        return self.image_features(images)
 
     def image_features(self, images: Tensor) -> Tensor:
         """Raw embeddings float ``[B, D]`` of images float ``[B, 3, side, side]`` in 0..1."""

@@ -10,11 +10,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from trainers.config import BUDGET, MAX_ARMS, RunConfig
-from trainers.errors import ParameterError
+from trainers.config import Config
 from trainers.kinds._added import VARIABLE, added_kinds
 from trainers.kinds.base import Kind
-from trainers.parameters import check_all
+from trainers.parameters import imported
 from trainers.registry import in_order, load
 
 if TYPE_CHECKING:
@@ -28,37 +27,31 @@ for _sentence in _left_out:
     logging.getLogger(__name__).warning("rankscope: %s", _sentence)
 
 
-def kind_of(config: RunConfig) -> Kind:
-    """The kind of a run."""
-    return KINDS[config.kind]
+def kind_of(config: Config) -> Kind:
+    """The descriptor of a configuration: its kind of run, or its plan."""
+    kind: Kind = imported(config.described)[config.kind]
+    return kind
 
 
-def arm_titles(config: RunConfig) -> list[str]:
+def arm_titles(config: Config) -> list[str]:
     """One title per arm, all different."""
     return [arm.title for arm in kind_of(config).arms(config)]
 
 
-def diagnoses(config: RunConfig, folder: RunReader) -> list[list[str]]:
+def diagnoses(config: Config, folder: RunReader) -> list[list[str]]:
     """For every arm of a run the sentences on what its newest numbers say of its training."""
     kind = kind_of(config)
-    keys = kind.measures.diagnosed
+    keys = kind.measures_of(config).diagnosed
     return kind.diagnoses(config, folder.newest(*keys) if keys else {})
 
 
-def check(config: RunConfig) -> None:
+def check(config: Config) -> None:
     """Check names, ranges, budget, number of arms, then what the kind requires, before anything is loaded.
 
     Raises:
         ParameterError: the first thing that is wrong, with what is accepted and what it got.
         DataError: a source that may not be opened here.
     """
-    if all(getattr(config, name) is None for name in BUDGET):
-        raise ParameterError("A run needs a budget: steps, minutes or epochs; got none.")
-    check_all(config, "A run")
-    if list(config.drops) != sorted(set(config.drops)):
-        drops = " ".join(f"{drop:g}" for drop in config.drops)
-        raise ParameterError(f"A run: drops needs shares of the budget in ascending order, each once; got {drops}.")
     kind = kind_of(config)
-    if not 1 <= config.arms <= MAX_ARMS:
-        raise ParameterError(f"A run compares one to {MAX_ARMS} {kind.compares}; got {config.arms}.")
+    kind.check_shared(config)
     kind.check(config)

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import argparse
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from trainers.config import BUDGET, RunConfig
+from trainers.config import BUDGET, MAX_ARMS, Config, EncoderConfig, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.ablation import ablation
 from trainers.kinds.arm_view import ArmView
 from trainers.kinds.unused import unused
-from trainers.parameters import entry
+from trainers.parameters import Choice, check_all, entry, specs
+from trainers.runs.records import PHASES, Phase
 
 if TYPE_CHECKING:
     from torch import nn
 
     from trainers.data.base import Progress
     from trainers.metrics.measures import Measures
-    from trainers.plans.contents import Finding, Part
-    from trainers.plans.planned import Child, Outcomes, PlannedRun
     from trainers.runs import RunFolder
     from trainers.training.memory_estimate import Footprint
     from trainers.training.trainer import Trainer
@@ -50,8 +49,10 @@ class Kind(ABC):
         compares: what its arms differ in, in the plural.
         config: the class of its configurations.
         main, more: its settings that the page shows at once and in a fold, in this order.
-        plans: it trains nothing itself; :meth:`plan` says which runs are trained for it.
-        parts: titles of the parts of a plan whose runs are compared, by name.
+        plans: it trains nothing itself, see :class:`trainers.plans.base.Plan`.
+        no_images: of a kind whose runs hold no images, the end of a sentence that says so.
+        folds: its images are classes that can be left out fold by fold (``config.data.conditions``), so that settings
+            can be chosen without the test images.
         lists: registries of its own, ``module:NAME`` by the verb of the command line that lists them; their entries
             have ``family``, ``paper`` and ``url``.
     """
@@ -63,9 +64,10 @@ class Kind(ABC):
     sentence: str
     compares: str = "arms"
     order: int = 100
-    config: ClassVar[type[RunConfig]]
+    config: ClassVar[type[Config]]
     plans: ClassVar[bool] = False
-    parts: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    no_images: ClassVar[str] = ""
+    folds: ClassVar[bool] = False
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({})
     main: tuple[str, ...] = ("minutes",)
     more: tuple[str, ...] = ("steps", "learning_rate", "weight_decay", "clip_norm", "seed")
@@ -76,37 +78,43 @@ class Kind(ABC):
     def loop(self) -> type[Trainer]:
         """What trains a run of this kind."""
 
-    def plan(self, config: Any, outcomes: Outcomes) -> Sequence[PlannedRun]:
-        """The runs that a run of this kind is made of, in order; only of kinds with :attr:`plans`.
-
-        Args:
-            outcomes: what came of those that have ended; further runs may be planned from them, and the same outcomes
-                give the same plan.
-        """
-        return ()
-
-    def findings(self, config: Any, children: Sequence[Child], parts: Sequence[Part]) -> Sequence[Finding]:
-        """What a plan has found out beyond its tables.
-
-        Args:
-            children: the runs that are planned so far.
-            parts: the runs that are compared, with their tables.
-        """
-        return ()
-
     def result(self, folder: RunFolder) -> str:
         """What a finished run prints: the numbers over the whole test set, a line per arm."""
         titles = [arm.title for arm in self.arms(folder.config)]
         return self.measures_of(folder.config).last_lines(folder.scalars(), titles)
 
+    def images(self, config: Any) -> Any:
+        """The images that its arms are evaluated on: a :class:`trainers.config.DataChoice`, or what has its field
+        ``image_size`` and gives :class:`trainers.data.base.LoadedData` by ``load(progress)``; None: it embeds none."""
+        return config.data if isinstance(config, EncoderConfig) else None
+
+    def embedder_prefix(self, config: Any) -> str:
+        """Of the tensors of :meth:`embedder` within an arm's part of a checkpoint."""
+        return config.encoder_prefix
+
     def embedder(self, config: Any, *, channels: int, side: int) -> nn.Module:
         """What embeds images in evaluation, built anew; its tensors have the names that a checkpoint gives them after
-        the prefix of the encoder. Only of kinds that train an encoder of the catalogue.
+        :meth:`embedder_prefix`. Only of kinds that have :meth:`images`.
 
         Args:
             channels, side: of the square images, pixels.
         """
         raise NotImplementedError
+
+    def check_shared(self, config: Any) -> None:
+        """Check what holds for every kind: names, ranges, budget and the number of arms.
+
+        Raises:
+            ParameterError: the first thing that is wrong, with what is accepted and what it got.
+        """
+        if all(getattr(config, name) is None for name in BUDGET):
+            raise ParameterError("A run needs a budget: steps, minutes or epochs; got none.")
+        check_all(config, "A run")
+        if list(config.drops) != sorted(set(config.drops)):
+            drops = " ".join(f"{drop:g}" for drop in config.drops)
+            raise ParameterError(f"A run: drops needs shares of the budget in ascending order, each once; got {drops}.")
+        if not 1 <= config.arms <= MAX_ARMS:
+            raise ParameterError(f"A run compares one to {MAX_ARMS} {self.compares}; got {config.arms}.")
 
     def check(self, config: Any) -> None:  # noqa: B027 - most have nothing to add
         """Check what the ranges of the settings do not cover.
@@ -129,7 +137,7 @@ class Kind(ABC):
         Raises:
             UserError: the first thing that is wrong, with what to do.
         """
-        from trainers.training.device import choose
+        from trainers.devices.device import choose
 
         choose(config.device)
         return []
@@ -139,6 +147,18 @@ class Kind(ABC):
         from trainers.training.memory_estimate import Footprint
 
         return Footprint()
+
+    def run_of(self, config: Any) -> Any:
+        """The settings of a run; of a plan those of each of its runs, as far as it does not vary them."""
+        return config
+
+    def runs_of(self, config: Any) -> Sequence[RunConfig]:
+        """The runs that are trained: this one."""
+        return (config,)
+
+    def parts_of(self, folder: RunFolder) -> Iterable[RunFolder]:
+        """Further folders that belong to a run."""
+        return ()
 
     def sizes(self, config: Any) -> Mapping[str, int]:
         """Numbers that a public page bounds, by the names in :class:`explorer.settings.Limits`."""
@@ -180,7 +200,40 @@ class Kind(ABC):
         """The numbers of one run: those of its kind, and what it was asked for."""
         return self.measures
 
+    def headline(self, config: Any) -> Sequence[str]:
+        """Keys of the numbers that the list of runs shows."""
+        return self.measures_of(config).headline
+
     # ------------------------------------------------------------- settings
+
+    def phase(self, name: str) -> Phase:
+        """What a phase means for a run of this kind."""
+        return PHASES[name]
+
+    @property
+    def families(self) -> Collection[str]:
+        """Names that arms may have in the settings: the entries of the registry that they are chosen from, if any."""
+        named = [spec.rule for spec in specs(self.config) if spec.name == self.compares]
+        return tuple(named[0].entries()) if named and named[0].registry else ()
+
+    def listed(self, config: Any) -> tuple[Any, ...]:
+        """The settings of each arm, where the setting :attr:`compares` lists them; empty: it does not."""
+        arms = getattr(config, self.compares, ())
+        return arms if isinstance(arms, tuple) else ()
+
+    def with_arms(self, config: Any, arms: Sequence[Any]) -> Any:
+        """The same run with other arms, each as in :meth:`listed`."""
+        return config.changed(**{self.compares: tuple(arms)})
+
+    def with_parameters(self, arm: Any, values: Mapping[str, Any]) -> Any:
+        """An arm, as in :meth:`listed`, with some parameters."""
+        if isinstance(arm, Choice):
+            return Choice(name=arm.name, parameters={**arm.parameters, **values})
+        return {**arm, **values}
+
+    def divisible(self, config: Any) -> bool:
+        """Whether an arm trained alone comes to what it comes to beside the others."""
+        return True
 
     def alone(self, config: Any) -> str:
         """What a finished run that stands alone does not show, as a sentence; empty: nothing is said."""
@@ -252,13 +305,15 @@ class Kind(ABC):
 
     def summary(self, config: Any, data: str) -> str:
         """One line: images, what is special to the kind, budget, seed."""
-        clipped = "" if config.clip_norm is None else f"gradients clipped at norm {config.clip_norm:g}"
+        return ", ".join(filter(None, [data, *self.details(config), *self.budget(config), self.seeds(config)]))
+
+    def budget(self, config: Any) -> list[str]:
+        """Words on the clipping of gradients, and on how long it trains."""
+        clipped = [] if config.clip_norm is None else [f"gradients clipped at norm {config.clip_norm:g}"]
         steps = f"{config.steps} steps" if config.steps is not None else ""
         minutes = f"{config.minutes:g} min" if config.minutes is not None else ""
         epochs = f"{config.epochs:g} epochs" if config.epochs is not None else ""
-        budget = " or ".join(part for part in (steps, epochs, minutes) if part)
-        parts = [data, *self.details(config), clipped, budget, self.seeds(config)]
-        return ", ".join(part for part in parts if part)
+        return [*clipped, " or ".join(part for part in (steps, epochs, minutes) if part)]
 
     def seeds(self, config: Any) -> str:
         """Which seed, in words."""

@@ -41,24 +41,6 @@ def check_start(config: StartConfig, encoder: Choice) -> None:
         )
 
 
-def check_source(source: str) -> None:
-    """Refuse a source that may not be opened here, before the run is queued.
-
-    Raises:
-        DataError: it may not be opened.
-        ParameterError: parameters of a dataset of the catalogue cannot be read.
-    """
-    from trainers.data import access, named
-    from trainers.data.captioned import loader as captions
-    from trainers.data.sources import resolve
-
-    labelled = named(source)
-    if labelled is not None:
-        labelled.parameters_of(source)
-    elif access.restricted() and captions.named(source) is None:
-        resolve(source)
-
-
 def check_data(choice: DataChoice) -> None:
     """Refuse labelled images that may not be opened here, and hard conditions that no images meet.
 
@@ -66,6 +48,7 @@ def check_data(choice: DataChoice) -> None:
         UserError: as :func:`check_source` and :func:`trainers.data.conditions.check`.
     """
     from trainers.data import conditions
+    from trainers.data.sources import check_source
 
     check_source(choice.source)
     conditions.check(choice)

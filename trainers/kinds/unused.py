@@ -6,7 +6,7 @@ import contextlib
 
 from trainers.config import DataChoice, RunConfig
 from trainers.errors import UserError
-from trainers.training.schedule import DROPS
+from trainers.optimization.schedule import DROPS
 
 
 def unused(config: RunConfig) -> list[str]:

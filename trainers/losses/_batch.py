@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from trainers.devices.host import columns, host, send, tensor
 from trainers.errors import UserError
 from trainers.losses.base import LossModule
-from trainers.training.host import columns, host, send, tensor
 
 
 @dataclass(frozen=True, kw_only=True)

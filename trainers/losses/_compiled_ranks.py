@@ -42,7 +42,7 @@ def serves(similarity: Tensor, form: str) -> bool:
 
 def forms(module: nn.Module) -> set[str]:
     """Which of ``sup`` and ``smooth`` a loss, or one inside it, is; empty where it is no rank loss."""
-    return {part.ranker.form for part in module.modules() if "ranker" in vars(part)}
+    return {vars(part)["ranker"].form for part in module.modules() if "ranker" in vars(part)}
 
 
 def kernel(device: str | torch.device = "cpu", which: Collection[str] = ("sup", "smooth")) -> str:
@@ -125,7 +125,10 @@ def _solve(
     asking = np.flatnonzero(plan.positives[plan.row] >= (1 if least is None else least))
     if not len(asking):
         return similarity.new_zeros(()), torch.zeros_like(similarity)
-    work = _Work(_kernels(similarity.dtype, form), form, similarity, plan, asking, bound, given(asking))
+    kernels = _kernels(similarity.dtype, form)
+    if not isinstance(kernels, ModuleType):
+        raise kernels
+    work = _Work(kernels, form, similarity, plan, asking, bound, given(asking))
     counts = plan.counts[work.row]
     if own is not None:  # the query moves from the finest level to the items that match nothing
         moved = own[asking] >= 0

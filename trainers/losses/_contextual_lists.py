@@ -66,7 +66,8 @@ class Neighbourhoods:
 
     def terms(self, similarity: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Contextual term, contrastive term and mean cosine, each a scalar, of the similarity that this was made of."""
-        return _Terms.apply(similarity, self)
+        context, contrast, mean = _Terms.apply(similarity, self)
+        return context, contrast, mean
 
 
 def neighbourhoods(
@@ -128,7 +129,8 @@ class _Terms(torch.autograd.Function):
         ctx.plan, ctx.slope = plan, slope
         pull, pulls, push, pushes, total = plan.sums
         values = (loss, pull / max(pulls, 1) + push / max(pushes, 1), total / similarity.numel())
-        return tuple(similarity.new_tensor(value) for value in values)
+        context, contrast, mean = (similarity.new_tensor(value) for value in values)
+        return context, contrast, mean
 
     @staticmethod
     @once_differentiable
@@ -188,7 +190,7 @@ def transposed(near: sparse.csr_array) -> sparse.csr_array:
 
 def _misses(expanded: sparse.csr_array, labels: ndarray) -> ndarray:
     """D ``[n, n]``."""
-    misses = np.equal.outer(labels, labels).astype(expanded.dtype)
+    misses: ndarray = np.equal.outer(labels, labels).astype(expanded.dtype)
     np.negative(misses, out=misses)
     found = (expanded + expanded.T).tocsr()
     misses[np.repeat(np.arange(len(labels)), np.diff(found.indptr)), found.indices] += found.data / 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from torch import Tensor
 
+from trainers.devices.host import finest, host, tensor
 from trainers.errors import UserError
 from trainers.losses._batch import unit
 from trainers.losses.base import LossModule
-from trainers.training.host import finest, host, tensor
 
 
 def flatten_views(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.training.host import host, send
+from trainers.devices.host import host, send
 
 # Similarities lie in [-1, 1]; a filler this far away has a sigmoid of exactly zero at any allowed temperature.
 FAR = 1e4
@@ -40,7 +40,8 @@ class Layout:
     @property
     def positives(self) -> np.ndarray:
         """``[U]`` int64, items that agree on any label column."""
-        return self.counts[:, 1:].sum(1)
+        count: np.ndarray = self.counts[:, 1:].sum(1)
+        return count
 
 
 def layout(labels: Tensor, gallery_labels: Tensor) -> Layout:
@@ -108,7 +109,8 @@ def chunks(
 
 
 def _cut(sizes: Sequence[tuple[int, ...]], budget: int, every: bool) -> Iterator[Chunk]:
-    first, most, room = 0, (), 0
+    most: tuple[int, ...] = ()
+    first, room = 0, 0
     for place, size in enumerate(sizes):
         grown, needed = most, room
         if size != most:
@@ -160,8 +162,8 @@ def send_plan(plan: Layout, queries: np.ndarray, own: np.ndarray | None, device:
     packed = torch.from_numpy(np.concatenate([part.ravel().astype(np.int32, copy=False) for part in parts]))
     there = send(packed, device).split([part.size for part in parts])
     order, counts, *rest = (piece.view(part.shape) for piece, part in zip(there, parts, strict=True))
-    queries, row, own = (piece.long() for piece in rest)
-    return Sent(order=order, counts=counts.long(), queries=queries, row=row, own=own)
+    asked, row, itself = (piece.long() for piece in rest)
+    return Sent(order=order, counts=counts.long(), queries=asked, row=row, own=itself)
 
 
 def segment(values: Tensor, start: Tensor, count: Tensor, width: int, filler: float) -> tuple[Tensor, Tensor]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor, nn
 
+from trainers.devices.host import columns, tensor
 from trainers.errors import UserError
 from trainers.losses.base import LossModule
 from trainers.parameters import parameter
-from trainers.training.host import columns, tensor
 
 DIFFERS = (
     "The levels are added up, as their papers' tables name them; the published configurations average them "
@@ -48,7 +48,7 @@ class LevelSum(LossModule):
     @property
     def proxies(self) -> Tensor:
         """Those of the finest classes ``[C, D]``; the coarser levels have their own."""
-        return self.levels[0].proxies  # type: ignore[return-value]
+        return self.levels[0].get_parameter("proxies")
 
     def terms(
         self,
@@ -74,12 +74,13 @@ class LevelSum(LossModule):
         share = 1.0 if self.settings.reduce_levels == "sum" else 1 / depth
         known = {"own": own} if self.leaves_self_out and own is not None else {}
         found = {}
+        losses = [loss for loss in self.levels if isinstance(loss, LossModule)]
         for level in range(depth):
-            inner = self.levels[min(level, len(self.levels) - 1)]
+            inner = losses[min(level, len(losses) - 1)]
             mine = self._named(table[:, level], level)
             theirs = None if others is None else self._named(others[:, level], level)
             parts = inner.terms(embeddings, mine, gallery, theirs, **known)
-            found[f"level_{level}"] = share * sum(parts.values())
+            found[f"level_{level}"] = share * sum(parts.values(), embeddings.new_zeros(()))
         return found
 
     def _named(self, labels: np.ndarray, level: int) -> Tensor:

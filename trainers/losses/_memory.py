@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from trainers.devices.host import columns, host, tensor
 from trainers.errors import UserError
 from trainers.losses._batch import unit
 from trainers.losses.base import LossDescriptor, LossModule
-from trainers.training.host import columns, host, tensor
 
 
 class CrossBatchMemory(nn.Module):
@@ -81,7 +82,10 @@ class CrossBatchMemory(nn.Module):
         return self.rows[:held].clone(), tensor(host(self.labels)[:held])
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> CrossBatchMemory:
-        return on_host(self, ("labels", "pushed"), super()._apply, fn, recurse)
+        move: Callable[..., nn.Module] = super()._apply
+        with _on_host(self, "labels", "pushed"):
+            move(fn, recurse)
+        return self
 
 
 class WithMemory(LossModule):
@@ -112,7 +116,7 @@ class WithMemory(LossModule):
     @property
     def proxies(self) -> Tensor:
         """The wrapped loss's proxies."""
-        return self.loss.proxies
+        return self.loss.get_parameter("proxies")
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
@@ -149,16 +153,18 @@ class WithMemory(LossModule):
         return *self.memory.contents(), own
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> WithMemory:
-        return on_host(self, ("batches",), super()._apply, fn, recurse)
+        move: Callable[..., nn.Module] = super()._apply
+        with _on_host(self, "batches"):
+            move(fn, recurse)
+        return self
 
 
-def on_host(
-    module: nn.Module, names: tuple[str, ...], move: Callable[..., nn.Module], fn: Callable, recurse: bool
-) -> nn.Module:
-    """Move a module, but for the buffers of these names, which stay as they are."""
+@contextmanager
+def _on_host(module: nn.Module, *names: str) -> Iterator[None]:
+    """The buffers of these names stay as they are while the module is moved."""
     kept = {name: module._buffers.pop(name) for name in names}
     try:
-        return move(fn, recurse)
+        yield
     finally:
         for name, buffer in kept.items():
             module._buffers[name] = buffer

@@ -7,16 +7,23 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 from numba.core import sigutils
 
-if numba.config.DISABLE_JIT:
+Compiles = TypeVar("Compiles", bound=Callable[..., Any])
+
+
+def _is_off() -> bool:
+    return bool(vars(numba.config)["DISABLE_JIT"])  # numba fills the module when it reads the environment
+
+
+if _is_off():
     raise ImportError("NUMBA_DISABLE_JIT is set")  # uncompiled, these loops are slower than torch's operations
 
 
-def compiled(**options: Any) -> Callable[[Callable], Callable]:
+def compiled(**options: Any) -> Callable[[Compiles], Compiles]:
     """Decorate a function to be compiled, for the types it is first called with.
 
     Divisions follow IEEE 754, so that a loop with one can be vectorised.
@@ -27,20 +34,24 @@ def compiled(**options: Any) -> Callable[[Callable], Callable]:
     Raises:
         RuntimeError: numba is told to compile nothing; the loops would take minutes in the interpreter.
     """
-    if numba.config.DISABLE_JIT:
+    if _is_off():
         raise RuntimeError("NUMBA_DISABLE_JIT is set")
 
-    def wrap(function: Callable) -> Callable:
-        make = lambda **more: numba.njit(nogil=True, error_model="numpy", **options, **more)(function)  # noqa: E731
+    def wrap(function: Compiles) -> Compiles:
+        def make(**more: Any) -> Compiles:
+            made: Compiles = numba.njit(nogil=True, error_model="numpy", **options, **more)(function)
+            return made
+
         try:
             kept = make(cache=True)
-            where = kept.stats.cache_path
+            dispatcher: Any = kept
+            where = dispatcher.stats.cache_path
             private = where is not None and is_private(Path(where))
         except (RuntimeError, OSError):  # no folder can be written
             return make()
         if not private:
             return make()
-        kept._cache = Careful(kept._cache)
+        dispatcher._cache = Careful(dispatcher._cache)
         return kept
 
     return wrap
@@ -78,7 +89,7 @@ class Careful:
             self._cache.save_overload(sig, data)
 
 
-def inner(**options: Any) -> Callable[[Callable], Callable]:
+def inner(**options: Any) -> Callable[[Compiles], Compiles]:
     """As :func:`compiled`, for a function that only compiled ones call.
 
     It is inlined: called by name, a process that compiles it and one that loads its callers from the cache would run

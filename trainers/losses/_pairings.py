@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.devices.host import equal, host, send
 from trainers.losses._batch import without_self
 from trainers.losses._inputs import compared, need_negatives, need_positives, one_view, refuse_gallery
 from trainers.losses.base import LossModule
-from trainers.training.host import equal, host, send
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,14 +72,15 @@ class Pairings:
         labels, others = host(self.labels), host(self.other_labels)
         order = np.argsort(others, kind="stable")
         first, last = (np.searchsorted(others[order], labels, side=side) for side in ("left", "right"))
-        place = first[:, None] + np.arange(max((last - first).max(), 1))
+        place = first[:, None] + np.arange(max(int((last - first).max()), 1))
         inside = place < last[:, None]
         column = order[np.where(inside, place, 0)]
         if self.itself is not None:
             inside &= column != host(self.itself)[:, None]
         # Positives to the front, so that the first numbers count them.
         turn = np.argsort(~inside, axis=1, kind="stable")
-        inside, column = (np.take_along_axis(table, turn, 1) for table in (inside, column))
+        inside = np.take_along_axis(inside, turn, 1)
+        column = np.take_along_axis(column, turn, 1)
         width = max(inside.sum(1).max(), 1)
         found = send(np.where(inside, column, 0)[:, :width], self.rows.device)
         return found, send((~inside[:, :width]).astype(np.int64), self.rows.device).bool()

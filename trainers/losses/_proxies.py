@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from trainers.devices.host import finest, host, send, tensor
 from trainers.errors import UserError
-from trainers.training.host import finest, host, send, tensor
 
 # Only a proxy's direction counts, so what matters is the angle moved per step. An Adam step of rate r is about
 # r * sqrt(D) long and nearly square to the proxy, whose length starts at 0.58: the angle starts at r * sqrt(D) / 0.58

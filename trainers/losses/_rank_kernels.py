@@ -14,8 +14,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy import ndarray
 
 from trainers.losses._numba import compiled, inner
+
+Numbers = tuple[float, ...]
+Lift = tuple[float, float, float]
+Places = tuple[ndarray, ndarray, ndarray, ndarray, ndarray]
+Shape = tuple[Numbers, Numbers, ndarray]
 
 REACH = 20.0
 """Half the distance of two centres, in tau: the largest exponent of E."""
@@ -24,7 +30,7 @@ _BLOCK = 512  # pairs added up in the working type before they go into a double
 _SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity are kept
 
 
-def exponential(dtype: np.dtype) -> tuple[tuple, np.ndarray]:
+def exponential(dtype: np.dtype) -> tuple[Numbers, ndarray]:
     """The numbers of :func:`_powers` for a type.
 
     Returns:
@@ -45,7 +51,15 @@ _LN2_REST = 2.3190468138462996e-17  # ln 2 less its nearest double
 
 
 @inner()
-def _powers(scores, centre, per_tau, numbers, bits, scratch, out):
+def _powers(
+    scores: ndarray,
+    centre: float,
+    per_tau: float,
+    numbers: Numbers,
+    bits: ndarray,
+    scratch: ndarray,
+    out: ndarray,
+) -> None:
     """exp((centre - s) / tau) for each score: 2^k times a series, k from the rounding of a sum. No reordering here."""
     inverse, magic, high, rest, limit = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
     c = numbers
@@ -66,7 +80,7 @@ def _powers(scores, centre, per_tau, numbers, bits, scratch, out):
 
 
 @inner(fastmath=_SUMS)
-def _total(scores, powers, s, power, bound):
+def _total(scores: ndarray, powers: ndarray, s: float, power: float, bound: Numbers) -> float:
     """Sum of the bound over the scores, seen from s."""
     one, start, delta, rho, offset = bound[0], bound[1], bound[2], bound[3], bound[4]
     zero = one - one
@@ -84,7 +98,9 @@ def _total(scores, powers, s, power, bound):
 
 
 @inner(fastmath=_SUMS)
-def _pull(scores, powers, s, power, bound, pull, slopes):
+def _pull(
+    scores: ndarray, powers: ndarray, s: float, power: float, bound: Numbers, pull: float, slopes: ndarray
+) -> float:
     """Add ``pull`` times the bound's slope to each score's slope; return the sum of the bound's slopes."""
     one, delta, rho, per_tau = bound[0], bound[2], bound[3], bound[5]
     total = 0.0
@@ -102,7 +118,7 @@ def _pull(scores, powers, s, power, bound, pull, slopes):
 
 
 @inner(fastmath=_SUMS)
-def _at_least(scores, s):
+def _at_least(scores: ndarray, s: float) -> int:
     """Number of scores that are s or more."""
     found = 0
     for j in range(len(scores)):
@@ -111,7 +127,7 @@ def _at_least(scores, s):
 
 
 @inner(fastmath=_SUMS)
-def _lifted(scores, s, lift):
+def _lifted(scores: ndarray, s: float, lift: Lift) -> float:
     """Sum of the smooth step over the scores, seen from s."""
     beta, leak, gamma = lift
     total = 0.0
@@ -122,7 +138,7 @@ def _lifted(scores, s, lift):
 
 
 @inner(fastmath=_SUMS)
-def _lift_pull(scores, s, lift, pull, slopes):
+def _lift_pull(scores: ndarray, s: float, lift: Lift, pull: float, slopes: ndarray) -> float:
     """As :func:`_pull`, for the smooth step."""
     beta, leak, gamma = lift
     total = 0.0
@@ -135,9 +151,9 @@ def _lift_pull(scores, s, lift, pull, slopes):
 
 
 @inner()
-def _next_cell(cells, after):
+def _next_cell(cells: ndarray, after: float) -> float:
     """The smallest number above ``after``; infinity where there is none."""
-    least = cells.dtype.type(np.inf)
+    least: float = cells.dtype.type(np.inf)
     for i in range(len(cells)):
         if cells[i] > after and cells[i] < least:
             least = cells[i]
@@ -145,7 +161,7 @@ def _next_cell(cells, after):
 
 
 @inner()
-def _read(similarity, order, positives, width, scores, cells):
+def _read(similarity: ndarray, order: ndarray, positives: int, width: float, scores: ndarray, cells: ndarray) -> None:
     """A query's scores in its order, and the number of each positive's centre."""
     for j in range(len(order)):
         scores[j] = similarity[order[j]]
@@ -154,7 +170,9 @@ def _read(similarity, order, positives, width, scores, cells):
 
 
 @inner()
-def _count(scores, ends, relevance, smooth, lift, rank, above):
+def _count(
+    scores: ndarray, ends: ndarray, relevance: ndarray, smooth: bool, lift: Lift, rank: ndarray, above: ndarray
+) -> None:
     """rank+ and H-rank of one query's positives: ties count as above, and each item counts itself."""
     depth = len(ends) - 1
     for mine in range(depth):
@@ -172,14 +190,16 @@ def _count(scores, ends, relevance, smooth, lift, rank, above):
 
 
 @inner()
-def _write(scores, slopes, order, to):
+def _write(scores: ndarray, slopes: ndarray, order: ndarray, to: ndarray) -> None:
     """Write a query's slopes in the gallery's order; NaN scores have no centre and stay NaN."""
     for j in range(len(order)):
         to[order[j]] = slopes[j] if scores[j] == scores[j] else scores[j]
 
 
 @inner()
-def _lift_slopes(scores, ends, relevance, lift, lead, slopes):
+def _lift_slopes(
+    scores: ndarray, ends: ndarray, relevance: ndarray, lift: Lift, lead: ndarray, slopes: ndarray
+) -> None:
     """Add the slopes of the finer items counted above coarser ones."""
     depth = len(ends) - 1
     for mine in range(1, depth):
@@ -191,7 +211,7 @@ def _lift_slopes(scores, ends, relevance, lift, lead, slopes):
 
 
 @inner()
-def _leave_out(item, order, powers):
+def _leave_out(item: int, order: ndarray, powers: ndarray) -> None:
     """Set an item's power to infinity, where every sigmoid is zero."""
     if item >= 0:
         for j in range(len(order)):
@@ -200,7 +220,18 @@ def _leave_out(item, order, powers):
 
 
 @compiled()
-def sup(first, last, places, relevance, shape, step, back, rank, above, slope):
+def sup(
+    first: int,
+    last: int,
+    places: Places,
+    relevance: ndarray,
+    shape: Shape,
+    step: tuple[bool, Lift],
+    back: bool,
+    rank: ndarray,
+    above: ndarray,
+    slope: ndarray,
+) -> None:
     """Surrogate ranks and H-ranks of some queries' positives; or, with ``back``, d loss / d similarity.
 
     Args:
@@ -251,7 +282,18 @@ def sup(first, last, places, relevance, shape, step, back, rank, above, slope):
 
 
 @compiled()
-def smooth(first, last, places, relevance, shape, own, back, rank, above, slope):
+def smooth(
+    first: int,
+    last: int,
+    places: Places,
+    relevance: ndarray,
+    shape: Shape,
+    own: ndarray,
+    back: bool,
+    rank: ndarray,
+    above: ndarray,
+    slope: ndarray,
+) -> None:
     """As :func:`sup`, for ranks and H-ranks made of sigmoids alone.
 
     Args:

@@ -13,12 +13,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from trainers.devices.host import host
 from trainers.losses import _compiled_ranks
 from trainers.losses._batch import PairBatch
 from trainers.losses._layout import layout
 from trainers.losses._rank_measures import Measure
 from trainers.losses._sup_rank import WithSlope, walk
-from trainers.training.host import host
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,8 @@ class SmoothRank:
             found = _compiled_ranks.smooth(similarity, plan, self.tau, self.measure, least, own, absent)
         else:
             found = walk(similarity, plan, self.chunk, self.budget, every=True, least=least, own=own)
-        return WithSlope.apply(batch.similarity, *found)
+        loss: Tensor = WithSlope.apply(batch.similarity, *found)
+        return loss
 
     def chunk(
         self, scores: Tensor, counts: Tensor, own: Tensor | None, most: Sequence[int], budget: int
@@ -62,30 +63,30 @@ class SmoothRank:
             own: ``[b, G]`` bool, the query itself where it must not count as a positive; None: it may everywhere.
             scores, counts, most, budget: as there.
         """
-        depth, most = counts.shape[1] - 1, sum(most[1:])
+        depth, width = counts.shape[1] - 1, sum(most[1:])
         ends = counts.flip(1).cumsum(1)[:, :-1]  # where each level from the finest ends
         place = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
         level = depth - torch.searchsorted(ends.contiguous(), place.contiguous(), right=True)
-        valid = level[:, :most] > 0
+        valid = level[:, :width] > 0
         if own is not None:  # the query moves from the finest level to the items that match nothing
-            valid, counts = valid & ~own[:, :most], counts.clone()
+            valid, counts = valid & ~own[:, :width], counts.clone()
             counts[:, depth] -= own.sum(1)
             counts[:, 0] += own.sum(1)
         relevance = self.measure.relevance(counts, scores.dtype).gather(1, level)
 
-        rows = scores[:, :most]
+        rows = scores[:, :width]
         near = ((scores / self.tau)[:, None, :] - (rows / self.tau)[:, :, None]).sigmoid_()
         if own is not None and not self.self_in_rank:
             near.masked_fill_(own[:, None, :], 0.0)
-        weight = torch.minimum(relevance[:, None, :], relevance[:, :most, None])
+        weight = torch.minimum(relevance[:, None, :], relevance[:, :width, None])
         # An item's sigmoid against itself is a half: leave it out of the rank, make it whole in the count above.
         rank = 0.5 + near.sum(-1)
-        above = 0.5 * relevance[:, :most] + (weight * near).sum(-1)
-        share, by_rank, by_above = self.measure.shares(rank, above, level[:, :most], valid, counts, scores.shape[1])
+        above = 0.5 * relevance[:, :width] + (weight * near).sum(-1)
+        share, by_rank, by_above = self.measure.shares(rank, above, level[:, :width], valid, counts, scores.shape[1])
         by_pair = by_rank[:, :, None]
         if by_above is not None:
             by_pair = weight.mul_(by_above[:, :, None]).add_(by_pair)
         pulled = near.addcmul_(near, near, value=-1).mul_(1.0 / self.tau).mul_(by_pair)
         slope = pulled.sum(1)
-        slope[:, :most] -= pulled.sum(2)
+        slope[:, :width] -= pulled.sum(2)
         return share, slope

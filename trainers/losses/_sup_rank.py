@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -52,7 +52,8 @@ class SupRank:
             found = _compiled_ranks.sup(similarity, plan, self.bound, self.measure, self.lift)
         else:
             found = walk(similarity, plan, self.chunk, self.budget)
-        return WithSlope.apply(batch.similarity, *found)
+        loss: Tensor = WithSlope.apply(batch.similarity, *found)
+        return loss
 
     def chunk(
         self, scores: Tensor, counts: Tensor, own: Tensor | None, most: Sequence[int], budget: int
@@ -81,28 +82,37 @@ class SupRank:
         for v, (rows, at) in pieces.items():
             columns, to = segment(scores, first[:, v] + counts[:, v], counts[:, :v].sum(1), sum(most[:v]), -FAR)
             rank, above = _counted(rows, v, pieces, counts, relevance, smooth=self.lift is not None)
-            finer = [(u, *pieces[u]) for u in pieces if u > v] if self.lift else []
-            for u, others, _ in finer:
-                gap, weight = _finer(rows, others, relevance, u, v)
-                above += (weight * self.lift.value(gap)).sum(-1)
+            lift, finer = self.lift, [(u, *pieces[u]) for u in pieces if u > v]
+            if lift is not None:
+                for u, others, _ in finer:
+                    gap, weight = _finer(rows, others, relevance, u, v)
+                    above += (weight * lift.value(gap)).sum(-1)
             by_above = torch.zeros_like(above)
             fixed = (torch.full_like(at, v), rows < FAR)
 
-            def pull(sums: Tensor, part: slice, rank=rank, above=above, fixed=fixed, by_above=by_above) -> Tensor:
-                parts = (t[:, part] for t in fixed)
+            def pull(
+                sums: Tensor,
+                part: slice,
+                rank: Tensor = rank,
+                above: Tensor = above,
+                fixed: tuple[Tensor, Tensor] = fixed,
+                by_above: Tensor = by_above,
+            ) -> Tensor:
+                level, valid = (t[:, part] for t in fixed)
                 share, slopes, lead = self.measure.shares(
-                    rank[:, part] + sums, above[:, part], *parts, counts, scores.shape[1]
+                    rank[:, part] + sums, above[:, part], level, valid, counts, scores.shape[1]
                 )
                 total.add_(share)
                 by_above[:, part] = 0.0 if lead is None else lead
                 return slopes
 
             to_rows, to_columns = bound_pull(rows, columns, self.bound, pull, budget)
-            for u, others, source in finer:
-                gap, weight = _finer(rows, others, relevance, u, v)
-                pulled = weight * self.lift.slope(gap) * by_above[:, :, None]
-                to_rows -= pulled.sum(2)
-                slope.scatter_add_(1, source, pulled.sum(1))
+            if lift is not None:
+                for u, others, source in finer:
+                    gap, weight = _finer(rows, others, relevance, u, v)
+                    pulled = weight * lift.slope(gap) * by_above[:, :, None]
+                    to_rows -= pulled.sum(2)
+                    slope.scatter_add_(1, source, pulled.sum(1))
             slope.scatter_add_(1, at, to_rows.masked_fill(rows == FAR, 0.0))
             slope.scatter_add_(1, to, to_columns.masked_fill(columns == -FAR, 0.0))
         return total, slope
@@ -137,13 +147,13 @@ class WithSlope(torch.autograd.Function):
     """A loss whose derivative by the similarities was formed beside it: ``apply(similarity, loss, slope)``."""
 
     @staticmethod
-    def forward(ctx, similarity: Tensor, loss: Tensor, slope: Tensor) -> Tensor:
+    def forward(ctx: Any, similarity: Tensor, loss: Tensor, slope: Tensor) -> Tensor:
         ctx.save_for_backward(slope)
         return loss.clone()
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         (slope,) = ctx.saved_tensors
         return slope * grad, None, None
 

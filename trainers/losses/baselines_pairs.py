@@ -59,10 +59,9 @@ class MultiSimilarity(PairLoss):
 
     title = "Multi-Similarity"
 
-    @property
-    def needs_negatives(self) -> bool:
-        """Mining compares positives with negatives."""
-        return self.settings.epsilon is not None
+    def __init__(self, parameters: MultiSimilarityParameters, **_classes: Any) -> None:
+        super().__init__(parameters)
+        self.needs_negatives = parameters.epsilon is not None  # mining compares positives with negatives
 
     def parts(self, pairs: Pairings) -> dict[str, Tensor]:
         """See :class:`PairLoss`."""

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from trainers.devices.host import send
 from trainers.losses._batch import unit
 from trainers.losses._inputs import BatchLoss, count_classes
 from trainers.losses._proxies import PROXY_LEARNING_RATE, draw_proxies, known_classes
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
-from trainers.training.host import send
 
 
 class ProxyLoss(BatchLoss):

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.devices.host import send
 from trainers.losses._inputs import count_positives
 from trainers.losses._pairings import Pairings, PairLoss
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
-from trainers.training.host import send
 
 
 class ListLoss(PairLoss):
@@ -135,7 +135,8 @@ class BlackboxAP(ListLoss):
         # The order of positives among themselves is a constant: AP does not depend on it.
         among = _ranks(scores.detach().masked_fill(~positive, floor))
         precision = (among / ranks).masked_fill(~positive, 0.0)
-        return (1 - precision.sum(1) / positive.sum(1)).mean()
+        loss: Tensor = (1 - precision.sum(1) / positive.sum(1)).mean()
+        return loss
 
 
 DESCRIPTORS = (

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from trainers.devices.host import equal
 from trainers.losses._batch import PairBatch, SimilarityLoss, without_self
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
-from trainers.training.host import equal
 
 MEAN_OVER = ("active", "all")
 MEAN_OVER_HELP = "active divides by the pairs still inside a hinge (as trained), all by every pair (as printed)."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
@@ -11,12 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.devices.host import equal, host
 from trainers.errors import UserError
 from trainers.losses._inputs import BatchLoss, count_positives
 from trainers.losses._pairings import active_mean
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
-from trainers.training.host import equal, host
 
 if TYPE_CHECKING:
     from trainers.losses import _contextual_lists
@@ -92,7 +93,7 @@ def contextual_similarity(similarity: Tensor, k: int, eps: float, alpha: float) 
     rest = (n - count).clamp(min=1)  # eps can make every image a neighbour; ``neither`` is then 0
     overlap = near / 2 * (shared / count + neither / rest)
     mutual = close * close.T
-    expanded = mutual @ overlap / mutual.sum(1, keepdim=True)
+    expanded: Tensor = mutual @ overlap / mutual.sum(1, keepdim=True)
     return (expanded + expanded.T) / 2
 
 
@@ -160,7 +161,8 @@ def listed(
     if found is None:
         return None
     p, margins = parameters, (parameters.pos_margin, parameters.neg_margin)
-    return found.neighbourhoods(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
+    lists_of: Callable[..., _contextual_lists.Neighbourhoods] = found.neighbourhoods
+    return lists_of(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
 
 
 @lru_cache(maxsize=2)
@@ -198,7 +200,7 @@ def whole(
 
 def _images_per_class(labels: Tensor) -> int:
     """Images of an image's class, itself counted: the median over the batch, and at least the smallest k."""
-    sizes = sorted(count_positives(labels) + 1) or [0]
+    sizes: list[int] = sorted((count_positives(labels) + 1).tolist()) or [0]
     return max(2, sizes[(len(labels) - 1) // 2])
 
 

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from trainers.devices.host import host, send
 from trainers.errors import UserError
 from trainers.losses._batch import unit
 from trainers.losses._inputs import BatchLoss
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
-from trainers.training.host import host, send
 
 
 @dataclass(frozen=True, kw_only=True)

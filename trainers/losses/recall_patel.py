@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.devices.host import equal, finest, host, send, tensor
 from trainers.errors import ParameterError
 from trainers.losses._batch import PairBatch, SimilarityLoss
 from trainers.losses._inputs import count_positives
@@ -16,7 +17,6 @@ from trainers.losses._rank_measures import Recall
 from trainers.losses._smooth_rank import SmoothRank
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
-from trainers.training.host import equal, finest, host, send, tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ def mixed(batch: PairBatch) -> PairBatch:
     Virtual items are queries and gallery items like the others. They are not renormalised, so that every similarity
     with them is the same mixture of similarities, as SiMix asks. Draws from torch's global generator.
     """
-    labels, rows = host(batch.labels), batch.queries
+    known, rows = host(batch.labels), batch.queries
     able = np.flatnonzero(count_positives(finest(batch.labels)) > 0)
     if len(able) == 0:
         return batch
@@ -86,7 +86,7 @@ def mixed(batch: PairBatch) -> PairBatch:
     mate = (same.float() / torch.empty(same.shape, device=rows.device).exponential_()).argmax(1)
     share = torch.rand(len(able), 1, dtype=rows.dtype, device=rows.device)
     rows = torch.cat([rows, share * rows[taken] + (1.0 - share) * rows[mate]])
-    labels = tensor(np.concatenate([labels, labels[able]]))
+    labels = tensor(np.concatenate([known, known[able]]))
     itself = tensor(np.arange(len(labels)))
     return PairBatch(queries=rows, similarity=rows @ rows.T, labels=labels, gallery_labels=labels, itself=itself)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from trainers.devices.host import equal
 from trainers.errors import UserError
 from trainers.losses._inputs import flatten_views, refuse_gallery
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.losses.supcon import Temperatures, positive_cross_entropy, temperature
-from trainers.training.host import equal
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from trainers.devices.host import equal, send
 from trainers.losses._inputs import compared, flatten_views
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
-from trainers.training.host import equal, send
 
 
 def temperature(default: float) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.training.host import send
+from trainers.devices.host import send
 
 BITS = 63  # the sign bit stays clear
 CORRECT = 3

@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from trainers.devices.host import send
 from trainers.errors import UserError
 from trainers.metrics.ranked_lists import Codes, RankedBlock
-from trainers.training.host import send
 
 BLOCK = 2**23  # similarities held at once
 SHALLOW = 6  # levels of a label table without a tree up to which relevant items are counted by inclusion-exclusion

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.devices.host import read
 from trainers.errors import UserError
-from trainers.training.host import read
 
 
 def check_finite(rows: Tensor, what: str) -> None:

@@ -83,4 +83,5 @@ def scores(rankings: list[list[int]]) -> list[list[float]]:
     legend = codes_of(len(LEVELS), lists.device, tree=True)  # a code is then the number of levels shared
     block = RankedBlock.of(lists, legend, (lists > 0).sum(1).numpy())
     found = score_blocks([(slice(0, len(lists)), block)], parse_all(METRICS, len(LEVELS))).values
-    return np.stack([found[name] for name in METRICS], axis=1).tolist()  # type: ignore[no-any-return]
+    table: list[list[float]] = np.stack([found[name] for name in METRICS], axis=1).tolist()
+    return table

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from trainers.data.corruptions import CORRUPTIONS, SEVERITIES, corrupt
+from trainers.devices.host import finest, host
 from trainers.errors import UserError
 from trainers.parameters import entry
-from trainers.training.host import finest, host
 
 BATCH = 256
 _ROUNDING = 1e-9  # of shares of at most some millions of images

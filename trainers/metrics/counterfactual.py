@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from trainers.devices.host import host, send
 from trainers.errors import UserError
 from trainers.metrics.bitmasks import CORRECT, Gallery, pack
 from trainers.metrics.catalogue import family
 from trainers.metrics.checks import read_checked
 from trainers.metrics.judged import Judged
 from trainers.metrics.topk import best_keys, norms, precision, query_blocks
-from trainers.training.host import host, send
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ def counterfactual(
     named, here, gone = (host(table, np.bool_) for table in (mentions, present, removed))
     with torch.no_grad(), torch.autocast(device_type=queries.device.type, enabled=False):
         verdicts, top, right = _search(queries, gallery, Gallery.of(named), pack(here), pack(gone), asked[-1])
-    judged = Judged(verdicts=verdicts, relevant=right, removed=gone.any(1), present=here.any(1))
+    judged = Judged(verdicts=verdicts, relevant=right, removed=np.any(gone, 1), present=np.any(here, 1))
     counts = _counts(judged, asked[-1])
     counts["distinct_top1"] = len(np.unique(top[:, 0]))
     return Counterfactual(values=_values(judged, asked), top=top, verdicts=verdicts, counts=counts)
@@ -117,14 +117,14 @@ def _search(
         right = ((table == CORRECT) * counts[:, None]).sum(0)
         verdicts, top = best_keys(unit, gallery, length, kind, table, k)
         parts.append(torch.cat([verdicts.long(), top, right[:, None]], 1))
-    table = read_checked(torch.cat(parts), queries=asking, captions=length)
-    return table[:, :k].astype(np.uint8), table[:, k:-1].copy(), table[:, -1].copy()
+    read = read_checked(torch.cat(parts), queries=asking, captions=length)
+    return read[:, :k].astype(np.uint8), read[:, k:-1].copy(), read[:, -1].copy()
 
 
 def _values(judged: Judged, ks: Sequence[int]) -> dict[str, np.ndarray]:
     """Every metric of judged captions at every cut-off."""
-    measures = [measure for measure in family("image_text").values() if measure.judge is not None]
-    return {measure.name.removesuffix("k") + str(k): measure.judge(judged, k) for k in ks for measure in measures}
+    judges = {name.removesuffix("k"): measure.judge for name, measure in family("image_text").items()}
+    return {f"{name}{k}": judge(judged, k) for k in ks for name, judge in judges.items() if judge is not None}
 
 
 def _counts(judged: Judged, k: int) -> dict[str, int]:

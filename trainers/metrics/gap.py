@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.devices.host import host, send
 from trainers.errors import UserError
 from trainers.metrics.blocks import ranked_blocks
 from trainers.metrics.names import parse
-from trainers.metrics.scores import evaluate, score_blocks
-from trainers.training.host import host, send
+from trainers.metrics.scores import score, score_blocks
 
 
 def decomposability_gap(
@@ -41,7 +41,7 @@ def decomposability_gap(
             f"The decomposability gap needs one batch number per embedding, [{len(embeddings)}]; "
             f"got {list(batch_id.shape)}."
         )
-    whole = evaluate(embeddings, labels, metrics=[metric], per_query=True)[metric]
+    whole = score(embeddings, labels, metrics=[metric]).values[metric]
     inside = inside_batches(embeddings, labels, batch_id, metric)
     gaps = {metric: whole, f"mean_batch_{metric}": inside, "gap": inside - whole}
     if per_query:
@@ -71,4 +71,6 @@ def inside_batches(embeddings: Tensor, labels: Tensor, batch_id: Tensor, metric:
             values = score_blocks(blocks, chosen).values[metric]
         total[asked] += np.nan_to_num(values)
         batches[asked] += ~np.isnan(values)
-    return np.divide(total, batches, out=np.full(len(columns), np.nan), where=batches > 0)
+    means = np.full(len(columns), np.nan)
+    np.divide(total, batches, out=means, where=batches > 0)
+    return means

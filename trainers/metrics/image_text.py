@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from trainers.devices.host import host, send
 from trainers.errors import UserError
 from trainers.metrics.bitmasks import CORRECT
 from trainers.metrics.checks import read_checked
 from trainers.metrics.topk import best_keys, norms, precision, query_blocks
-from trainers.training.host import host, send
 
 
 def recall_both_ways(
@@ -90,4 +90,4 @@ def _recalls(
         verdicts, _ = best_keys(unit, gallery, length, sent, send(table, device)[:, send(column, device)], most)
         hits.append(verdicts == CORRECT)
     table = read_checked(torch.cat(hits).long(), queries=asking, gallery=length).astype(np.bool_)
-    return {k: table[:, :k].any(1).astype(np.float64) for k in sorted(set(ks))}
+    return {k: np.any(table[:, :k], 1).astype(np.float64) for k in sorted(set(ks))}

@@ -28,9 +28,11 @@ class Judged:
     @property
     def scored(self) -> np.ndarray:
         """Whether a query counts for ODmAP: bool ``[Q]``."""
-        return self.removed & self.present & (self.relevant > 0)
+        scored: np.ndarray = self.removed & self.present & (self.relevant > 0)
+        return scored
 
     @cached_property
     def hits(self) -> np.ndarray:
         """Whether each caption is correct: bool ``[Q, K]``."""
-        return self.verdicts == CORRECT
+        hits: np.ndarray = self.verdicts == CORRECT
+        return hits

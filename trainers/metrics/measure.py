@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +19,13 @@ Family = Literal["ranking", "image_text", "representation", "map", "training", "
 Unit = Literal["share", "number", "count"]
 _PLACEHOLDERS = {"_at_k": r"_at_(?P<k>[1-9]\d{0,8})", "level_l": r"(?:level(?P<level>\d{1,3})|(?P<any>any_level))"}
 _LEVEL = rf"(?:_{_PLACEHOLDERS['level_l']})?"
+
+
+class Source(TypedDict):
+    """Where several numbers come from: ``**`` of it fills in the two attributes of :class:`Measure`."""
+
+    paper: str
+    url: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from trainers.errors import ParameterError
 from trainers.metrics.catalogue import MEASURES, family
 from trainers.metrics.measure import Measure
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from trainers.metrics.ranking import Lists
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +32,16 @@ class Metric:
     measure: Measure
     k: int | None
     level: int
+
+    def score(self, lists: Lists) -> Tensor:
+        """Of every list: float64 ``[b]``, NaN where it is not defined.
+
+        Raises:
+            TypeError: it is no metric of ranked lists.
+        """
+        if self.measure.score is None:
+            raise TypeError(f"{self.name} is not computed from ranked lists.")
+        return self.measure.score(lists, self.k, self.level)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,8 +66,10 @@ def query_block(
 def _codes(match: np.ndarray, codes: Codes) -> np.ndarray:
     """The code int64 ``[G]`` of each row of ``match [G, L]``."""
     if codes.tree:
-        return match.sum(axis=1)
+        level: np.ndarray = match.sum(axis=1)
+        return level
     weights = 1 << np.arange(match.shape[1])
-    code_of = np.empty(codes.match.shape[1], np.int64)
+    code_of: np.ndarray = np.empty(codes.match.shape[1], np.int64)
     code_of[weights @ codes.match.numpy()] = np.arange(len(code_of))
-    return code_of[match @ weights]
+    found: np.ndarray = code_of[match @ weights]
+    return found

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from trainers.metrics.panels import Panel
 
-InWords = Callable[[str], dict[str, str]]
+InWords = Callable[[str], dict[str, Any]]
 """What the page needs of a number, from its key; see :meth:`trainers.metrics.measures.Measures.number_json`."""
 
 
@@ -57,7 +57,8 @@ class Plot(ABC):
     def json(self, in_words: InWords) -> dict[str, Any]:
         """Everything that the page needs to draw it."""
         words = ("name", "title", "note", "source", "url", "missing")
-        return {"form": self.form} | {word: getattr(self, word) for word in words} | self._content(in_words)
+        known: dict[str, Any] = {word: getattr(self, word) for word in words}
+        return {"form": self.form} | known | self._content(in_words)
 
     @abstractmethod
     def keys(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.training.host import send
+from trainers.devices.host import send
 
 
 @dataclass(frozen=True, kw_only=True)

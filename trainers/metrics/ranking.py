@@ -44,8 +44,14 @@ class Column:
         """P(r) rel(r), the precision at each relevant item: float64 ``[P]``."""
         return self._block.hits_so_far(self._level) / self.rank * self.hit
 
-    def cut(self, k: int) -> Tensor:
-        """The same cut-off for every list: float64 ``[b]``."""
+    def cut(self, k: int | None) -> Tensor:
+        """The same cut-off for every list: float64 ``[b]``.
+
+        Raises:
+            ValueError: there is none, as in the name of a metric without one.
+        """
+        if k is None:
+            raise ValueError("A metric with a cut-off in its definition needs one in its name.")
         return torch.full_like(self.relevant, k)
 
     def hits(self, cut: Tensor) -> Tensor:

@@ -5,18 +5,45 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.devices.host import columns
 from trainers.errors import UserError
 from trainers.metrics.blocks import ranked_blocks
 from trainers.metrics.checks import check_finite, read_checked
 from trainers.metrics.names import Metric, parse_all
 from trainers.metrics.ranked_lists import RankedBlock
 from trainers.metrics.ranking import Lists
-from trainers.training.host import columns
+
+
+@overload
+def evaluate(
+    embeddings: Tensor,
+    labels: Tensor,
+    gallery: Tensor | None = None,
+    gallery_labels: Tensor | None = None,
+    metrics: Sequence[str] | None = None,
+    per_query: Literal[False] = False,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, float]: ...
+
+
+@overload
+def evaluate(
+    embeddings: Tensor,
+    labels: Tensor,
+    gallery: Tensor | None = None,
+    gallery_labels: Tensor | None = None,
+    metrics: Sequence[str] | None = None,
+    *,
+    per_query: Literal[True],
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, np.ndarray]: ...
 
 
 def evaluate(
@@ -28,7 +55,7 @@ def evaluate(
     per_query: bool = False,
     *,
     progress: Callable[[int], None] | None = None,
-) -> dict[str, float | np.ndarray]:
+) -> dict[str, float] | dict[str, np.ndarray]:
     """Retrieval metrics by cosine similarity.
 
     Without a gallery each embedding is searched among all others (the query is removed by index). Queries without a
@@ -63,22 +90,22 @@ def score(
     progress: Callable[[int], None] | None = None,
 ) -> Scores:
     """As :func:`evaluate`, for who needs both the means and the results of every query."""
-    labels, own = _columns(embeddings, labels, "embeddings"), None
+    rows, own = _columns(embeddings, labels, "embeddings"), None
     if gallery is None:
-        gallery, gallery_labels = embeddings, labels
+        gallery, gallery_rows = embeddings, rows
         own = np.arange(len(embeddings))
     elif gallery_labels is None:
         raise UserError(f"A gallery needs its labels; got {len(gallery)} embeddings without. Pass gallery_labels.")
     else:
-        gallery_labels = _columns(gallery, gallery_labels, "gallery")
-    if labels.shape[1] != gallery_labels.shape[1] or embeddings.shape[1] != gallery.shape[1]:
+        gallery_rows = _columns(gallery, gallery_labels, "gallery")
+    if rows.shape[1] != gallery_rows.shape[1] or embeddings.shape[1] != gallery.shape[1]:
         raise UserError(
             f"Queries and gallery need the same dimension and number of levels; got {embeddings.shape[1]} and "
-            f"{labels.shape[1]} for the queries, {gallery.shape[1]} and {gallery_labels.shape[1]} for the gallery."
+            f"{rows.shape[1]} for the queries, {gallery.shape[1]} and {gallery_rows.shape[1]} for the gallery."
         )
-    chosen = parse_all(metrics, labels.shape[1])
+    chosen = parse_all(metrics, rows.shape[1])
     with torch.no_grad(), torch.autocast(device_type=embeddings.device.type, enabled=False):
-        blocks = ranked_blocks(embeddings, labels, gallery, gallery_labels, own)
+        blocks = ranked_blocks(embeddings, rows, gallery, gallery_rows, own)
         return score_blocks(blocks, chosen, progress, embeddings=embeddings, gallery=gallery)
 
 
@@ -95,7 +122,7 @@ class Scores:
     finest: np.ndarray
     related: np.ndarray
 
-    def means(self, depth: int) -> dict[str, float | int]:
+    def means(self, depth: int) -> dict[str, float]:
         """Mean of every metric over the queries where it is defined, and how many queries had no positive."""
         defined = {name: value[~np.isnan(value)] for name, value in self.values.items()}
         means = {name: float(value.mean()) if len(value) else math.nan for name, value in defined.items()}
@@ -127,7 +154,7 @@ def score_blocks(
     for part, block in blocks:
         lists = Lists(block)
         counted = [lists.column(0).relevant, block.size.double()]
-        parts.append(torch.stack(counted + [metric.measure.score(lists, metric.k, metric.level) for metric in metrics]))
+        parts.append(torch.stack(counted + [metric.score(lists) for metric in metrics]))
         if progress is not None:
             progress(part.stop)
     whole = torch.cat(parts, 1) if parts else torch.zeros(len(metrics) + 2, 0, dtype=torch.float64)
@@ -136,7 +163,7 @@ def score_blocks(
     return Scores(values=values, finest=table[0].astype(np.int64), related=table[1].astype(np.int64))
 
 
-def _columns(embeddings: Tensor, labels: Tensor | None, what: str) -> np.ndarray:
+def _columns(embeddings: Tensor, labels: Tensor, what: str) -> np.ndarray:
     """Labels as int64 ``[N, L]`` on the host, checked, and their embeddings too where these are on the CPU."""
     labels = torch.as_tensor(labels)
     if embeddings.dim() != 2 or not embeddings.is_floating_point():

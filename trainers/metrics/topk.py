@@ -50,7 +50,8 @@ def best_keys(
     dtype, width = unit.dtype, max(len(unit), 1)
     rows = min(max(GROUP, BLOCK // width // GROUP * GROUP), len(gallery) + -len(gallery) % GROUP)
     held = torch.empty(rows, len(unit), dtype=KEY[dtype], device=unit.device)
-    keys, places, low = None, None, (3 - verdicts).to(KEY[dtype])
+    low = (3 - verdicts).to(KEY[dtype])
+    keys, places = held.new_empty(0, len(unit)), torch.empty(0, len(unit), dtype=torch.int64, device=unit.device)
     for first in range(0, len(gallery), rows):
         count = min(rows, len(gallery) - first)
         for begin in range(first, first + count, max(1, TILE // width)):
@@ -60,8 +61,7 @@ def best_keys(
         held[count:] = torch.iinfo(held.dtype).min
         found, where = _select(held, min(k, count))
         where += first
-        if keys is not None:
-            found, where = torch.cat([keys, found]), torch.cat([places, where])
+        found, where = torch.cat([keys, found]), torch.cat([places, where])
         order = found.sort(dim=0, descending=True, stable=True).indices[:k]
         keys, places = found.gather(0, order), where.gather(0, order)
     return (3 - keys.bitwise_and(3)).to(torch.uint8).T.contiguous(), places.T.contiguous()

@@ -65,7 +65,8 @@ def remove_phrases(caption: str, removed: Iterable[str], words: Matcher) -> Edit
     punctuation go as well (our reading). Blanks are squeezed in both cases.
     """
     gone, last = frozenset(removed), 0
-    parts, deleted, kept, exact = [], [], frozenset(), True
+    kept: frozenset[str] = frozenset()
+    parts, deleted, exact = [], [], True
     for phrase in sorted(words.phrases(caption), key=lambda phrase: phrase.start):
         if gone.isdisjoint(phrase.classes):
             kept |= frozenset(phrase.classes)

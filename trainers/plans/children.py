@@ -10,6 +10,7 @@ from trainers.config import RunConfig
 from trainers.errors import DISK_FULL, RunError
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers, last_numbers
+from trainers.plans.base import plan_of
 from trainers.plans.planned import Child, Outcome, Outcomes, PlannedRun
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import reading
@@ -31,8 +32,8 @@ class Children:
 
     def __init__(self, folder: RunFolder) -> None:
         self.plan = folder
-        self._kind = kind_of(folder.config)
         self._config = folder.config
+        self._kind = plan_of(self._config)
         self._ended: dict[str, Outcome] = {}
         self._outcomes: Outcomes = {}  # at the last look, so that a long plan is not made step by step each time
         self._begun: Counter[str] = Counter()
@@ -168,7 +169,7 @@ def _read(folder: RunFolder, config: RunConfig) -> tuple[str, Outcome | None]:
 
 def ended_with(folder: RunFolder, config: RunConfig) -> tuple[dict[str, float], ...]:
     """The final numbers of each arm, ``test/`` taken off, and the last ones of its training that are compared."""
-    scalars, compared = folder.scalars(), kind_of(config).measures.compared
+    scalars, compared = folder.scalars(), kind_of(config).measures_of(config).compared
     last = last_numbers(scalars, config.arms, compared)
     return tuple(one | final for one, final in zip(last, final_numbers(scalars, config.arms), strict=True))
 

@@ -33,7 +33,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What a kind of plan has found out beyond its tables.
+    """What a plan has found out beyond its tables.
 
     Attributes:
         files: further texts by name, for the archive.

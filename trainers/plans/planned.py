@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ class Variant:
     Attributes:
         title: different for every variant of a plan.
         family: title that variants share which differ in parameters only.
-        parameters: of the loss, those that are not at their defaults.
+        parameters: of the arm, those that are not at their defaults.
         color: place of the family in the plan, from 0; it decides the colour.
     """
 
@@ -37,7 +37,7 @@ class PlannedRun:
         condition: the settings that the plan varies, by title; runs are compared under the same condition.
         seed: runs of the same seed and condition are paired.
         variants: one per arm.
-        part: what the run is for, one of the parts that its kind names; results are shown part by part.
+        part: what the run is for, one of the parts that its plan names; results are shown part by part.
         also: further parts that its results belong to.
     """
 
@@ -96,23 +96,3 @@ class Child:
     id: str
     phase: str
     outcome: Outcome | None = None
-
-
-def split(planned: PlannedRun, build: Any) -> Sequence[PlannedRun]:
-    """A run per arm, for a run whose arms cannot be trained together: one that diverges ends them all.
-
-    Args:
-        build: from a planned run's configuration and the place of an arm to the configuration of that arm alone.
-    """
-    return [
-        PlannedRun(
-            name=f"{planned.name},arm={arm}",
-            title=f"{planned.title}, {variant.title} alone",
-            config=build(planned.config, arm),
-            condition=planned.condition,
-            seed=planned.seed,
-            variants=(variant,),
-            part=planned.part,
-        )
-        for arm, variant in enumerate(planned.variants)
-    ]

@@ -12,9 +12,8 @@ from typing import Any
 from trainers.comparison import Cell, Table, condition_key, table
 from trainers.comparison.markup import markdown_text, one_line
 from trainers.errors import RunError
-from trainers.kinds import kind_of
-from trainers.kinds.base import Kind
 from trainers.metrics.measures import Measures
+from trainers.plans.base import Plan, plan_of
 from trainers.plans.children import Children
 from trainers.plans.contents import Finding, Part
 from trainers.plans.planned import Child
@@ -25,11 +24,11 @@ from trainers.runs.records import QueryScores
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The parts of a plan, and what its kind has to say beyond them.
+    """The parts of a plan, and what it has to say beyond them.
 
     Attributes:
         title: of the plan.
-        findings: headings and sentences of the kind, see :meth:`trainers.kinds.base.Kind.findings`.
+        findings: headings and sentences of the plan, see :meth:`trainers.plans.base.Plan.findings`.
     """
 
     title: str
@@ -109,25 +108,26 @@ def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report
     Raises:
         RunError: a folder cannot be read.
     """
-    config, kind = folder.config, kind_of(folder.config)
+    config = folder.config
+    plan = plan_of(config)
     children = Children(folder).all() if children is None else children
     levels = _levels(folder, children)
     parts = [
-        _part(folder, kind, name, title, [child for child in children if name in child.planned.parts], levels)
-        for name, title in kind.parts.items()
+        _part(folder, plan, name, title, [child for child in children if name in child.planned.parts], levels)
+        for name, title in plan.parts.items()
     ]
     return Report(
-        title=kind.run_title(config, kind.data_title(config)),
+        title=plan.run_title(config, plan.data_title(config)),
         children=children,
         parts=parts,
-        findings=tuple(kind.findings(config, children, parts)),
+        findings=tuple(plan.findings(config, children, parts)),
     )
 
 
 def _part(
-    folder: RunFolder, kind: Kind, name: str, title: str, children: Sequence[Child], levels: tuple[str, ...]
+    folder: RunFolder, plan: Plan, name: str, title: str, children: Sequence[Child], levels: tuple[str, ...]
 ) -> Part:
-    made = results_table(list(_cells(folder, children)), kind.measures_of(folder.config), levels)
+    made = results_table(list(_cells(folder, children)), plan.measures_of(folder.config), levels)
     return Part(name=name, title=title, children=children, table=made)
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trainers.retrieval.galleries import Gallery
 from trainers.retrieval.relation import related
+
+if TYPE_CHECKING:
+    from trainers.retrieval.removed import Removed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +24,7 @@ class Asked:
         image: the content of an image file.
         classes: int64 ``[L]``; None: not known.
         match: bool ``[N, L]``, agreement of each image with the query; None: not known.
+        removed: what is removed from it; None: nothing.
     """
 
     gallery: Gallery
@@ -30,6 +35,7 @@ class Asked:
     classes: np.ndarray | None = None
     labels: np.ndarray | None = None
     match: np.ndarray | None = None
+    removed: Removed | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -50,7 +56,7 @@ def with_labels(asked: Asked) -> Asked:
         return replace(asked, notes=("These images have no classes, so there are no severities and no scores.",))
     classes = collection.labels[asked.row]
     relation = related(gallery.labels, gallery.hierarchy, collection.hierarchy)
-    notes = (relation.sentence,) if relation.sentence else ()
+    notes: tuple[str, ...] = (relation.sentence,) if relation.sentence else ()
     match = None if relation.labels is None else relation.labels == classes
     if match is not None and match.any(axis=1).sum() == (asked.own is not None):
         notes += ("The gallery has no image that is related to the query.",)

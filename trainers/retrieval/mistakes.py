@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trainers.hierarchy import Hierarchy
-from trainers.retrieval.severity import shared_levels, shares_when_wrong
+from trainers.hierarchy import Hierarchy, shared_levels, shares_when_wrong
 
 
 @dataclass(frozen=True, kw_only=True)

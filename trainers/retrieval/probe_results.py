@@ -11,10 +11,10 @@ from torch.nn import functional
 
 from trainers.config import RunConfig
 from trainers.errors import RunError, UserError
+from trainers.hierarchy import shared_levels
 from trainers.kinds import kind_of
 from trainers.metrics.blocks import BLOCK, EXACT, GRID
 from trainers.metrics.checks import check_finite
-from trainers.retrieval.severity import shared_levels
 from trainers.runs.reader import RunReader
 from trainers.runs.records import Probe
 from trainers.runs.regular import is_regular
@@ -24,11 +24,8 @@ _SPARE = 8  # more are looked at than asked for, to see which queries have ties 
 
 def check_single(run: str, config: RunConfig) -> None:
     """Raise UserError if the run of this id is no single one but a plan of several."""
-    if kind_of(config).plans:
-        raise UserError(
-            f"Run {run} is a comparison of several runs and holds no images itself. Choose one of its runs; the "
-            "tab Compare lists them."
-        )
+    if said := kind_of(config).no_images:
+        raise UserError(f"Run {run} {said}")
 
 
 def probe_of(folder: RunReader) -> Probe:
@@ -164,8 +161,8 @@ def _keys(queries: Tensor, gallery: Tensor, own: bool) -> Iterator[tuple[slice, 
 def _block(part: slice, keys: Tensor, labels: np.ndarray, kept: np.ndarray, count: int) -> np.ndarray:
     if not count:
         return np.zeros((len(keys), 0), np.int64)
-    values, ids = keys.topk(min(count + _SPARE, keys.shape[1]), dim=1)
-    values, ids = values.round().numpy(), ids.numpy()
+    best = keys.topk(min(count + _SPARE, keys.shape[1]), dim=1)
+    values, ids = best.values.round().numpy(), best.indices.numpy()
     asked = labels[part]
     order = np.lexsort((ids, shared_levels(kept[ids], asked[:, None]), -values), axis=1)[:, :count]
     found: np.ndarray = np.take_along_axis(ids, order, axis=1)

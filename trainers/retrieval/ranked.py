@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from trainers.hierarchy import class_path, common_ancestor, shared_levels
 from trainers.metrics.one_query import query_block, score_query
 from trainers.parameters import Choice, entry
 from trainers.retrieval.asked import Asked
 from trainers.retrieval.query_curves import Curves, curves_of
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import Ranking, Result
-from trainers.retrieval.severity import class_path, common_ancestor, shared_levels
 
 SCORES = ("AP", "HAP", "NDCG")
 """Metrics of a query against the whole gallery."""

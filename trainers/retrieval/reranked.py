@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.devices.host import columns
 from trainers.errors import UserError
 from trainers.metrics import evaluate
 from trainers.metrics.blocks import ranked_by
 from trainers.metrics.names import parse_all
 from trainers.metrics.scores import score_blocks
 from trainers.retrieval.reranking import Reranking
-from trainers.training.host import columns
 
 METRICS = ("R_at_1", "AP", "HAP", "NDCG")
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from torch import Tensor
+
+from trainers.hierarchy import Ancestor
+from trainers.object_removal.removal import Target
 from trainers.parameters import Choice
 from trainers.retrieval.query_curves import Curves
-from trainers.retrieval.severity import Ancestor
 from trainers.runs import RunFolder
 
 
@@ -22,6 +26,14 @@ class RunArm:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Removal:
+    """What is removed from a query: classes or a region, and the fill that takes its place, by name."""
+
+    target: Target
+    fill: str = "telea"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Query:
     """What is searched for: a row or an image.
 
@@ -29,11 +41,13 @@ class Query:
         row: of the gallery, or of ``collection``.
         collection: name and parameters of another gallery that ``row`` counts in; None: the gallery that is searched.
         image: the content of an image file.
+        removal: the image is also searched for without this, and with nothing but this.
     """
 
     row: int | None = None
     collection: Choice | None = None
     image: bytes | None = None
+    removal: Removal | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +109,26 @@ class IndexUse:
 
 
 @dataclass(frozen=True, kw_only=True)
+class After:
+    """What is found once something is removed from the query.
+
+    Attributes:
+        rankings: without what was removed, and for it alone, by form; empty where ``error`` says why.
+        stays: share of the results of the whole image that stay without it; NaN: there are none.
+    """
+
+    rankings: Mapping[str, Ranking] = field(default_factory=dict)
+    stays: float = float("nan")
+    error: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain lists, dictionaries, texts and numbers."""
+        rankings = {form: ranking.as_json() for form, ranking in self.rankings.items()}
+        stays = None if math.isnan(self.stays) else self.stays
+        return {"rankings": rankings, "stays": stays, "error": self.error}
+
+
+@dataclass(frozen=True, kw_only=True)
 class ArmResult:
     """The answer of one arm.
 
@@ -103,6 +137,7 @@ class ArmResult:
         error: a sentence if there is no answer; the other fields then say nothing.
         step: of the weights.
         ranking: by similarity; ``reranked``: after re-ranking, None without.
+        after: without what is removed; None: nothing is.
         index: what was searched.
         seconds: what was done, to its duration: ``vectors``, ``index``, ``encode``, ``search``, ``score``, ``rerank``.
     """
@@ -114,6 +149,7 @@ class ArmResult:
     step: int = 0
     ranking: Ranking | None = None
     reranked: Ranking | None = None
+    after: After | None = None
     index: IndexUse | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -125,8 +161,10 @@ class ArmResult:
     def as_json(self) -> dict[str, Any]:
         """Plain lists, dictionaries, texts and numbers."""
         rankings = {"ranking": self.ranking, "reranked": self.reranked}
-        about = dataclasses.asdict(dataclasses.replace(self, ranking=None, reranked=None))
-        plain = {name: None if ranking is None else ranking.as_json() for name, ranking in rankings.items()}
+        about = dataclasses.asdict(dataclasses.replace(self, ranking=None, reranked=None, after=None))
+        plain: dict[str, Any] = {name: None if one is None else one.as_json() for name, one in rankings.items()}
+        if self.after is not None:
+            plain["after"] = self.after.as_json()
         return {**about, **plain, "seconds": dict(self.seconds)}
 
 
@@ -142,6 +180,9 @@ class Retrieval:
         classes: names of the query's classes, finest first; None: they are not known.
         notes: sentences on what is not known, and why.
         arms: in the order in which they were asked for.
+        forms: the query whole, without what is removed, and that alone, uint8 ``[C, S, S]`` by name; empty: nothing is.
+        covered: share of the query that is removed.
+        removed: the classes that go, if classes were named.
     """
 
     gallery: str
@@ -152,8 +193,12 @@ class Retrieval:
     classes: tuple[str, ...] | None
     notes: tuple[str, ...]
     arms: tuple[ArmResult, ...]
+    forms: Mapping[str, Tensor] = field(default_factory=dict)
+    covered: float = 0.0
+    removed: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Plain lists, dictionaries, texts and numbers."""
-        about = dataclasses.asdict(dataclasses.replace(self, arms=()))
+        about = dataclasses.asdict(dataclasses.replace(self, arms=(), forms={}))
+        del about["forms"]
         return {**about, "arms": [arm.as_json() for arm in self.arms]}

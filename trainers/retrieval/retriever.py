@@ -6,31 +6,35 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from trainers.data import settings
 from trainers.data.base import Progress, part_of, silent
+from trainers.data.query_image import decode_query
 from trainers.errors import ParameterError, UserError
+from trainers.hierarchy import class_path
 from trainers.kinds import kind_of
+from trainers.object_removal.reliance.forms import ALONE, WITHOUT
 from trainers.parameters import Choice, entry
-from trainers.retrieval.arm_encoder import ArmEncoder, check_arm, image_config, read_encoder
 from trainers.retrieval.asked import Asked, place, with_labels
 from trainers.retrieval.built import Built, build
 from trainers.retrieval.comparison import Comparison
+from trainers.retrieval.encoders import check_arm, image_config, images_of, read_encoder
 from trainers.retrieval.galleries import GALLERIES, Datasets, Gallery
 from trainers.retrieval.indexes import INDEXES, Chosen, Size, choose
 from trainers.retrieval.keyed import Keyed
-from trainers.retrieval.query_image import decode_query
 from trainers.retrieval.ranked import measured, nearest, ranking, reranked_order, whole_order
+from trainers.retrieval.removed import Removals, Removed
 from trainers.retrieval.reranking import RERANKINGS
-from trainers.retrieval.results import ArmResult, IndexUse, Query, Retrieval, RunArm
-from trainers.retrieval.severity import class_path
+from trainers.retrieval.results import After, ArmResult, IndexUse, Query, Ranking, Retrieval, RunArm
 from trainers.retrieval.stored import stored_vectors
 from trainers.retrieval.vectors import Vectors, gallery_vectors
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
+from trainers.training.image_encoder import ImageEncoder
 
 MOST_RESULTS = 1000
 RERANKED = 200
@@ -84,11 +88,12 @@ class Retriever:
         self._memory = settings.memory_bytes() if memory is None else memory
         self._datasets = Datasets()
         self._galleries: Keyed[Gallery] = Keyed(_GALLERIES)
-        self._encoders: Keyed[ArmEncoder] = Keyed(_ENCODERS)
+        self._encoders: Keyed[ImageEncoder] = Keyed(_ENCODERS)
         self._comparisons: Keyed[Comparison] = Keyed(
             min(self._memory, KEPT_VECTORS), lambda one: one.bytes, least=_COMPARED
         )
         self._encoding = threading.Lock()
+        self._removals = Removals()
         self._built: Keyed[Built] = Keyed(min(self._memory, KEPT_INDEXES), lambda built: built.bytes)
 
     def gallery(self, home: RunFolder, choice: Choice, progress: Progress = silent) -> Gallery:
@@ -148,6 +153,10 @@ class Retriever:
                 "Earlier steps are stored for the images on the maps alone. Choose the gallery probe and a row of it, "
                 "or leave the step out."
             )
+        if query.removal is not None:
+            if step is not None:
+                raise UserError("Earlier steps keep no weights to embed what is changed. Leave the step out.")
+            asked = replace(asked, removed=self._removals.of(query.removal, asked))
         answers = []
         for number, arm in enumerate(arms):
             share = part_of(progress, 0.2 + 0.8 * number / len(arms), 0.2 + 0.8 * (number + 1) / len(arms))
@@ -161,7 +170,19 @@ class Retriever:
             classes=None if asked.classes is None else class_path(asked.classes, asked.collection.hierarchy),
             notes=asked.notes,
             arms=tuple(answers),
+            **({} if asked.removed is None else _about(asked.removed)),
         )
+
+    def known_objects(self, home: RunFolder, choice: Choice, row: int) -> dict[str, float]:
+        """The classes whose objects are known in an image of a gallery, and the share of it that they cover.
+
+        Raises:
+            UserError: there is no such image, or it cannot be read.
+        """
+        gallery = self.gallery(home, choice)
+        if not 0 <= row < len(gallery):
+            raise UserError(f"{gallery.title}: {len(gallery):,} images, numbered from 0; got {row}.")
+        return {name: float(mask.mean()) for name, mask in self._removals.known(gallery, row).items()}
 
     # --------------------------------------------------------------- the query
 
@@ -242,6 +263,10 @@ class Retriever:
                 kept = order[: wish.k]
                 numbers = measured(asked, scored, ranked, curves=wish.curves)
                 reranked = ranking(asked, rows[kept], near[kept], numbers)
+        after = None
+        if asked.removed is not None:
+            with clock.over("removal"):
+                after = self._after(arm, asked, asked.removed, compared, first)
         return ArmResult(
             run=arm.folder.id,
             arm=arm.arm,
@@ -249,6 +274,7 @@ class Retriever:
             step=step,
             ranking=first,
             reranked=reranked,
+            after=after,
             index=IndexUse(
                 name=chosen.descriptor.name,
                 title=chosen.descriptor.title,
@@ -259,8 +285,27 @@ class Retriever:
             seconds=clock.seconds,
         )
 
+    def _after(self, arm: RunArm, asked: Asked, removed: Removed, compared: Comparison, first: Ranking) -> After:
+        try:
+            encoder = self._encoder(arm)
+            with self._encoding:
+                vectors = dict(zip((WITHOUT, ALONE), encoder.embed(removed.seen(asked, encoder)).numpy(), strict=True))
+        except UserError as error:
+            stored = asked.gallery.without(asked.own, removed.classes, removed.fill.name)
+            if stored is None:
+                return After(error=str(error))
+            vectors = {WITHOUT: compared.vectors.take(np.array([stored]))[0]}
+        before, rankings = [one.row for one in first.results], {}
+        for form, vector in vectors.items():
+            whole = compared.similarities(vector)
+            whole[asked.gallery.twins(asked.own)] = -1.0
+            rows, near = nearest(whole, len(before), asked.own)
+            rankings[form] = ranking(asked, rows, near, measured(asked, whole, None, curves=False))
+        stay = len({one.row for one in rankings[WITHOUT].results} & set(before))
+        return After(rankings=rankings, stays=stay / len(before) if before else float("nan"))
+
     def _compared(self, arm: RunArm, asked: Asked, wish: _Wish, progress: Progress) -> tuple[Comparison, int]:
-        if asked.gallery.name == "probe" and asked.own is not None:
+        if asked.gallery.name == "probe" and asked.own is not None and not self._embeds(arm, asked):
             stored = stored_vectors(arm.folder, arm.arm, asked.gallery, wish.step)
             if stored is not None:
                 vectors, at = stored
@@ -272,13 +317,20 @@ class Retriever:
         made = self._comparisons.get(key, lambda: Comparison(gallery_vectors(encoder, asked.gallery, progress)))
         return made, encoder.step
 
-    def _encoder(self, arm: RunArm) -> ArmEncoder:
+    def _embeds(self, arm: RunArm, asked: Asked) -> bool:
+        """Whether a query that is changed can be embedded: by weights that may be newer than the stored embeddings."""
+        try:
+            return asked.removed is not None and bool(self._encoder(arm))
+        except UserError:
+            return False
+
+    def _encoder(self, arm: RunArm) -> ImageEncoder:
         """The arm's encoder, read again when its checkpoint is written again."""
         with reading(arm.folder.id, passed=UserError):
             place = arm.folder.path / "ckpt" / "last.safetensors"
             written = place.stat().st_mtime_ns if place.is_file() else 0
 
-        def read() -> ArmEncoder:
+        def read() -> ImageEncoder:
             return read_encoder(arm.folder, arm.arm, lambda: _own_shape(arm.folder, self._datasets))
 
         return self._encoders.get((arm.folder.path, arm.arm, written), read)
@@ -305,9 +357,13 @@ class Retriever:
         return self._built.get(key, lambda: build(chosen.descriptor, vectors, parameters, progress))
 
 
+def _about(removed: Removed) -> dict[str, Any]:
+    return {"forms": removed.forms, "covered": float(removed.mask.mean()), "removed": removed.classes}
+
+
 def _own_shape(folder: RunFolder, datasets: Datasets) -> tuple[int, int]:
     """Channels and side of the images that a run is trained on."""
-    _, channels, side, _ = datasets.load(image_config(folder).data).train.images.shape
+    _, channels, side, _ = datasets.load(images_of(folder)).train.images.shape
     return channels, side
 
 

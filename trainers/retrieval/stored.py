@@ -6,7 +6,7 @@ import numpy as np
 
 from trainers.data import cache
 from trainers.errors import RunError
-from trainers.retrieval.arm_encoder import image_config
+from trainers.retrieval.encoders import images_of
 from trainers.retrieval.galleries.base import Gallery, origin
 from trainers.retrieval.vectors import Vectors
 from trainers.runs import RunFolder
@@ -22,7 +22,7 @@ def stored_vectors(folder: RunFolder, arm: int, gallery: Gallery, step: int | No
         RunError: they are damaged or not finite.
     """
     probe = folder.probe()
-    own = image_config(folder).data
+    own = images_of(folder)
     if probe is None or gallery.origin != origin(own, probe.part) or not np.array_equal(probe.rows, gallery.rows):
         return None
     there = [(k, at) for k, at, _ in folder.snapshots() if folder.embeddings_path(k).is_file()]

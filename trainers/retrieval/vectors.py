@@ -10,8 +10,8 @@ from torch import Tensor
 
 from trainers.data import cache
 from trainers.data.base import Progress, part_of, silent
-from trainers.retrieval.arm_encoder import ArmEncoder
 from trainers.retrieval.galleries.base import Gallery
+from trainers.training.image_encoder import ImageEncoder
 
 KIND = "vectors"
 """Of the entries of the disk cache."""
@@ -52,7 +52,7 @@ class Vectors:
         return np.asarray(self.rows[rows], np.float32)
 
 
-def gallery_vectors(encoder: ArmEncoder, gallery: Gallery, progress: Progress = silent) -> Vectors:
+def gallery_vectors(encoder: ImageEncoder, gallery: Gallery, progress: Progress = silent) -> Vectors:
     """The embeddings of a gallery's images, from the disk cache if they were computed before.
 
     The key holds the run, the arm, the step, a digest of the weights and one of the images.
@@ -86,7 +86,7 @@ def _fits(vectors: Tensor | None, count: int) -> bool:
     return vectors is not None and vectors.ndim == 2 and len(vectors) == count and vectors.is_floating_point()
 
 
-def _embed(encoder: ArmEncoder, images: Tensor, draft: cache.Draft | None, progress: Progress) -> np.ndarray:
+def _embed(encoder: ImageEncoder, images: Tensor, draft: cache.Draft | None, progress: Progress) -> np.ndarray:
     """Unit rows ``[N, D]``, written to the draft's array ``vectors`` if there is one."""
     count, into = len(images), None
     for first in range(0, count, _CHUNK):

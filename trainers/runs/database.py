@@ -7,7 +7,7 @@ import functools
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,8 @@ class Database:
         self._read_only = read_only
         self._lock = threading.Lock()
         self._opened: Opened | None = None
+        self.on_open: Callable[[], object] = lambda: None
+        """Called after every opening."""
 
     def create(self) -> None:
         """Write an empty database of this version."""
@@ -145,6 +147,7 @@ class Database:
             if not self._path.exists():
                 raise damaged(self.id, "run.db is missing")
             self._opened = Opened(self._path, recording=self._read_only)
+            self.on_open()
         connection = self._opened.connection
         connection.execute(f"PRAGMA busy_timeout={round(1000 * patience)}")
         return connection

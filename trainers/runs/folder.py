@@ -26,6 +26,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -215,7 +216,7 @@ class RunFolder(RunReader):
             spare.unlink(missing_ok=True)
         write_tensors(last, tensors, {"about": json.dumps(about)}, home=self.path, durable=True)
 
-    def read_checkpoint(self) -> tuple[dict[str, Tensor], dict[str, object]] | None:
+    def read_checkpoint(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """The newest readable checkpoint, or None."""
         for name in ("last", "previous"):
             path = self.path / "ckpt" / f"{name}.safetensors"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -101,7 +102,7 @@ class Arm(ABC):
     def after_step(self) -> None:  # noqa: B027 - most do nothing
         """Called after every step, before the next arm's."""
 
-    def descend(self, loss: Tensor, factor: float, step: int, rows: Tensor) -> None:
+    def descend(self, loss: Tensor, factor: float, step: int, rows: Tensor | np.ndarray) -> None:
         """Take one optimizer step on ``loss``; ``step`` and the batch's ``rows`` are for the message of a bad step."""
         self._stepper.step(loss, factor, lambda value, norm: self._blame(step, rows, value, norm))
 
@@ -138,7 +139,7 @@ class Arm(ABC):
             value.copy_(own[f"state/{name}"])
         self._stepper.load(under(own, "optimiser/"))
 
-    def _blame(self, step: int, rows: Tensor, value: float, norm: float) -> str:
+    def _blame(self, step: int, rows: Tensor | np.ndarray, value: float, norm: float) -> str:
         first = ", ".join(str(row) for row in rows[:6].tolist())
         return (
             f"{self.title} stopped being a number (loss {value}, gradient {norm}) in step {step + 1}. The batch held "

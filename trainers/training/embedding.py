@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
+from trainers.devices.host import send
 from trainers.training.deferred import arriving
 from trainers.training.folding import folded
-from trainers.training.host import send
 
 CPU_BATCH = 128  # images at a time; more exceed the caches and take a sixth longer with the small net
 DEVICE_BATCH = 512  # on a GPU, which is faster with larger batches

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
 from torch import Tensor
 
 from trainers.config import StartConfig
@@ -15,7 +16,7 @@ from trainers.errors import ParameterError, UserError
 from trainers.parameters import Choice, entry
 from trainers.runs import RunFolder, checked, is_id, list_runs
 from trainers.runs.damage import reading
-from trainers.runs.files import write_tensors
+from trainers.runs.files import read_tensors, write_tensors
 from trainers.runs.regular import replaceable
 from trainers.training.encoder_sizes import without_values
 from trainers.training.optimizer import under
@@ -97,6 +98,25 @@ class RunEncoders:
                 "normalisation, so the library that it comes from cannot load it. Only encoders trained with the "
                 "normalisation 'batch' or 'split' can be exported."
             )
+
+
+def read_file(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """The metadata and the tensors of a file that :meth:`RunEncoders.write` wrote.
+
+    Raises:
+        UserError: there is no such file, or it does not say which encoder it holds and which images that takes.
+    """
+    try:
+        tensors, about = read_tensors(path)
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{path} cannot be read as a safetensors file: {error}.") from error
+    lacking = [name for name in ("encoder", "channels", "side") if name not in about]
+    if lacking or about.get("norm", "batch") not in ("batch", "split"):
+        raise UserError(
+            f"{path} needs an encoder with batch normalisation and metadata that say which one it is, written by "
+            f"`python -m trainers export`; it lacks {', '.join(lacking) or 'batch normalisation'}."
+        )
+    return about, tensors
 
 
 def no_checkpoint(folder: RunFolder) -> UserError:

@@ -81,7 +81,11 @@ def without_values(encoder: Choice, *, channels: int, side: int, dim: int) -> En
     Raises:
         UserError: it cannot be made.
     """
-    with torch.device("meta" if ENCODERS[encoder.name].make.wraps else "cpu"):
+    if not ENCODERS[encoder.name].make.wraps:
+        return unloaded(encoder, channels=channels, side=side, dim=dim)
+    import torch._dynamo
+
+    with torch.device("meta"):
         return unloaded(encoder, channels=channels, side=side, dim=dim)
 
 
@@ -97,7 +101,7 @@ def unloaded(encoder: Choice, *, channels: int, side: int, dim: int) -> Encoder:
     return descriptor.build(channels=channels, side=side, dim=dim, parameters=values)
 
 
-def _layers(net: nn.Module, images: torch.Tensor) -> list[int]:
+def _layers(net: Encoder, images: torch.Tensor) -> list[int]:
     """Numbers per image that each innermost layer puts out."""
     sizes: list[int] = []
 
@@ -109,7 +113,7 @@ def _layers(net: nn.Module, images: torch.Tensor) -> list[int]:
     try:
         net.train()
         with torch.no_grad():
-            (net.features if net.frozen else net)(images)  # type: ignore[attr-defined]
+            (net.features if net.frozen else net)(images)
     finally:
         for hook in hooks:
             hook.remove()

@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from trainers.devices.gpus import gpus
 from trainers.runs.regular import open_regular
 
 OUTPUT = "output.txt"
@@ -36,27 +38,87 @@ class Ended:
     last_line: str
 
 
+Device = Mapping[str, str]
+"""What a run gets in its environment so that it trains there: a GPU of its own, or a share of the cores."""
+
+
+class Executor(Protocol):
+    """Trains runs somewhere: in processes of its own, in the queue of a page, on other machines."""
+
+    def devices(self) -> Sequence[Device]:
+        """Those that are free: a run may be launched on each."""
+
+    def launch(self, folder: Path, environment: Device) -> None:
+        """Have the run ``folder`` trained on a device."""
+
+    def holds(self, run_id: str) -> bool:
+        """Whether a run was launched and has not ended."""
+
+    def reap(self) -> Sequence[Ended]:
+        """The trainers that ended since the last call, as far as they are this one's."""
+
+    def kill(self, run_id: str) -> None:
+        """Take back a run that has not begun yet; nothing happens to others."""
+
+    def close(self) -> None:
+        """Let every trainer save and end."""
+
+
+def local_devices(device: str, parallel: int) -> tuple[Device, ...]:
+    """What this machine has for runs of a device that train at once: its GPUs, or ``parallel`` shares of its cores."""
+    if device == "auto" and (found := gpus()):
+        return tuple({"CUDA_VISIBLE_DEVICES": gpu} for gpu in found)
+    cores = os.cpu_count() or 1
+    shares = min(parallel, cores)
+    return ({"OMP_NUM_THREADS": str(max(1, cores // shares))},) * shares
+
+
 class ProcessExecutor:
     """One process per run.
 
     A trainer holds the reading end of a pipe; when this program ends, however it ends, the pipe closes and the trainer
     saves a checkpoint and leaves. A detached trainer gets no pipe and trains on.
+
+    Args:
+        devices: for runs that train at once; whoever chooses them itself needs none.
     """
 
-    def __init__(self, *, detach: bool = False, command: Callable[[Path], list[str]] = worker_command) -> None:
+    def __init__(
+        self,
+        *,
+        detach: bool = False,
+        command: Callable[[Path], list[str]] = worker_command,
+        devices: Sequence[Device] = ({},),
+    ) -> None:
         self._detach = detach
         self._command = command
+        self._devices = devices
         self._processes: dict[Path, subprocess.Popen[bytes]] = {}
+        self._taken: dict[Path, Device] = {}
         self._lock = threading.Lock()
 
-    def launch(self, folder: Path, environment: dict[str, str]) -> None:
+    def devices(self) -> list[Device]:
+        """See :class:`Executor`."""
+        free = list(self._devices)
+        with self._lock:
+            for device in self._taken.values():
+                if device in free:
+                    free.remove(device)
+        return free
+
+    def holds(self, run_id: str) -> bool:
+        """See :class:`Executor`."""
+        with self._lock:
+            return any(folder.name == run_id for folder in self._processes)
+
+    def launch(self, folder: Path, environment: Device) -> None:
         """Start the trainer of ``folder``, with ``environment`` added to this program's.
 
         Raises:
             OSError: the process cannot be started.
         """
         # a busy-waiting OpenMP thread takes a core from the layout and the page
-        env = program_environment() | {"OMP_WAIT_POLICY": "PASSIVE"} | environment
+        env = {**program_environment(), "OMP_WAIT_POLICY": "PASSIVE", **environment}
         with open_regular(folder / OUTPUT) as output:
             process = subprocess.Popen(
                 self._command(folder.resolve()),
@@ -67,7 +129,7 @@ class ProcessExecutor:
                 start_new_session=True,  # Ctrl-C in the terminal reaches the page alone; the pipe tells the trainer
             )
         with self._lock:
-            self._processes[folder] = process
+            self._processes[folder], self._taken[folder] = process, environment
 
     def reap(self) -> list[Ended]:
         """The trainers that ended since the last call."""
@@ -102,6 +164,7 @@ class ProcessExecutor:
 
     def _forget(self, folder: Path) -> None:
         process = self._processes.pop(folder)
+        del self._taken[folder]
         if process.stdin is not None:
             process.stdin.close()
 

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from trainers.data.base import Progress, silent
+from trainers.data.base import Progress, silent, worded
+from trainers.devices.device import choose
 from trainers.errors import RunError
 from trainers.runs import RunFolder
 from trainers.runs.checked import real, whole
 from trainers.runs.damage import words
 from trainers.runs.records import STAGE, Snapshot
 from trainers.training.arm import Arm
-from trainers.training.device import choose
 from trainers.training.evaluation import Evaluation, Finish, Finisher
 from trainers.training.pace import Pace
 from trainers.training.reached import Reached, StageStart
@@ -274,7 +274,7 @@ class Loop(ABC):
         """Every arm, and what is told how far its last numbers are: it names the arm where there are several."""
         for number, arm in enumerate(self.arms, start=1):
             which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
-            yield arm, lambda text, done, which=which: tell(text + which, done)
+            yield arm, worded(tell, after=which)
 
     def _is_written(self, key: str) -> bool:
         """Whether a number of this name was written before."""
@@ -292,7 +292,7 @@ class Loop(ABC):
         if self._trained_on is not None:
             self._trained_on.check(about, self.folder.id)
         try:
-            index, first, seconds = about.get("stage", (0, 0, 0.0))  # type: ignore[misc]
+            index, first, seconds = about.get("stage", (0, 0, 0.0))
             self._stage = StageStart(
                 index=whole(index, "stage"), step=whole(first, "first step"), seconds=real(seconds, "seconds")
             )
@@ -306,10 +306,10 @@ class Loop(ABC):
                 arm.load(tensors)
             self.step, self._k = whole(about["step"], "step"), whole(about["k"], "k")
             self.seconds = real(about["seconds"], "seconds")
-            step, seconds = about["last_snapshot"]  # type: ignore[misc]
+            step, seconds = about["last_snapshot"]
             self._last_snapshot = (int(step), float(seconds), 0.0)
             spent = about.get("processor_seconds", [0.0] * len(self.arms))  # checkpoints written before it was measured
-            for arm, processor in zip(self.arms, spent, strict=True):  # type: ignore[call-overload]
+            for arm, processor in zip(self.arms, spent, strict=True):
                 arm.processor_seconds = real(processor, "processor seconds")
         except (KeyError, IndexError, RuntimeError, ValueError, TypeError) as error:
             why = "".join(words(error).splitlines()[-1:]).strip()  # torch lists what differs below a heading

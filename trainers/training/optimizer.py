@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from trainers.errors import UserError
+from trainers.optimization.optimizers import OPTIMISERS
 from trainers.training.clipping import Clipping
 from trainers.training.deferred import Late
-from trainers.training.optimizers import OPTIMISERS
 
 
 class NonFiniteLossError(UserError):
@@ -24,7 +24,7 @@ class Stepper:
 
     Args:
         groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``.
-        optimiser: one of :data:`trainers.training.optimizers.OPTIMISERS`.
+        optimiser: one of :data:`trainers.optimization.optimizers.OPTIMISERS`.
         momentum: of those that have one, 0..1.
         clip_norm: largest L2 norm of the gradient; None: no clipping.
         depth: how many steps late a bad one is detected, see :class:`trainers.training.deferred.Late`. Above 0 the
@@ -70,7 +70,7 @@ class Stepper:
         self._late.read(values, lambda read: self._judge(read[0], read[1], blame))
         self.clipping.shorten(self._trained, norm)
         if self._late.depth:
-            self._optimiser.found_inf = (~torch.isfinite(values)).any().float()
+            vars(self._optimiser)["found_inf"] = (~torch.isfinite(values)).any().float()
         for group, rate in zip(self._optimiser.param_groups, self._rates, strict=True):
             group["lr"] = rate * factor
         self._optimiser.step()

@@ -26,7 +26,7 @@ class TrainedOn:
     @classmethod
     def of(cls, labels: Tensor) -> TrainedOn:
         """Of images with labels int64 ``[N, L]``."""
-        digest = hashlib.blake2b(labels.contiguous().numpy(), digest_size=16)
+        digest = hashlib.blake2b(labels.contiguous().numpy().data, digest_size=16)
         return cls(images=len(labels), labels=digest.hexdigest())
 
     def about(self) -> dict[str, object]:

@@ -1,12 +1,13 @@
 // One number at each level of the label tree: bars at the step that is shown, and a curve for each level.
 
+import { Chart, edge, named } from "../../common/chart.js";
 import { el, grouped, say, swatch } from "../../common/dom.js";
 import { brief } from "../../common/names.js";
-import { ink } from "../../common/palette.js";
-import { Panel, short } from "../panel.js";
+import { hue } from "../../common/palette.js";
+import { rect } from "../../vendor/plot.js";
+import { Panel, short } from "../../common/panel.js";
 
-const WIDTH = 300;
-const HEIGHT = 110;
+const HEIGHT = 102;
 const GAP = 0.25; // of the room of a level, beside its bars
 
 class LevelsView {
@@ -14,13 +15,11 @@ class LevelsView {
 
   constructor(run, about, on) {
     Object.assign(this, { run, about, on, panels: new Map() });
-    this.bars = el("g", {});
-    this.svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" }, this.bars);
+    this.chart = new Chart();
     this.axis = el("p", { class: "rs-note rs-levelaxis" });
     this.said = el("span", {});
-    const box = el("div", { class: "rs-plotbox" }, this.svg, el("span", { class: "rs-note rs-tick rs-high", text: "1" }), el("span", { class: "rs-note rs-tick rs-low", text: "0" }));
     this.readings = el("div", { class: "rs-note rs-levelreadings" });
-    this.node = el("div", { class: "rs-plotbody" }, el("figure", { class: "rs-curve" }, el("figcaption", { class: "rs-flow" }, this.said), el("div", {}, box, this.axis, this.readings)));
+    this.node = el("div", { class: "rs-plotbody" }, el("figure", { class: "rs-curve" }, el("figcaption", { class: "rs-flow" }, this.said), el("div", {}, el("div", { class: "rs-plotbox" }, this.chart.node), this.axis, this.readings)));
   }
 
   /** Finest first. */
@@ -39,12 +38,12 @@ class LevelsView {
     for (const panel of this.panels.values()) panel.draw(series, last);
     this.cursor(this.hovered ?? step);
     const values = keys.map((key) => this.run.arms.map((_, arm) => series.at(key, arm, step)));
-    this.bars.replaceChildren(...values.flatMap((level, place) => this.group(level, place, keys.length)));
+    this.chart.show(() => ({ height: HEIGHT, x: { domain: [0, keys.length] }, y: { domain: [0, 1] }, marks: [named([0, 1]), edge(), this.bars(values)] }));
     this.axis.replaceChildren(...keys.map((key) => el("span", { class: "rs-clamp", text: brief(this.title(key), 60) })));
     say(this.said, `At step ${grouped(step)}`);
     this.readings.replaceChildren(...this.run.arms.map((_, arm) => el("p", { class: "rs-levelrow" }, swatch(arm), ...values.map((level) => el("span", { text: short(level[arm]) })))));
     const words = this.run.arms.map(({ title }, arm) => `${title}: ${keys.map((key, place) => `${this.title(key)} ${short(values[place][arm])}`).join(", ")}`);
-    this.svg.setAttribute("aria-label", `${this.about.title} at step ${Math.round(step)}. ${words.join("; ")}`);
+    this.chart.say(`${this.about.title} at step ${Math.round(step)}. ${words.join("; ")}`);
     return true;
   }
 
@@ -55,18 +54,13 @@ class LevelsView {
   }
 
   cursor(step) {
-    const last = Math.max(this.series.lastStep(), 1);
-    for (const panel of this.panels.values()) panel.cursor(this.series, step, last);
+    for (const panel of this.panels.values()) panel.cursor(this.series, step);
   }
 
-  group(values, place, count) {
-    const room = WIDTH / count;
-    const width = (room * (1 - GAP)) / values.length;
-    return values.flatMap((value, arm) => {
-      if (value === null) return [];
-      const height = Math.max(0.5, Math.min(1, Math.max(0, value)) * HEIGHT);
-      return [el("rect", { x: (room * (place + GAP / 2) + arm * width).toFixed(2), y: (HEIGHT - height).toFixed(2), width: (width * 0.92).toFixed(2), height: height.toFixed(2), class: `rs-profilebar ${ink(arm)}` })];
-    });
+  bars(levels) {
+    const width = (1 - GAP) / this.run.arms.length;
+    const bars = levels.flatMap((values, place) => values.map((value, arm) => ({ value, from: place + GAP / 2 + arm * width, colour: hue(arm) })));
+    return rect(bars.filter(({ value }) => value !== null), { x1: "from", x2: ({ from }) => from + width * 0.92, y1: 0, y2: "value", fill: "colour", className: "rs-profilebar" });
   }
 
   /** The name of the level alone: the number's title ends with it. */

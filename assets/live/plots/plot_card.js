@@ -2,7 +2,7 @@
 
 import { el } from "../../common/dom.js";
 import { saveCsv, savePng } from "../../common/files.js";
-import { pictureOf } from "./picture.js";
+import { pictureOf } from "../../common/plot_picture.js";
 
 export class PlotCard {
   /** `about`: the plot as the server describes it; `view`: what its form made, see forms.js. */

@@ -49,6 +49,7 @@ class KindForm:
         held: from a configuration to the values of the fields that show it, in their order.
         restored: from what a browser kept to the values of all fields, checked one by one.
         shown: further components that follow the values, and ``following``, their updates.
+        arms: names of the fields that hold the names of the arms, where arms are chosen from a registry.
         looked: components that :attr:`look` updates from the values of the first fields after they were restored.
     """
 
@@ -61,30 +62,7 @@ class KindForm:
     looked: tuple[Component, ...] = ()
     look: Callable[..., list[object]] = lambda *_values: []
     looks_at: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanForm:
-    """How a kind that plans runs is started from the form of those runs: controls at the form's end, and a button.
-
-    Attributes:
-        of: the kind whose form it is.
-        button: words of the button.
-        build: builds the controls, by name; called after the form is built, with its fields and its context.
-        config: from the configuration of a single run and the values of all fields of the form to a checked
-            configuration; raises a UserError.
-        held: from a configuration of either kind to the values of the controls that show it, in their order.
-        restored: from what a browser kept to the values of the controls, checked one by one.
-        counted: the fields of the form that decide how many runs there are and how long they take.
-    """
-
-    of: str
-    button: str
-    build: Callable[[Mapping[str, Component], FormContext], Mapping[str, Component]]
-    config: Callable[[RunConfig, Mapping[str, Any]], RunConfig]
-    held: Callable[[RunConfig], Values]
-    restored: Callable[[Mapping[str, Any]], Values]
-    counted: Sequence[str] = ()
+    arms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,13 +72,11 @@ class KindPage:
     Attributes:
         name: of the kind.
         form: builds its form in the sidebar; None: its runs are started elsewhere on the page.
-        plan: starts its runs from the form of another kind; None: it plans no runs.
         endpoints: functions that the API offers beside those of every kind.
     """
 
     name: str
     form: Callable[[FormContext], KindForm] | None = None
-    plan: PlanForm | None = None
     endpoints: Callable[[Runs], Sequence[Callable[..., Any]]] = lambda _runs: ()
 
 

@@ -135,6 +135,7 @@ def build(context: FormContext) -> KindForm:
         looked=tuple(described),
         look=IMAGES.look_again,
         looks_at=tuple(images),
+        arms=tuple(_METHODS.names),
     )
 
 

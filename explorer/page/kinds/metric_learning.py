@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import zip_longest
 from typing import Any
 
 import gradio as gr
@@ -63,9 +62,10 @@ def configuration(
         raise ParameterError(f"A run needs a loss: choose one to {MAX_ARMS}.")
     if len(given) > len(losses):
         raise ParameterError(f"Got {len(given)} sets of loss parameters for {len(losses)} losses; give one per loss.")
+    parameters = [*given, *({} for _ in losses[len(given) :])]
     config = MetricLearningConfig(
         data=data,
-        losses=tuple(checked_choice("loss", LOSSES, *pair) for pair in zip_longest(losses, given, fillvalue={})),
+        losses=tuple(checked_choice("loss", LOSSES, name, own) for name, own in zip(losses, parameters, strict=True)),
         encoder=checked_choice("encoder", ENCODERS, encoder, encoder_parameters or {}),
         **SETTINGS.chosen(training or {}),
         **(start or {}),
@@ -137,6 +137,7 @@ def build(context: FormContext) -> KindForm:
         looked=tuple(described),
         look=_IMAGES.look_again,
         looks_at=tuple(images),
+        arms=tuple(LOSS_PICKER.names),
     )
 
 

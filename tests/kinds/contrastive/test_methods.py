@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 
 import pytest
@@ -13,7 +12,6 @@ from torch.nn import functional
 
 from tests.fake_device import DEVICE, fake_device
 from tests.losses.slow_contrastive import supcon
-from tests.oracle_cases import cases, load
 from trainers.errors import UserError
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.batches import Batch, Batches
@@ -165,34 +163,6 @@ def test_supcon_with_a_queue_by_loops(positives: str) -> None:
     assert loss.item() == pytest.approx(slow.item() / 8 * 0.2 / 0.07, rel=1e-5)
 
 
-@pytest.mark.parametrize("case", cases("simclr"))
-def test_simclr_equals_the_stored_reference(case: str) -> None:
-    _holds(case, "simclr")
-
-
-@pytest.mark.parametrize("case", cases("supcon_out", "supcon_in"))
-def test_supcon_equals_the_stored_reference(case: str) -> None:
-    _holds(case, "supcon", positives=case.split("__")[0].removeprefix("supcon_"))
-
-
-def _holds(case: str, name: str, **parameters: object) -> None:
-    """The method, whose network returns the stored projections, gives the stored loss."""
-    with load(case) as file:
-        emb, labels = torch.tensor(file["emb"], dtype=torch.float64), torch.tensor(file["labels"]).reshape(-1)
-        hp, loss, grad = json.loads(str(file["hparams"])), float(file["loss"]), torch.tensor(file["grad_emb"])
-    count, number, _ = emb.shape
-    if name == "supcon":
-        parameters |= {key: hp[key] for key in ("base_temperature", "contrast_mode") if key in hp}
-    method = made(name, temperature=hp["temperature"], **parameters)
-    rows = emb.transpose(0, 1).reshape(count * number, -1).requires_grad_(True)
-    method.net = Stored(rows)
-    batch = Views(images=(torch.zeros(count, 1),) * number, labels=labels[:count], rows=torch.arange(count))
-    got = method(batch).terms["contrast"]
-    got.backward()
-    assert got.item() == pytest.approx(loss, rel=1e-9)
-    assert torch.allclose(rows.grad.reshape(number, count, -1).transpose(0, 1), grad, atol=1e-9)
-
-
 class Stored(nn.Module):
     """Returns what it was given, whatever comes in."""
 
@@ -209,11 +179,6 @@ def test_a_batch_of_one_image_is_refused(name: str) -> None:
     method = made(name)
     with pytest.raises(UserError, match="two images or more"):
         method(views(method, count=1))
-
-
-def test_a_queue_larger_than_the_dataset_is_refused() -> None:
-    with pytest.raises(UserError, match="Set the queue to at most 40, for example 32"):
-        made("moco_v2", queue=65_536)
 
 
 def test_supcon_needs_labels() -> None:

@@ -55,7 +55,7 @@ def find_columns(table: ArrowTable) -> CaptionedColumns:
         box = next((name for name in _BOXES if name in inner), None)
         if box is not None:
             objects, key = column or None, next((name for name in _CLASSES if name in inner), None)
-            names = _names(inner.get(key))
+            names = () if key is None else _names(inner.get(key))
             break
     return CaptionedColumns(
         image=images[0] if images else None,

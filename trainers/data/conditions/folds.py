@@ -63,6 +63,11 @@ def tested_on_a_fold(data: LoadedData, conditions: Conditions, seed: int) -> tup
         f"to train on, {tested} to test on. The {len(data.test)} test images are not used."
     )
     mark = hashlib.blake2b(f"{data.fingerprint} {seed} {folds} {conditions.fold}".encode(), digest_size=16)
-    parts = {"train": subset(data.train, train_rows), "test": subset(data.train, test_rows)}
-    notes = (*data.notes, note)
-    return dataclasses.replace(data, **parts, notes=notes, fingerprint=mark.hexdigest()), train_rows
+    folded = dataclasses.replace(
+        data,
+        train=subset(data.train, train_rows),
+        test=subset(data.train, test_rows),
+        notes=(*data.notes, note),
+        fingerprint=mark.hexdigest(),
+    )
+    return folded, train_rows

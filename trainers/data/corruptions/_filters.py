@@ -67,14 +67,14 @@ def motion_blur(images: Tensor, radius: float, sigma: float, angle: Tensor) -> T
     """
     steps = torch.arange(2 * math.ceil(radius) + 1)
     weight = torch.exp(-0.5 * (steps / max(sigma, 1e-3)) ** 2)
-    weight = (weight / weight.sum()).tolist()
+    shares: list[float] = (weight / weight.sum()).tolist()
     turn = torch.deg2rad(angle)
     along = torch.stack([turn.cos(), turn.sin()], 1)[:, None, None]
     total = torch.zeros_like(images)
-    for step, share in enumerate(weight):
+    for step, share in enumerate(shares):
         if share > 1e-4:  # less is below the rounding of a byte
             total += share * sample(images, along * step)
-    return total / sum(share for share in weight if share > 1e-4)
+    return total / sum(share for share in shares if share > 1e-4)
 
 
 def field(draws: Draws, count: int, height: int, width: int, cells: int) -> Tensor:

@@ -46,7 +46,8 @@ def _fog(images: Tensor, severity: int, draws: Draws) -> Tensor:
     thickness = strength(images, severity, (0.2, 0.5, 0.75, 1.0, 1.5), (1.5, 2.0, 2.5, 3.0, 3.5))
     decay = strength(images, severity, (3, 3, 2.5, 2, 1.75), (2, 2, 1.9, 1.8, 1.7))
     brightest = images.amax((1, 2, 3), keepdim=True)
-    clouds = plasma(draws, *images.shape[:1], *images.shape[2:], decay)
+    count, _, height, width = images.shape
+    clouds = plasma(draws, count, height, width, decay)
     return (images + thickness * clouds) * brightest / (brightest + thickness)
 
 

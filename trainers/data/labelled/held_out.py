@@ -32,4 +32,5 @@ def hold_out_images(data: LoadedData, seed: int) -> LoadedData:
     }
     note = f"Of every class, a fifth of the images is tested on, chosen by seed {seed}."
     fingerprint = stored.fingerprint(parts, data.hierarchy)
-    return dataclasses.replace(data, **parts, notes=(*data.notes[1:], note), fingerprint=fingerprint)
+    notes = (*data.notes[1:], note)
+    return dataclasses.replace(data, train=parts["train"], test=parts["test"], notes=notes, fingerprint=fingerprint)

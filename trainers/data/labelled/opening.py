@@ -36,7 +36,7 @@ class Opened:
     licence: str
     read: Callable[[Progress], Splits]
     sample: Callable[[int], Splits] | None = None
-    refuse: Callable[[], None] = lambda: None
+    refuse: Callable[[], object] = lambda: None
 
 
 def open_folder(place: Path, subset: str | None) -> Opened:
@@ -152,6 +152,7 @@ def _prepared(builder: Any, place: Path, arrow: Path | None, _progress: Progress
     with explained(str(place)), nullcontext() if arrow is None else cache.in_use(arrow):
         builder.download_and_prepare(verification_mode="no_checks")
         splits = prepared_splits(builder, (place, Path(builder.cache_dir)))
-        for table in splits.tables.values() if arrow is not None else ():
-            cache.hold(arrow, table)
+        if arrow is not None:
+            for table in splits.tables.values():
+                cache.hold(arrow, table)
         return splits

@@ -25,7 +25,7 @@ def fingerprint(data: dict[str, ImageSet], hierarchy: Hierarchy) -> str:
     digest = hashlib.blake2b(json.dumps([hierarchy.levels, hierarchy.names]).encode(), digest_size=16)
     for part in data.values():
         digest.update(f"{tuple(part.images.shape)}{tuple(part.labels.shape)}".encode())
-        digest.update(part.labels.contiguous().numpy())
+        digest.update(part.labels.contiguous().numpy().data)
         cache.update(digest, part.images.numpy())
     return digest.hexdigest()
 
@@ -64,7 +64,8 @@ def read(key: str, name: str) -> LoadedData | None:
         labelled=about.get("labelled", True),
         attributes={name: tuple(values) for name, values in about.get("attributes", {}).items()},
         **{field: about[field] for field in _PLAIN},
-        **parts,
+        train=parts["train"],
+        test=parts["test"],
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from trainers import hf_transformers
 from trainers.errors import UserError
@@ -28,7 +28,9 @@ class BlipParameters:
 class Blip(ImageTextModel):
     """BLIP's two contrastive towers."""
 
-    def __init__(self, net: nn.Module, tokeniser: Any, *, mean: Sequence[float], std: Sequence[float]) -> None:
+    net: Any
+
+    def __init__(self, net: Any, tokeniser: Any, *, mean: Sequence[float], std: Sequence[float]) -> None:
         super().__init__(side=int(net.config.vision_config.image_size), context=CONTEXT, mean=mean, std=std)
         self.net = net
         self._tokeniser = tokeniser

@@ -51,7 +51,9 @@ class OpenClip(ImageTextModel):
     The loss is the sigmoid loss if the network has a bias, as SigLIP has, else CLIP's.
     """
 
-    def __init__(self, net: nn.Module, tokeniser: Any) -> None:
+    net: Any
+
+    def __init__(self, net: Any, tokeniser: Any) -> None:
         seen = net.visual.preprocess_cfg
         super().__init__(
             side=_side(seen["size"]), context=int(tokeniser.context_length), mean=seen["mean"], std=seen["std"]

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from trainers.devices.host import send
 from trainers.kinds.contrastive.batches import Batch
 from trainers.kinds.contrastive.methods import Method, Views
 from trainers.kinds.contrastive.networks import encode, first_output, started_again
 from trainers.metrics.representation import mean_cosine
 from trainers.training.arm import Arm
-from trainers.training.host import send
 from trainers.training.stage import Stage
 
 CLASSIFIER = "classifier"
@@ -38,7 +38,7 @@ class MethodArm(Arm):
     def __init__(
         self, index: int, title: str, method: Method, classifier: nn.Linear | None, seed: int, device: torch.device
     ) -> None:
-        self.method = method.to(device=device, memory_format=torch.channels_last)
+        self.method = method.to(device).to(memory_format=torch.channels_last)
         self.classifier = None if classifier is None else classifier.to(device)
         self._seed = seed
         networks: dict[str, nn.Module] = {"method": self.method}

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.data.probe import choose_probe
+from trainers.devices.host import send
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.metrics import counts, evaluate
 from trainers.metrics.asked import joined, measurable
@@ -27,7 +28,6 @@ from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embedded
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.folding import folded
-from trainers.training.host import send
 
 BANK = 2000  # training images that vote and train the probe while training goes on
 PAIRS = 256  # probe images whose two views are compared
@@ -173,7 +173,7 @@ class Evaluator:
         known = {"floor_R_at_1": result["R_at_1"], LEFT_OUT: result[LEFT_OUT]}
         if self._images.comparable:
             known["floor_knn_accuracy"] = knn_accuracy(bank, self._bank_labels, pixels, self._labels)["knn_accuracy"]
-        return sizes | {counts.TRAIN: float(len(self._bank))} | {key: float(value) for key, value in known.items()}  # type: ignore[arg-type]
+        return sizes | {counts.TRAIN: float(len(self._bank))} | {key: float(value) for key, value in known.items()}
 
 
 def _finite(numbers: Mapping[str, float]) -> dict[str, float]:
@@ -190,7 +190,7 @@ def retrieval(
     """
     names = joined(["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI"], asked)
     result = evaluate(embeddings, labels, metrics=names)
-    return {name: float(result[name]) for name in [*names, *([LEFT_OUT] if left_out else [])]}  # type: ignore[arg-type]
+    return {name: float(result[name]) for name in [*names, *([LEFT_OUT] if left_out else [])]}
 
 
 @torch.inference_mode()

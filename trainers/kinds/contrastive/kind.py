@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from trainers.config import RunConfig
+from trainers.data.sources import check_source
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import Kind, Preset
-from trainers.kinds.checks import check_data, check_source, check_start, rehearse_images
+from trainers.kinds.checks import check_data, check_start, rehearse_images
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.data_titles import titled
 
@@ -163,6 +164,10 @@ class Contrastive(Kind):
         from trainers.kinds.contrastive.presets import PRESETS
 
         return PRESETS
+
+    def divisible(self, config: ContrastiveConfig) -> bool:
+        """Errors on corrupted images are divided by those of one of the arms."""
+        return not config.corruptions
 
     def arms(self, config: ContrastiveConfig) -> list[ArmView]:
         """One per method; the same method twice is told apart by its parameters, or by number."""

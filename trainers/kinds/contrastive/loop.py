@@ -158,9 +158,9 @@ class ContrastiveLoop(LabelledLoop):
                 "SimCLR, or name the columns of the labels."
             )
         norm = "batch" if descriptor.together and self.config.norm == "split" else self.config.norm
-        encoder = normalised(encoder, norm, self.config.splits)
+        normed = normalised(encoder, norm, self.config.splits)
         torch.manual_seed(self.config.seed + 1)  # equal projection heads and queues where arms have them
-        net = Projected(encoder, projector(width, self.config.dim, mlp=descriptor.mlp))
+        net = Projected(normed, projector(width, self.config.dim, mlp=descriptor.mlp))
         parts = Parts(net=net, dim=self.config.dim, images=images, classes=self._classes)
         return descriptor.module(descriptor.checked(parameters), parts)
 

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from trainers.devices.host import send
 from trainers.kinds.contrastive.networks import encode
 from trainers.kinds.contrastive.queue import NONE, spread
-from trainers.training.host import send
 
 
 class MemoryBank(nn.Module):

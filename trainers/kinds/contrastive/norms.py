@@ -56,9 +56,10 @@ class SplitBatchNorm(_BatchNorm):
         mean, var = self._running(splits)
         out = torch.empty_like(images)
         for part in range(splits):
-            stats = (None, None) if mean is None or var is None else (mean.chunk(splits)[part], var.chunk(splits)[part])
+            its_mean = None if mean is None else mean.chunk(splits)[part]
+            its_var = None if var is None else var.chunk(splits)[part]
             out[part::splits] = functional.batch_norm(
-                images[part::splits], *stats, self.weight, self.bias, True, self._rate(), self.eps
+                images[part::splits], its_mean, its_var, self.weight, self.bias, True, self._rate(), self.eps
             )
         self._remember(mean, var)
         return out

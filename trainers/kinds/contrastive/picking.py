@@ -21,7 +21,7 @@ def first_cross_entropy(logits: Tensor) -> tuple[Tensor, Tensor]:
         the loss, a scalar, which can be differentiated once; and the share of rows whose first logit is larger than
         all others, ties left out, a scalar without gradient.
     """
-    loss, accuracy, _ = _FirstCrossEntropy.apply(logits)  # type: ignore[no-untyped-call]
+    loss, accuracy, _ = _FirstCrossEntropy.apply(logits)
     return loss, accuracy
 
 

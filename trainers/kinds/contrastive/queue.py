@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from trainers.devices.host import send
 from trainers.errors import UserError
-from trainers.training.host import send
 
 NONE = -1
 """In :attr:`KeyQueue.rows`, ``labels`` and ``written``: of a random column, which no image has written."""
@@ -93,7 +93,7 @@ class KeyQueue(nn.Module):
         Raises:
             RuntimeError: in the backward pass, if more than one batch has entered.
         """
-        return _Beside.apply(own, queries, self)  # type: ignore[no-untyped-call, no-any-return]
+        return _Beside.apply(own, queries, self)
 
     @torch.no_grad()
     def enter(self, keys: Tensor, rows: Tensor | None = None, labels: Tensor | None = None) -> None:

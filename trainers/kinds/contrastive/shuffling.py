@@ -8,7 +8,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from trainers.training.host import send
+from trainers.devices.host import send
 
 Encode = Callable[[Tensor], Tensor]
 

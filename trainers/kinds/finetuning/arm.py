@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from trainers.devices.host import send
 from trainers.image_text.base import ImageTextModel
 from trainers.kinds.finetuning.training_pairs import Examples
 from trainers.training.arm import Arm
 from trainers.training.augmentations import Augment
-from trainers.training.host import send
 from trainers.training.stage import Stage
 
 

@@ -50,8 +50,8 @@ def removed_pairs(
     key = _key(scenes, words, recipe, side, seed)
     entry = cache.read("pairs", key)
     if entry is not None:
-        texts, edited = (tuple(map(tuple, entry.about[name])) for name in ("texts", "edited"))
-        return RemovedPairs(images=entry.tensors["images"], texts=texts, edited=edited)
+        known = {name: tuple(map(tuple, entry.about[name])) for name in ("texts", "edited")}
+        return RemovedPairs(images=entry.tensors["images"], texts=known["texts"], edited=known["edited"])
     tally, images, texts, edited = Tally(), [], [], []
     for pixels, captions, changed in _made(scenes, words, recipe, side, seed, tally):
         tell("filling objects and editing captions", tally.images / len(scenes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,10 +16,13 @@ from trainers.runs import RunFolder
 
 if TYPE_CHECKING:
     from trainers.data.base import Progress
+    from trainers.image_text.base import ImageTextModel
+    from trainers.kinds.finetuning.benchmark_images import BenchmarkImages
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint
 
+FAMILY = "recipe"
 _OLD_PRESETS = {"mend": "default"}
 
 
@@ -47,6 +50,22 @@ class Finetuning(Kind):
         from trainers.kinds.finetuning.measures import MEASURES
 
         return MEASURES
+
+    def images(self, config: FinetuningConfig) -> BenchmarkImages:
+        """Those on its maps."""
+        from trainers.kinds.finetuning.benchmark_images import BenchmarkImages
+
+        return BenchmarkImages(scenes=config.scenes, queries=config.queries, image_size=_side(config))
+
+    def embedder_prefix(self, config: FinetuningConfig) -> str:
+        """The whole model."""
+        return "model/"
+
+    def embedder(self, config: FinetuningConfig, *, channels: int, side: int) -> ImageTextModel:
+        """The model, which called on images is its image tower."""
+        from trainers.image_text.models import MODELS
+
+        return entry(MODELS, config.model.name, "model").build(config.model.parameters)
 
     def check(self, config: FinetuningConfig) -> None:
         """Check recipes and model, and that the images may be opened here."""
@@ -104,13 +123,22 @@ class Finetuning(Kind):
         model = settings.get("model", FinetuningConfig().model)
         return FinetuningConfig(**{"learning_rate": learning_rate_of(model)} | settings)
 
+    @property
+    def families(self) -> Collection[str]:
+        """One: arms differ in the parameters of a recipe."""
+        return (FAMILY,)
+
+    def divisible(self, config: FinetuningConfig) -> bool:
+        """An epoch is one of the largest recipe, so that all take the same steps."""
+        return config.epochs is None
+
     def arms(self, config: FinetuningConfig) -> list[ArmView]:
         """One per recipe."""
         from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
 
         names = titles([recipe(values) for values in config.recipes])
         return [
-            ArmView(title=name, name=name, label=name, parameters=dict(values), family="recipe", schema=Recipe)
+            ArmView(title=name, name=name, label=name, parameters=dict(values), family=FAMILY, schema=Recipe)
             for name, values in zip(names, config.recipes, strict=True)
         ]
 
@@ -166,3 +194,11 @@ def _model_title(config: FinetuningConfig) -> str:
 
     name = config.model.name
     return MODELS[name].title if name in MODELS else name
+
+
+def _side(config: FinetuningConfig) -> int:
+    """Of the square images of its model, as far as that is known before it is loaded."""
+    from trainers.image_text.models import MODELS
+
+    model = entry(MODELS, config.model.name, "model")
+    return model.size(model.checked(config.model.parameters)).side

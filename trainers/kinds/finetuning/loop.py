@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import copy
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.data.base import Progress
+from trainers.data.base import Progress, worded
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.captioned.loader import load_chosen
-from trainers.errors import RunError
-from trainers.hierarchy import Hierarchy
 from trainers.image_text.models import MODELS, ImageTextModel
 from trainers.kinds.finetuning.arm import RecipeArm
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.images import removed_pairs
+from trainers.kinds.finetuning.probe import probe_images, probe_labels
 from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
 from trainers.kinds.finetuning.training_pairs import Examples, Pool
 from trainers.metrics import counts
 from trainers.object_removal.benchmark import Benchmark, Evaluator, Result, make_benchmark
 from trainers.object_removal.square_images import read_images
 from trainers.object_removal.vocabulary import WordTable, load_words
-from trainers.runs import RunFolder
 from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.encoder_file import begin
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.loop import Loop
-from trainers.training.optimizer import under
 from trainers.training.progress import Stages
 from trainers.training.thumbnails import write_probe
 
@@ -59,7 +55,7 @@ class FinetuningLoop(Loop):
         for arm in self.arms:
             which = f"scoring the whole test set{f', {arm.title}' if len(self.arms) > 1 else ''}: "
             part = stages.next()
-            result = whole.evaluate(arm.model, lambda text, done, which=which, part=part: part(f"{which}{text}", done))
+            result = whole.evaluate(arm.model, worded(part, which))
             values = numbers(result) | sizes(self.benchmark) | self._cap
             self._scalars.now(arm.index, self.step, self.seconds, {f"test/{k}": v for k, v in values.items()})
 
@@ -70,8 +66,8 @@ class FinetuningLoop(Loop):
         torch.manual_seed(config.seed)
         tell("loading the model", 0.0)
         model = MODELS[config.model.name].build(config.model.parameters)
+        self._images = (3, model.side)
         if config.encoder_prefix:
-            self._images = (3, model.side)
             begin(model.encoder, self.folder, config)
         stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training images and benchmark take
         scenes = load_chosen(config.scenes, stages.next())
@@ -126,7 +122,7 @@ class FinetuningLoop(Loop):
     def _write_probe(self, benchmark: Benchmark, scenes: CaptionedDataset) -> None:
         if self.folder.probe() is not None:
             return
-        images = torch.cat([benchmark.images, benchmark.queries])
+        images = probe_images(benchmark)
         labels, tree = probe_labels(benchmark, scenes)
         write_probe(
             self.folder,
@@ -161,39 +157,6 @@ def image_cap(data: CaptionedDataset, limit: int | None) -> dict[str, float]:
     """The cap on the images of a split if a split reaches it, and so may have lost some; otherwise nothing."""
     reached = limit is not None and any(len(scenes) == limit for scenes in data.splits.values())
     return {counts.IMAGE_CAP: float(limit)} if limit is not None and reached else {}
-
-
-def arm_model(folder: RunFolder, arm: int) -> ImageTextModel:
-    """The model of one arm of a fine-tuning run, with the weights of its last checkpoint.
-
-    Raises:
-        RunError: the run is of another kind, has no such arm or no checkpoint that can be read.
-    """
-    config = folder.config
-    if not isinstance(config, FinetuningConfig) or not 0 <= arm < config.arms:
-        raise RunError(f"The run {folder.id} has no fine-tuned model number {arm}.")
-    checkpoint = folder.read_checkpoint()
-    if checkpoint is None:
-        raise RunError(f"The run {folder.id} has no checkpoint yet; let it train for some seconds.")
-    model = MODELS[config.model.name].build(config.model.parameters)
-    try:
-        model.load_state_dict(under(checkpoint[0], f"arm{arm}/model/"))
-    except RuntimeError as error:
-        raise RunError(f"The checkpoint of run {folder.id} does not fit its model: {error}") from error
-    return model.eval()
-
-
-def probe_labels(benchmark: Benchmark, scenes: CaptionedDataset) -> tuple[np.ndarray, Hierarchy]:
-    """What is in each image of the probe: int32 ``[P, 2]``, all objects and the commonest of them, and their names."""
-    often = Counter(name for part in scenes.splits.values() for scene in part for name in set(scene.classes))
-    contents = [frozenset(scene.classes) for scene in benchmark.scenes]
-    contents += [frozenset(removal.judgement.kept) for removal in benchmark.removals]
-    mains = [max(sorted(one), key=lambda name: often[name], default="nothing") for one in contents]
-    names = [" + ".join(sorted(one)) or "nothing" for one in contents]
-    levels = [sorted(set(names)), sorted(set(mains))]
-    columns = [[level.index(name) for name in of] for level, of in zip(levels, (names, mains), strict=True)]
-    tree = Hierarchy(levels=("objects", "main object"), names=tuple(tuple(level) for level in levels))
-    return np.array(columns, dtype=np.int32).T, tree
 
 
 def _pool_key(own: Recipe) -> tuple[object, ...] | None:

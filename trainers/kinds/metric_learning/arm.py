@@ -22,7 +22,7 @@ class LossArm(Arm):
         self, index: int, descriptor: LossDescriptor, loss: LossModule, encoder: Encoder, device: torch.device
     ) -> None:
         self.descriptor = descriptor
-        self.encoder = encoder.to(device=device, memory_format=torch.channels_last)
+        self.encoder = encoder.to(device).to(memory_format=torch.channels_last)
         self.loss = loss.to(device)
         super().__init__(index, descriptor.title, {"encoder": self.encoder, "loss": self.loss}, device)
 

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from trainers.data.base import ImageSet
+from trainers.devices.host import send
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.samplers import Sampler
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.host import send
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,10 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from trainers.devices.host import equal
 from trainers.losses.contextual import contextual_term
 from trainers.metrics import evaluate
 from trainers.metrics.catalogue.contextual import CONTEXTUAL_AP, CONTEXTUAL_LOSS
-from trainers.training.host import equal
 
 PER_CLASS = 4  # the paper's k, images of each class in a batch
 CLASSES = 32  # at most: 128 images, the batch of the paper's code, so that the scale is the loss's own
@@ -54,4 +54,4 @@ class ContextualSample:
         with torch.no_grad():
             term = contextual_term(similarity, same, PER_CLASS, EPS, SLOPE)
         ap = evaluate(rows, self._labels, metrics=["AP"])["AP"]
-        return {CONTEXTUAL_LOSS: float(term), CONTEXTUAL_AP: float(ap)}  # type: ignore[arg-type]
+        return {CONTEXTUAL_LOSS: float(term), CONTEXTUAL_AP: float(ap)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
+from trainers.devices.host import send
 from trainers.encoders import Encoder
 from trainers.kinds.metric_learning.contextual_sample import ContextualSample
 from trainers.metrics import counts, evaluate
@@ -28,7 +29,6 @@ from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embed, embedded
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.folding import folded
-from trainers.training.host import send
 
 TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
 TRAIN_KEY = "train_R_at_1"
@@ -170,7 +170,7 @@ class Evaluator:
         flat = F.normalize(self._probe.cpu().float().flatten(1), dim=1)
         result = evaluate(flat, self._probe_labels, metrics=["R_at_1"])
         sizes = {counts.PROBE: float(len(self._probe)), counts.TRAIN: float(len(self._train))}
-        return {"floor_R_at_1": float(result["R_at_1"]), LEFT_OUT: float(result[LEFT_OUT])} | sizes  # type: ignore[arg-type]
+        return {"floor_R_at_1": result["R_at_1"], LEFT_OUT: float(result[LEFT_OUT])} | sizes
 
 
 def left_out(count: float, what: str) -> str:
@@ -198,5 +198,5 @@ def _own(depth: int) -> list[str]:
     return ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *(f"AP_level{level}" for level in range(depth))]
 
 
-def _means(result: dict[str, object], names: list[str]) -> dict[str, float]:
-    return {name: float(result[name]) for name in names}  # type: ignore[arg-type]
+def _means(result: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+    return {name: result[name] for name in names}

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from trainers.data import cache
 from trainers.data.settings import cache_folder
+from trainers.devices.host import send
 from trainers.encoders import Encoder
 from trainers.training.deferred import arriving
-from trainers.training.host import send
 
 BATCH = 64
 

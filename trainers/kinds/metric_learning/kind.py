@@ -33,6 +33,7 @@ class MetricLearning(Kind):
     sentence = f"Train up to {MAX_ARMS} losses in lockstep on the same labelled images."
     compares = "losses"
     order = 1
+    folds = True
     config: ClassVar[type[RunConfig]] = MetricLearningConfig
     more = (
         "steps",

@@ -7,12 +7,12 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from trainers.devices.host import send
 from trainers.encoders import Encoder
 from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embedded
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.folding import folded
-from trainers.training.host import send
 
 
 class ShownImages:

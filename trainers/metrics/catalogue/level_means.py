@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from trainers.metrics.measure import Measure
+from trainers.metrics.measure import Measure, Source
 from trainers.metrics.ranking import Column, Lists
 
 
@@ -46,7 +46,7 @@ def _columns(lists: Lists) -> list[Column]:
     return [lists.column(level) for level in range(lists.block.legend.depth)]
 
 
-_SUN = {"paper": "Dynamic Metric Learning, Sun et al., CVPR 2021", "url": "https://arxiv.org/abs/2103.11781"}
+_SUN: Source = {"paper": "Dynamic Metric Learning, Sun et al., CVPR 2021", "url": "https://arxiv.org/abs/2103.11781"}
 DESCRIPTORS = (
     Measure(
         name="level_mean_AP",

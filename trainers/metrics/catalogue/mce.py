@@ -5,10 +5,10 @@ Computed by :class:`trainers.metrics.corrupted_accuracy.CorruptedAccuracy`.
 
 from __future__ import annotations
 
-from trainers.metrics.measure import Measure
+from trainers.metrics.measure import Measure, Source
 
 MCE, RELATIVE = "mCE", "relative_mCE"
-_PAPER = {
+_PAPER: Source = {
     "paper": "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations, Hendrycks and "
     "Dietterich, ICLR 2019",
     "url": "https://arxiv.org/abs/1903.12261",

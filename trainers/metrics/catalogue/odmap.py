@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trainers.metrics.judged import Judged
-from trainers.metrics.measure import Measure
+from trainers.metrics.measure import Measure, Source
 
 
 def odmap(judged: Judged, k: int) -> np.ndarray:
@@ -18,7 +18,7 @@ def odmap(judged: Judged, k: int) -> np.ndarray:
     return np.where(judged.scored, total / judged.relevant.clip(1, k), np.nan)
 
 
-SOURCE = {
+SOURCE: Source = {
     "paper": "Exposing and Mitigating Spurious Correlations for Cross-Modal Retrieval, Kim et al., CVPR workshops 2023",
     "url": "https://arxiv.org/abs/2304.03391",
 }

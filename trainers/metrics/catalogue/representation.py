@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from trainers.metrics.measure import Measure
+from trainers.metrics.measure import Measure, Source
 
-_KNN = {
+_KNN: Source = {
     "paper": "Unsupervised Feature Learning via Non-Parametric Instance Discrimination, Wu et al., CVPR 2018",
     "url": "https://arxiv.org/abs/1805.01978",
 }
-_SPHERE = {
+_SPHERE: Source = {
     "paper": "Understanding Contrastive Representation Learning through Alignment and Uniformity on the Hypersphere, "
     "Wang and Isola, ICML 2020",
     "url": "https://arxiv.org/abs/2005.10242",

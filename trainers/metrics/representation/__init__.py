@@ -7,6 +7,7 @@ knn_accuracy(train, train_labels, test, test_labels)["knn_accuracy"]
 linear_probe(train, train_labels, test, test_labels, steps=1000, seed=0).accuracy
 """
 
+from trainers.metrics.representation._probe_heads import ProbeHead
 from trainers.metrics.representation.geometry import (
     alignment,
     class_collapse,
@@ -15,7 +16,7 @@ from trainers.metrics.representation.geometry import (
     uniformity,
 )
 from trainers.metrics.representation.knn import knn_accuracy
-from trainers.metrics.representation.linear_probe import ProbeCurve, ProbeHead, ProbeResult, linear_probe
+from trainers.metrics.representation.linear_probe import ProbeCurve, ProbeResult, linear_probe
 
 __all__ = [
     "ProbeCurve",

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.training.host import send, tensor
+from trainers.devices.host import send, tensor
 
 MOMENTUM = 0.9
 SPREAD = 0.01  # standard deviation of the first weights; the first biases are zero
@@ -121,7 +121,8 @@ class Heads:
 
     def _logits(self, features: Tensor) -> Tensor:
         """``[b, R, C]``."""
-        return (features @ self._weights).unflatten(1, self.shape)
+        logits: Tensor = (features @ self._weights).unflatten(1, self.shape)
+        return logits
 
     def _softmax(self, features: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
         """Probabilities ``[b, R, C]`` and losses ``[b, R]``."""

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from trainers.devices.host import finest, host
 from trainers.errors import UserError
 from trainers.metrics.checks import check_finite
-from trainers.training.host import finest, host
 
 
 def check_rows(rows: Tensor, what: str, *, least: int = 1) -> None:

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.devices.host import send
 from trainers.errors import UserError
 from trainers.metrics.checks import read_checked
 from trainers.metrics.representation._rows import check_labels, check_rows, unit_rows
-from trainers.training.host import send
 
 BLOCK = 2**22  # similarities held at once: float64, and a whole number beside each
 GRID = 2.0**44  # similarities on the same grid point are equal; far above the rounding of a float64 product

@@ -38,7 +38,7 @@ def _make(chosen: TransformersParameters) -> Callable[[np.ndarray], Raw]:
 
 
 @torch.inference_mode()
-def _detect(processor: Any, net: nn.Module, score: float, image: np.ndarray) -> Raw:
+def _detect(processor: Any, net: Any, score: float, image: np.ndarray) -> Raw:
     output = net(**processor(images=[Image.fromarray(image)], return_tensors="pt"))
     objects = processor.post_process_object_detection(output, threshold=score, target_sizes=[image.shape[:2]])[0]
     return Raw(

@@ -14,12 +14,12 @@ import numpy as np
 from torch import Tensor
 
 from trainers.config import DataChoice
-from trainers.data import load_data
 from trainers.data.base import ImageSet, LoadedData, Progress, silent
-from trainers.errors import DataError
+from trainers.data.query_image import with_channels
+from trainers.errors import DataError, UserError
 from trainers.hierarchy import Hierarchy
 from trainers.registry import Descriptor
-from trainers.retrieval.query_image import with_channels
+from trainers.retrieval.encoders import read_images
 from trainers.runs import RunFolder
 
 _KEPT = 2  # datasets that stay in memory
@@ -29,17 +29,18 @@ class Datasets:
     """Reads datasets and keeps the last ones. Threads that want the same one wait for a single reading."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[DataChoice, LoadedData] = OrderedDict()
+        self._kept: OrderedDict[Any, LoadedData] = OrderedDict()
         self._lock = threading.Lock()
 
-    def load(self, choice: DataChoice, progress: Progress = silent) -> LoadedData:
-        """The dataset, see :func:`trainers.data.load_data`: what may not be opened here is refused.
+    def load(self, choice: Any, progress: Progress = silent) -> LoadedData:
+        """The dataset of a choice, see :func:`trainers.retrieval.encoders.read_images`; what may not be opened here is
+        refused.
 
         Raises:
             DataError: with the reason and what to do.
         """
         with self._lock:
-            data = self._kept.pop(choice, None) or load_data(choice, progress)
+            data = self._kept.pop(choice, None) or read_images(choice, progress)
             self._kept[choice] = data
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
@@ -52,7 +53,7 @@ class Gallery:
 
     Attributes:
         name, title: of the kind of gallery, and in words with the dataset.
-        choice: the dataset that the images come from.
+        choice: the dataset that the images come from, as :meth:`trainers.kinds.base.Kind.images` has it.
         part: of the dataset, ``train`` or ``test``.
         rows: int64 ``[N]``, row of each image in that part.
         labels: int64 ``[N, L]``, finest first, ids into ``hierarchy.names``; without label noise.
@@ -64,7 +65,7 @@ class Gallery:
 
     name: str
     title: str
-    choice: DataChoice
+    choice: Any
     part: str
     rows: np.ndarray
     labels: np.ndarray
@@ -77,9 +78,22 @@ class Gallery:
         return len(self.rows)
 
     @property
-    def origin(self) -> tuple[DataChoice, str]:
+    def origin(self) -> tuple[Any, str]:
         """Equal for galleries whose rows count the same images, whatever their size in pixels."""
         return origin(self.choice, self.part)
+
+    def twins(self, row: int | None) -> list[int]:
+        """Other rows that show the same photograph as ``row``, before or after something was removed from it."""
+        if row is None or not hasattr(self.choice, "twin"):
+            return []
+        return np.flatnonzero(self.rows == self.choice.twin(int(self.rows[row]), len(self.rows))).tolist()
+
+    def without(self, row: int | None, removed: tuple[str, ...], fill: str) -> int | None:
+        """The row that shows the image ``row`` with these classes removed and filled; None: there is none."""
+        if row is None or not removed or not hasattr(self.choice, "without"):
+            return None
+        there = np.flatnonzero(self.rows == self.choice.without(int(self.rows[row]), removed, fill))
+        return int(there[0]) if len(there) else None
 
     def images(
         self, channels: int | None = None, side: int | None = None, progress: Progress = silent
@@ -102,7 +116,7 @@ class Gallery:
         whole = len(self.rows) == len(part) and bool((self.rows == np.arange(len(part))).all())
         images = part.images if whole else part.images[self.rows]
         mark = hashlib.blake2b(f"{data.fingerprint} {self.part}{part.chosen} {channels}".encode(), digest_size=16)
-        mark.update(np.ascontiguousarray(self.rows, np.int64))
+        mark.update(np.ascontiguousarray(self.rows, np.int64).data)
         return images if channels is None else with_channels(images, channels), mark.hexdigest()
 
     def image(self, row: int) -> Tensor:
@@ -117,9 +131,10 @@ class Gallery:
         return part.images[place]
 
 
-def origin(choice: DataChoice, part: str) -> tuple[DataChoice, str]:
+def origin(choice: Any, part: str) -> tuple[Any, str]:
     """See :attr:`Gallery.origin`."""
-    return dataclasses.replace(choice, image_size=None, conditions=choice.conditions.that_choose(part)), part
+    chosen = {"conditions": choice.conditions.that_choose(part)} if isinstance(choice, DataChoice) else {}
+    return dataclasses.replace(choice, image_size=None, **chosen), part
 
 
 def split(data: LoadedData, part: str) -> ImageSet:
@@ -129,13 +144,18 @@ def split(data: LoadedData, part: str) -> ImageSet:
 
 
 def gallery_of(
-    name: str, title: str, choice: DataChoice, part: str, datasets: Datasets, progress: Progress = silent
+    name: str, title: str, choice: Any, part: str, datasets: Datasets, progress: Progress = silent
 ) -> Gallery:
     """All images of a part of a dataset.
 
     Args:
         title: with ``{}`` for the title of the dataset.
+
+    Raises:
+        UserError: of this kind of run only the images on the maps can be searched, or the dataset cannot be read.
     """
+    if not isinstance(choice, DataChoice):
+        raise UserError("Of a fine-tuning the images on its maps can be searched. Choose the gallery probe.")
     data = datasets.load(choice, progress)
     chosen = split(data, part)
     return Gallery(

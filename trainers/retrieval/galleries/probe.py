@@ -8,7 +8,7 @@ import numpy as np
 
 from trainers.data.base import Progress
 from trainers.errors import UserError
-from trainers.retrieval.arm_encoder import image_config
+from trainers.retrieval.encoders import images_of
 from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor
 from trainers.runs import RunFolder
 from trainers.runs.records import PARTS
@@ -16,7 +16,7 @@ from trainers.runs.records import PARTS
 
 def _open(folder: RunFolder, _parameters: Any, datasets: Datasets, _progress: Progress) -> Gallery:
     """Labels come from the run folder, so that a run can be searched whose dataset is gone."""
-    choice, probe = image_config(folder).data, folder.probe()
+    choice, probe = images_of(folder), folder.probe()
     if probe is None:
         raise UserError(f"Run {folder.id} has no images yet; they are there once its dataset is read.")
     return Gallery(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from trainers.data.base import Progress
-from trainers.retrieval.arm_encoder import image_config
+from trainers.retrieval.encoders import images_of
 from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor, gallery_of
 from trainers.runs import RunFolder
 
 
 def _open(folder: RunFolder, _parameters: Any, datasets: Datasets, progress: Progress) -> Gallery:
-    return gallery_of(DESCRIPTOR.name, "training set of {}", image_config(folder).data, "train", datasets, progress)
+    return gallery_of(DESCRIPTOR.name, "training set of {}", images_of(folder), "train", datasets, progress)
 
 
 DESCRIPTOR = GalleryDescriptor(

@@ -61,7 +61,8 @@ def _listed(unit: torch.Tensor, p: ContextualReranking, compiled: ModuleType) ->
     """w ``[N, N]`` as lists."""
     n, total = len(unit), 0
     k = min(p.k, n)
-    near, close = [], []
+    near: list[sparse.csr_array] = []
+    close: list[sparse.csr_array] = []
     for part, cosines in cosine_blocks(unit):
         distance = squared_distances(part, cosines)
         nearest = distance.topk(k, largest=False, sorted=True).values

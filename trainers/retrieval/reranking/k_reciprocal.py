@@ -61,8 +61,8 @@ def prepare(rows: np.ndarray, parameters: KReciprocal) -> Scores:
         found[part] = top(part, distance, found.shape[1])
     farthest[farthest == 0] = 1.0  # all images are equal
     members = _expanded(found[:, :wide], found[:, : min(round(p.k1 / 2) + 1, n)])
-    distance = _distances(unit, members) / np.repeat(farthest, np.diff(members.indptr))
-    weights = sparse.csr_array((np.exp(-distance), members.indices, members.indptr), shape=members.shape)
+    apart = _distances(unit, members) / np.repeat(farthest, np.diff(members.indptr))
+    weights = sparse.csr_array((np.exp(-apart), members.indices, members.indptr), shape=members.shape)
     weights.data /= np.repeat(weights.sum(1), np.diff(weights.indptr))
     nearest = _indicator(found[:, : min(p.k2, n)]).astype(np.float64)
     averaged = (nearest @ weights / nearest.sum(1)[:1]).tocsr()

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812  (torch's own convention)
 from torch import Tensor
 
+from trainers.devices.host import send
 from trainers.training.augmentations._draws import Draws
-from trainers.training.host import send
 
 SIGMAS = (0.1, 2.0)  # pixels
 _REACH = 3  # standard deviations to either side: what lies beyond is 0.3 % of the weight

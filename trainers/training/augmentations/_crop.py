@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812  (torch's own convention)
 from torch import Tensor
 
+from trainers.devices.host import send
 from trainers.training.augmentations._draws import Draws
-from trainers.training.host import send
 
 ATTEMPTS = 10  # to fit a rectangle into the image, as in torchvision; then the whole image is taken
 ASPECT = 4 / 3  # of width to height, at most, and of height to width

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from trainers.training.host import send
+from trainers.devices.host import send
 
 
 def flip(images: Tensor, which: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from trainers.training.host import send
+from trainers.devices.host import send
 
 WEIGHTS = (0.2989, 0.587, 0.114)
 """Of red, green and blue in the luminance, as in torchvision."""

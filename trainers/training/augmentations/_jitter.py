@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from trainers.devices.host import send
 from trainers.training.augmentations._draws import Draws
 from trainers.training.augmentations._grey import luminance
-from trainers.training.host import send
 
 CHANGES = 4  # brightness, contrast, saturation, hue
 _CONTRAST, _SATURATION, _HUE = 1, 2, 3

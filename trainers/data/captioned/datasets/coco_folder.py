@@ -64,7 +64,7 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDat
             captions[entry["image_id"]].append(entry["caption"].strip())
         for entry in seen["annotations"]:
             boxes[entry["image_id"]].append(entry)
-        splits[split] = tuple(_image(image, home, captions, boxes, names) for image in images)
+        splits[split] = () if home is None else tuple(_image(image, home, captions, boxes, names) for image in images)
         if boxed is None:
             notes.append(f"{split} has no instances file, so its images have no boxes.")
     return CaptionedDataset(

@@ -69,7 +69,8 @@ def load(request: CaptionedRequest) -> CaptionedDataset:
     lists = {path.stem: path.read_text().split() for path in sorted(folder.glob("*.txt")) if path.stem in _SPLITS}
     if not lists:
         lists = {"all": sorted(path.stem for path in (folder / "Sentences").glob("*.txt"))}
-    total, splits = sum(len(ids[:limit]) for ids in lists.values()), {}
+    total = sum(len(ids[:limit]) for ids in lists.values())
+    splits: dict[str, list[CaptionedImage]] = {}
     for name, ids in lists.items():
         splits[name] = []
         for number in ids[:limit]:

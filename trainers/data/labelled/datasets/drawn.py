@@ -194,7 +194,8 @@ def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
         name="drawn",
         title=DESCRIPTOR.titled(choice.source),
         hierarchy=tree,
-        **parts,
+        train=parts["train"],
+        test=parts["test"],
         fingerprint=stored.fingerprint(parts, tree),
         notes=(
             f"Drawn from seed {choice.seed}: {len(train_pots)} pots to train on, {len(test_pots)} others to test on.",

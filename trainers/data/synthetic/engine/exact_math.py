@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+Floats = NDArray[np.floating]
+"""float32; numpy's annotations say float64 of its operators with numbers of Python."""
 PI = 3.141592653589793
 
 

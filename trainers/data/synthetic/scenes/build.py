@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
@@ -39,7 +39,7 @@ class Drawing:
         Image.fromarray(self.pixels(self.size, removed)).save(data, "PNG", compress_level=1)
         return data.getvalue()
 
-    def pixels(self, size: int, removed: Sequence[str] = ()) -> np.ndarray:
+    def pixels(self, size: int, removed: Collection[str] = ()) -> np.ndarray:
         """uint8 ``[size, size, 3]``; a scene is drawn, so it has any size."""
         return render(self.layout, size, removed)
 
@@ -150,7 +150,8 @@ def code_digest() -> str:
 def _scene(settings: DrawnScenes, split: str, number: int, row: int) -> CaptionedImage:
     layout = make_layout(settings.seed, number, settings.bias)
     drawing = Drawing(layout=layout, size=settings.size)
-    boxes = tuple(tuple(float(value) for value in pixel_box(thing.box, settings.size)) for thing in layout.things)
+    corners = (pixel_box(thing.box, settings.size) for thing in layout.things)
+    boxes = tuple((float(x0), float(y0), float(x1), float(y1)) for x0, y0, x1, y1 in corners)
     return CaptionedImage(
         image_id=f"{split}-{row:06d}",
         load=drawing.load,

@@ -35,7 +35,8 @@ def render(layout: Layout, size: int, removed: Collection[str] = ()) -> np.ndarr
 
 def _put(image: Image.Image, thing: Thing, box: tuple[int, int, int, int], factor: int) -> None:
     """Draw one thing on its own cut-out, so that not a pixel outside its box changes."""
-    window = tuple(value * factor for value in box)
+    left, top, right, bottom = (value * factor for value in box)
+    window = (left, top, right, bottom)
     part = image.crop(window)
     draw_shape(
         ImageDraw.Draw(part),

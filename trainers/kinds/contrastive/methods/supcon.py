@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from trainers.devices.host import send
 from trainers.errors import UserError
 from trainers.kinds.contrastive.methods.base import (
     Method,
@@ -30,7 +31,6 @@ from trainers.kinds.contrastive.moco import MoCo
 from trainers.losses import LOSSES
 from trainers.losses.supcon import SupConParameters, Temperatures, base_temperature, positive_cross_entropy
 from trainers.parameters import default_of, parameter
-from trainers.training.host import send
 
 
 @dataclass(frozen=True, kw_only=True)

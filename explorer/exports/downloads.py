@@ -1,0 +1,204 @@
+"""Downloads of runs: sent while they are made, or made once and kept for whoever asks next."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import gzip
+import itertools
+import shutil
+import tempfile
+import weakref
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+from anyio import CancelScope, CapacityLimiter, to_thread
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from explorer.exports import EXPORTS, offered
+from explorer.server.cache import Cache
+from explorer.server.library import MEGABYTE, Library
+from explorer.server.routes import reads
+from explorer.server.run import Run, written
+from trainers.errors import DiskFullError, RunError, UserError
+from trainers.kinds import kind_of
+from trainers.runs.damage import reading
+
+KEPT = 256 * MEGABYTE
+"""Most bytes on disk of files that were made; the ones asked for longest ago go first."""
+WRITERS = 2
+"""Files that are made at the same time; what is there already waits for none of them."""
+NO_ROOM = "Whoever runs this page has to free some space for temporary files; then download again."
+_TEXT = (".html", ".csv", ".json", ".md", ".tex")
+"""Kept and sent compressed: Gradio would compress them anew for every visitor, and hold up all others meanwhile."""
+_LEVEL = 2  # a page of 5 MB becomes 1.7 MB in a twentieth of a second
+_Key = tuple[Path, str, tuple[object, ...]]
+
+
+def download_routes(library: Library) -> list[Route]:
+    """The address of all of them."""
+    return reads({"/run/{id}/download/{kind}": Downloads(library).answer})
+
+
+class Made:
+    """A file that was made; it goes when nobody keeps or sends it any more."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.bytes = path.stat().st_size
+        weakref.finalize(self, path.unlink, missing_ok=True)
+
+
+class _File(FileResponse):
+    """A file, read in large parts: each is a wait for a thread."""
+
+    chunk_size = MEGABYTE
+
+
+class _Streamed(StreamingResponse):
+    """Parts that are sent as they are made; who leaves early leaves nothing open."""
+
+    def __init__(self, first: bytes, rest: Generator[bytes, None, None], **options: Any) -> None:
+        super().__init__(itertools.chain([first], rest), **options)
+        self._rest = rest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See Starlette."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            with CancelScope(shield=True):
+                await to_thread.run_sync(self._rest.close)
+
+
+class Downloads:
+    """Answers downloads of runs."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._kept: Cache[Made] = Cache(limit=KEPT, cost=lambda made: made.bytes, large=True)
+        self._making: dict[_Key, asyncio.Future[Made]] = {}
+        self._writing: CapacityLimiter | None = None
+        self._numbers = itertools.count()
+
+    @functools.cached_property
+    def _place(self) -> Path:
+        """The folder of what is kept; it goes with this object, at the latest when the program ends."""
+        place = Path(tempfile.mkdtemp(prefix="rankscope-"))
+        weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+        return place
+
+    async def answer(self, request: Request) -> Response:
+        """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip.
+
+        Raises:
+            UserError: there is no such run or download, or not yet, or no room to make it.
+        """
+        try:
+            return await self._answered(request)
+        except DiskFullError as error:  # raised by what the run is written with, which speaks of training
+            raise DiskFullError(NO_ROOM) from error
+
+    async def _answered(self, request: Request) -> Response:
+        ready = await to_thread.run_sync(self._look, request)
+        if isinstance(ready, Response):
+            return ready
+        run, key = ready
+        # on the event loop: two that ask for the same file wait for one that is made, and hold no thread meanwhile
+        making = self._making.get(key)
+        if making is None or making.done():
+            making = self._making[key] = asyncio.ensure_future(self._make(run, key))
+            making.add_done_callback(lambda _done: self._making.pop(key, None))
+        return _sent(request, run, key[1], await asyncio.shield(making))
+
+    def _look(self, request: Request) -> Response | tuple[Run, _Key]:
+        """The reply where nothing has to be made first; else what to make."""
+        name = request.path_params["kind"]
+        with reading(request.path_params["id"][:40], passed=UserError):
+            run = self._library.watch(request.path_params["id"])
+            if name not in (suited := offered(run)):
+                raise RunError(f"The run {run.id} has no download {name[:40]!r}; it has {', '.join(suited)}.")
+            export = EXPORTS[name]
+            if export.chunks is not None:
+                return _streamed(run, name, export.chunks(run, request.query_params.get("weights") == "1"))
+            key = (run.folder.path, name, _stamp(run))
+            made = self._kept.find(key)
+            if made is not None and not made.path.is_file():  # somebody has cleaned up the temporary files
+                self._kept.drop(key)
+                made = None
+            return (run, key) if made is None else _sent(request, run, name, made)
+
+    async def _make(self, run: Run, key: _Key) -> Made:
+        if self._writing is None:
+            self._writing = CapacityLimiter(WRITERS)
+        return await to_thread.run_sync(self._kept.get, key, lambda: self._written(run, key[1]), limiter=self._writing)
+
+    def _written(self, run: Run, name: str) -> Made:
+        write = EXPORTS[name].write
+        assert write is not None
+        for key in self._kept:
+            if not key[0].is_dir():  # type: ignore[index]  # the run was deleted
+                self._kept.drop(key)
+        with reading(run.id, passed=UserError):
+            self._place.mkdir(mode=0o700, exist_ok=True)
+            path = self._place / f"{next(self._numbers)}-{name}"
+            try:
+                write(self._library, run, path)
+                if path.suffix in _TEXT:
+                    _compress(path)
+                return Made(path)
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+
+
+def _stamp(run: Run) -> tuple[object, ...]:
+    """Differs when what a download is made of was written to: the run, its checkpoint, the runs of a plan."""
+    folder = run.folder
+    places = [folder.path, *(part.path for part in kind_of(run.config).parts_of(folder))]
+    stamps: list[object] = [folder.state().phase, *(one for place in places for one in written(place))]
+    for name in ("probe.safetensors", "ckpt/last.safetensors"):
+        with contextlib.suppress(OSError):
+            about = (folder.path / name).stat()
+            stamps.append((name, about.st_mtime_ns, about.st_size))
+    return tuple(stamps)
+
+
+def _compress(path: Path) -> None:
+    plain = path.read_bytes()
+    path.write_bytes(gzip.compress(plain, _LEVEL))
+
+
+def _head(run: Run, name: str) -> dict[str, str]:
+    """Headers of a download."""
+    return {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="rankscope-{run.id}-{name}"'}
+
+
+def _streamed(run: Run, name: str, chunks: Generator[bytes, None, None]) -> Response:
+    """What is wrong with the run shows in the first part, and becomes a sentence."""
+    return _Streamed(next(chunks), chunks, media_type=EXPORTS[name].media_type, headers=_head(run, name))
+
+
+def _sent(request: Request, run: Run, name: str, made: Made) -> Response:
+    """A file that was made, as the visitor's program can read it."""
+    headers, kind = _head(run, name), EXPORTS[name].media_type
+    done = BackgroundTask(lambda _made: None, made)  # it stays until it is sent
+    if made.path.suffix not in _TEXT:
+        return _File(made.path, media_type=kind, headers=headers, background=done)
+    headers |= {"Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return _File(made.path, media_type=kind, headers=headers | {"Content-Encoding": "gzip"}, background=done)
+    plain = _plain(made)
+    return _Streamed(next(plain), plain, media_type=kind, headers=headers)
+
+
+def _plain(made: Made) -> Generator[bytes, None, None]:
+    with gzip.open(made.path) as file:
+        while content := file.read(MEGABYTE):
+            yield content

@@ -1,0 +1,142 @@
+"""The public endpoints: the page's actions, with plain data in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gradio as gr
+
+from explorer.page.kinds import PAGES
+from explorer.server.plain import typed
+from explorer.server.runs import Runs
+from explorer.server.visitors import caller
+from trainers.config import Config, RunConfig
+from trainers.errors import ParameterError, RunError
+from trainers.kinds import KINDS, check
+from trainers.kinds.base import Kind
+from trainers.parameters import Spec, describe, entry, specs
+from trainers.plans import PLANS, Plan
+from trainers.plans.config import FIRST, apart
+from trainers.typed import check_types, values_of
+
+
+def add_api(runs: Runs) -> None:
+    """Add the endpoints of every kind, and those that the kinds add, to the page that is being built."""
+
+    def start_kind(
+        kind: str,
+        settings: dict[str, Any] | None = None,
+        token: str = "",
+        request: gr.Request | None = None,
+    ) -> str:
+        """Queue a run of any kind and return its id at once. A public page refuses it.
+
+        Args:
+            kind: a name that list_kinds returns.
+            settings: those that differ from their defaults, as list_kinds and a run's config.json spell them.
+            token: any secret word.
+        """
+        if runs.public:
+            raise RunError("On a public page runs are started in the page, or by start_run.")
+        return runs.start(configured(kind, settings or {}), token, caller(request))
+
+    def list_kinds() -> list[dict[str, Any]]:
+        """Every kind of run with its settings: name, what is accepted, default and help."""
+        return [*map(about, KINDS.values()), *map(about_plan, PLANS.values())]
+
+    def run_status(run_id: str) -> dict[str, Any]:
+        """Phase, progress, position in the queue and newest numbers of a run.
+
+        Args:
+            run_id: 26 letters and digits, as start_run returned it.
+
+        Returns:
+            phase: queued, starting, running, paused, stopped, finished, failed or interrupted.
+            queue_position, wait_minutes: 1 is next; null when it does not wait, or the wait is unknown.
+            losses: names of the losses (of a fine-tuning run: its recipes), in the order of metrics.
+            metrics: for each loss the newest value of every number.
+            measures: title, unit and better direction (up, down or empty) of each number.
+            advice: sentences about losses that the run's batches do not suit.
+            diagnosis: for each loss sentences on what its newest numbers say of its training.
+        """
+        return runs.status(run_id)
+
+    def stop_run(run_id: str, token: str = "") -> str:
+        """Stop a run, keeping its checkpoint, or take it out of the queue.
+
+        Args:
+            run_id: as start_run returned it.
+            token: the word given at the start.
+        """
+        return runs.stop(run_id, token)
+
+    def list_runs() -> list[dict[str, Any]]:
+        """Every run, newest first, recorded ones last."""
+        return runs.listing()
+
+    own = (function for page in PAGES.values() for function in page.endpoints(runs))
+    for function in (*own, start_kind, list_kinds, run_status, stop_run, list_runs):
+        gr.api(typed(function), api_name=function.__name__)
+
+
+_MACHINE = ("device", "threads")
+"""Settings that belong to the machine, not to the experiment."""
+
+
+def configured(name: str, settings: dict[str, Any]) -> Config:
+    """A checked configuration from plain values.
+
+    Raises:
+        UserError: there is no such kind, or a setting is unknown or wrong.
+    """
+    started = entry({**KINDS, **PLANS}, name, "kind of run")
+    try:
+        config = _planned(started, settings) if isinstance(started, Plan) else _single(started, settings)
+        check_types(config)
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
+        raise ParameterError(f"{started.title}: the settings cannot be read: {error}.") from error
+    check(config)
+    return config
+
+
+def _single(kind: Kind, settings: Mapping[str, Any]) -> RunConfig:
+    known = [spec.name for spec in _offered(kind)]
+    unknown = sorted(set(settings) - set(known))
+    if unknown:
+        raise ParameterError(f"{kind.title} has no setting {unknown[0]!r:.60}; it has {', '.join(known)}.")
+    return kind.configured(values_of(kind.config, settings))
+
+
+def _planned(plan: Plan, settings: Mapping[str, Any]) -> Config:
+    """A plan, whose settings stand beside those of its runs, or with those in ``run``, as a plan's config.json has
+    them.
+    """
+    own, name, run = apart(plan.config, settings)
+    if "run" in run:
+        run = {**run.pop("run"), **run}
+        name = run.pop("kind", name)
+    kind = entry(KINDS, name, "kind of run")
+    return plan.config(run=_single(kind, run), **values_of(plan.config, own))
+
+
+def about(kind: Kind) -> dict[str, Any]:
+    """A kind with its settings, for programs."""
+    settings = [
+        {"name": spec.name, "accepts": describe(spec), "default": repr(spec.default), "help": spec.rule.help}
+        for spec in _offered(kind)
+    ]
+    return {"name": kind.name, "title": kind.title, "sentence": kind.sentence, "settings": settings}
+
+
+def about_plan(plan: Plan) -> dict[str, Any]:
+    """As :func:`about`: the settings of the plan, the kind of its runs, and the settings of the first kind."""
+    suited = [kind.name for kind in KINDS.values() if plan.suits(kind)]
+    told = "The kind of its runs; those of the settings that follow which are not its own are given in their place."
+    of = {"name": "of", "accepts": f"one of {', '.join(suited)}", "default": repr(FIRST), "help": told}
+    known = about(plan)
+    return known | {"settings": [*known["settings"], of, *about(KINDS[FIRST])["settings"]]}
+
+
+def _offered(kind: Kind) -> list[Spec]:
+    return [spec for spec in specs(kind.config) if spec.name not in _MACHINE]

@@ -1,0 +1,65 @@
+"""The states of runs as plain values for JSON, for whoever lists them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from explorer.server.run import Run
+from explorer.server.visitors import digest
+from trainers.kinds.base import Kind
+from trainers.runs import RunFolder
+from trainers.runs.records import Phase, RunState
+
+if TYPE_CHECKING:
+    from explorer.server.runs import Runs
+
+DAMAGED = Phase(label="damaged")
+"""Of a run folder that cannot be read."""
+Json = dict[str, Any]
+
+
+def state_json(state: RunState, kind: Kind) -> Json:
+    """The state of a run of a kind."""
+    return phase_json(state.phase, kind.phase(state.phase)) | progress_json(state)
+
+
+def progress_json(state: RunState) -> Json:
+    """How far a run is, and what it says."""
+    return {
+        "message": state.message,
+        "error": state.error,
+        "step": state.step,
+        "planned_steps": state.planned_steps,
+        "seconds": state.seconds,
+    }
+
+
+def phase_json(name: str, phase: Phase) -> Json:
+    """What the page needs to know about a phase."""
+    return {
+        "phase": name,
+        **asdict(phase),
+        "finished": name == "finished",
+        "failed": name == "failed",
+        "damaged": phase is DAMAGED,
+    }
+
+
+def created(run_id: str) -> float:
+    """Seconds since the epoch at which the run was made: the first ten letters of its id are milliseconds."""
+    digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    milliseconds = 0
+    for letter in run_id[:10]:
+        milliseconds = milliseconds * 32 + digits.index(letter)
+    return milliseconds / 1000
+
+
+def position(queue: Runs, run: Run, phase: str) -> int | None:
+    """Position in the queue, 1 is next; None when the run does not wait."""
+    return queue.position(run.id) if phase == "queued" else None
+
+
+def is_mine(folder: RunFolder, token: str) -> bool:
+    """Whether the holder of a token started a run."""
+    return not folder.read_only and folder.owner == (digest(token) or None)  # a run without an owner is nobody's

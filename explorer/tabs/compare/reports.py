@@ -1,0 +1,145 @@
+"""What the page shows of plans: the list of them, and the report of each, made anew only when a run has moved on."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from explorer.exports import offered
+from explorer.server.cache import Cache
+from explorer.server.library import Library
+from explorer.server.run import Run
+from explorer.server.states import Json, created, is_mine, position, state_json
+from explorer.server.titles import run_title, summary
+from trainers.errors import RunError
+from trainers.kinds import kind_of
+from trainers.plans.base import plan_of
+from trainers.plans.children import Children, total
+from trainers.plans.planned import Child
+from trainers.plans.report import Report, report
+from trainers.runs.damage import reading
+from trainers.runs.records import PHASES
+
+if TYPE_CHECKING:
+    from explorer.server.runs import Runs
+
+KEPT = 32
+"""Plans whose reports are kept."""
+LOOK_SECONDS = 1.0
+"""Between two looks at the runs of a plan, however many viewers ask."""
+
+
+class PlanReports:
+    """Reports for many viewers at once.
+
+    Args:
+        queue: knows each plan's position in the queue.
+    """
+
+    def __init__(self, library: Library, queue: Runs) -> None:
+        self._library = library
+        self._queue = queue
+        self._kept: Cache[_Plan] = Cache(limit=KEPT)
+        self._plans: dict[str, bool] = {}
+
+    def list(self) -> list[Json]:
+        """Id, title and phase of every plan, newest first, recordings last; damaged ones are left out."""
+        found = []
+        for folder in self._library.folders():
+            try:
+                with reading(folder.id):
+                    if not folder.part_of and self._is_plan(folder.id):
+                        found.append(_entry(self._library.get(folder.id)))
+            except RunError:
+                continue
+        return found
+
+    def about(self, run: Run, token: str | None) -> Json:
+        """The report of a plan and its state.
+
+        Raises:
+            RunError: it is no plan, or cannot be read.
+        """
+        kind = plan_of(run.config)
+        plan = self._kept.get(run.folder.path, lambda: _Plan(run))  # an own one may have the id of a recording
+        children, found = plan.look(run)
+        state = run.folder.state()
+        about = {
+            "id": run.id,
+            "title": run_title(run),
+            "summary": summary(run),
+            "kind": run.config.kind,
+            "of": run.config.run.kind,
+            "recorded": run.recorded,
+            "read_only": not run.folder.writable,
+            "mine": None if token is None else is_mine(run.folder, token),
+            "downloads": offered(run),
+            "state": {
+                **state_json(state, kind),
+                "step": total(children).step,
+                "planned_steps": len(children),
+                "queue_position": position(self._queue, run, state.phase),
+                "words": _words(state.phase, children),
+            },
+            **found,
+        }
+        text = json.dumps(about, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return about | {"revision": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]}
+
+    def _is_plan(self, run_id: str) -> bool:
+        if run_id not in self._plans:
+            self._plans[run_id] = kind_of(self._library.get(run_id).config).plans
+        return self._plans[run_id]
+
+
+class _Plan:
+    """The runs of a plan as they were when they were last looked at, and the report on them."""
+
+    def __init__(self, run: Run) -> None:
+        self._children = Children(run.folder)
+        self._phase = ""
+        self._seen = float("-inf")
+        self._known: list[Child] = []
+        self._ended: object = None
+        self._report: Report | None = None
+        self._lock = threading.Lock()
+
+    def look(self, run: Run) -> tuple[list[Child], Json]:
+        """The runs, and the parts of the report as plain values."""
+        with self._lock, reading(run.id):
+            if time.monotonic() - self._seen >= LOOK_SECONDS:
+                phase = run.folder.state().phase
+                if phase != self._phase:  # its runs may be trained on: what had ended is looked at again
+                    self._children, self._phase = Children(run.folder), phase
+                self._known = self._children.all()
+                self._seen = time.monotonic()
+            return self._known, self._found(run)
+
+    def _found(self, run: Run) -> Json:
+        ended = tuple((child.id, child.phase) for child in self._known if child.outcome is not None)
+        if self._report is None or ended != self._ended:
+            self._report, self._ended = report(run.folder, self._known), ended
+        values = dataclasses.replace(self._report, children=self._known).json()
+        del values["title"]
+        for child in values["runs"]:
+            child["there"] = child["phase"] != "planned"
+            child["label"] = PHASES[child["phase"]].label if child["there"] else "planned"
+        return values
+
+
+def _entry(run: Run) -> Json:
+    phase = run.folder.state().phase
+    about = {"id": run.id, "title": run_title(run), "phase": phase, "moving": PHASES[phase].moving}
+    return about | {"recorded": run.recorded, "created": created(run.id)}
+
+
+def _words(phase: str, children: list[Child]) -> str:
+    """The state of a plan in a line."""
+    label, far = PHASES[phase].label.capitalize(), total(children).message
+    if not PHASES[phase].begun:
+        return f"{label}: {len(children)} runs are planned."
+    return f"{far}." if PHASES[phase].active or phase == "finished" else f"{label}. {far}."

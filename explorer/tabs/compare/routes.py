@@ -1,0 +1,25 @@
+"""The addresses of plans: ``plans`` lists them, ``plan/{id}`` is the report of one. Read-only."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from explorer.page.tab import Shared
+from explorer.server.http import json_reply, unless_known
+from explorer.server.routes import TOKEN_HEADER, about_run, reads
+from explorer.server.run import Run
+from explorer.tabs.compare.reports import PlanReports
+
+
+def plan_routes(shared: Shared) -> list[Route]:
+    """All of them."""
+    reports = PlanReports(shared.library, shared.runs)
+
+    def plan(run: Run, request: Request) -> Response:
+        about = reports.about(run, request.headers.get(TOKEN_HEADER) or None)
+        return unless_known(request, about["revision"], json_reply(about), varies=TOKEN_HEADER)
+
+    plans = {"/plans": lambda _request: json_reply({"plans": reports.list()})}
+    return reads({**plans, "/plan/{id}": about_run(shared.library, plan)})

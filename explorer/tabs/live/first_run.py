@@ -1,0 +1,33 @@
+"""The run that is shown first."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from explorer.server.library import Library
+from explorer.server.run import Run
+from trainers.errors import RunError
+from trainers.kinds import KINDS, kind_of
+from trainers.runs.records import PHASES
+
+
+def _phase(run: Run) -> str:
+    return run.folder.state().phase
+
+
+def start(library: Library) -> str | None:
+    """The run that a new visitor sees first: one that trains, the last finished one, or a recording."""
+    ranked = []
+    for folder in library.folders():
+        try:
+            run = library.get(folder.id)
+            phase = run.at_rest("phase", partial(_phase, run))
+            if kind_of(run.config).plans or (run.recorded and run.folder.part_of):
+                continue  # a plan has no map, and its runs are opened from it
+        except RunError:
+            continue  # a damaged run is shown in the list, never first
+        if run.recorded:
+            ranked.append((2 + list(KINDS).index(run.config.kind), folder.id))
+        elif PHASES[phase].active or phase == "finished":
+            ranked.append((phase == "finished", folder.id))
+    return min(ranked, key=lambda one: one[0], default=(0, None))[1]  # of equal ones the newest comes first

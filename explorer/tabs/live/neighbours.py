@@ -1,0 +1,70 @@
+"""The results of one query in every arm: the nearest points in the full space and the severity of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from explorer.server.library import Library
+from explorer.server.run import Run
+from trainers.errors import RunError
+from trainers.hierarchy import shared_levels
+from trainers.metrics import describe, evaluate
+from trainers.runs.records import Probe
+
+RESULTS = 10
+SCORES = ("AP", "HAP")  # of a query against the whole probe
+
+
+def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]:
+    """The first results of query ``index`` at frame ``k``, and the query's own scores over the whole probe.
+
+    The ids come with the frame; similarities and scores need the embeddings of ``k``; without them similarities are
+    None and there are no scores. The query itself is never among its results.
+
+    Raises:
+        RunError: no probe yet, no frame ``k`` or no point ``index``.
+    """
+    probe = run.probe
+    if probe is None or not 0 <= index < len(probe.labels):
+        count = 0 if probe is None else len(probe.labels)
+        raise RunError(f"The run {run.id} has {count} points, numbered from 0; there is no point {index}.")
+    frame = library.frame(run, k)
+    embeddings = library.embeddings(run, k)
+    arms = []
+    for i, arm in enumerate(frame.arms):
+        ids = arm.neighbours[index][:RESULTS]
+        arms.append(
+            {"ids": ids.tolist(), "shared": shared_levels(probe.labels[ids], probe.labels[index]).tolist()}
+            | _scored(probe, None if embeddings is None else embeddings[i], index, ids)
+        )
+    return {"k": k, "index": index, "arms": arms}
+
+
+def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> list[dict[str, Any]]:
+    """Key, title and value of each of :data:`SCORES` of point ``index`` against every other; none without a positive.
+
+    Args:
+        embeddings: float32 ``[P, D]``, finite.
+        labels: integers ``[P, L]``, finest first.
+    """
+    vectors, classes = torch.from_numpy(embeddings), torch.from_numpy(labels).long()
+    others = torch.arange(len(vectors)) != index
+    query = slice(index, index + 1)
+    values = evaluate(vectors[query], classes[query], vectors[others], classes[others], metrics=SCORES, per_query=True)
+    return [
+        {"key": key, "title": describe(key).title, "value": round(float(values[key][0]), 6)}
+        for key in SCORES
+        if not np.isnan(values[key][0])
+    ]
+
+
+def _scored(probe: Probe, embeddings: np.ndarray | None, index: int, ids: np.ndarray) -> dict[str, Any]:
+    """Nothing is known without embeddings, or where training diverged and left numbers that mean nothing."""
+    if embeddings is None or not np.isfinite(embeddings).all():
+        return {"similarity": [None] * len(ids), "scores": []}
+    vectors = embeddings.astype(np.float32)
+    similarity = [round(float(s), 4) for s in vectors[ids] @ vectors[index]]
+    return {"similarity": similarity, "scores": query_scores(vectors, probe.labels, index)}

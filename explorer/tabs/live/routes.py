@@ -1,0 +1,114 @@
+"""The addresses of one run: what is new, its maps, images, neighbours and baselines; all but the wish for a refined map
+are read-only."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from explorer.page.tab import Shared
+from explorer.server.http import Endpoint, RequestError, answering, json_reply, unless_known
+from explorer.server.posted import AT_ONCE, BODY, posted
+from explorer.server.routes import TOKEN_HEADER, about_run, reads
+from explorer.server.run import Run
+from explorer.tabs.live import controlled_errors, view
+from explorer.tabs.live.baselines import Baselines
+from explorer.tabs.live.first_run import start
+from explorer.tabs.live.neighbours import neighbours
+
+FOREVER = "public, max-age=31536000, immutable"
+_BINARY = "application/octet-stream"
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+def live_routes(shared: Shared) -> list[Route]:
+    """All of them."""
+    ends = RunEndpoints(shared)
+    of_run = partial(about_run, shared.library)
+    table: dict[str, Endpoint] = {
+        "/start": lambda _request: json_reply({"id": start(shared.library)}),
+        "/controlled_errors": lambda _request: json_reply(controlled_errors.table()),
+        "/run/{id}": of_run(lambda run, _request: json_reply(view.about(run))),
+        "/run/{id}/poll": of_run(ends.poll),
+        "/run/{id}/frame/{k}": of_run(ends.frame),
+        "/run/{id}/frameinfo/{k}": of_run(lambda run, request: json_reply(view.frame_info(run, _path(request, "k")))),
+        "/run/{id}/baselines": of_run(ends.baselines),
+        "/run/{id}/baseline/{other}": of_run(ends.baseline),
+        "/run/{id}/sheet/{name}": of_run(_sheet),
+        "/run/{id}/neighbours/{k}/{index}": of_run(ends.neighbours),
+    }
+    refine = answering(posted(ends.refine, BODY, AT_ONCE))
+    return [Route("/run/{id}/refine", refine, methods=["POST"]), *reads(table)]
+
+
+class RunEndpoints:
+    """The endpoints that take more than a line; user errors are raised, and become replies outside."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._baselines = Baselines(shared.library)
+
+    def poll(self, run: Run, request: Request) -> Response:
+        """What is new."""
+        after, row = _query(request, "after", -1), _query(request, "row", 0)
+        if not run.recorded:
+            self._shared.layout.watch(run.id)
+        return json_reply(view.poll(run, self._shared.runs, after, row))
+
+    def frame(self, run: Run, request: Request) -> Response:
+        """The maps of all arms, as binary coordinates."""
+        k = _path(request, "k")
+        content = self._shared.library.coordinates(run, k)
+        if run.recorded or run.folder.state().phase == "finished":
+            return Response(content, media_type=_BINARY, headers={"Cache-Control": FOREVER})
+        # a run that can be resumed may write a frame of the same number again
+        version = self._shared.library.version(run, k)
+        return unless_known(request, version, Response(content, media_type=_BINARY))
+
+    def baselines(self, run: Run, _request: Request) -> Response:
+        """The runs that can be pinned beside it."""
+        return json_reply(self._baselines.choices(run))
+
+    def baseline(self, run: Run, request: Request) -> Response:
+        """The numbers of one of them."""
+        other = request.path_params["other"]
+        return json_reply(self._baselines.numbers(run, other, _query(request, "row", 0)))
+
+    def neighbours(self, run: Run, request: Request) -> Response:
+        """The results of one image."""
+        k, index = _path(request, "k"), _path(request, "index")
+        return json_reply(neighbours(self._shared.library, run, k, index))
+
+    def refine(self, request: Request, _body: bytes) -> Response:
+        """Ask for a refined map."""
+        run_id = request.path_params["id"]
+        said = self._shared.runs.refine(run_id, request.headers.get(TOKEN_HEADER, ""))
+        self._shared.layout.watch(run_id)
+        return json_reply({"said": said})
+
+
+def _sheet(run: Run, request: Request) -> Response:
+    """One sheet of thumbnails."""
+    name = request.path_params["name"]
+    number, _, suffix = name.partition(".")
+    if suffix != "webp" or not _NUMBER.fullmatch(number):
+        raise RequestError(f"A thumbnail sheet is called 0.webp, 1.webp and so on; {name[:40]!r} was asked for.")
+    return Response(run.folder.sheet(int(number)), media_type="image/webp", headers={"Cache-Control": FOREVER})
+
+
+def _path(request: Request, name: str) -> int:
+    text = request.path_params[name]
+    if not _NUMBER.fullmatch(text):
+        raise RequestError(f"{name} is a number, 0 or more; got {text[:40]!r}.")
+    return int(text)
+
+
+def _query(request: Request, name: str, default: int) -> int:
+    text = request.query_params.get(name, str(default))
+    if text != "-1" and not _NUMBER.fullmatch(text):
+        raise RequestError(f"{name} is a number, -1 or more; got {text[:40]!r}.")
+    return int(text)

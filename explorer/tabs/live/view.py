@@ -1,0 +1,188 @@
+"""What the page shows of a run, as plain values for JSON. Read-only, cheap, and safe to call for any visitor."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from explorer.exports import offered
+from explorer.palette import class_colours
+from explorer.server import maps
+from explorer.server.plain import finite
+from explorer.server.run import Run
+from explorer.server.states import Json, created, position, state_json
+from explorer.server.titles import run_title, summary
+from trainers.cells import finite_number
+from trainers.config import Config
+from trainers.hierarchy import Hierarchy, severity_words
+from trainers.kinds import diagnoses, kind_of
+from trainers.kinds.ablation import ablation
+from trainers.runs.records import REFINED, Attribute, Probe
+
+if TYPE_CHECKING:
+    from explorer.server.runs import Runs
+
+METRIC_ROWS = 2000
+_NO_PROBE = Probe(
+    labels=np.zeros((0, 0), np.int32),
+    rows=(),
+    hierarchy=Hierarchy(levels=(), names=()),
+    data_title="",
+    tile=0,
+    columns=0,
+)
+
+
+def about(run: Run) -> Json:
+    """Everything about one run that the page needs before it draws; labels are empty until the data is read."""
+    state = run.folder.state()
+    return {
+        "id": run.id,
+        "title": run_title(run),
+        **state_json(state, kind_of(run.config)),
+        "recorded": run.recorded,
+        "part_of": run.folder.part_of,
+        "plans": kind_of(run.config).plans,
+        "read_only": not run.folder.writable,
+        "created": created(run.id),
+        "config": json.loads(run.config.to_json()),
+        "summary": summary(run),
+        "alone": _alone(run),
+        "kind": run.config.kind,
+        "arms": _arms(run.config),
+        "ablation": _ablation(run.config),
+        "frames": maps.frames(run.folder),
+        "map_figures": maps.figures_json(),
+        "measures": kind_of(run.config).measures_of(run.config).json(),
+        "downloads": offered(run),
+    } | _points(run.probe or _NO_PROBE)
+
+
+def _alone(run: Run) -> str:
+    """What a run does not show that belongs to no plan; empty for those that do."""
+    return "" if run.folder.part_of else kind_of(run.config).alone(run.config)
+
+
+def _arms(config: Config) -> list[Json]:
+    return [
+        {"title": arm.title, "name": arm.name, "loss": arm.label, "parameters": dict(arm.parameters)}
+        for arm in kind_of(config).arms(config)
+    ]
+
+
+def _ablation(config: Config) -> Json | None:
+    found = ablation(kind_of(config).arms(config))
+    return None if found is None else asdict(found)
+
+
+def _points(probe: Probe) -> Json:
+    tree = probe.hierarchy
+    return {
+        "levels": list(tree.levels),
+        "names": [list(level) for level in tree.names],
+        "parents": parents(probe),
+        "words": severity_words(tree) if tree.levels else [],
+        "points": len(probe.labels),
+        "labels": probe.labels.T.tolist(),
+        "colours": [class_colours(probe.labels, level) for level in range(tree.depth)],
+        "attributes": [_attribute(one, probe) for one in probe.attributes],
+        "notes": list(probe.notes),
+        "tile": probe.tile,
+        "columns": probe.columns,
+        "sheets": probe.sheets,
+    }
+
+
+def _attribute(one: Attribute, probe: Probe) -> Json:
+    """An attribute; of one whose values are classes the tree has the names."""
+    names = list(one.names) if one.level is None else []
+    more = {name: value for name in ("ringed", "level") if (value := getattr(one, name)) is not None}
+    return {"name": one.name, "names": names, "values": one.values.tolist(), "colours": _colours(one, probe)} | more
+
+
+def _colours(one: Attribute, probe: Probe) -> Json:
+    """Colours of the values; classes have those that they have in the tree."""
+    if one.level is None:
+        return class_colours(one.values[:, None])
+    labels = probe.labels.copy()
+    labels[:, one.level] = one.values
+    above = parents(probe)
+    for level in range(one.level, probe.hierarchy.depth - 1):
+        labels[:, level + 1] = np.array(above[level])[labels[:, level]]
+    return class_colours(labels, one.level)
+
+
+def parents(probe: Probe) -> list[list[int]]:
+    """For every level but the coarsest, the id of each class's parent one level up; -1 for a class without images."""
+    parents: list[list[int]] = []
+    for level in range(probe.hierarchy.depth - 1):
+        above = np.full(len(probe.hierarchy.names[level]), -1, dtype=np.int64)
+        above[probe.labels[:, level]] = probe.labels[:, level + 1]
+        parents.append(above.tolist())
+    return parents
+
+
+def poll(run: Run, queue: Runs, after: int, row: int) -> Json:
+    """What is new beyond frame ``after`` and metrics row ``row``.
+
+    Training that is resumed drops what was written after its checkpoint. Where that leaves ``after`` beyond the newest
+    frame, ``rewound`` is true and the newest frame and all frames come again.
+    """
+    state = run.folder.state()
+    listed = maps.frames(run.folder, after)
+    newest = listed[-1][0] if listed else maps.newest(run.folder)
+    rewound = newest is not None and newest < after
+    if rewound:
+        listed = maps.frames(run.folder)
+    beyond = -1 if rewound else after
+    first = row == 0
+    row, values = metrics(run, row)
+    of_maps = _map_numbers(run, -1 if first else beyond) if first or listed else []
+    return {
+        **state_json(state, kind_of(run.config)),
+        "queue_position": position(queue, run, state.phase),
+        "rewound": rewound,
+        "frame": frame_info(run, newest) if newest is not None and newest > beyond else None,
+        "frames": listed,
+        "maps": {"rows": of_maps, "keys": _keys(run, {key for _, _, key, _ in of_maps})},
+        "refinement": run.at_rest("refinement", lambda: maps.refinement(run)),
+        "row": row,
+        "metrics": values,
+        "keys": _keys(run, {key for _, _, key, _ in values}),
+        "diagnosis": run.at_rest("diagnosis", lambda: diagnoses(run.config, run.folder)),
+    }
+
+
+def frame_info(run: Run, k: int) -> Json:
+    """Step, limit, and what is known of each arm's map of frame ``k``, as :func:`explorer.server.maps.arms_json`.
+
+    Raises:
+        RunError: there is no frame ``k``.
+    """
+    rows = run.folder.frame_rows(k)
+    about = {"k": k, "step": rows[0].step, "seconds": rows[0].seconds, "limit": rows[0].limit}
+    return about | {"refined": k >= REFINED, "arms": finite(maps.arms_json(run, k, rows))}
+
+
+def metrics(run: Run, after: int, most: int = METRIC_ROWS) -> tuple[int, list[list[Any]]]:
+    """Numbers written after row ``after`` as ``[arm, step, key, value]``, and the row of the last one."""
+    rows = run.folder.metric_rows(after, most)
+    # JSON has no infinity; a loss that diverged is reported by the run's error, not by the curve
+    values = [[arm, step, key, value] for _, arm, step, key, value in rows if finite_number(value) is not None]
+    return (rows[-1][0] if rows else after), values
+
+
+def _map_numbers(run: Run, after: int) -> list[list[Any]]:
+    """The numbers of the maps beyond frame ``after`` as ``[arm, step, key, value]``."""
+    found = maps.scalars(run.folder, after)
+    return [[one.arm, one.step, one.key, one.value] for one in found if finite_number(one.value) is not None]
+
+
+def _keys(run: Run, keys: set[str]) -> dict[str, Json]:
+    """Name, title and unit of each key."""
+    measures = kind_of(run.config).measures_of(run.config)
+    levels = () if run.probe is None else tuple(run.probe.hierarchy.levels)
+    return {key: measures.key_json(key, levels) for key in sorted(keys)}

@@ -1,0 +1,121 @@
+"""The public endpoints of the tab: the same queries as the page's, with plain data in and out."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from typing import Any
+
+import gradio as gr
+
+from explorer.server.http import RequestError
+from explorer.server.visitors import caller
+from explorer.tabs.object_removal.bodies import Query, Score
+from explorer.tabs.object_removal.datasets import DRAWN
+from explorer.tabs.object_removal.first import CHOSEN
+from explorer.tabs.object_removal.images import UPLOAD, judged
+from explorer.tabs.object_removal.score import ScoreJob
+from explorer.tabs.object_removal.service import Objects
+
+_LONGEST = 600.0
+"""Seconds that a program waits for captions to be encoded, or for a score."""
+
+
+def object_functions(objects: Objects) -> list[Callable[..., Any]]:
+    """``remove_object`` and ``score_objects``."""
+    return [_remove_object(objects), _score_objects(objects)]
+
+
+def _remove_object(objects: Objects) -> Any:
+    def remove_object(
+        image: str = "0",
+        object_class: str = "",
+        box: list[float] | None = None,
+        fill: str = "telea",
+        models: list[str] | None = None,
+        k: int = 5,
+        dataset: str = DRAWN,
+        request: gr.Request | None = None,
+    ) -> dict[str, Any]:
+        """Remove an object from an image, and see which captions each model retrieves before and after.
+
+        Args:
+            image: the number of an image of the dataset, a reference as the page has it, or an image file in base64.
+            object_class: one of the image's classes; with a box any name. Empty: the first that may be removed.
+            box: x0, y0, x1, y1 as fractions of the image, for an object that is not marked.
+            fill: a fill by name; rerender is for the drawn scenes alone.
+            models: one or two image-text models by name; the small one and its fine-tuned twin if left out.
+            k: captions per list.
+            dataset: the dataset whose images are numbered, and whose captions answer an image file.
+        """
+        ref = _reference(objects, image, dataset, caller(request).address)
+        asked = {"image": ref, "fill": fill, "models": models or _ready(objects), "k": k, "dataset": dataset}
+        query = Query.of({**asked, "remove": _remove(objects, ref, object_class, box)})
+        return objects.answers.answer(query, wait=_LONGEST)
+
+    return remove_object
+
+
+def _score_objects(objects: Objects) -> Any:
+    def score_objects(
+        models: list[str] | None = None,
+        dataset: str = DRAWN,
+        fill: str = "telea",
+        queries: int = 200,
+        every: bool = False,
+        seed: int = 0,
+        request: gr.Request | None = None,
+    ) -> dict[str, Any]:
+        """ODmAP@k and recall of up to three models on a dataset; returns when they are done.
+
+        Args:
+            models: image-text models by name; the small one and its fine-tuned twin if left out.
+            dataset: drawn_scenes, or a dataset that is open on the page, by name.
+            fill: a fill by name; rerender is for the drawn scenes alone.
+            queries: removals at most.
+            every: each allowed class of an image in turn instead of one.
+            seed: of the choice of images and classes.
+        """
+        asked = {"dataset": dataset, "models": models or _ready(objects), "fill": fill, "queries": queries}
+        score = objects.scorer.check(Score.of({**asked, "every": every, "seed": seed}))
+        job = objects.scores.add(ScoreJob(asked=score, caller=caller(request)))
+        if not job.done.wait(_LONGEST):
+            objects.scores.stop(job)
+            raise RequestError(f"The score is not done after {_LONGEST:.0f} s. Ask for fewer queries.")
+        return job.wait()
+
+    return score_objects
+
+
+def _ready(objects: Objects) -> list[str]:
+    """The models that are asked if none is named."""
+    return [name for name in CHOSEN if objects.models.known(name).missing is None]
+
+
+def _reference(objects: Objects, image: str, dataset: str, visitor: str) -> str:
+    """Reference of the image that is meant; an image file becomes an upload."""
+    text = str(image).strip()
+    if text.isascii() and text.isdigit() and len(text) < 8:
+        return f"{dataset}.{int(text)}"
+    if len(text) <= 200 and "." in text:
+        return text
+    data = text.partition(",")[2] if text.startswith("data:") else text
+    if len(data) > UPLOAD * 4 // 3:
+        raise RequestError(f"An image file may have at most {UPLOAD // 2**20} MB; this one is larger.")
+    try:
+        content = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise RequestError("An image's number, its reference or an image file in base64 is needed.") from error
+    return objects.images.add(content, visitor=visitor).ref
+
+
+def _remove(objects: Objects, ref: str, name: str, box: list[float] | None) -> dict[str, Any]:
+    if box is not None:
+        return {"class": name, "boxes": [box]}
+    if name:
+        return {"classes": [name]}
+    for judgement in judged(objects.images.get(ref)):
+        if judgement["allowed"]:
+            return {"classes": [judgement["class"]]}
+    raise RequestError("No object of this image may be removed by the overlap rules. Name one, or give a box.")

@@ -1,0 +1,262 @@
+"""The image-text models: those of the menu, and the arms of fine-tuning runs. The last few stay loaded."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
+
+from torch import Tensor
+
+from explorer.server.cache import Cache
+from explorer.server.http import GoneError
+from explorer.server.library import Library
+from explorer.server.run import Run
+from trainers.data import access
+from trainers.errors import DataError, RunError, UserError
+from trainers.hf_transformers import is_folder
+from trainers.image_text.base import ImageTextModel, ModelDescriptor
+from trainers.image_text.encoding import encode_images, encode_texts
+from trainers.image_text.models import MODELS
+from trainers.kinds import arm_titles
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.parameters import parse_choice
+from trainers.retrieval.encoders import encoders_of_run, weights_digest
+from trainers.runs.damage import reading
+
+LOADED = 3
+PIECE = 256
+"""Captions encoded before the image of a visitor may come between."""
+BATCH = 64
+"""Images encoded before the same."""
+UNTRAINED = "This model is not trained yet: train it first, under Fine-tune this model, on originals alone."
+STRANGER = "This small model knows the drawn scenes only; it does not know photographs."
+_RUN = re.compile(r"run:([0-9A-HJKMNP-TV-Z]{26}):([0-9])")
+_LISTED = 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """A model that can be asked for.
+
+    Attributes:
+        name: as requests name it.
+        missing: None, or what to install or point to.
+        natural_images: it was trained on photographs.
+        trained: false: it has random weights before it is trained here.
+        learning_rate: what suits its fine-tuning; None if it cannot be fine-tuned.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    missing: str | None = None
+    natural_images: bool = True
+    trainable: bool = False
+    trained: bool = True
+    learning_rate: float | None = None
+
+    @classmethod
+    def of(cls, descriptor: ModelDescriptor, name: str, values: Mapping[str, Any] = MappingProxyType({})) -> Known:
+        """A model of the registry with these parameters."""
+        return cls(
+            name=name,
+            title=f"{descriptor.title} {name.partition(':')[2]}" if values else descriptor.title,
+            sentence=descriptor.sentence,
+            missing=descriptor.lacking(values),
+            natural_images=descriptor.natural_images,
+            trainable=descriptor.trainable,
+            trained=descriptor.trained,
+            learning_rate=descriptor.learning_rate if descriptor.trainable else None,
+        )
+
+    def notes(self, drawn: bool) -> list[str]:
+        """What to know of its answers about a drawn scene, or about another image."""
+        return [] if drawn or self.natural_images else [STRANGER]
+
+    def json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {**asdict(self), "ready": self.missing is None}
+
+
+class Loaded:
+    """A model in memory; one thread at a time uses it.
+
+    Attributes:
+        side: of the square images it takes, pixels; context: most tokens of a caption.
+        weights: how many it has.
+        digest: equal for equal weights.
+    """
+
+    def __init__(self, known: Known, model: ImageTextModel) -> None:
+        self.known, self.side, self.context = known, model.side, model.context
+        self.weights = sum(weight.numel() for weight in model.parameters())
+        self.digest = weights_digest(model.state_dict())
+        self._model = model.eval().requires_grad_(False)
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def use(self) -> Iterator[ImageTextModel]:
+        """The model, while nobody else uses it."""
+        with self._lock:
+            yield self._model
+
+    def images(self, images: Tensor) -> Tensor:
+        """Unit embeddings float32 ``[N, D]`` of images uint8 ``[N, 3, side, side]``."""
+        with self.use() as model:
+            return encode_images(model, images)
+
+    def texts(self, texts: Sequence[str]) -> Tensor:
+        """Unit embeddings float32 ``[N, D]`` of captions."""
+        with self.use() as model:
+            return encode_texts(model, texts)
+
+
+class Models:
+    """Lists models and loads them.
+
+    Args:
+        library: knows the fine-tuning runs.
+        public: no files of this machine by a visitor's word.
+        menu: the models by name.
+    """
+
+    def __init__(self, library: Library, *, public: bool = False, menu: Mapping[str, ModelDescriptor] = MODELS) -> None:
+        self._library = library
+        self._public = public
+        self._menu = menu
+        self._loaded: Cache[Loaded] = Cache(limit=LOADED)
+        self._loading = threading.Lock()
+
+    def listed(self) -> list[Known]:
+        """Models of the menu, then the newest fine-tuned ones."""
+        own = [Known.of(descriptor, descriptor.name) for descriptor in self._menu.values()]
+        found: list[Known] = []
+        for folder in self._library.folders():
+            if len(found) >= _LISTED:
+                break
+            with suppress(RunError), reading(folder.id):  # a damaged run hides no other
+                found += self._arms(self._library.get(folder.id))
+        return own + found
+
+    def known(self, name: str) -> Known:
+        """What is known of a model before it is loaded.
+
+        Raises:
+            GoneError: there is no such model or run.
+        """
+        arm = _arm_of_run(name)
+        if arm is None:
+            return Known.of(*self._parsed(name))
+        with reading(arm[0], passed=UserError):
+            arms = self._arms(self._library.get(arm[0]))
+        found = next((one for one in arms if one.name == name), None)
+        if found is None:
+            raise GoneError("This run has no model that can be asked: it has no such arm or no checkpoint yet.")
+        return found
+
+    def get(self, name: str) -> Loaded:
+        """The model, loaded now if need be; that may take minutes where weights are downloaded.
+
+        Raises:
+            GoneError: there is no such model or run.
+            UserError: it cannot be had here; the message says why.
+        """
+        known = self.known(name)
+        if known.missing is not None:
+            raise DataError(known.missing)
+        with self._loading:  # memory: never two at once
+            return self._loaded.get((name, self.version(name)), lambda: Loaded(known, self._made(name)))
+
+    def _made(self, name: str) -> ImageTextModel:
+        arm = _arm_of_run(name)
+        try:
+            if arm is not None:
+                network = encoders_of_run(self._library.get(arm[0]).folder).read(arm[1]).network
+                return cast(ImageTextModel, network)
+            descriptor, _, parameters = self._parsed(name)
+            return descriptor.build(parameters)
+        except UserError:
+            raise
+        except Exception as error:
+            raise DataError(f"The model {name[:80]!r} cannot be loaded ({type(error).__name__}: {error}).") from error
+
+    def choice(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Name and parameters of a model of the menu, as a run's configuration has them.
+
+        Raises:
+            GoneError: there is no such model.
+            DataError: it is an arm of a run, which cannot be trained on.
+        """
+        if _arm_of_run(name):
+            raise DataError("A fine-tuned model cannot be fine-tuned again here. Choose the model that it came from.")
+        descriptor, _, parameters = self._parsed(name)
+        return descriptor.name, parameters
+
+    def shipped(self, name: str) -> Path | None:
+        """File of the weights that a model of the menu ships with; None: it does not, or is not on the menu."""
+        descriptor = self._menu.get(name)
+        return None if descriptor is None else descriptor.shipped
+
+    def version(self, name: str) -> int:
+        """A run that trains on writes other weights under the same name."""
+        arm = _arm_of_run(name)
+        return 0 if arm is None else _checkpoint_time(self._library.get(arm[0]))
+
+    def _parsed(self, text: str) -> tuple[ModelDescriptor, str, dict[str, Any]]:
+        """A model of the registry as :func:`trainers.parameters.parse_choice` reads it: descriptor, text, values."""
+        descriptor = self._menu.get(text.partition(":")[0])
+        if descriptor is None:
+            raise GoneError(f"There is no model {text[:80]!r}; there are {', '.join(self._menu)}.")
+        if ":" in text and self._public:  # anybody could have anything downloaded
+            raise DataError("On a public page only the models of the list can be asked. Choose one of them.")
+        _, values = parse_choice(text, self._menu)
+        for value in values.values():
+            self.check_place(str(value))
+        return descriptor, text, values
+
+    def check_place(self, text: str) -> None:
+        """Weights from a folder only where folders may be opened.
+
+        Raises:
+            DataError: this is a folder, and it may not be.
+        """
+        place = text.removeprefix("local-dir:")
+        if place != text or (place and is_folder(place)):
+            access.place(place)
+
+    def _arms(self, run: Run) -> list[Known]:
+        """The models of a fine-tuning run, none if it is another kind of run or has no weights yet."""
+        config = run.config
+        if not isinstance(config, FinetuningConfig) or run.recorded or not _checkpoint_time(run):
+            return []
+        source = self._menu.get(config.model.name)
+        title = config.model.name if source is None else source.title
+        return [
+            Known(
+                name=f"run:{run.id}:{arm}",
+                title=f"{title}, {said}",
+                sentence=f"Fine-tuned on {said} in the run {run.id}.",
+                natural_images=source is None or source.natural_images,
+            )
+            for arm, said in enumerate(arm_titles(run.config))
+        ]
+
+
+def _arm_of_run(name: str) -> tuple[str, int] | None:
+    """Run and arm of a fine-tuned model's name; None for a model of the registry."""
+    match = _RUN.fullmatch(name)
+    return None if match is None else (match.group(1), int(match.group(2)))
+
+
+def _checkpoint_time(run: Run) -> int:
+    """When its weights were written, nanoseconds; 0: never."""
+    for name in ("last", "previous"):
+        with suppress(OSError):
+            return (run.folder.path / "ckpt" / f"{name}.safetensors").stat().st_mtime_ns
+    return 0

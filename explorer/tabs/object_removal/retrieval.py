@@ -1,0 +1,64 @@
+"""The captions that a model retrieves for an image before and after a removal, ranked and judged as ODmAP does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from explorer.tabs.object_removal.parts import parts, verdict
+from trainers.metrics.counterfactual import counterfactual
+from trainers.object_removal.gallery import Gallery
+from trainers.object_removal.overlap import Judgement
+from trainers.object_removal.pairs import class_tables
+
+
+def ranked(
+    gallery: Gallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The ``k`` nearest captions of the original and of the image without the object.
+
+    Args:
+        gallery: G captions; must know every class of the judgement.
+        vectors: float32 ``[G, D]``.
+        queries: float32 ``[2, D]``, original and filled.
+        judgement: what was removed and what stays.
+        k: at most G.
+    """
+    whole = replace(judgement, kept=(*judgement.kept, *judgement.removed), removed=())
+    present, removed = map(torch.from_numpy, class_tables([whole, judgement], gallery.matcher.classes))
+    found = counterfactual(queries, vectors, torch.from_numpy(gallery.mentions), present, removed, ks=(k,))
+    both = []
+    for row, of in enumerate((whole, judgement)):
+        similarity = (vectors[found.top[row]] @ queries[row]).tolist()
+        both.append(
+            [
+                {
+                    "row": int(place),
+                    "text": gallery.texts[place],
+                    "similarity": round(float(near), 4),
+                    "verdict": verdict(int(code), original=row == 0),
+                    "move": None,
+                    "parts": parts(gallery.texts[place], gallery.matcher, of.kept, of.removed),
+                }
+                for place, near, code in zip(found.top[row], similarity, found.verdicts[row], strict=True)
+            ]
+        )
+    return both[0], both[1]
+
+
+def compared(gallery: Gallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int) -> dict[str, Any]:
+    """The lists of :func:`ranked` as the page shows them: how far each caption moved, which entered and which left."""
+    original, removed = ranked(gallery, vectors, queries, judgement, k)
+    before, after = ([one.pop("row") for one in rows] for rows in (original, removed))
+    ranks = {row: rank for rank, row in enumerate(before)}
+    for rank, (row, one) in enumerate(zip(after, removed, strict=True)):
+        one["move"] = ranks[row] - rank if row in ranks else "new"
+    return {
+        "original": original,
+        "removed": removed,
+        "entered": [rank for rank, row in enumerate(after) if row not in ranks],
+        "left": [rank for rank, row in enumerate(before) if row not in after],
+    }

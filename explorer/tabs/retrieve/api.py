@@ -1,0 +1,105 @@
+"""The public endpoints of retrieval: search, mistakes, and what an encoder looks at."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from typing import Any
+
+import gradio as gr
+
+from explorer.server.http import RequestError
+from explorer.server.jobs import Jobs
+from explorer.server.visitors import caller
+from explorer.tabs.retrieve.bodies import Measure, Search
+from explorer.tabs.retrieve.mistake_bodies import Mistakes
+from explorer.tabs.retrieve.searches import Task
+from explorer.tabs.retrieve.service import RetrievalService
+from explorer.tabs.retrieve.uploads import LARGEST
+
+_LONGEST = 600.0
+"""Seconds that a call waits."""
+
+
+def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
+    """``retrieve_images``, ``list_mistakes`` and ``measure_background``."""
+
+    def retrieve_images(
+        runs: list[str],
+        row: int | None = None,
+        image: str = "",
+        remove: dict[str, Any] | None = None,
+        gallery: dict[str, Any] | None = None,
+        settings: dict[str, Any] | None = None,
+        request: gr.Request | None = None,
+    ) -> dict[str, Any]:
+        """The images that every arm of up to four runs finds for a query, with severities and scores.
+
+        Args:
+            runs: ids of runs; the gallery is the first one's.
+            row: the query, an image of the gallery by its number from 0.
+            image: or an image file in base64.
+            remove: also search without this: classes, known ones, or boxes of fractions x0, y0, x1, y1; and fill, by
+                name.
+            gallery: its name: probe (the images on the maps, if left out), test, train or dataset; of the latter also
+                source, part, held_out and max_images.
+            settings: k, results of each arm; index, by name; rerank, a re-ranking by name; step, of the probe the
+                embeddings stored at or before it.
+        """
+        sender = caller(request)
+        query: dict[str, Any] = {
+            "upload": service.uploads.add(_decoded(image), sender.address).ref if image else "",
+            "row": row,
+        }
+        if remove is not None:
+            query |= {"remove": remove, "fill": remove.get("fill")}
+        search = Search.of({**(settings or {}), "runs": runs, "query": query, "gallery": gallery})
+        return _waited(service.searches.search(search, sender), service.searches.jobs, "a smaller gallery")
+
+    def list_mistakes(run: str, k: int = 10, step: int | None = None) -> dict[str, Any]:
+        """The results of every arm by severity, first and first k, and the confusions that cost most.
+
+        Args:
+            run: id of a run.
+            k: results of each query among the images on the maps.
+            step: the newest map at or before it; the newest of all if left out.
+        """
+        return service.mistakes.severity(Mistakes.of({"run": run, "k": k, "step": step}))
+
+    def measure_background(
+        run: str, data: str = "", fill: str = "", queries: int = 200, request: gr.Request | None = None
+    ) -> dict[str, Any]:
+        """What every arm of a run finds by each form of the queries, beside controls; intervals are over queries only.
+
+        Args:
+            run: id of a run.
+            data: a dataset that knows its objects; the run's own test set if left out.
+            fill: what takes the object's place, by name; what suits the images if left out.
+            queries: most queries.
+        """
+        asked = Measure.of({"run": run, "data": data, "fill": fill, "queries": queries})
+        return _waited(service.backgrounds.measure(asked, caller(request)), service.backgrounds.jobs, "fewer queries")
+
+    return [retrieve_images, list_mistakes, measure_background]
+
+
+def _waited(reply: dict[str, Any], jobs: Jobs[Task], instead: str) -> dict[str, Any]:
+    """The answer, once it is there."""
+    if "answer" in reply:
+        return reply["answer"]
+    job = jobs.get(reply["job"])
+    if not job.done.wait(_LONGEST):
+        jobs.stop(job)
+        raise RequestError(f"It is not done after {_LONGEST:.0f} s. Choose {instead}.")
+    return job.wait()
+
+
+def _decoded(image: str) -> bytes:
+    text = image.partition(",")[2] if image.startswith("data:") else image
+    if len(text) > LARGEST * 4 // 3:
+        raise RequestError(f"An image file may have at most {LARGEST // 2**20} MB; this one is larger.")
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise RequestError("An image file in base64 is needed.") from error

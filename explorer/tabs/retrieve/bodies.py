@@ -1,0 +1,122 @@
+"""What the page posts to search, and what the public endpoint builds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, needs, text, whole
+from explorer.server.plain import parse
+from explorer.server.removal import Removal
+from trainers.parameters import Choice
+
+MOST_RUNS = 4
+"""Runs that are searched together."""
+MOST_K = 100
+"""Results of an arm."""
+MOST_ROWS = 10**9
+MOST_QUERIES = 5000
+"""Of a measurement with objects removed."""
+FILL = "telea"
+_Name = Annotated[str, text(80)]
+
+
+class GalleryBody(Body):
+    """Which images are searched, or picked from.
+
+    Attributes:
+        name: of the kind of gallery.
+        source, part, held_out, max_images: of another dataset; left out: its defaults.
+    """
+
+    name: _Name = "probe"
+    source: Optional = ""
+    part: Optional = ""
+    held_out: Optional = ""
+    max_images: Annotated[int, whole(1, MOST_ROWS)] | None = None
+
+    def choice(self) -> Choice:
+        """As the registry of galleries takes it."""
+        given = {name: getattr(self, name) for name in ("source", "part", "held_out", "max_images")}
+        return Choice(name=self.name, parameters={name: value for name, value in given.items() if value})
+
+
+Gallery = Annotated[GalleryBody, needs("a gallery")]
+
+
+class Open(Body):
+    """``open``: read a gallery, so that its images can be shown and searched; ``run``: whose gallery it is."""
+
+    run: Text = REQUIRED
+    gallery: Gallery = REQUIRED
+
+
+class Known(Body):
+    """``objects``: which objects are known in an image of a gallery."""
+
+    run: Text = REQUIRED
+    gallery: Gallery = GalleryBody()
+    row: Annotated[int, whole(0, MOST_ROWS)] = REQUIRED
+
+
+class QueryBody(Body):
+    """What is searched for: a row of the gallery, or of another one, or an upload by its reference.
+
+    Attributes:
+        remove: the image is searched for as it is, without this, and with nothing but this.
+        fill: what takes its place, by name.
+    """
+
+    row: Annotated[int, whole(0, MOST_ROWS)] | None = None
+    gallery: Gallery | None = None
+    upload: Optional = ""
+    remove: Annotated[Removal, needs("an object")] | None = None
+    fill: Text = FILL
+
+
+class Search(Body):
+    """``search``: the first results of one query in every arm of the runs.
+
+    Attributes:
+        runs: by id; the gallery is the first one's.
+        index: by name, or auto.
+        rerank: a re-ranking by name; empty: by similarity alone.
+        step: of the probe alone, the embeddings stored at or before this step; None: the newest.
+    """
+
+    runs: Annotated[list[Text], list_of(MOST_RUNS, "runs")] = REQUIRED
+    gallery: Gallery = GalleryBody()
+    query: Annotated[QueryBody, needs("a query")] = REQUIRED
+    k: Annotated[int, whole(1, MOST_K)] = 10
+    index: _Name = "auto"
+    rerank: Optional = ""
+    step: Annotated[int, whole(0, MOST_ROWS)] | None = None
+
+
+class Measure(Body):
+    """``background/measure``: search with the objects of the queries removed, and with nothing but the objects.
+
+    Attributes:
+        run: whose arms are measured.
+        data: a dataset that knows its objects; empty: the run's own test set.
+        fill: by name; empty: drawn again where that can be done, else the usual one.
+        queries: most queries.
+    """
+
+    run: Text = REQUIRED
+    data: Optional = ""
+    fill: Optional = ""
+    queries: Annotated[int, whole(10, MOST_QUERIES)] = 200
+
+
+def own(body: bytes) -> Search:
+    """What earlier pages posted to ``background/own``, as a search: an upload, what is drawn on it, and the gallery."""
+    given = parse(body)
+    query = {"upload": given.get("upload"), "remove": given.get("drawing"), "fill": given.get("fill")}
+    return Search.of({"runs": [given.get("run")], "query": query, "gallery": given.get("gallery")})
+
+
+def neighbours(body: bytes) -> Search:
+    """What earlier pages posted to ``objects/neighbours``, as a search: an image on the maps without a region."""
+    given = parse(body)
+    query = {"row": given.get("index", 0), "remove": given.get("remove"), "fill": given.get("fill")}
+    return Search.of({"runs": [given.get("run")], "query": query, "k": given.get("k", 8)})

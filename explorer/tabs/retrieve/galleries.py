@@ -1,0 +1,162 @@
+"""The galleries that are open: what is in them, which of their images have a class, and their images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.server.cache import Cache
+from explorer.server.http import GoneError
+from explorer.server.library import MEGABYTE, Library
+from explorer.tabs.retrieve.image_files import cut, encoded
+from trainers.data import SOURCES
+from trainers.data.base import Progress, silent
+from trainers.errors import DataError
+from trainers.hierarchy import severity_words
+from trainers.parameters import Choice
+from trainers.retrieval.galleries import GALLERIES, Gallery
+from trainers.retrieval.retriever import Retriever
+
+STORED = "probe"
+"""The gallery whose labels and thumbnails lie in the run folder: it is open without being read."""
+PUBLIC_IMAGES = 5000
+"""Images of each part of another dataset that are read on a public page."""
+_OPEN = 8
+_IMAGES = 24 * MEGABYTE
+
+
+class Galleries:
+    """Opens galleries of runs and shows what is in them.
+
+    Args:
+        public: other datasets are those of the catalogue, and of bounded size.
+    """
+
+    def __init__(self, library: Library, retriever: Retriever, *, public: bool) -> None:
+        self._library = library
+        self._retriever = retriever
+        self._public = public
+        self._open: Cache[Gallery] = Cache(limit=_OPEN)
+        self._images: Cache[bytes] = Cache(limit=_IMAGES, cost=len)
+
+    def allowed(self, choice: Choice) -> Choice:
+        """The gallery that may be searched here.
+
+        Raises:
+            DataError: it may not be opened on a public page.
+        """
+        if not self._public or choice.name != "dataset":
+            return choice
+        source = choice.parameters.get("source", "")
+        if source and source not in SOURCES:
+            raise DataError("On a public page a gallery is a dataset of the catalogue. Choose one of them.")
+        most = min(choice.parameters.get("max_images", PUBLIC_IMAGES), PUBLIC_IMAGES)
+        return Choice(name=choice.name, parameters={**choice.parameters, "max_images": most})
+
+    def is_open(self, run: str, choice: Choice) -> bool:
+        """Whether it can be searched without being read first."""
+        return choice.name == STORED or self._key(run, choice) in self._open.values
+
+    def open(self, run: str, choice: Choice, progress: Progress = silent) -> Gallery:
+        """Read a gallery; slow, unless it is open.
+
+        Raises:
+            UserError: there is none, or it cannot be read here.
+        """
+        folder = self._library.get(run).folder
+        return self._open.get(self._key(run, choice), lambda: self._retriever.gallery(folder, choice, progress))
+
+    def get(self, run: str, choice: Choice) -> Gallery:
+        """An open gallery.
+
+        Raises:
+            GoneError: it is not open, or no longer.
+            RunError: there is no such run, or it has no images yet.
+        """
+        if not self.is_open(run, choice):
+            raise GoneError("This gallery is not open, or no longer: choose it again.")
+        return self.open(run, choice)
+
+    def about(self, gallery: Gallery) -> dict[str, Any]:
+        """What the page is told of a gallery."""
+        return {
+            "name": gallery.name,
+            "title": gallery.title,
+            "count": len(gallery),
+            "levels": list(gallery.hierarchy.levels),
+            "words": severity_words(gallery.hierarchy),
+            "labelled": gallery.labelled,
+            "notes": list(gallery.notes),
+        }
+
+    def rows(
+        self, run: str, choice: Choice, text: str, offset: int, count: int, row: int | None = None
+    ) -> dict[str, Any]:
+        """The images of an open gallery that have a class with ``text`` in its name, a page of them.
+
+        Args:
+            row: an image whose place among them is wanted.
+
+        Returns:
+            total: how many there are; rows: ``[row, names of its classes, finest first]`` of each on the page.
+            place: of ``row``, None if it is not among them.
+        """
+        gallery = self.get(run, choice)
+        found = matching(gallery, text)
+        place = None if row is None else int(np.searchsorted(found, row))
+        if place is not None and (place == len(found) or found[place] != row):
+            place = None
+        page = found[offset : offset + count].tolist()
+        names = gallery.hierarchy.names
+        classes = [[names[level][label] for level, label in enumerate(gallery.labels[one].tolist())] for one in page]
+        known = gallery.labelled
+        rows = [[one, its if known else []] for one, its in zip(page, classes, strict=True)]
+        return {"total": len(found), "rows": rows, "place": place}
+
+    def objects(self, run: str, choice: Choice, row: int) -> dict[str, Any]:
+        """The classes whose objects are known in an image, and the share of it that each covers.
+
+        Raises:
+            UserError: there is no such gallery or image, or it cannot be read.
+        """
+        known = self._retriever.known_objects(self._library.get(run).folder, choice, row)
+        return {"objects": [{"class": name, "share": round(share, 4)} for name, share in known.items()]}
+
+    def image(self, run: str, choice: Choice, row: int, side: int) -> bytes:
+        """An image of an open gallery as a JPEG, at most ``side`` pixels wide; those on the maps as thumbnails.
+
+        Raises:
+            GoneError: the gallery is not open, or has no such image.
+            UserError: it cannot be read.
+        """
+        gallery = self.get(run, choice)
+        if not 0 <= row < len(gallery):
+            raise GoneError(f"{gallery.title}: {len(gallery):,} images, numbered from 0; there is no {row}.")
+        key = (*self._key(run, choice), row, side)
+        return self._images.get(key, lambda: encoded(self._pixels(run, gallery, row), side))
+
+    def _pixels(self, run: str, gallery: Gallery, row: int) -> np.ndarray:
+        if gallery.name != STORED:
+            return gallery.image(row).numpy()
+        opened = self._library.get(run)
+        probe = opened.probe
+        if probe is None:
+            raise GoneError(f"Run {run} has no images yet; they are there once its dataset is read.")
+        number, place = divmod(row, probe.columns**2)
+        return cut(opened.folder.sheet(number), probe.columns, probe.tile, place)
+
+    def _key(self, run: str, choice: Choice) -> tuple[str, str, str]:
+        parameters = GALLERIES[choice.name].checked(choice.parameters) if choice.name in GALLERIES else None
+        return run, choice.name, repr(parameters)
+
+
+def matching(gallery: Gallery, text: str) -> np.ndarray:
+    """Rows int64 of the images that have a class with ``text`` in its name, on any level; all for an empty text."""
+    wanted = text.strip().casefold()
+    if not wanted:
+        return np.arange(len(gallery))
+    hit = np.zeros(len(gallery), bool)
+    for level, names in enumerate(gallery.hierarchy.names if gallery.labelled else ()):
+        hit |= np.array([wanted in name.casefold() for name in names], bool)[gallery.labels[:, level]]
+    return np.flatnonzero(hit)

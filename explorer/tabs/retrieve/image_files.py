@@ -1,0 +1,55 @@
+"""Pixels as image files for the page."""
+
+from __future__ import annotations
+
+import base64
+import io
+
+import numpy as np
+from PIL import Image
+
+from trainers.data.decode import eight_bit, orientation, resized, upright
+from trainers.data.image_file import open_header, unpacked
+
+QUALITY = 90
+_HEAVY = 16_000_000  # pixels
+
+
+def encoded(pixels: np.ndarray, side: int | None = None) -> bytes:
+    """Pixels uint8 ``[1 or 3, H, W]`` as a JPEG, of ``side`` pixels if that is less."""
+    image = Image.fromarray(pixels[0] if len(pixels) == 1 else np.ascontiguousarray(pixels.transpose(1, 2, 0)))
+    if side is not None and side < max(image.size):
+        image = image.resize((side, side), Image.Resampling.LANCZOS)
+    out = io.BytesIO()
+    image.save(out, "jpeg", quality=QUALITY)
+    return out.getvalue()
+
+
+def data_url(pixels: np.ndarray) -> str:
+    """The same as the address of an image that is in it."""
+    return "data:image/jpeg;base64," + base64.b64encode(encoded(pixels)).decode("ascii")
+
+
+def is_heavy(data: bytes) -> bool:
+    """Whether an image file has so many pixels that unpacking it again takes long."""
+    with open_header(data) as image:
+        return image.width * image.height > _HEAVY
+
+
+def lightened(data: bytes, side: int) -> bytes:
+    """The same image upright as a PNG, with its shorter side ``side`` pixels if that is less."""
+    with open_header(data) as image, unpacked(image, 2 * side):
+        ratio = min(1.0, side / min(image.size))
+        size = (max(1, round(image.width * ratio)), max(1, round(image.height * ratio)))
+        small = eight_bit(upright(resized(image, size, reducing_gap=3.0), orientation(image)))
+    out = io.BytesIO()
+    small.save(out, "png", compress_level=1)
+    return out.getvalue()
+
+
+def cut(sheet: bytes, columns: int, tile: int, place: int) -> np.ndarray:
+    """The tile ``place`` of a sheet of thumbnails, uint8 ``[3, tile, tile]``."""
+    with open_header(sheet) as image, unpacked(image):
+        left, top = place % columns * tile, place // columns * tile
+        cropped = image.convert("RGB").crop((left, top, left + tile, top + tile))
+        return np.asarray(cropped, np.uint8).transpose(2, 0, 1)

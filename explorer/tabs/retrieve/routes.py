@@ -1,0 +1,139 @@
+"""The addresses of the tab "Retrieve", below ``retrieval/``. What is posted is a query; it changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from explorer.server.http import Endpoint, GoneError, answering, json_reply
+from explorer.server.posted import BODY, WAITING, Post, image_reply, posted, query_number, whole_number
+from explorer.server.visitors import caller
+from explorer.tabs.retrieve import bodies
+from explorer.tabs.retrieve.background_routes import background_routes
+from explorer.tabs.retrieve.galleries import STORED
+from explorer.tabs.retrieve.mistake_routes import mistake_routes
+from explorer.tabs.retrieve.service import RetrievalService
+from explorer.tabs.retrieve.tables import TABLES
+from explorer.tabs.retrieve.uploads import LARGEST
+from trainers.parameters import Choice
+
+LISTED = 100
+"""Rows of a gallery in one reply."""
+SMALLEST, SIDE = 16, 512
+_AT_ONCE = 8
+_PARAMETERS = ("source", "part", "held_out")
+
+
+def retrieval_routes(service: RetrievalService) -> list[Route]:
+    """All of them, for :func:`explorer.server.routes.mounted`."""
+    ends = RetrievalEndpoints(service)
+    searches = service.searches
+    reads: dict[str, Endpoint] = {
+        "start": lambda _: json_reply(service.start()),
+        "runs": ends.runs,
+        "run/{run}": lambda request: json_reply(service.run(request.path_params["run"])),
+        "rows/{run}/{gallery}": ends.rows,
+        "image/{run}/{gallery}/{row}": ends.image,
+        "upload/{ref}": lambda request: image_reply(service.uploads.get(request.path_params["ref"]).shown, "jpeg"),
+        "job/{job}": lambda request: json_reply(searches.jobs.get(request.path_params["job"]).json()),
+        "table/{name}.{kind}": ends.table,
+    }
+    posts: dict[str, Post] = {
+        "open": lambda request, body: json_reply(searches.open(bodies.Open.parse(body), caller(request))),
+        "objects": lambda request, body: json_reply(searches.objects(bodies.Known.parse(body), caller(request))),
+        "search": lambda request, body: ends.search(request, bodies.Search.parse(body)),
+        "upload": lambda request, body: json_reply({"upload": service.uploads.add(body, caller(request).address).ref}),
+        "job/{job}/stop": ends.stop,
+    }
+    found = [Route(f"/retrieval/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
+    bounds = {"upload": (LARGEST, WAITING, service.uploads.turns.admitted)}
+    for path, work in posts.items():
+        end = posted(work, *bounds.get(path, (BODY, _AT_ONCE, None)))
+        found.append(Route(f"/retrieval/{path}", answering(end, 400), methods=["POST"]))
+    return [*found, *mistake_routes(service.mistakes), *background_routes(service.backgrounds), *_earlier(ends)]
+
+
+def _earlier(ends: RetrievalEndpoints) -> list[Route]:
+    """Addresses of earlier pages, whose question is answered here."""
+    reads: dict[str, Endpoint] = {
+        "/objects/runs": ends.usable,
+        "/objects/runimage/{run}/{row}": ends.image,
+    }
+    posts: dict[str, Callable[[bytes], bodies.Search]] = {
+        "/objects/neighbours": bodies.neighbours,
+        "/retrieval/background/own": bodies.own,
+    }
+    found = [Route(path, answering(end, 400), methods=["GET"]) for path, end in reads.items()]
+    for path, read in posts.items():
+        end = posted(partial(ends.search_for, read), BODY, _AT_ONCE)
+        found.append(Route(path, answering(end, 400), methods=["POST"]))
+    return found
+
+
+class RetrievalEndpoints:
+    """The endpoints that take more than a line; errors meant for people are raised, and become replies outside."""
+
+    def __init__(self, service: RetrievalService) -> None:
+        self._service = service
+
+    def runs(self, _request: Request) -> Response:
+        """The runs whose images can be searched."""
+        return json_reply({"runs": self._service.runs()})
+
+    def usable(self, _request: Request) -> Response:
+        """The same as earlier pages took them."""
+        runs = [{**run, "usable": run["why"] is None and run["weights"]} for run in self._service.runs()]
+        return json_reply({"runs": runs})
+
+    def search_for(self, read: Callable[[bytes], bodies.Search], request: Request, body: bytes) -> Response:
+        """As :meth:`search`, for what ``read`` makes of a body."""
+        return self.search(request, read(body))
+
+    def search(self, request: Request, asked: bodies.Search) -> Response:
+        """Search, at once or in the background."""
+        return json_reply(self._service.searches.search(asked, caller(request)))
+
+    def rows(self, request: Request) -> Response:
+        """A page of an open gallery's images, those whose classes have a word in their names."""
+        text = request.query_params.get("text", "")[:200]
+        offset, count = query_number(request, "offset", 0, 10**9), query_number(request, "count", 24, LISTED)
+        row = query_number(request, "row", 0, 10**9) if "row" in request.query_params else None
+        found = self._service.galleries.rows(*self._gallery(request), text, offset, count, row)
+        return json_reply(found)
+
+    def image(self, request: Request) -> Response:
+        """An image of an open gallery."""
+        row = whole_number(request.path_params["row"], "A row", 10**9)
+        side = min(max(query_number(request, "side", 128, 10**6), SMALLEST), SIDE)
+        return image_reply(self._service.galleries.image(*self._gallery(request), row, side), "jpeg")
+
+    def table(self, request: Request) -> Response:
+        """The results of a search as a file."""
+        kind = request.path_params["kind"]
+        if kind not in TABLES:
+            raise GoneError(f"There is no table {kind[:40]!r}; there are {', '.join(TABLES)}.")
+        write, media_type = TABLES[kind]
+        content = write(self._service.searches.answer(request.path_params["name"]))
+        headers = {
+            "Content-Disposition": f'attachment; filename="rankscope-results.{kind}"',
+            "Cache-Control": "no-store",
+        }
+        return Response(content, media_type=media_type, headers=headers)
+
+    def stop(self, request: Request, _body: bytes) -> Response:
+        """Stop a search, or the reading of a gallery."""
+        jobs = self._service.searches.jobs
+        jobs.stop(jobs.get(request.path_params["job"]))
+        return json_reply({})
+
+    def _gallery(self, request: Request) -> tuple[str, Choice]:
+        given = {name: request.query_params.get(name, "")[:400] for name in _PARAMETERS}
+        most = query_number(request, "max_images", 0, 10**9)
+        body = bodies.GalleryBody.of(
+            {"name": request.path_params.get("gallery", STORED), **given, **({"max_images": most} if most else {})}
+        )
+        return request.path_params["run"], self._service.galleries.allowed(body.choice())

@@ -1,0 +1,134 @@
+"""The parts of retrieval on the page, put together; nothing is read before it is needed."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from explorer.server.library import Library
+from explorer.server.run import Run
+from explorer.server.states import created
+from explorer.server.titles import data_title, run_title
+from explorer.server.turns import Turns
+from explorer.settings import Settings
+from explorer.tabs.retrieve.backgrounds import Backgrounds
+from explorer.tabs.retrieve.bodies import MOST_K, MOST_RUNS
+from explorer.tabs.retrieve.galleries import Galleries
+from explorer.tabs.retrieve.mistakes import MistakeAnswers
+from explorer.tabs.retrieve.searches import PUBLIC_K, Searches, steps_of
+from explorer.tabs.retrieve.uploads import Uploads
+from trainers.data import SOURCES
+from trainers.errors import RunError, UserError
+from trainers.kinds import arm_titles
+from trainers.registry import Descriptor
+from trainers.retrieval.encoders import image_config
+from trainers.retrieval.galleries import GALLERIES
+from trainers.retrieval.indexes import INDEXES
+from trainers.retrieval.reranking import RERANKINGS
+from trainers.retrieval.retriever import Retriever
+from trainers.runs.damage import reading
+
+
+class RetrievalService:
+    """What the tab's routes and the public endpoint use.
+
+    Args:
+        settings: whether the page is public, and what a visitor of it may ask for.
+        library: the runs.
+        turns: in which visitors' images are unpacked; None: those of this tab alone.
+    """
+
+    def __init__(self, settings: Settings, library: Library, turns: Turns | None = None) -> None:
+        self._library = library
+        self._public = settings.public
+        retriever = Retriever()
+        self.uploads = Uploads(turns)
+        self.galleries = Galleries(library, retriever, public=settings.public)
+        self.searches = Searches(
+            library,
+            retriever,
+            self.galleries,
+            self.uploads,
+            each=settings.limits.searches if settings.public else None,
+            public=settings.public,
+        )
+        self.mistakes = MistakeAnswers(library)
+        self.backgrounds = Backgrounds(
+            library, each=settings.limits.searches if settings.public else None, public=settings.public
+        )
+
+    def start(self) -> dict[str, Any]:
+        """What can be chosen."""
+        return {
+            "galleries": [_entry(one) for one in GALLERIES.values()],
+            "datasets": [{"name": one.name, "title": one.title} for one in SOURCES.values()],
+            "anywhere": not self._public,
+            "indexes": [_entry(one) for one in INDEXES.values()],
+            "rerankings": [_entry(one) for one in RERANKINGS.values()],
+            "most": PUBLIC_K if self._public else MOST_K,
+            "most_runs": MOST_RUNS,
+            "mistakes": self.mistakes.start(),
+            "background": self.backgrounds.start(),
+        }
+
+    def runs(self) -> list[dict[str, Any]]:
+        """The runs whose images can be searched, newest first, recordings last."""
+        found = []
+        for folder in self._library.folders():
+            try:
+                with reading(folder.id, passed=UserError):
+                    run = self._library.get(folder.id)
+                    image_config(run.folder)
+                    found.append(run.at_rest("retrieval", partial(_about, run)))
+            except UserError:
+                continue  # damaged, or of a kind without an encoder
+        return found
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        """One run, and why its images cannot be searched if so.
+
+        Raises:
+            RunError: there is no such run, or it is damaged.
+        """
+        with reading(run_id[:40], passed=UserError):
+            return _about(self._library.get(run_id))
+
+    def close(self) -> None:
+        """Stop what runs in the background."""
+        self.searches.jobs.close()
+        self.backgrounds.jobs.close()
+
+
+def _about(run: Run) -> dict[str, Any]:
+    why = _why_not(run)
+    return {
+        "id": run.id,
+        "title": run_title(run),
+        "data": data_title(run),
+        "place": run.folder.place_in_plan,
+        "arms": arm_titles(run.config),
+        "recorded": run.recorded,
+        "created": created(run.id),
+        "points": 0 if run.probe is None else len(run.probe.labels),
+        "weights": any((run.folder.path / "ckpt").glob("*.safetensors")),
+        "steps": steps_of(run) if why is None else [],
+        "why": why,
+    }
+
+
+def _why_not(run: Run) -> str | None:
+    """Why the images of a run cannot be searched now, or None."""
+    try:
+        image_config(run.folder)
+    except RunError:
+        raise
+    except UserError as error:
+        return str(error)
+    if run.probe is None:
+        return "This run has not read its images yet; they can be searched a few seconds after its training begins."
+    return None
+
+
+def _entry(one: Descriptor) -> dict[str, Any]:
+    lacking = one.lacking()
+    return {"name": one.name, "title": one.title, "sentence": one.sentence, "missing": lacking}

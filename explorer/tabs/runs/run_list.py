@@ -1,0 +1,85 @@
+"""The list of runs as plain values for JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from explorer.exports import offered
+from explorer.server.library import Library
+from explorer.server.run import Run
+from explorer.server.states import DAMAGED, Json, created, is_mine, phase_json, position, progress_json, state_json
+from explorer.server.titles import data_title, run_title, summary
+from trainers.cells import finite_number
+from trainers.errors import RunError
+from trainers.kinds import arm_titles, kind_of
+from trainers.runs import RunFolder
+from trainers.runs.damage import reading
+from trainers.runs.records import RunState
+
+if TYPE_CHECKING:
+    from explorer.server.runs import Runs
+
+
+def runs(library: Library, queue: Runs, token: str | None) -> list[Json]:
+    """Every run for the list, newest first, recordings last; a damaged one says so and hides no other."""
+    return [_card(library, folder, queue, token) for folder in library.folders()]
+
+
+def _card(library: Library, folder: RunFolder, queue: Runs, token: str | None) -> Json:
+    card: Json = {
+        "id": folder.id,
+        "title": f"Run {folder.id}",
+        "data": "",
+        "summary": "",
+        "losses": [],
+        **progress_json(RunState(phase="failed")),
+        **phase_json("damaged", DAMAGED),
+        "recorded": folder.read_only,
+        "read_only": not folder.writable,
+        "bytes": 0,
+        "created": created(folder.id),
+        "kind": "",
+        "headline": [],
+        "downloads": {},
+        "queue_position": None,
+        "part_of": folder.part_of,
+        "plans": False,
+        "mine": None if token is None else is_mine(folder, token),
+    }
+    try:
+        with reading(folder.id):
+            run = library.get(folder.id)
+            return card | run.at_rest("card", lambda: _card_of(run, queue))
+    except RunError as error:
+        return card | {"error": str(error), "bytes": folder.size()}
+
+
+def _card_of(run: Run, queue: Runs) -> Json:
+    state = run.folder.state()
+    return {
+        "title": run_title(run),
+        "data": data_title(run),
+        "summary": summary(run),
+        "losses": arm_titles(run.config),
+        "kind": run.config.kind,
+        "plans": kind_of(run.config).plans,
+        **state_json(state, kind_of(run.config)),
+        "bytes": run.size(state.updated),
+        "headline": _headline(run),
+        "downloads": offered(run),
+        "queue_position": position(queue, run, state.phase),
+    }
+
+
+def _headline(run: Run) -> list[Json]:
+    keys = kind_of(run.config).headline(run.config)
+    measures = kind_of(run.config).measures_of(run.config)
+    newest = run.folder.newest(*keys) if keys else {}
+    return [
+        {
+            "key": key,
+            "title": measures.describe(key).short,
+            "values": [finite_number(newest.get((arm, key))) for arm in range(run.config.arms)],
+        }
+        for key in keys
+    ]

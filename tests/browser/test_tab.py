@@ -1,0 +1,61 @@
+"""The files that ``docs/extending.md`` shows add a tab, and nothing else does: content, style, address, function."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import urllib.request
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from tests.browser.pages import visit
+from tests.browser.program import ROOT, launched
+
+FILES = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
+
+
+def copied(place: Path) -> Path:
+    """The program with links to what is not about tabs, and the files of the example in it."""
+    shutil.copytree(ROOT / "explorer", place / "explorer", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "app.py", place)
+    (place / "trainers").symlink_to(ROOT / "trainers")
+    (place / "assets").mkdir()
+    for folder in (ROOT / "assets").iterdir():
+        (place / "assets" / folder.name).symlink_to(folder)
+    files = FILES.findall((ROOT / "docs" / "extending.md").read_text(encoding="utf-8"))
+    assert {name.rpartition("/")[0] for name, _ in files} == {"explorer/tabs/totals", "assets/totals"}
+    for name, text in files:
+        path = place / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return place
+
+
+def test_the_example_of_the_docs_is_a_tab(browser: Browser, tmp_path: Path) -> None:
+    with launched(tmp_path, copied(tmp_path / "program")) as program:
+        site = program.site
+        with visit(browser, site, site.at(site.finished)) as page:
+            names = page.locator("#rs-tabs [role=tab]").all_inner_texts()
+            assert names.index("Totals") == names.index("Runs") + 1
+            page.get_by_role("tab", name="Totals").click()
+            total = page.locator(".rs-total")
+            expect(total).to_have_text(re.compile(r"Runs: \d+"))
+            expect(total).to_have_css("font-size", "32px")
+            expect(page.locator("#rs-aside p:visible")).to_have_text("Nothing is started here.")
+            shown = int(total.inner_text().removeprefix("Runs: "))
+        assert shown >= 1 and called(f"{site.url}/gradio_api", "count_runs") == shown
+
+
+def called(api: str, name: str) -> object:
+    """What a function of the page's API returns."""
+    request = urllib.request.Request(
+        f"{api}/call/{name}", json.dumps({"data": []}).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as reply:
+        event = json.load(reply)["event_id"]
+    with urllib.request.urlopen(f"{api}/call/{name}/{event}", timeout=60) as reply:
+        lines = reply.read().decode().splitlines()
+    assert lines[0] == "event: complete", lines
+    return json.loads(lines[1].removeprefix("data: "))[0]

@@ -1,0 +1,206 @@
+"""Detecting and naming objects; fine-tuning from the page; models that were fine-tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from explorer.server.library import Library
+from explorer.server.routes import PREFIX
+from explorer.server.runs import Runs
+from explorer.server.scheduler import Scheduler
+from explorer.settings import Settings
+from explorer.tabs.object_removal.bodies import Finetune
+from explorer.tabs.object_removal.finetune import Finetuning
+from explorer.tabs.object_removal.service import Objects
+from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
+from trainers.config import MAX_ARMS, read_config
+from trainers.data import access
+from trainers.image_text.models import MODELS
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.finetuning.kind import training_of
+from trainers.kinds.finetuning.recipes import PRESETS
+from trainers.object_removal.detectors import DETECTORS, Detections
+from trainers.parameters import Choice
+from trainers.plans.config import SweepConfig
+from trainers.runs import RunFolder
+
+# ------------------------------------------------------------------------------------------- detect and name
+
+
+def test_what_a_detector_finds_is_judged(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    ref = tab.post("upload", paint_png([DOG], size=(1200, 800))).json()["ref"]
+    found = Detections(boxes=((0, 0, 512, 300), (600, 300, 700, 400)), names=("dog", "cup"), scores=(0.9, 0.8))
+    detector = next(iter(DETECTORS.values()))
+    monkeypatch.setattr(type(detector), "build", lambda self, parameters: lambda picture: found)
+    reply = tab.json("detect", {"image": ref, "detector": detector.name})
+    dog, cup = reply["objects"]
+    scale = 1024 / 1200  # the detector saw it shrunk
+    assert dog["boxes"][0] == pytest.approx([0, 0, 512 / scale / 1200, 300 / scale / 800], abs=1e-4)
+    assert dog["allowed"] and cup["removes"] == ["cup"] and dog["scores"] == [0.9]
+    nothing = Detections(boxes=(), names=(), scores=())
+    monkeypatch.setattr(type(detector), "build", lambda self, p: lambda picture: nothing)
+    fresh = Tab(tab.library.root.parent / "fresh")
+    ref = fresh.post("upload", paint_png([DOG])).json()["ref"]
+    empty = fresh.json("detect", {"image": ref, "detector": detector.name})
+    assert empty["objects"] == [] and "Draw a box" in empty["notes"][0]
+    assert fresh.post("detect", {"image": ref, "detector": "x"}).status_code == 400
+    fresh.close()
+
+
+def test_a_box_is_named(tab: Tab) -> None:
+    asked = {"image": "drawn_scenes.0", "box": [0.08, 0.5, 0.33, 0.87], "model": "tiny_clip"}
+    names = tab.json("name", asked)["names"]
+    assert len(names) == 5 and names[0]["score"] >= names[-1]["score"] > 0
+    assert {one["class"] for one in names} <= set(tab.objects.datasets.drawn().matcher.classes)
+    for wrong in ([0, 0, 1], [0.1, 0.1, 0.1, 0.1], [None] * 4, [0.1, 0.1, 0.101, 0.101]):
+        reply = tab.post("name", asked | {"box": wrong})
+        assert reply.status_code == 400 and reply.json()["error"]
+
+
+# --------------------------------------------------------------------------------------------------- mending
+
+
+class Nothing:
+    """An executor whose trainers never start."""
+
+    def launch(self, folder: Path, environment: dict[str, str]) -> None: ...
+    def reap(self) -> list:
+        return []
+
+    def kill(self, run_id: str) -> None: ...
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def mending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Finetuning, Path]]:
+    monkeypatch.setenv(access.PUBLIC, "1")
+    settings = Settings(runs=tmp_path / "runs", recorded=tmp_path / "recorded", public=True)
+    scheduler = Scheduler(settings, Nothing())
+    library = Library(settings.runs, settings.recorded)
+    objects = Objects(settings, library, load=load)
+    objects.models._menu = {**objects.models._menu, "large": descriptor("large", 3)}
+    yield Finetuning(Runs(settings, scheduler), objects.datasets, objects.models), settings.runs
+    objects.close()
+    library.close()
+    scheduler.close()
+
+
+ASKED = {
+    "action": "finetune",
+    "token": "mine",
+    "model": "vsepp",
+    "dataset": "drawn_scenes",
+    "recipes": [{"removed": False}, {"fill": "mean", "ratio": None, "captions_each": 2}],
+    "steps": 40,
+    "minutes": 2,
+    "seed": 5,
+    "learning_rate": 0.001,
+}
+
+
+def test_a_mending_run_is_what_the_page_asked_for(mending: tuple[Finetuning, Path]) -> None:
+    acts, root = mending
+    reply = acts.perform(ASKED)
+    assert set(reply) == {"id", "said"}, reply
+    config = RunFolder.open(root, reply["id"]).config
+    assert isinstance(config, FinetuningConfig) and config.model.name == "vsepp"
+    assert [dict(one) for one in config.recipes] == ASKED["recipes"], "no ratio means all there are"
+    assert (config.steps, config.minutes, config.seed, config.learning_rate) == (40, 2.0, 5, 0.001)
+    assert read_config(config.to_json()) == config
+    assert (config.epochs, config.optimiser, config.halve_every, config.batch) == (None, "adamw", None, 128)
+    assert "Only the visitor" in acts.perform({"action": "stop", "id": reply["id"], "token": "other"})["error"]
+    assert acts.perform({"action": "stop", "id": reply["id"], "token": "mine"}) == {"said": "It left the queue."}
+
+
+def test_recipes_are_trained_over_seeds_where_the_page_asks_for_several(mending: tuple[Finetuning, Path]) -> None:
+    acts, root = mending
+    reply = acts.perform(ASKED | {"seeds": [3, 4]})
+    assert set(reply) == {"id", "said", "plan"}, reply
+    config = RunFolder.open(root, reply["id"]).config
+    assert isinstance(config, SweepConfig) and config.seeds == (3, 4)
+    assert [dict(one) for one in config.run.recipes] == ASKED["recipes"]
+    assert "each once" in acts.perform(ASKED | {"seeds": [3, 3]})["error"]
+    assert "seeds needs whole numbers" in acts.perform(ASKED | {"seeds": [None]})["error"]
+
+
+def test_the_page_trains_as_published_or_at_the_models_own_rate(mending: tuple[Finetuning, Path]) -> None:
+    acts, _root = mending
+    preset = next(one for one in PRESETS if one.name == "paper")
+    wishes = {key: value for key, value in ASKED.items() if key not in ("steps", "learning_rate")}
+    config = acts.config(Finetune.of(wishes | training_of(preset) | {"minutes": 2}))
+    assert (config.epochs, config.steps, config.optimiser, config.halve_every) == (10, None, "adam", 2)
+    assert (config.weight_decay, config.learning_rate) == (0.0, MODELS["vsepp"].learning_rate)
+    assert isinstance(config, FinetuningConfig) and config.batch == 256
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"action": "delete"}, "fine-tuned"),
+        ({"optimiser": "magic"}, "optimiser needs one of adamw, adam"),
+        ({"epochs": "ten"}, "epochs needs a number"),
+        ({"halve_every": -2}, "above 0"),
+        ({"batch": 2}, "batch needs"),
+        ({"action": None}, "action needs"),
+        ({"model": "nobody"}, "no model"),
+        ({"model": "run:0123456789ABCDEFGHJKMNPQRS:0"}, "cannot be fine-tuned again"),
+        ({"dataset": "elsewhere"}, "not open"),
+        ({"recipes": []}, f"1 to {MAX_ARMS}"),
+        ({"recipes": [{}] * (MAX_ARMS + 1)}, f"1 to {MAX_ARMS}"),
+        ({"recipes": [{"wings": 2}]}, "wings"),
+        ({"recipes": [{"fill": "magic"}]}, "no fill"),
+        ({"recipes": [{"originals": "none", "removed": False}]}, "needs images"),
+        ({"recipes": [{"text": "captioner", "captioner": "/etc"}]}, "folders of this machine"),
+        ({"recipes": "all"}, "list"),
+        ({"steps": -4}, "whole number"),
+        ({"minutes": "x"}, "number"),
+        ({"minutes": float("nan")}, "number"),
+        ({"minutes": 999}, "10 minutes"),
+        ({"learning_rate": 700}, "learning_rate needs"),
+        ({"token": ""}, "needs an owner"),
+        ({"seed": 1e30}, "whole number"),
+    ],
+)
+def test_odd_wishes_get_a_sentence(mending: tuple[Finetuning, Path], changes: dict, words: str) -> None:
+    acts, root = mending
+    reply = acts.perform(ASKED | changes)
+    assert set(reply) == {"error"} and words in reply["error"], reply
+    assert not list(root.glob("*"))
+
+
+@pytest.mark.parametrize("data", [None, [], "finetune", 7, {"action": ["finetune"]}])
+def test_anything_may_come_from_a_browser(mending: tuple[Finetuning, Path], data: object) -> None:
+    assert set(mending[0].perform(data)) == {"error"}
+
+
+def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
+    """Its checkpoint stands in for a run that was trained: the weights decide, whoever made them."""
+    from trainers.image_text.models import MODELS
+
+    parameters = {"dim": 16, "width": 4, "words": 16, "side": 32}
+    choice = Choice(name="vsepp", parameters=parameters)
+    mended = FinetuningConfig(model=choice, recipes=({"removed": False}, {}))
+    folder = RunFolder.create(tmp_path / "runs", mended)
+    models = [MODELS["vsepp"].build(parameters) for _ in range(2)]
+    weights = {f"arm{arm}/model/{name}": v for arm, m in enumerate(models) for name, v in m.state_dict().items()}
+    tab = Tab(tmp_path)
+    tab.objects.models._menu = MODELS
+    assert not [one for one in tab.json("start")["models"] if one["name"].startswith("run:")], "no weights yet"
+    folder.write_checkpoint(weights, {"step": 1})
+    names = [one for one in tab.json("start")["models"] if one["name"].startswith("run:")]
+    assert [one["name"] for one in names] == [f"run:{folder.id}:0", f"run:{folder.id}:1"]
+    assert not any(one["trainable"] for one in names)
+    reply = tab.ask(models=[one["name"] for one in names])
+    digests = {tab.objects.models.get(one["name"]).digest for one in names}
+    assert len(digests) == 2 and len(reply["models"]) == 2
+    assert tab.post("query", tab.asked(models=[f"run:{folder.id}:2"])).status_code == 404
+    folder.db.close()
+    tab.close()
+
+
+def test_the_routes_stand_beside_the_others(tab: Tab) -> None:
+    assert tab.client.get(f"{PREFIX}/runs").json() == {"runs": []}
+    assert tab.client.get(f"{PREFIX}/objects/start").status_code == 200

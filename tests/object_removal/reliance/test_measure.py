@@ -1,0 +1,355 @@
+"""The whole path: a run, a dataset that knows its objects, numbers, the command line; and what gets in its way."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pytest
+import torch
+
+from tests.data.world import encode
+from tests.shared import needs
+from tests.tiny import tiny_config, trained, write_images
+from trainers.cli.main import main
+from trainers.config import Conditions, DataChoice
+from trainers.data import cache, load_data
+from trainers.data.labelled.datasets import drawn
+from trainers.errors import DataError, ParameterError
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.object_removal.reliance import measure as measuring
+from trainers.object_removal.reliance import queries
+from trainers.object_removal.reliance.forms import ALONE, AWAY, HOME, NEW, TIED, TITLES, WHOLE, WITHOUT
+from trainers.object_removal.reliance.measure import measure, read_queries
+from trainers.object_removal.reliance.results import write_csv
+from trainers.object_removal.reliance.settings import Settings
+from trainers.parameters import Choice
+from trainers.retrieval.encoders import encoders_of_run
+from trainers.runs import RunFolder
+
+SIDE = 24
+FEW = Settings(queries=20)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def folder_run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """Two losses on a folder whose images have no boxes."""
+    home = tmp_path_factory.mktemp("plain")
+    return trained(home / "runs", tiny_config(write_images(home / "images"), steps=2))
+
+
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """Contrastive training on the drawn pots, backgrounds tied."""
+    config = ContrastiveConfig(
+        data=DataChoice(source="drawn:bias=0.9", image_size=16, max_images=960, held_out="images"),
+        methods=(Choice(name="simclr"),),
+        encoder=Choice(name="conv4", parameters={"width": 8}),
+        dim=8,
+        batch=16,
+        splits=2,
+        steps=2,
+        minutes=None,
+        head_steps=0,
+        probe_size=40,
+        device="cpu",
+        threads=1,
+    )
+    return trained(tmp_path_factory.mktemp("pots") / "runs", config)
+
+
+def square_on(background: tuple[int, int, int], place: int, colour: tuple[int, int, int]) -> bytes:
+    image = np.full((32, 32, 3), background, np.uint8)
+    image[place : place + 10, 8:20] = colour
+    return encode(image)
+
+
+def write_boxed(root: Path, *, column: str = "objects", damaged: bool = False) -> Path:
+    """Squares of four classes on backgrounds that tell nothing, with boxes in one of three forms, or masks."""
+    draws = np.random.default_rng(0)
+    colours = ((200, 30, 30), (30, 200, 30), (30, 30, 200), (200, 200, 30))
+    for split, classes in (("train", (0, 1)), ("test", (2, 3))):
+        rows = [(label, int(draws.integers(2, 20))) for label in classes for _ in range(8)]
+        images = [square_on(tuple(draws.integers(60, 180, 3)), y, colours[label]) for label, y in rows]
+        if damaged and split == "test":
+            images[3] = images[3][:60]
+        boxes = [[8.0, float(y), 12.0, 10.0] for _, y in rows]
+        columns: dict = {"label": [label for label, _ in rows]}
+        box = datasets.Sequence(datasets.Value("float32"), length=4)
+        types: dict = {"label": datasets.ClassLabel(names=["red", "green", "blue", "yellow"])}
+        if column == "objects":
+            columns["objects"] = [[{"bbox": one, "category": 0}] for one in boxes]
+            types["objects"] = [{"bbox": box, "category": datasets.ClassLabel(names=["square"])}]
+        elif column == "bbox":
+            columns["bbox"], types["bbox"] = boxes, box
+        else:
+            masks = []
+            for _, y in rows:
+                mask = np.zeros((32, 32), np.uint8)
+                mask[y : y + 10, 8:20] = 255
+                masks.append({"bytes": encode(mask), "path": None})
+            columns["mask"], types["mask"] = masks, datasets.Image()
+        write_boxed_split(root, split, columns, types, images)
+    return root
+
+
+def write_boxed_split(root: Path, split: str, columns: dict, types: dict, images: list[bytes]) -> None:
+    features = datasets.Features({"image": datasets.Image(), **types})
+    table = {"image": [{"bytes": data, "path": None} for data in images], **columns}
+    (root / "data").mkdir(parents=True, exist_ok=True)
+    made = datasets.Dataset.from_dict(table, features=features)
+    made.to_parquet(str(root / "data" / f"{split}-00000-of-00001.parquet"))
+
+
+# ------------------------------------------------------------------- the sources
+
+
+def test_drawn_pots_of_a_contrastive_run_are_drawn_again(pretrained: RunFolder) -> None:
+    result = measure(encoders_of_run(pretrained), FEW)
+    assert result.own and result.fill == "rerender" and len(result.arms) == 1 and len(result.places) == 20
+    assert list(result.arms[0].scores) == list(TITLES) and result.placebo_fill == "telea"
+    objects, queries = read_queries(encoders_of_run(pretrained), FEW)
+    data = objects.images[torch.from_numpy(result.places)]
+    assert torch.equal(queries.forms[WHOLE], data) and len(objects) == len(result.rows)
+
+
+@pytest.mark.parametrize("column", ["objects", "bbox", "mask"])
+def test_a_labelled_dataset_with_a_column_of_objects(folder_run: RunFolder, tmp_path: Path, column: str) -> None:
+    source = write_boxed(tmp_path / "boxed", column=column)
+    result = measure(encoders_of_run(folder_run), Settings(data=str(source), fill="mean", queries=16))
+    assert not result.own and result.levels == ("class",) and result.names[0] == ("red", "green", "blue", "yellow")
+    assert len(result.places) == 16 and result.covered == pytest.approx(120 / 1024, abs=0.03)
+    _, queries = read_queries(encoders_of_run(folder_run), Settings(data=str(source), fill="mean", queries=16))
+    changed = (queries.forms[WHOLE] != queries.forms[WITHOUT]).any(1)
+    kept = (queries.forms[WHOLE] == queries.forms[ALONE]).all(1)
+    assert (changed.float().mean((1, 2)).numpy() < result.covered + 0.001).all() and (kept | ~changed).all()
+
+
+def test_the_coco_kit_by_class_and_supercategory(folder_run: RunFolder) -> None:
+    kit = needs("data/coco_captions")
+    result = measure(encoders_of_run(folder_run), Settings(data=str(kit), queries=30))
+    assert result.levels == ("class", "supercategory") and len(result.names[1]) <= 12
+    assert "person" in result.names[0] and result.fill == "telea" and len(result.ids) == len(result.rows)
+    known = {entry["name"]: entry["supercategory"] for entry in json.loads((kit / "categories.json").read_text())}
+    assert all(known[result.classes(place)[0]] == result.classes(place)[1] for place in result.places.tolist())
+    for arm in result.arms:
+        assert arm.error is None and set(arm.scores) == {"whole", "relit", "placebo", "silhouette", "without", "alone"}
+    numbers = [number for arm in (0, 1) for number in result.numbers(arm)]
+    empty = [number for number in numbers if not np.isfinite(number.interval.mean)]
+    assert all(number.form == "placebo" and number.objects == "largest third" for number in empty)
+
+
+def test_drawn_scenes_are_drawn_again_without_their_largest_object(folder_run: RunFolder) -> None:
+    result = measure(encoders_of_run(folder_run), Settings(data="drawn_scenes:train=50,val=0,test=40", queries=20))
+    assert (
+        result.fill == "rerender"
+        and result.levels == ("class",)
+        and set(result.arms[0].scores)
+        == {
+            "whole",
+            "relit",
+            "placebo",
+            "silhouette",
+            "without",
+            "alone",
+        }
+    )
+
+
+# ------------------------------------------------------------- kept, and stopped
+
+
+def test_what_was_measured_is_kept(folder_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(data=str(write_boxed(tmp_path / "boxed")), queries=16)
+    first = measure(encoders_of_run(folder_run), settings)
+    monkeypatch.setattr(measuring, "_scored", None)
+    monkeypatch.setattr("trainers.object_removal.reliance.queries._forms", None)
+    assert measure(encoders_of_run(folder_run), settings).json() == first.json()
+
+
+def test_forms_of_another_version_are_not_read(
+    folder_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the images nor the scores of a version whose forms were others."""
+    settings = Settings(data=str(write_boxed(tmp_path / "boxed")), queries=16)
+    made = queries._forms
+
+    def fewer(*arguments: Any) -> Any:
+        made_now = made(*arguments).items()
+        return {name: 255 - one if one.dtype == torch.uint8 else one for name, one in made_now if name != ALONE}
+
+    with monkeypatch.context() as older:
+        older.setattr(queries, "code_digest", lambda *_: "an older version")
+        older.setattr(queries, "_forms", fewer)
+        before = measure(encoders_of_run(folder_run), settings)
+    after = measure(encoders_of_run(folder_run), settings)
+    assert set(after.arms[0].scores) == {*before.arms[0].scores, ALONE} and after.key != before.key
+    assert not np.array_equal(after.arms[0].scores[WHOLE].nearest, before.arms[0].scores[WHOLE].nearest)
+
+
+def test_new_images_of_training_classes_in_their_tied_background_and_in_another(pretrained: RunFolder) -> None:
+    objects, asked = read_queries(encoders_of_run(pretrained), FEW)
+    assert objects.tied is not None and asked.tied is not None and set(asked.tied.forms) == set(TIED)
+    data = load_data(pretrained.config.data)
+    trained_on = set(data.train.labels[:, 0].tolist())
+    assert {int(label) for label in objects.tied.labels[:, 0]} == trained_on
+    seen = {image.numpy().tobytes() for part in (data.train, data.test) for image in part.images}
+    assert not any(image.numpy().tobytes() in seen for image in objects.tied.images)
+    homes = drawn.home_rooms(176, pretrained.config.data.seed)
+    shots = drawn.new_shots(pretrained.config.data, len(objects.tied) // len(trained_on))
+    for query, place in enumerate(asked.tied.places.tolist()):
+        shot = shots[place]
+        at_home = drawn.draw_shot(shot, 16, 0, {}, room=homes[shot.pot_id])
+        assert np.array_equal(asked.tied.forms[HOME][query].numpy(), at_home)
+        assert not torch.equal(asked.tied.forms[AWAY][query], asked.tied.forms[HOME][query])
+    result = measure(encoders_of_run(pretrained), FEW)
+    assert {len(result.arms[0].scores[form].stays) for form in TIED} == {len(asked.tied.places)}
+    assert result.arms[0].scores[NEW].stays.tolist() == [1.0] * len(asked.tied.places)
+    some = Conditions(withheld_classes=0.5)
+    withheld = dataclasses.replace(pretrained.config.data, held_out="classes", conditions=some)
+    encoder = type("Encoder", (), {"channels": 3, "side": 16})()
+    assert measuring._objects(withheld, FEW, encoder, lambda *_: None).tied is None
+
+
+def test_stopped_and_begun_again_finished_arms_are_not_measured_twice(
+    folder_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(data=str(write_boxed(tmp_path / "boxed")), queries=16)
+    scored: Callable = measuring._scored
+    done: list[int] = []
+
+    def counted(encoder, *rest):
+        done.append(encoder.arm)
+        return scored(encoder, *rest)
+
+    class StoppedError(Exception):
+        pass
+
+    def stop_in_second_arm(_text: str, fraction: float) -> None:
+        if fraction > 0.8:
+            raise StoppedError
+
+    monkeypatch.setattr(measuring, "_scored", counted)
+    with pytest.raises(StoppedError):
+        measure(encoders_of_run(folder_run), settings, stop_in_second_arm)
+    assert done == [0, 1]
+    assert len(measure(encoders_of_run(folder_run), settings).arms) == 2 and done == [0, 1, 1]
+
+
+def test_without_a_cache_the_numbers_are_the_same(
+    folder_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(data=str(write_boxed(tmp_path / "boxed")), queries=16)
+    kept = measure(encoders_of_run(folder_run), settings).json()
+    monkeypatch.setenv("RANKSCOPE_CACHE", "off")
+    assert measure(encoders_of_run(folder_run), settings).json() == kept
+
+
+# ------------------------------------------------------------- what gets in the way
+
+
+def test_a_dataset_without_boxes_says_what_to_choose(folder_run: RunFolder) -> None:
+    with pytest.raises(DataError, match=r"does not say where the objects are.*boxes or masks, or draw"):
+        measure(encoders_of_run(folder_run))
+
+
+def test_a_dataset_that_is_not_there_is_named(folder_run: RunFolder, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="does not exist"):
+        measure(encoders_of_run(folder_run), Settings(data=str(tmp_path / "absent")))
+
+
+def test_a_damaged_image_is_left_out_and_said(folder_run: RunFolder, tmp_path: Path) -> None:
+    result = measure(
+        encoders_of_run(folder_run), Settings(data=str(write_boxed(tmp_path / "boxed", damaged=True)), queries=16)
+    )
+    assert len(result.places) == len(result.rows) == 15
+    assert any("1 images could not be read" in note for note in result.notes)
+
+
+def test_an_image_that_a_fill_cannot_work_on_is_left_out(
+    folder_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def broken(*arguments):  # of each query the object first, then the placebo
+        calls.append(1)
+        if len(calls) == 3:
+            raise ValueError("broken")
+        return filled(*arguments)
+
+    filled = queries.filled
+    monkeypatch.setattr(queries, "filled", broken)
+    result = measure(encoders_of_run(folder_run), Settings(data=str(write_boxed(tmp_path / "boxed")), queries=16))
+    assert len(result.places) == 15 and "From 1 images the object could not be removed." in result.notes
+
+
+def test_what_cannot_be_is_refused(folder_run: RunFolder, tmp_path: Path) -> None:
+    boxed = str(write_boxed(tmp_path / "boxed"))
+    for settings, error in (
+        (Settings(data=boxed, fill="rerender"), DataError),
+        (Settings(data=boxed, fill="nothing"), ParameterError),
+        (Settings(data=boxed, queries=1), ParameterError),
+        (Settings(data="drawn:bias=3"), ParameterError),
+        (Settings(data=str(tmp_path / "absent")), DataError),
+    ):
+        with pytest.raises(error):
+            measure(encoders_of_run(folder_run), settings)
+
+
+# ------------------------------------------------------------------- the command line
+
+
+def test_the_command_line_prints_a_table_and_writes_it(
+    folder_run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    boxed, out = write_boxed(tmp_path / "boxed"), tmp_path / "numbers.csv"
+    words = ["background", folder_run.id, "--data", str(boxed), "--fill", "mean", "--queries", "12", "--list", "2"]
+    assert main([*words, "--csv", str(out), "--runs", str(folder_run.path.parent)]) == 0
+    printed = capsys.readouterr().out
+    assert "12 queries against 16 images" in printed and printed.count("neighbours stay, similarity") == 4
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    result = measure(encoders_of_run(folder_run), Settings(data=str(boxed), fill="mean", queries=12))
+    assert [float(row["mean"]) for row in rows] == [number["mean"] for number in result.table()]
+    alike = ["--pool", "--against", folder_run.id, "--runs", str(folder_run.path.parent)]
+    assert main([*words, *alike]) == 0
+    printed = capsys.readouterr().out
+    assert "**Change of each form of the queries**" in printed and "| variant | queries | change of R@1, % |" in printed
+    assert "no difference from 0 seen for" in printed and "above" not in printed.partition("**Change")[2]
+    for flags, said in (([], "boxes or masks"), (["--list", "-3"], "got -3"), (["--against", "x"], "needs --pool")):
+        assert main(["background", folder_run.id, "--runs", str(folder_run.path.parent), *flags]) == 1
+        assert said in capsys.readouterr().err
+    formula = io.StringIO()
+    write_csv(formula, [{**result.table()[0], "title": "=1+1"}])
+    assert ",'=1+1," in formula.getvalue()
+
+
+def test_the_probe_keeps_the_background_of_each_point(pretrained: RunFolder) -> None:
+    probe = pretrained.probe()
+    assert probe is not None
+    (one,) = probe.attributes
+    assert one.name == "background" and len(one.names) == 12 and one.values.shape == (len(probe.labels),)
+    assert cache.read("background", "0" * 32) is None
+
+
+def test_hard_conditions_leave_the_images_that_are_measured_alone_and_a_fold_has_none() -> None:
+    """Noise and withheld classes concern training; a run on a fold keeps away from the test images."""
+    encoder = type("Encoder", (), {"channels": 3, "side": 16})()
+    own = DataChoice(source="drawn", max_images=192, image_size=16)
+    hard = dataclasses.replace(own, conditions=Conditions(label_noise=0.4, withheld_classes=0.5))
+    found = [measuring._objects(choice, FEW, encoder, lambda *_: None) for choice in (own, hard)]
+    assert found[0].key == found[1].key and found[1].own and torch.equal(found[0].images, found[1].images)
+    fold = dataclasses.replace(own, conditions=Conditions(folds=3))
+    with pytest.raises(DataError, match="tested on a fold of its training classes and leaves the test images alone"):
+        measuring._objects(fold, FEW, encoder, lambda *_: None)

@@ -1,0 +1,274 @@
+"""Numbers against loops, and encoders whose answer is known: one sees only the object, one only its surroundings."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.metrics import slow
+from trainers.config import DataChoice
+from trainers.metrics.bootstrap import bootstrap
+from trainers.object_removal.reliance.forms import (
+    ALONE,
+    MOVED,
+    PLACEBO,
+    RELIT,
+    SILHOUETTE,
+    WHOLE,
+    WITHOUT,
+    beside,
+    in_other_light,
+)
+from trainers.object_removal.reliance.numbers import CONTRASTS, MISSED, STAYS
+from trainers.object_removal.reliance.objects import ObjectImages
+from trainers.object_removal.reliance.queries import Queries, make_queries
+from trainers.object_removal.reliance.results import ArmBackground, BackgroundResult
+from trainers.object_removal.reliance.scores import Scores, chance, nearest, score_forms
+from trainers.object_removal.reliance.sources import OBJECT_SOURCES, ObjectRequest
+
+
+@pytest.fixture(scope="module")
+def objects() -> ObjectImages:
+    choice = DataChoice(source="drawn", max_images=480)
+    request = ObjectRequest(data=choice, own=True, channels=3, side=32, limit=10_000)
+    made = OBJECT_SOURCES["drawn"].load(request)
+    assert made is not None
+    return made
+
+
+@pytest.fixture(scope="module")
+def exact(objects: ObjectImages) -> Queries:
+    return make_queries(objects, fill=None, queries=60, seed=0)
+
+
+@pytest.fixture(scope="module")
+def painted(objects: ObjectImages) -> Queries:
+    return make_queries(objects, fill="mean", queries=60, seed=0)
+
+
+def embedded(images: Tensor, seen: np.ndarray) -> Tensor:
+    """An encoder that sees the pixels under ``seen`` bool ``[n, S, S]`` alone: means and deviations of their colours.
+
+    Where they are it does not see: the outline of a pot would tell what was removed.
+    """
+    parts = [image[:, torch.from_numpy(mask)].float() / 255 for image, mask in zip(images, seen, strict=True)]
+    return torch.stack([torch.cat([part.mean(1) - 0.4, part.std(1) - 0.15]) for part in parts])
+
+
+_SCORES: dict[tuple[str, bool], dict[str, Scores]] = {}  # embedding every form takes a while
+
+
+def scores_of(objects: ObjectImages, queries: Queries, *, pot: bool) -> dict[str, Scores]:
+    """Of an encoder that sees the pot alone, or all but the pot."""
+    if (queries.key, pot) not in _SCORES:
+        _SCORES[queries.key, pot] = _scored(objects, queries, pot)
+    return dict(_SCORES[queries.key, pot])
+
+
+def _scored(objects: ObjectImages, queries: Queries, pot: bool) -> dict[str, Scores]:
+    masks = objects.masks(np.arange(len(objects)))
+    seen = masks if pot else ~masks
+    forms = {form: embedded(images, seen[queries.places]) for form, images in queries.forms.items()}
+    return score_forms(forms, embedded(objects.images, seen), objects.labels, queries.places)
+
+
+def test_an_encoder_that_sees_the_pot_alone_loses_nothing_with_the_background(
+    objects: ObjectImages, exact: Queries
+) -> None:
+    scores = scores_of(objects, exact, pot=True)
+    assert scores[ALONE].stays.tolist() == [1.0] * len(exact)
+    for name, values in scores[WHOLE].metrics.items():
+        assert np.array_equal(values, scores[ALONE].metrics[name])
+    assert scores[MOVED].stays.mean() > 0.5  # pixels at its edge show some of the background
+    assert scores[WITHOUT].stays.mean() < 0.15
+    for name, values in scores[WITHOUT].metrics.items():
+        assert values.mean() < scores[WHOLE].metrics[name].mean()
+
+
+def test_an_encoder_that_sees_the_background_alone_does_not_notice_the_pot(
+    objects: ObjectImages, exact: Queries, painted: Queries
+) -> None:
+    scores = scores_of(objects, painted, pot=False)
+    assert scores[WITHOUT].stays.tolist() == [1.0] * len(painted)  # the fill changes nothing outside the pot
+    for name, values in scores[WHOLE].metrics.items():
+        assert np.array_equal(values, scores[WITHOUT].metrics[name])
+    assert scores[ALONE].stays.mean() < 0.1
+    again = scores_of(objects, exact, pot=False)
+    assert again[WITHOUT].stays.mean() > 0.6  # its shadow goes with the pot
+    assert again[MOVED].stays.mean() < 0.15
+
+
+def test_every_number_is_that_of_a_loop(objects: ObjectImages, exact: Queries) -> None:
+    generator = torch.Generator().manual_seed(1)
+    net = torch.randn(3 * 32 * 32, 12, generator=generator)
+    gallery = objects.images.float().flatten(1) @ net - 500
+    asked = (WHOLE, WITHOUT, PLACEBO, MOVED)
+    forms = {form: exact.forms[form].float().flatten(1) @ net - 500 for form in asked}
+    scores = score_forms(forms, gallery, objects.labels, exact.places)
+    depth = objects.labels.shape[1]
+    unit = gallery.double().numpy() / np.linalg.norm(gallery.double().numpy(), axis=1, keepdims=True)
+    before = {}
+    for form, queries in forms.items():
+        for q, place in enumerate(exact.places.tolist()):
+            others = [row for row in range(len(unit)) if row != place]
+            one = queries[q].double().numpy()
+            one /= np.linalg.norm(one)
+            order = sorted(others, key=lambda row: -float(unit[row] @ one))
+            (levels,) = slow.ranked_levels(one[None], objects.labels[[place]], unit[others], objects.labels[others])
+            assert scores[form].metrics["R_at_1"][q] == float(levels[0] == depth)
+            assert scores[form].metrics["HAP"][q] == pytest.approx(slow.hap(levels, depth), abs=1e-9)
+            assert scores[form].nearest[q].tolist() == order[:10]
+            before.setdefault(q, set(order[:10]))
+            assert scores[form].stays[q] == len(before[q] & set(order[:10])) / 10
+            whole = forms[WHOLE][q].double().numpy()
+            assert scores[form].similarity[q] == pytest.approx(float(one @ whole / np.linalg.norm(whole)), abs=1e-9)
+    same = (objects.labels[:, 0][None] == objects.labels[exact.places, 0][:, None]).sum(1) - 1
+    assert chance(objects.labels, exact.places) == pytest.approx(float((same / (len(unit) - 1)).mean()))
+
+
+def test_an_image_is_never_its_own_neighbour_and_small_galleries_give_fewer() -> None:
+    gallery = torch.eye(4)
+    assert nearest(gallery, gallery, np.arange(4)).tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
+    assert nearest(gallery[:1], gallery, np.array([-1]), 2).tolist() == [[0, 1]]
+
+
+def result_of(objects: ObjectImages, queries: Queries, *arms: dict[str, Scores]) -> BackgroundResult:
+    measured = (ArmBackground(run="run", arm=at, title=f"arm {at}", scores=scores) for at, scores in enumerate(arms))
+    return dataclasses.replace(BackgroundResult.of(objects, queries, measured, seed=0), own=True)
+
+
+def test_intervals_are_paired_and_differences_have_both_signs(objects: ObjectImages, exact: Queries) -> None:
+    pot, background = (scores_of(objects, exact, pot=seen) for seen in (True, False))
+    result = result_of(objects, exact, pot, background)
+    for arm, scores in enumerate((pot, background)):
+        for number in result.numbers(arm):
+            some = result.thirds[number.objects] if number.objects else np.ones(len(exact), dtype=bool)
+            if number.form in CONTRASTS:
+                both = (CONTRASTS[number.form].first, CONTRASTS[number.form].second)
+                one, other = (result.arms[arm].values(form, number.measure) for form in both)
+                assert number.interval == bootstrap(one - other) and number.lost is None
+                continue
+            if number.measure in (STAYS, MISSED):
+                values = scores[number.form].stays if number.measure == STAYS else scores[number.form].missed
+                assert number.interval == bootstrap(values) and number.lost is None
+                continue
+            values = scores[number.form].metrics[number.measure]
+            assert number.interval == bootstrap(values[some])
+            if number.form != WHOLE:
+                assert number.lost == bootstrap((scores[WHOLE].metrics[number.measure] - values)[some])
+                assert number.lost.low <= number.lost.mean <= number.lost.high
+    assert len(result.table()) == 2 * (3 + 6 * 4 + 3 * 3 + 7 * 3)
+    assert result.csv().count("\n") == len(result.table()) + 1
+
+
+def test_queries_that_do_not_notice_come_first_with_their_rows(objects: ObjectImages, exact: Queries) -> None:
+    scores = scores_of(objects, exact, pot=False)
+    result = result_of(objects, exact, scores)
+    listed = result.unnoticing(0)
+    assert sorted(one["query"] for one in listed) == list(range(len(exact)))
+    keys = [(-one["stays"], -scores[WITHOUT].similarity[one["query"]]) for one in listed]
+    assert keys == sorted(keys)
+    first = listed[0]
+    assert first["place"] == exact.places[first["query"]] and first["row"] == objects.rows[first["place"]]
+    assert first["classes"][0] == objects.hierarchy.names[0][objects.labels[first["place"], 0]]
+    assert first["nearest"][WHOLE] == scores[WHOLE].nearest[first["query"]].tolist()
+    assert result.unnoticing(0, 3) == listed[:3] and len(result.json(5)["arms"][0]["unnoticing"]) == 5
+
+
+def test_the_object_alone_stands_before_the_mean_colour_of_the_gallery(objects: ObjectImages, exact: Queries) -> None:
+    colour = objects.images.double().mean(dim=(0, 2, 3)).round().to(torch.uint8)
+    masks = torch.from_numpy(objects.masks(exact.places))
+    whole, alone = exact.forms[WHOLE], exact.forms[ALONE]
+    for query, mask in enumerate(masks):
+        assert torch.equal(alone[query][:, mask], whole[query][:, mask])
+        assert (alone[query][:, ~mask] == colour[:, None]).all()
+    assert torch.equal(whole, objects.images[torch.from_numpy(exact.places)])
+    assert exact.fill == "rerender" and exact.covered.tolist() == pytest.approx(masks.float().mean((1, 2)).tolist())
+
+
+def test_the_placebo_is_as_large_as_the_object_and_beside_it(objects: ObjectImages, painted: Queries) -> None:
+    masks = objects.masks(painted.places)
+    assert painted.placebo.all() and painted.placebo_fill == "mean"
+    whole, placebo = painted.forms[WHOLE], painted.forms[PLACEBO]
+    for query, mask in enumerate(masks):
+        free = beside(mask)
+        assert free is not None and free.sum() == mask.sum() and not (free & mask).any()
+        changed = (whole[query] != placebo[query]).any(0).numpy()
+        assert not (changed & ~free).any() and changed.sum() > 0.8 * mask.sum()
+
+
+@pytest.mark.parametrize("side", [9, 24])
+def test_an_object_across_the_image_has_a_placebo_until_it_covers_more_than_half(side: int) -> None:
+    cross = np.zeros((side, side), dtype=bool)
+    cross[side // 2], cross[:, side // 2] = True, True
+    free = beside(cross)
+    assert free is not None and free.sum() == cross.sum() and not (free & cross).any()
+    half = np.zeros((side, side), dtype=bool)
+    half[: side // 2] = True
+    assert beside(half) is not None
+    half[side // 2 : side // 2 + 2] = True
+    assert beside(half) is None
+
+
+def test_a_query_without_a_placebo_counts_for_the_other_forms_alone(objects: ObjectImages, exact: Queries) -> None:
+    scores = scores_of(objects, exact, pot=True)
+    some = np.arange(len(exact)) % 4 > 0
+    scores[PLACEBO] = scores[PLACEBO].only(some)
+    numbers = {(one.form, one.measure): one for one in result_of(objects, exact, scores).numbers(0) if not one.objects}
+    assert (
+        numbers[PLACEBO, "R_at_1"].interval.queries
+        == numbers["placebo - without", "HAP"].interval.queries
+        == some.sum()
+    )
+    assert numbers[WHOLE, "R_at_1"].interval.queries == len(exact)
+
+
+def test_the_silhouette_keeps_the_outline_and_nothing_in_it(objects: ObjectImages, exact: Queries) -> None:
+    colour = objects.images.double().mean(dim=(0, 2, 3)).round().to(torch.uint8)
+    for query, mask in enumerate(torch.from_numpy(objects.masks(exact.places))):
+        silhouette = exact.forms[SILHOUETTE][query]
+        assert (silhouette[:, mask] == colour[:, None]).all()
+        assert torch.equal(silhouette[:, ~mask], exact.forms[WHOLE][query][:, ~mask])
+    outline = {form: objects.masks(exact.places).reshape(len(exact), -1) for form in (WHOLE, SILHOUETTE)}
+    assert np.array_equal(*outline.values())
+
+
+def test_other_light_keeps_the_pot_and_its_room(objects: ObjectImages, exact: Queries, painted: Queries) -> None:
+    """Drawn again: what stands where stays, brightness and colour change. Photographs get a factor for each channel."""
+    whole, relit = (exact.forms[form].double().flatten(2) for form in (WHOLE, RELIT))
+    assert ((whole - relit).abs().mean((1, 2)) > 3).float().mean() > 0.9
+    edges = [torch.diff(images.mean(1), dim=1).abs() for images in (whole, relit)]
+    alike = [float(torch.corrcoef(torch.stack(pair))[0, 1]) for pair in zip(*edges, strict=True)]
+    assert np.median(alike) > 0.6
+    photographs = in_other_light(objects.images, np.arange(len(objects)))
+    assert torch.equal(photographs, in_other_light(objects.images, np.arange(len(objects))))
+    kept, changed = objects.images[5].double(), photographs[5].double()
+    ratio = ((changed / 255) ** 2 / (kept.clamp(min=1) / 255) ** 2)[:, (kept > 40).all(0) & (changed < 250).all(0)]
+    assert (ratio.std(1) < 0.05).all() and not torch.equal(kept, changed)
+
+
+def test_thirds_hold_every_query_by_the_area_of_its_object(objects: ObjectImages, exact: Queries) -> None:
+    result = result_of(objects, exact, scores_of(objects, exact, pot=True))
+    assert np.array_equal(sum(some.astype(int) for some in result.thirds.values()), np.ones(len(exact)))
+    ranges = [(exact.covered[some].min(), exact.covered[some].max()) for some in result.thirds.values()]
+    assert all(one[1] < other[0] for one, other in pairwise(ranges)) and len(ranges) == 3
+    alike = dataclasses.replace(result, covered=np.full(len(exact), 0.2, np.float32))
+    assert list(alike.thirds) == ["smallest third"] and alike.thirds["smallest third"].all()
+
+
+def test_severity_given_a_wrong_first_result(objects: ObjectImages, exact: Queries) -> None:
+    scores = scores_of(objects, exact, pot=True)
+    result = result_of(objects, exact, scores)
+    for form, one in scores.items():
+        wrong = []
+        for query, place in enumerate(exact.places):
+            same = (objects.labels[one.nearest[query, 0]] == objects.labels[place]).sum()
+            assert np.isnan(one.missed[query]) if same == 3 else one.missed[query] == 3 - same
+            wrong += [3 - same] if same < 3 else []
+        number = result.arms[0].number(form, MISSED)
+        assert number.interval.queries == len(wrong) and number.interval.mean == pytest.approx(np.mean(wrong))

@@ -1,0 +1,178 @@
+"""The plan of a fair comparison: a pure function of the outcomes, with the same search budget for every loss."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from tests.plans.fair_comparison.made_up import LOSSES, fair, hill, outcome, played, whole
+from trainers.config import Conditions, DataChoice
+from trainers.errors import UserError
+from trainers.kinds import check
+from trainers.plans.contenders import most_runs, searches
+from trainers.plans.fair_comparison import DESCRIPTOR as PLAN
+from trainers.plans.proposals import proposed
+
+
+def test_every_loss_gets_the_same_trials_on_the_same_folds_and_each_run_is_planned_once() -> None:
+    config = fair(trials=6, data=DataChoice(conditions=Conditions(folds=3, label_noise=0.2)))
+    planned, _ = whole(config)
+    assert len({run.name for run in planned}) == len(planned)
+    trials = [run for run in planned if run.part == "search"]
+    per_loss = Counter(run.config.losses[0].name for run in trials)
+    assert per_loss == dict.fromkeys(LOSSES, 6 * 3)
+    assert Counter(run.config.data.conditions.fold for run in trials) == dict.fromkeys((1, 2, 3), 3 * 6)
+    assert {run.config.seed for run in trials} == {config.search_seed}
+    assert all(len(run.config.losses) == 1 and run.config.data.conditions.folds == 3 for run in trials)
+    compared = [run for run in planned if run.part != "search"]
+    assert {run.config.data.conditions for run in compared} == {Conditions(label_noise=0.2)}, "no folds, the same noise"
+    assert Counter(run.part for run in compared) == {"defaults": 9, "chosen": 9}
+    assert len(planned) <= sum(most_runs(config).values()) == PLAN.sizes(config)["runs"]
+    budgets = {(run.config.steps, run.config.minutes, run.config.epochs) for run in planned}
+    assert budgets == {(10, None, None)}
+
+
+def test_a_plan_grows_only_and_is_the_same_whatever_the_order_in_which_runs_end() -> None:
+    config = fair("triplet", "multi_similarity", trials=6, seeds=(0, 1))
+    before: list = []
+    for planned, _outcomes in played(config):
+        names = [run.name for run in planned]
+        assert set(before) <= set(names)
+        before = names
+    draws = random.Random(3)
+    outcomes: dict = {}
+    while waiting := [run for run in PLAN.plan(config, outcomes) if run.name not in outcomes]:
+        run = draws.choice(waiting)
+        outcomes[run.name] = outcome(run, hill)
+    final = PLAN.plan(config, outcomes)
+    assert [run.name for run in final] == before
+    assert final == PLAN.plan(config, dict(reversed(outcomes.items())))
+
+
+def test_a_search_that_is_replayed_after_its_program_was_killed_goes_on_with_the_same_trials(capfd) -> None:
+    config = fair("triplet", trials=7, seeds=(0,))
+    states = list(played(config))
+    for planned, outcomes in states[:: len(states) // 4]:
+        proposed.cache_clear()  # all that a process keeps
+        assert PLAN.plan(config, outcomes) == planned
+        random.random(), np.random.random()  # nobody's random state counts
+    assert capfd.readouterr() == ("", ""), "Optuna says nothing"
+
+
+def test_the_search_finds_an_optimum_away_from_the_settings_given() -> None:
+    config = fair("triplet", trials=20, seeds=(0,))
+    planned, outcomes = whole(config)
+    (found,) = searches(config, outcomes)
+    assert found.ended and found.chosen.number > 0
+    given = found.trials[0]
+    assert given.point == (config.run.learning_rate, 0.2, False) and given.score == pytest.approx(
+        1 / (1 + 1.50515), abs=1e-4
+    )
+    assert found.chosen.score == max(trial.score for trial in found.trials) > 1.5 * given.score
+    later = [trial.score for trial in found.trials[10:]]
+    random_ones = [trial.score for trial in found.trials[1:10]]
+    assert sum(later) / len(later) > sum(random_ones) / len(random_ones), "trials from results are better than random"
+    (chosen,) = [run for run in planned if run.part == "chosen"]
+    assert chosen.config.learning_rate == found.chosen.point[0]
+    assert hill(chosen) == pytest.approx(found.chosen.score)
+    assert chosen.config.data.conditions == Conditions() and chosen.config.seed == 0
+    (given_run,) = [run for run in planned if run.part == "defaults"]
+    assert chosen.variants[0].title == given_run.variants[0].title == "Triplet"
+
+
+def test_a_metric_that_is_better_when_lower_is_minimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    from trainers.plans import search as module
+
+    real = module.describe
+    lower = lambda name: dataclasses.replace(real(name), measure=dataclasses.replace(real(name).measure, better="down"))  # noqa: E731
+    monkeypatch.setattr(module, "describe", lower)
+    config = fair("triplet", trials=8, seeds=(0,))
+    (found,) = searches(config, whole(config)[1])
+    assert found.chosen.score == min(trial.score for trial in found.trials) < found.trials[0].score
+
+
+def test_failed_and_diverged_trials_count_as_worst_and_are_not_tried_again() -> None:
+    def steep(run):
+        if run.config.learning_rate > 2e-3:
+            return None if run.config.learning_rate > 1e-2 else math.nan
+        return hill(run)
+
+    config = fair("triplet", trials=10, seeds=(0,))
+    _, outcomes = whole(config, steep)
+    (found,) = searches(config, outcomes)
+    failed = [trial for trial in found.trials if trial.score is None]
+    assert found.trials[0] in failed and len(found.trials) == 10, "a failed trial uses up its share of the budget"
+    assert found.chosen.score is not None and found.chosen.point[0] <= 2e-3
+    assert all(trial.score is not None for trial in found.trials if trial.point[0] <= 2e-3)
+    one_fold = lambda run: None if run.name.endswith("fold=2") else hill(run)  # noqa: E731
+    (none,) = searches(config, whole(config, one_fold)[1])
+    assert none.ended and [trial.score for trial in none.trials] == [None] * 10, "a mean needs all folds"
+    assert none.chosen.number == 0
+    assert not [run for run in whole(config, one_fold)[0] if run.part == "chosen"], "the settings given are compared"
+
+
+def test_a_trial_with_another_outcome_than_before_gives_trials_of_other_names() -> None:
+    config = fair("triplet", trials=10, seeds=(0,))
+    _, outcomes = whole(config)
+    (found,) = searches(config, outcomes)
+    worst = min(found.trials[:5], key=lambda trial: trial.score)
+    changed = outcomes | {run.name: outcome(run, lambda _run: 1.0) for run in worst.runs}
+    settings = {run.name: run.config for run in PLAN.plan(config, outcomes)}
+    for run in PLAN.plan(config, changed):
+        assert settings.get(run.name, run.config) == run.config
+
+
+def test_what_is_varied_is_searched_apart_and_keeps_its_value() -> None:
+    vary = {"label_noise": [0.0, 0.4], "triplet.margin": [0.1, 0.5]}
+    config = fair("triplet", "contextual", vary=vary, trials=3, seeds=(0, 1))
+    check(config)
+    planned, outcomes = whole(config)
+    found = searches(config, outcomes)
+    assert [(one.contender.variant.title, one.contender.condition) for one in found] == [
+        (title, {"Label noise": noise})
+        for noise in (0.0, 0.4)
+        for title in ("Triplet (margin 0.1)", "Triplet (margin 0.5)", "Contextual")
+    ]
+    assert all(len(one.trials) == 3 for one in found)
+    assert found[0].space.fixed == ("margin",)
+    margins = {run.config.losses[0].parameters.get("margin") for run in planned if run.variants[0].family == "Triplet"}
+    assert margins == {0.1, 0.5}
+    noise = {(run.condition["Label noise"], run.config.data.conditions.label_noise) for run in planned}
+    assert noise == {(0.0, 0.0), (0.4, 0.4)}
+
+
+def test_the_metric_that_decides_is_measured_in_every_run() -> None:
+    assert {run.config.metrics for run in PLAN.plan(fair("triplet", select_by="AP_at_R"), {})} == {()}
+    config = fair("triplet", select_by="R_at_10", metrics=("AP_at_100",))
+    check(config)
+    assert {run.config.metrics for run in PLAN.plan(config, {})} == {("AP_at_100", "R_at_10")}
+
+
+def test_trials_may_be_shorter_than_the_runs_that_are_compared() -> None:
+    planned, _ = whole(fair("triplet", trials=2, search_steps=3))
+    assert {(run.part == "search", run.config.steps) for run in planned} == {(True, 3), (False, 10)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"trials": 0}, "trials needs a whole number from 1 to 100"),
+        ({"seeds": (1, 1)}, "each once"),
+        ({"select_by": "R_at"}, "There is no metric 'R_at'"),
+        ({"select_by": "images_per_s"}, "There is no metric 'images_per_s'"),
+        ({"vary": {"learning_rate": [0.1, 0.2]}}, "searches the learning rate"),
+        ({"vary": {"fold": [1, 2]}}, "fold cannot be varied"),
+        ({"data": DataChoice(conditions=Conditions(folds=1))}, "2 folds or more"),
+        ({"data": DataChoice(conditions=Conditions(folds=3, fold=2))}, "got 3 folds and fold 2"),
+        ({"data": DataChoice(held_out="images")}, "hold out classes"),
+        ({"trials": 100}, "at most 500 runs; this one would have 600"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_change(changes: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        check(fair(**changes))

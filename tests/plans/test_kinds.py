@@ -1,0 +1,286 @@
+"""Sweeps of every kind of run: what they vary, what they refuse; they are trained, killed, resumed and compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from explorer.page.api import configured
+from tests.finetuning.world import mend_config, write_coco
+from tests.tiny import write_images
+from trainers.config import Conditions, DataChoice, RunConfig, read_config
+from trainers.errors import ParameterError, RunError
+from trainers.kinds import KINDS, check
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.parameters import Choice
+from trainers.plans import PLANS
+from trainers.plans.axes import axes, offered
+from trainers.plans.base import plan_of
+from trainers.plans.children import Children, children_of
+from trainers.plans.config import FairComparisonConfig, SweepConfig
+from trainers.plans.planned import Outcome
+from trainers.plans.report import Report, report
+from trainers.plans.runner import PlanRunner
+from trainers.runs import RunFolder, list_runs
+from trainers.worker import Worker
+
+SWEEP = PLANS["sweep"]
+MOCO = ContrastiveConfig(methods=(Choice(name="moco_v2", parameters={"queue": 12}), Choice(name="simclr")))
+TUNED = FinetuningConfig(recipes=({"removed": False}, {}))
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Here:
+    """An executor that trains every run to its end in this process, as it is launched."""
+
+    def devices(self) -> list[dict[str, str]]:
+        return [{}]
+
+    def launch(self, folder: Path, environment: dict[str, str]) -> None:
+        state = Worker(RunFolder(folder)).run()
+        assert state.phase == "finished", state.error
+
+    def holds(self, run_id: str) -> bool:
+        return False
+
+    def reap(self) -> tuple[()]:
+        return ()
+
+    def kill(self, run_id: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def pretraining(images: Path, *methods: Choice) -> ContrastiveConfig:
+    """A run of a few steps on tiny images."""
+    return ContrastiveConfig(
+        data=DataChoice(source=str(images / "train"), image_size=16, held_out="images"),
+        methods=methods or MOCO.methods,
+        encoder=Choice(name="conv4", parameters={"width": 8}),
+        dim=16,
+        batch=8,
+        norm="batch",
+        steps=2,
+        head_steps=2,
+        minutes=None,
+        probe_size=20,
+        device="cpu",
+        threads=1,
+    )
+
+
+def ended(root: Path, config: SweepConfig) -> Report:
+    """The report of a plan whose runs were trained."""
+    check(config)
+    plan = RunFolder.create(root, config)
+    runner = PlanRunner(plan, executor=Here())
+    while runner.move_on():
+        pass
+    runner.finish()
+    found = report(plan)
+    plan.db.close()
+    return found
+
+
+def test_moco_s_momentum_is_varied_beside_supcon_and_compared_over_seeds(tmp_path: Path) -> None:
+    images = write_images(tmp_path / "images", train=4, test=1)
+    run = pretraining(images, MOCO.methods[0], Choice(name="supcon"), Choice(name="cross_entropy"))
+    found = ended(tmp_path, SweepConfig(run=run, seeds=(0, 1), vary={"moco_v2.momentum": [0.5, 0.9]}))
+    (part,) = found.parts
+    titles = ["MoCo v2 (momentum 0.5)", "MoCo v2 (momentum 0.9)", "SupCon", "Cross-entropy"]
+    assert part.table is not None and [line.variant for line in part.table.lines] == titles
+    assert {"knn_accuracy", "probe_accuracy"} <= {metric.key for metric in part.table.metrics}
+    assert all(one.seeds == (0, 1) for line in part.table.lines for one in line.estimates)
+    pairs = [pair for one in part.table.comparisons for group in one.groups for pair in group.pairs]
+    assert {(pair.first, pair.second) for pair in pairs} and found.missing == []
+    assert found.title.endswith("over moco_v2.momentum, 2 seeds")
+
+
+def test_recipes_of_a_fine_tuning_are_compared_over_seeds(tmp_path: Path) -> None:
+    run = mend_config(write_coco(tmp_path / "coco"), {"removed": False}, {})
+    found = ended(tmp_path, SweepConfig(run=run, seeds=(0, 1)))
+    (table,) = (part.table for part in found.parts)
+    assert table is not None and [line.variant for line in table.lines] == ["D", "D + D′ (phrases, telea, 0.08)"]
+    assert "ODmAP_at_1" in {metric.key for metric in table.metrics}
+    assert "ODmAP@1" in found.markdown() and "queries" not in {metric.key for metric in table.metrics}
+
+
+@pytest.mark.parametrize(
+    ("run", "name", "values", "conditions", "variants"),
+    [
+        (MOCO, "momentum", [0.8, 0.9], 2, 2),  # of the optimiser: settings come first
+        (MOCO, "moco_v2.momentum", [0.8, 0.9], 1, 3),
+        (MOCO, "temperature", [0.1, 0.2], 1, 4),
+        (MOCO, "batch", [32, 64], 2, 2),
+        (MOCO, "label_noise", [0.0, 0.2], 2, 2),
+        (TUNED, "ratio", [0.1, 0.2], 1, 4),
+        (TUNED, "recipe.fill", ["zero", "mean"], 1, 4),
+        (TUNED, "learning_rate", [1e-4, 1e-5], 2, 2),
+        (TUNED, "limit", [20, 40], 2, 2),
+    ],
+)
+def test_settings_and_parameters_of_every_kind_are_varied(
+    run: RunConfig, name: str, values: list, conditions: int, variants: int
+) -> None:
+    planned = SWEEP.plan(SweepConfig(run=run, seeds=(0,), vary={name: values}), {})
+    assert len(planned) == conditions and {len(one.variants) for one in planned} == {variants}
+    assert all(type(one.config) is type(run) and one.config.arms == variants for one in planned)
+    assert len({one.config.to_json() for one in planned}) == conditions
+
+
+@pytest.mark.parametrize(
+    ("run", "vary", "words"),
+    [
+        (MOCO, {"smooth_ap.tau": [1]}, "parameters of its methods; there is no 'smooth_ap.tau'"),
+        (MOCO, {"methods": ["simclr"]}, "there is no 'methods'"),
+        (TUNED, {"recipe.nope": [1]}, "parameters of its recipes; there is no 'recipe.nope'"),
+        (TUNED, {"recipe.fill": ["nope"]}, "nope"),
+        (TUNED, {"recipe.ratio": [2.0]}, "ratio needs a number from 0.01 to 1"),
+        (MOCO.changed(reference=4), {}, "reference of mCE is method 4"),
+        (MOCO.changed(corruptions=True), {"temperature": [0.1, 0.2, 0.3, 0.4]}, "only be trained together, at most 6"),
+    ],
+)
+def test_what_a_kind_does_not_have_is_refused_in_its_words(run: RunConfig, vary: dict, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        check(SweepConfig(run=run, seeds=(0,), vary=vary))
+
+
+def test_everything_that_is_offered_for_a_kind_can_be_varied() -> None:
+    for kind in KINDS.values():
+        run = kind.config()
+        names = offered(run)
+        assert "learning_rate" in names and "seed" not in names
+        for name in names:
+            with pytest.raises(ParameterError, match="needs a value; got none"):
+                axes({name: []}, run)  # known: the values are what is missing
+    assert "recipe.ratio" in offered(TUNED) and offered(MOCO)["moco_v2.momentum"] == "MoCo v2: momentum"
+
+
+@pytest.mark.parametrize(
+    ("run", "alone"), [(MOCO, 2), (MOCO.changed(corruptions=True), 0), (TUNED, 2), (TUNED.changed(epochs=1.0), 0)]
+)
+def test_arms_are_trained_alone_only_where_that_is_the_same_training(run: RunConfig, alone: int) -> None:
+    config = SweepConfig(run=run, seeds=(0,))
+    (first,) = SWEEP.plan(config, {})
+    planned = SWEEP.plan(config, {first.name: Outcome(finished=False, error="NaN")})
+    assert len(planned) == 1 + alone and all(one.config.arms == 1 for one in planned[1:])
+
+
+def test_settings_are_chosen_on_folds_only_where_there_are_classes_to_leave_out() -> None:
+    check(FairComparisonConfig(run=KINDS["metric_learning"].config()))
+    with pytest.raises(ParameterError, match="Fair comparison cannot plan runs of Contrastive pretraining"):
+        check(FairComparisonConfig(run=MOCO))
+
+
+def test_a_program_starts_a_sweep_of_any_kind_by_plain_values() -> None:
+    settings = {"methods": [{"name": "moco_v2"}, {"name": "simclr"}], "batch": 64}
+    beside = configured("sweep", {"of": "contrastive", "seeds": [4, 5], **settings})
+    within = configured("sweep", {"seeds": [4, 5], "run": {"kind": "contrastive", **settings}})
+    assert beside == within and isinstance(beside, SweepConfig) and isinstance(beside.run, ContrastiveConfig)
+    assert (beside.seeds, beside.run.batch) == ((4, 5), 64)
+    losses = configured("sweep", {"losses": [{"name": "triplet"}], "vary": {"dim": [8, 16]}})
+    assert losses.run.kind == "metric_learning" and losses.vary == {"dim": [8, 16]}
+    folds = configured("fair_comparison", {"losses": [{"name": "triplet"}], "trials": 3})
+    assert folds.trials == 3 and folds.folds == 2
+    for wrong, words in (
+        ({"of": "nope"}, "There is no kind of run 'nope'"),
+        ({"of": "contrastive", "losses": []}, "Contrastive pretraining has no setting 'losses'"),
+        ({"device": "cpu"}, "has no setting 'device'"),
+        ({"run": 3}, "cannot be read"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            configured("sweep", wrong)
+
+
+def test_a_plan_keeps_the_settings_of_its_runs_as_they_are() -> None:
+    for run in (MOCO, TUNED, KINDS["metric_learning"].config(data=DataChoice(conditions=Conditions(label_noise=0.2)))):
+        config = SweepConfig(run=run, seeds=(3,), vary={"learning_rate": [0.1, 0.2]})
+        assert read_config(config.to_json()) == config
+        assert [one.config for one in SWEEP.plan(config, {})] == [
+            dataclasses.replace(run, seed=3, learning_rate=rate) for rate in (0.1, 0.2)
+        ]
+    for plan, kind in (("sweep", "nope"), ("fair_comparison", "finetuning")):
+        with pytest.raises(ParameterError, match=f"there is no kind of run '{kind}' that it could plan"):
+            read_config(f'{{"kind": "{plan}", "version": 3, "run": {{"kind": "{kind}"}}}}')
+    with pytest.raises(RunError, match="this is a single run"):
+        plan_of(MOCO)
+
+
+class Dying(Here):
+    """Ends with the run before the last one half trained, as a program that is killed."""
+
+    def launch(self, folder: Path, environment: dict[str, str]) -> None:
+        worker = Worker(RunFolder(folder), lambda state: worker.leave("interrupted") if state.step else None)
+        worker.run()
+        raise KeyboardInterrupt
+
+
+def test_a_sweep_of_pretraining_goes_on_with_the_run_that_was_broken_off(tmp_path: Path) -> None:
+    run = dataclasses.replace(pretraining(write_images(tmp_path / "images", train=4, test=1)), steps=40)
+    whole = ended(tmp_path / "whole", SweepConfig(run=run, seeds=(0, 1)))
+    plan = RunFolder.create(tmp_path / "broken", SweepConfig(run=run, seeds=(0, 1)))
+    with pytest.raises(KeyboardInterrupt):
+        PlanRunner(plan, executor=Dying()).move_on()
+    (broken,) = children_of(plan)
+    assert broken.state().phase == "interrupted" and 0 < broken.state().step < 42
+    runner = PlanRunner(plan, executor=Here())
+    while runner.move_on():
+        pass
+    runner.finish()
+    assert [child.phase for child in Children(plan).all()] == ["finished"] * 2
+    results = [numbers(found) for found in (whole, report(plan))]
+    assert results[0] == results[1] and len(results[0]) == 2
+    plan.db.close()
+
+
+def numbers(found: Report) -> dict[str, str]:
+    """Means and intervals of each variant, without what depends on the clock."""
+    table = found.parts[0].table
+    assert table is not None
+    kept = [place for place, metric in enumerate(table.metrics) if not metric.key.endswith("_seconds")]
+    each = {line.variant: [line.estimates[place] for place in kept] for line in table.lines}
+    return {variant: str([(one.mean, one.low, one.high) for one in estimates]) for variant, estimates in each.items()}
+
+
+@pytest.mark.long
+def test_killed_with_its_trainers_it_repeats_no_run_that_has_finished(tmp_path: Path) -> None:
+    images, runs = write_images(tmp_path / "images", train=4, test=1), tmp_path / "runs"
+    flags = f"--data {images / 'train'} --image-size 16 --encoder conv4:width=8 --dim 16 --batch 8 --norm batch"
+    flags += " --method moco_v2:queue=12 simclr --steps 60 --head-steps 2 --probe-size 20 --device cpu --threads 1"
+    words = ["sweep", "pretrain", *flags.split(), "--seeds", "0", "1", "--runs", str(runs)]
+    with command(*words) as process:
+        end = time.monotonic() + 240
+        while not (finished := [run for run in of_plan(runs) if run.state().phase == "finished"]):
+            assert time.monotonic() < end and process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGKILL)
+    before = {run.id: run.state().updated for run in finished}
+    while any(run.is_alive() for run in of_plan(runs)):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    plan = finished[0].part_of
+    with command("resume", plan, "--runs", str(runs)) as process:
+        said, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
+    assert "| MoCo v2 |" in said and "| SimCLR |" in said and "2 |" in said
+    after = {run.id: run.state().updated for run in of_plan(runs)}
+    assert len(after) == 2 and before.items() <= after.items()
+
+
+def command(*words: str) -> subprocess.Popen[str]:
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    line = [sys.executable, "-m", "trainers", *words]
+    return subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def of_plan(root: Path) -> list[RunFolder]:
+    """The runs of the plan in a folder of runs that has one."""
+    return [run for run in list_runs(root) if run.part_of]

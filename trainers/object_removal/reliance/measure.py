@@ -1,0 +1,189 @@
+"""Measures the arms of a run with queries without their object, and keeps what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import torch
+
+from trainers.config import DataChoice, SceneChoice
+from trainers.data import cache, conditions
+from trainers.data.base import Progress, part_of, silent
+from trainers.data.sources import check_source
+from trainers.errors import DataError, RunError, UserError
+from trainers.object_removal.reliance.forms import NEW, PLACEBO, TITLES, WHOLE
+from trainers.object_removal.reliance.objects import ObjectImages
+from trainers.object_removal.reliance.queries import Queries, make_queries
+from trainers.object_removal.reliance.results import ArmBackground, BackgroundResult
+from trainers.object_removal.reliance.scores import METRICS, Scores, score_forms
+from trainers.object_removal.reliance.settings import Settings
+from trainers.object_removal.reliance.sources import ObjectRequest, load_objects
+from trainers.parameters import check_all
+from trainers.training.image_encoder import Encoders, ImageEncoder
+
+_KIND = "background"  # of the entries of the disk cache
+_PARTS = ("nearest", "stays", "similarity", "missed")  # of Scores, beside the metrics
+
+
+def measure(
+    encoders: Encoders,
+    settings: Settings | None = None,
+    progress: Progress = silent,
+    prepared: tuple[ObjectImages, Queries] | None = None,
+) -> BackgroundResult:
+    """Measure every encoder, such as the arms of a run, on the same queries.
+
+    What was measured is kept in the disk cache under the weights and the queries: stopped and begun again, finished
+    arms are not measured twice. An arm that cannot be measured says why; the others are.
+
+    Args:
+        progress: told what is done and the fraction; it may raise to stop.
+        prepared: what :func:`read_queries` gives for the same settings, if it is at hand.
+
+    Raises:
+        UserError: the first encoder cannot be loaded, or the dataset cannot be read or knows of no objects.
+    """
+    settings = settings or Settings()
+    first = encoders.read(0)
+    objects, queries = prepared or _prepared(encoders, settings, first, part_of(progress, 0.0, 0.5))
+    arms, count = [], len(encoders.titles)
+    for arm in range(count):
+        tell = part_of(progress, 0.5 + 0.5 * arm / count, 0.5 + 0.5 * (arm + 1) / count)
+        arms.append(_measured(encoders, arm, first if arm == 0 else None, objects, queries, tell))
+    return BackgroundResult.of(objects, queries, arms, encoders.seed)
+
+
+def read_queries(
+    encoders: Encoders, settings: Settings | None = None, progress: Progress = silent
+) -> tuple[ObjectImages, Queries]:
+    """The gallery and the queries of :func:`measure`, for those who show them; from the disk cache once measured.
+
+    Raises:
+        UserError: as :func:`measure`.
+    """
+    return _prepared(encoders, settings or Settings(), encoders.read(0), progress)
+
+
+def _prepared(
+    encoders: Encoders, settings: Settings, encoder: ImageEncoder, progress: Progress
+) -> tuple[ObjectImages, Queries]:
+    check_all(settings, "A measurement")
+    objects = _objects(encoders.data, settings, encoder, part_of(progress, 0.0, 0.6))
+    tell = part_of(progress, 0.6, 1.0)
+    return objects, make_queries(
+        objects, fill=settings.fill, queries=settings.queries, seed=settings.seed, progress=tell
+    )
+
+
+def _objects(
+    own: DataChoice | SceneChoice | None, settings: Settings, encoder: ImageEncoder, progress: Progress
+) -> ObjectImages:
+    """The images of the first source that knows their objects."""
+    source = (settings.data or "").strip() or (own.source if own else "")
+    if not source:
+        raise DataError("It is not known which images this encoder was trained on. Name a dataset (--data).")
+    check_source(source)
+    data, trained = own, False
+    if own is None or source != own.source:
+        data = DataChoice(source=source, held_out=own.held_out if isinstance(own, DataChoice) else "classes")
+    elif isinstance(own, DataChoice):
+        if own.conditions.folds:
+            raise DataError(
+                "This run is tested on a fold of its training classes and leaves the test images alone, which the "
+                "background is measured on. Name another dataset, or take a run without folds."
+            )
+        data, trained = conditions.without(own), not own.conditions.withheld_classes
+    assert data is not None
+    request = ObjectRequest(
+        data=data,
+        own=own is not None and source == own.source,
+        trained=trained,
+        channels=encoder.channels,
+        side=encoder.side,
+        limit=settings.gallery,
+        progress=progress,
+    )
+    return load_objects(request)
+
+
+def _measured(
+    encoders: Encoders,
+    arm: int,
+    encoder: ImageEncoder | None,
+    objects: ObjectImages,
+    queries: Queries,
+    progress: Progress,
+) -> ArmBackground:
+    about = partial(ArmBackground, run=encoders.id, arm=arm, title=encoders.titles[arm])
+    try:
+        encoder = encoder or encoders.read(arm)
+        key = cache.content_key((_KIND, encoder.digest, encoder.device.type, objects.key, queries.key))
+        scores = _kept(key, queries)
+        if scores is None:
+            scores = _scored(encoder, objects, queries, progress)
+            cache.write(_KIND, key, _tensors(scores))
+        return about(step=encoder.step, scores=scores)
+    except (RunError, UserError) as error:
+        return about(scores={}, error=str(error))
+
+
+def _scored(encoder: ImageEncoder, objects: ObjectImages, queries: Queries, progress: Progress) -> dict[str, Scores]:
+    tied = queries.tied
+    share = 1.0 if tied is None else len(objects) / (len(objects) + len(tied.gallery))
+    scores = _searched(
+        encoder, objects.images, objects.labels, queries.places, queries.forms, part_of(progress, 0.0, share)
+    )
+    scores[PLACEBO] = scores[PLACEBO].only(queries.placebo)
+    if tied is not None:
+        tell = part_of(progress, share, 1.0)
+        scores |= _searched(encoder, tied.gallery, tied.labels, tied.places, tied.forms, tell, NEW)
+    return {form: scores[form] for form in TITLES if form in scores}
+
+
+def _searched(
+    encoder: ImageEncoder,
+    images: torch.Tensor,
+    labels: np.ndarray,
+    places: np.ndarray,
+    queries: Mapping[str, torch.Tensor],
+    progress: Progress,
+    whole: str = WHOLE,
+) -> dict[str, Scores]:
+    gallery = encoder.embed(images, part_of(progress, 0.0, 0.6))
+    forms = {}
+    for number, (form, own) in enumerate(queries.items()):
+        begin = 0.6 + 0.3 * number / len(queries)
+        forms[form] = encoder.embed(own, part_of(progress, begin, begin + 0.3 / len(queries)))
+    progress("scoring the queries", 0.9)
+    return score_forms(forms, gallery, labels, places, whole)
+
+
+def _tensors(scores: dict[str, Scores]) -> dict[str, torch.Tensor]:
+    tensors: dict[str, torch.Tensor] = {}
+    for form, one in scores.items():
+        named = {f"{form}_{name}": values for name, values in one.metrics.items()}
+        named |= {f"{form}_{part}": getattr(one, part) for part in _PARTS}
+        tensors |= {name: torch.from_numpy(np.ascontiguousarray(values)) for name, values in named.items()}
+    return tensors
+
+
+def _kept(key: str, queries: Queries) -> dict[str, Scores] | None:
+    """What was measured before; None: nothing, or of other queries."""
+    stored = cache.read(_KIND, key)
+    if stored is None:
+        return None
+    values: dict[str, np.ndarray] = {name: tensor.numpy() for name, tensor in stored.tensors.items()}
+    try:
+        scores = {
+            form: Scores(
+                metrics={name: values[f"{form}_{name}"] for name in METRICS},
+                **{part: values[f"{form}_{part}"] for part in _PARTS},
+            )
+            for form in TITLES
+            if form in queries.asked
+        }
+    except KeyError:
+        return None
+    return scores if all(len(one.stays) == queries.asked[form] for form, one in scores.items()) else None

@@ -1,0 +1,178 @@
+"""Measurements of several trainings compared by :mod:`trainers.comparison`: arms, and what a change of training did."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trainers.comparison import Cell, Table, table
+from trainers.errors import UserError
+from trainers.metrics.names import Described
+from trainers.object_removal.reliance.forms import TIED, WHOLE
+from trainers.object_removal.reliance.numbers import CONTRASTS, MISSED, STAYS, described, measures_of, title_of
+from trainers.object_removal.reliance.results import ArmBackground, BackgroundResult
+from trainers.object_removal.reliance.scores import METRICS
+from trainers.runs.records import QueryScores
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A table with a title."""
+
+    title: str
+    table: Table
+
+
+def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundResult] = ()) -> list[Part]:
+    """Compare the arms of runs that differ in their seed: forms, contrasts and the thirds by covered area.
+
+    Neighbours that stay are given without verdicts: they follow how well an embedding is ordered. The contrasts correct
+    for it, as each is of one embedding.
+
+    Args:
+        others: runs of the same seeds that were trained otherwise: what is compared is the change from them, query by
+            query, so that a pair of arms is a difference of differences; or none.
+
+    Raises:
+        UserError: the runs have other arms, seeds or queries, or an arm could not be measured.
+    """
+    pairs = _paired(results, others)
+    first, depth = results[0], len(results[0].levels)
+    names = first.arms[0].names
+    forms, contrasts = ([name for name in names if (name in CONTRASTS) == wanted] for wanted in (False, True))
+    changed = "change of " if others else ""
+
+    def part(title: str, names: list[str], measures: Sequence[str], thirds: bool = False, told: bool = True) -> Part:
+        cells = _cells(pairs, names, measures, thirds)
+        judged = bool(others) or all(name in CONTRASTS for name in names)
+        words = [_words(measure, changed, judged) for measure in measures]
+        return Part(title=title, table=table(cells, words, told=None if told else (), zero=judged))
+
+    return [
+        part(f"{changed}each form of the queries", forms, measures_of(WHOLE, depth)),
+        part(f"{changed}what a form loses beyond its control", contrasts, (*METRICS, STAYS)),
+        part(
+            f"{changed}the neighbours that stay, which compare no losses",
+            [name for name in forms if STAYS in measures_of(name, depth)],
+            (STAYS,),
+            told=False,
+        ),
+        part(
+            f"{changed}each form by the area that the object covers",
+            [name for name in forms if name not in TIED],
+            METRICS[:1],
+            thirds=True,
+            told=False,
+        ),
+        part(
+            f"{changed}what a form loses, by the area that the object covers",
+            [name for name in contrasts if not {CONTRASTS[name].first, CONTRASTS[name].second} & set(TIED)],
+            (METRICS[0], STAYS),
+            thirds=True,
+        ),
+    ]
+
+
+def text(parts: Sequence[Part]) -> str:
+    """As Markdown, for a terminal or a document."""
+    shown = [f"**{part.title[:1].upper()}{part.title[1:]}**\n\n{part.table.markdown()}" for part in parts]
+    return "\n".join(shown).rstrip()
+
+
+def _words(measure: str, changed: str, judged: bool) -> Described:
+    """A measure as the head of a column; a difference has no better direction."""
+    own = described(measure)
+    if not judged:
+        return own
+    plain = replace(own.measure, better="")
+    return replace(own, measure=plain, title=f"{changed}{own.title}")
+
+
+_Pairs = list[tuple[BackgroundResult, BackgroundResult | None]]
+
+
+def _paired(results: Sequence[BackgroundResult], others: Sequence[BackgroundResult]) -> _Pairs:
+    """Each run with the other one of its seed, if there are others."""
+    first = [(arm.title, list(arm.scores)) for arm in results[0].arms]
+    for result in (*results, *others):
+        for arm in result.arms:
+            if arm.error is not None:
+                raise UserError(f"{arm.title} of run {arm.run} could not be measured: {arm.error}")
+        if [(arm.title, list(arm.scores)) for arm in result.arms] != first:
+            raise UserError("These runs have other arms. Choose runs of the same losses on the same kind of images.")
+    if not others:
+        return [(result, None) for result in results]
+    by_seed = {other.seed: other for other in others}
+    seeds, before = sorted(result.seed for result in results), sorted(other.seed for other in others)
+    if seeds != before:
+        raise UserError(f"Runs to compare with of the same seeds were needed: {seeds}; got {before}.")
+    pairs: _Pairs = [(result, by_seed[result.seed]) for result in results]
+    if any(other is not None and other.key != result.key for result, other in pairs):
+        raise UserError("The runs to compare with were measured on other queries. Choose runs on the same images.")
+    return pairs
+
+
+def _cells(pairs: _Pairs, names: Sequence[str], measures: Sequence[str], thirds: bool) -> list[Cell]:
+    cells = []
+    for name in names:
+        for third in pairs[0][0].thirds if thirds else ("",):
+            for result, other in pairs:
+                for place, arm in enumerate(result.arms):
+                    before = None if other is None else other.arms[place]
+                    cells.append(_cell(result, arm, before, name, measures, third))
+    return cells
+
+
+def _cell(
+    result: BackgroundResult,
+    arm: ArmBackground,
+    before: ArmBackground | None,
+    name: str,
+    measures: Sequence[str],
+    third: str,
+) -> Cell:
+    """One arm of one run; of :data:`MISSED` the mean alone, as the queries with a wrong first result differ by run."""
+    there = measures_of(name, len(result.levels))
+    condition = {"queries": title_of(name)} | ({"objects": third} if third else {})
+    means, kept = {}, {}
+    for measure in (measure for measure in measures if measure in there):
+        own = arm.values(name, measure)
+        old = None if before is None else before.values(name, measure)
+        if third:
+            some = result.thirds.get(third, np.zeros(len(own), dtype=bool))
+            own, old = np.where(some, own, np.nan), None if old is None else np.where(some, old, np.nan)
+        if measure == MISSED:
+            means[measure] = _mean(own) - (0.0 if old is None else _mean(old))
+            continue
+        values = own if old is None else own - old
+        means[measure], kept[measure] = _mean(values), values
+    return Cell(
+        variant=arm.title,
+        condition=condition,
+        seed=result.seed,
+        metrics=means,
+        queries=_query_scores(result, name, kept),
+    )
+
+
+def _query_scores(result: BackgroundResult, name: str, kept: dict[str, np.ndarray]) -> QueryScores:
+    forms = {CONTRASTS[name].first, CONTRASTS[name].second} if name in CONTRASTS else {name}
+    rows, labels = result.places, result.labels[result.places, 0]
+    if forms <= set(TIED) and result.tied is not None:
+        rows, labels = result.tied
+    return QueryScores(
+        metrics=tuple(kept),
+        values=np.stack(list(kept.values()))[None],
+        labels=labels,
+        rows=rows,
+        images=len(rows),
+        fingerprint=result.key,
+    )
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else math.nan

@@ -1,0 +1,267 @@
+"""The queries of a measurement: each as it is, without its object, with nothing but its object, and the controls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.data import cache
+from trainers.data.base import Progress, part_of, silent
+from trainers.data.synthetic.engine.digest import code_digest
+from trainers.errors import DataError, UserError
+from trainers.object_removal.fills import FILLS
+from trainers.object_removal.fills.base import FillDescriptor
+from trainers.object_removal.reliance import objects as redrawn
+from trainers.object_removal.reliance.forms import (
+    ALONE,
+    AWAY,
+    HOME,
+    MOVED,
+    NEW,
+    PLACEBO,
+    RELIT,
+    SILHOUETTE,
+    TIED,
+    TITLES,
+    WHOLE,
+    WITHOUT,
+    beside,
+    filled,
+    in_other_light,
+    mean_colour,
+)
+from trainers.object_removal.reliance.objects import EMPTY, ObjectImages, TiedClasses
+from trainers.parameters import entry
+
+MOST_COVERED = 0.9
+"""Share of an image above which an object leaves no background to speak of."""
+RERENDER, TELEA, MEAN = "rerender", "telea", "mean"
+_KIND = "object_queries"  # of the entries of the disk cache
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, kw_only=True)
+class TiedQueries:
+    """Queries of classes that were trained on.
+
+    Attributes:
+        gallery: uint8 ``[M, C, S, S]``, new images of these classes; labels: int64 ``[M, L]``.
+        places: int64 ``[Q]``, ascending, where each query stands among them.
+        forms: uint8 ``[Q, C, S, S]`` each, by the names of :data:`trainers.object_removal.reliance.forms.TIED`.
+    """
+
+    gallery: Tensor
+    labels: np.ndarray
+    places: np.ndarray
+    forms: Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queries:
+    """Q queries.
+
+    Attributes:
+        places: int64 ``[Q]``, ascending, where each stands in the gallery.
+        forms: uint8 ``[Q, C, S, S]`` each, by the names of :data:`trainers.object_removal.reliance.forms.TITLES`.
+        covered: float32 ``[Q]``, share of the image that the object covers.
+        fill: what was put in the place of the object; ``placebo_fill`` beside it, for the placebo.
+        placebo: bool ``[Q]``, whether a query has a placebo: a place beside its object that is as large, and filled.
+        tied: queries of classes that were trained on, where the dataset can tie backgrounds to them.
+        notes: sentences about what was left out.
+        key: equal where the pixels of all forms are, and the code that makes and scores them.
+    """
+
+    places: np.ndarray
+    forms: Mapping[str, Tensor]
+    covered: np.ndarray
+    fill: str
+    placebo_fill: str
+    placebo: np.ndarray
+    tied: TiedQueries | None = None
+    notes: tuple[str, ...]
+    key: str
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def asked(self) -> dict[str, int]:
+        """How many queries each form has."""
+        forms = [*self.forms.items(), *(self.tied.forms.items() if self.tied else ())]
+        return {form: len(images) for form, images in forms}
+
+
+def make_queries(
+    objects: ObjectImages, *, fill: str | None, queries: int, seed: int, progress: Progress = silent
+) -> Queries:
+    """Choose queries at random and make their forms, or read them from the disk cache.
+
+    A query has an object that covers at most :data:`MOST_COVERED` of it, and another image of its class to find. The
+    object is drawn away where the dataset can be drawn again, and else filled. For the object alone, everything else
+    gets the mean colour of the gallery, which says nothing about the one image; for the silhouette the object does.
+
+    Args:
+        fill: name of the fill; None: drawn again where that can be done, else :data:`TELEA`.
+        queries: most of them.
+        progress: told how many are done; it may raise to stop.
+
+    Raises:
+        DataError: no image can be a query, or the fill cannot be used here.
+    """
+    name = fill or (RERENDER if EMPTY in objects.redrawn else TELEA)
+    descriptor = entry(FILLS, name, "fill")
+    if descriptor.redraw is not None and EMPTY not in objects.redrawn:
+        raise DataError(descriptor.unfit(None) or "")
+    reason = descriptor.lacking()
+    if reason is not None:
+        raise UserError(reason)
+    places, masks, notes = _choose(objects, queries, seed)
+    placebo = _placebo_fill(descriptor)
+    tied = objects.tied.key if objects.tied is not None else None
+    code = code_digest(_HERE, _HERE / "sources")
+    key = cache.content_key(("queries", code, objects.key, name, placebo.name, places.tobytes(), tied, queries, seed))
+    kept = cache.read(_KIND, key)
+    if kept is None:
+        tensors = _forms(objects, places, masks, (descriptor, placebo), part_of(progress, 0.0, 0.8))
+        if objects.tied is not None:
+            tensors |= _tied_forms(objects.tied, queries, seed, part_of(progress, 0.8, 1.0))
+        cache.write(_KIND, key, tensors)
+    else:
+        tensors = kept.tensors
+    good, free = tensors["good"].numpy(), tensors["beside"].numpy()
+    if not good.any():
+        raise DataError(f"The object could be removed from none of {len(good)} images. Choose another fill.")
+    return Queries(
+        places=places[good],
+        forms={each: tensors[each][tensors["good"]] for each in TITLES if each in tensors and each not in TIED},
+        covered=masks[good].mean(axis=(1, 2)).astype(np.float32),
+        fill=name,
+        placebo_fill=placebo.name,
+        placebo=free[good],
+        tied=_tied_queries(objects.tied, tensors),
+        notes=(*notes, *_lacking(good, free)),
+        key=key,
+    )
+
+
+def _lacking(good: np.ndarray, free: np.ndarray) -> list[str]:
+    """What could not be filled, as sentences."""
+    without, covered = int((~good).sum()), int((~free[good]).sum())
+    notes = [f"From {without} images the object could not be removed."] if without else []
+    if covered:
+        notes.append(f"Without a placebo: {covered} queries, as the object covers more than half or no fill works.")
+    return notes
+
+
+def _placebo_fill(fill: FillDescriptor) -> FillDescriptor:
+    """The same fill; an area without an object cannot be drawn again, so it is filled as photographs are."""
+    if fill.redraw is None:
+        return fill
+    usual = entry(FILLS, TELEA, "fill")
+    return entry(FILLS, MEAN, "fill") if usual.lacking() else usual
+
+
+def _choose(objects: ObjectImages, queries: int, seed: int) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Places, masks bool ``[Q, S, S]`` and what was left out."""
+    _, inverse, counts = np.unique(objects.labels[:, 0], return_inverse=True, return_counts=True)
+    findable = counts[inverse.reshape(-1)] > 1
+    order = np.random.default_rng(seed).permutation(len(objects))
+    chosen: list[int] = []
+    masks, bare, full, alone = [], 0, 0, 0
+    for first in range(0, len(order), 256):  # masks may have to be drawn: no more of them than are needed
+        part = order[first : first + 256]
+        for place, mask in zip(part.tolist(), objects.masks(part), strict=True):
+            if len(chosen) == queries:
+                break
+            share = float(mask.mean())
+            bare += share == 0
+            full += share > MOST_COVERED
+            alone += bool(0 < share <= MOST_COVERED and not findable[place])
+            if 0 < share <= MOST_COVERED and findable[place]:
+                chosen.append(place)
+                masks.append(mask)
+        if len(chosen) == queries:
+            break
+    notes = [
+        f"Not among the queries: {count} images {why}."
+        for count, why in (
+            (bare, "without a known object"),
+            (full, f"whose object covers more than {MOST_COVERED:.0%} of them"),
+            (alone, "that are the only one of their class"),
+        )
+        if count
+    ]
+    if not chosen:
+        raise DataError(f"No image of {objects.title} can be a query. " + " ".join(notes))
+    ascending = np.argsort(chosen)
+    return np.array(chosen)[ascending], np.stack(masks)[ascending], tuple(notes)
+
+
+def _forms(
+    objects: ObjectImages,
+    places: np.ndarray,
+    masks: np.ndarray,
+    fills: tuple[FillDescriptor, FillDescriptor],
+    progress: Progress,
+) -> dict[str, Tensor]:
+    """The forms; as ``good`` which queries lost their object, and as ``beside`` which have a placebo, bool ``[Q]``."""
+    whole = objects.images[torch.from_numpy(places)]
+    colour = mean_colour(objects.images)[None, :, None, None]
+    mask = torch.from_numpy(masks)[:, None]
+    forms = {WHOLE: whole, ALONE: torch.where(mask, whole, colour), SILHOUETTE: torch.where(mask, colour, whole)}
+    fill, placebo_fill = fills
+    without: list[Tensor | None] = []
+    placebo: list[Tensor | None] = []
+    for at in range(len(places)):
+        progress(f"removing objects: {at:,} of {len(places):,}", at / len(places))
+        if fill.redraw is not None:
+            without.append(objects.redrawn[EMPTY](places[at : at + 1])[0])
+        else:
+            without.append(_filled(whole[at], masks[at], fill))
+        free = beside(masks[at])
+        placebo.append(None if free is None else _filled(whole[at], free, placebo_fill))
+    for form, images in ((WITHOUT, without), (PLACEBO, placebo)):
+        forms[form] = torch.stack([whole[at] if one is None else one for at, one in enumerate(images)])
+    progress("drawing the objects in other light and before another background", 1.0)
+    relit = objects.redrawn.get(redrawn.RELIT)
+    forms[RELIT] = in_other_light(whole, places) if relit is None else relit(places)
+    if redrawn.ELSEWHERE in objects.redrawn:
+        forms[MOVED] = objects.redrawn[redrawn.ELSEWHERE](places)
+    forms["good"] = torch.tensor([one is not None for one in without])
+    forms["beside"] = torch.tensor([one is not None for one in placebo])
+    return forms
+
+
+def _filled(image: Tensor, mask: np.ndarray, fill: FillDescriptor) -> Tensor | None:
+    try:
+        return filled(image, mask, fill)
+    except Exception:  # one image that a fill cannot work on must not cost the others
+        return None
+
+
+def _tied_queries(tied: TiedClasses | None, tensors: Mapping[str, Tensor]) -> TiedQueries | None:
+    if tied is None:
+        return None
+    return TiedQueries(
+        gallery=tied.images,
+        labels=tied.labels,
+        places=tensors["tied"].numpy(),
+        forms={each: tensors[each] for each in TIED},
+    )
+
+
+def _tied_forms(tied: TiedClasses, queries: int, seed: int, progress: Progress) -> dict[str, Tensor]:
+    """The forms of queries of classes that were trained on, and their places as ``tied``."""
+    progress("drawing new images of training classes", 0.0)
+    places = np.sort(np.random.default_rng(seed).permutation(len(tied))[:queries])
+    return {
+        NEW: tied.images[torch.from_numpy(places)],
+        HOME: tied.home(places),
+        AWAY: tied.away(places),
+        "tied": torch.from_numpy(places),
+    }

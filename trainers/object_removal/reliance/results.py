@@ -1,0 +1,292 @@
+"""What a measurement gives: numbers with intervals, and the queries behind them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trainers.cells import plain_cells
+from trainers.metrics.bootstrap import Interval, bootstrap
+from trainers.object_removal.reliance.forms import TIED, TITLES, WHOLE, WITHOUT
+from trainers.object_removal.reliance.numbers import (
+    CONTRASTS,
+    LOST_FROM_WHOLE,
+    MISSED,
+    STAYS,
+    described,
+    measures_of,
+    title_of,
+)
+from trainers.object_removal.reliance.objects import ObjectImages
+from trainers.object_removal.reliance.queries import Queries
+from trainers.object_removal.reliance.scores import METRICS, Scores, chance
+
+COLUMNS = (
+    *("run", "arm", "title", "form", "objects", "measure", "mean", "low", "high", "queries"),
+    *("lost", "lost_low", "lost_high"),
+)
+THIRDS = ("smallest third", "middle third", "largest third")
+"""Queries by the share of the image that their object covers."""
+INTERVALS = "Intervals: 95 %, over queries only; another training may differ by more."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """One number of one arm.
+
+    Attributes:
+        form: of the queries, or a contrast of two forms, see :mod:`trainers.object_removal.reliance.numbers`.
+        objects: one of :data:`THIRDS`, for these queries alone; empty: all queries.
+        measure: a metric, or another measure of :mod:`trainers.object_removal.reliance.numbers`.
+        interval: the mean over the queries, resampling these alone.
+        lost: how much more the whole images have, query by query; None where they cannot be compared.
+    """
+
+    form: str
+    objects: str = ""
+    measure: str
+    interval: Interval
+    lost: Interval | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmBackground:
+    """One arm.
+
+    Attributes:
+        run, arm, title: which one.
+        step: of its checkpoint.
+        scores: by form; empty where ``error`` says why it has none.
+    """
+
+    run: str
+    arm: int
+    title: str
+    step: int = 0
+    scores: Mapping[str, Scores]
+    error: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The forms, and the contrasts of those that are there."""
+        there = self.scores
+        return [*there, *(name for name, one in CONTRASTS.items() if one.first in there and one.second in there)]
+
+    def values(self, name: str, measure: str) -> np.ndarray:
+        """A measure of every query of a form, or the difference of a contrast, float64 ``[Q]``."""
+        if name in CONTRASTS:
+            both = CONTRASTS[name]
+            return self.values(both.first, measure) - self.values(both.second, measure)
+        scores = self.scores[name]
+        own = {STAYS: scores.stays, MISSED: scores.missed}
+        return own[measure] if measure in own else scores.metrics[measure]
+
+    def number(self, name: str, measure: str, objects: str = "", some: np.ndarray | None = None) -> Number:
+        """A number with its interval; of ``some`` queries alone, bool ``[Q]``."""
+        kept = slice(None) if some is None else some
+        values = self.values(name, measure)
+        lost = None
+        if measure in METRICS and name in LOST_FROM_WHOLE:
+            lost = bootstrap((self.values(WHOLE, measure) - values)[kept])
+        return Number(form=name, objects=objects, measure=measure, interval=bootstrap(values[kept]), lost=lost)
+
+    def unnoticing(self) -> np.ndarray:
+        """All queries, int64 ``[Q]``, those first that notice the absence of their object least: most neighbours
+        stay, then the largest similarity with the whole image."""
+        scores = self.scores[WITHOUT]
+        return np.lexsort((-scores.similarity, -scores.stays))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackgroundResult:
+    """A measurement of the arms of a run on the same queries.
+
+    Attributes:
+        title: of the images; ``own``: they are the run's test set.
+        arms: in order.
+        places: int64 ``[Q]``, of the queries in the gallery.
+        rows: int64 ``[N]``, row of each image of the gallery in the test set, or its place in the dataset.
+        ids: a name for each image of the gallery; empty: they have none.
+        labels: int64 ``[N, L]``; names: of the classes, level by level; levels: of the levels, finest first.
+        covered: float32 ``[Q]``, share of each query that its object covers.
+        fill: what was put in the place of the object, and ``placebo_fill`` beside it.
+        chance: R@1 of a random order.
+        tied: places of the queries of training classes among new images of these, and the finest classes of these
+            queries, int64 ``[Q']`` both; None: the dataset can tie no backgrounds to its classes.
+        seed: of the training.
+        notes: sentences about what was left out.
+        key: equal where the queries are, and all of their forms.
+    """
+
+    title: str
+    own: bool
+    arms: tuple[ArmBackground, ...]
+    places: np.ndarray
+    rows: np.ndarray
+    ids: tuple[str, ...]
+    labels: np.ndarray
+    names: tuple[tuple[str, ...], ...]
+    levels: tuple[str, ...]
+    covered: np.ndarray
+    fill: str
+    placebo_fill: str
+    chance: float
+    tied: tuple[np.ndarray, np.ndarray] | None
+    seed: int
+    notes: tuple[str, ...]
+    key: str
+
+    @classmethod
+    def of(cls, objects: ObjectImages, queries: Queries, arms: Iterable[ArmBackground], seed: int) -> BackgroundResult:
+        """The measurement of ``arms``, trained with ``seed``, with these queries against these images."""
+        tied = queries.tied
+        return cls(
+            title=objects.title,
+            own=objects.own,
+            arms=tuple(arms),
+            places=queries.places,
+            rows=objects.rows,
+            ids=objects.ids,
+            labels=objects.labels,
+            names=objects.hierarchy.names,
+            levels=objects.hierarchy.levels,
+            covered=queries.covered,
+            fill=queries.fill,
+            placebo_fill=queries.placebo_fill,
+            tied=None if tied is None else (tied.places, tied.labels[tied.places, 0]),
+            seed=seed,
+            key=queries.key,
+            chance=chance(objects.labels, queries.places),
+            notes=(*objects.notes, *queries.notes),
+        )
+
+    @cached_property
+    def thirds(self) -> dict[str, np.ndarray]:
+        """The queries of each of :data:`THIRDS`, bool ``[Q]``; one that is empty is left out."""
+        low, high = np.quantile(self.covered, [1 / 3, 2 / 3])
+        which = (self.covered > low).astype(int) + (self.covered > high)
+        return {title: which == at for at, title in enumerate(THIRDS) if (which == at).any()}
+
+    def numbers(self, arm: int) -> list[Number]:
+        """Every number of an arm: form by form, contrast by contrast, and R@1 of the thirds."""
+        one, depth = self.arms[arm], len(self.levels)
+        numbers = [one.number(name, measure) for name in one.names for measure in measures_of(name, depth)]
+        for name in one.names:
+            if name in TITLES and name not in TIED:
+                numbers += [one.number(name, METRICS[0], objects, some) for objects, some in self.thirds.items()]
+        return numbers
+
+    def unnoticing(self, arm: int, most: int | None = None) -> list[dict[str, Any]]:
+        """The queries of an arm, those first that do not notice the absence of their object, with their neighbours.
+
+        Each has ``query`` (its number), ``place`` in the gallery, ``row``, ``id``, ``classes`` finest first, ``stays``,
+        ``similarity``, ``covered``, and by form the places of its ``nearest`` and whether its class comes ``first``.
+        """
+        one = self.arms[arm]
+        if not one.scores:
+            return []
+        listed = []
+        asked = {form: scores for form, scores in one.scores.items() if form not in TIED}
+        for query in one.unnoticing()[:most].tolist():
+            place = int(self.places[query])
+            listed.append(
+                {
+                    "query": query,
+                    "place": place,
+                    "row": int(self.rows[place]),
+                    "id": self.ids[place] if self.ids else "",
+                    "classes": self.classes(place),
+                    "stays": float(one.scores[WITHOUT].stays[query]),
+                    "similarity": round(float(one.scores[WITHOUT].similarity[query]), 4),
+                    "covered": round(float(self.covered[query]), 4),
+                    "nearest": {form: scores.nearest[query].tolist() for form, scores in asked.items()},
+                    "first": {form: bool(scores.metrics["R_at_1"][query] == 1) for form, scores in asked.items()},
+                }
+            )
+        return listed
+
+    def classes(self, place: int) -> list[str]:
+        """The classes of an image of the gallery, finest first."""
+        return [names[int(label)] for names, label in zip(self.names, self.labels[place], strict=True)]
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row per number, by the names of :data:`COLUMNS`."""
+        rows = []
+        for place, arm in enumerate(self.arms):
+            for number in self.numbers(place):
+                own, lost = number.interval, number.lost
+                about = (arm.run, arm.arm, arm.title, number.form, number.objects, number.measure)
+                more = (None,) * 3 if lost is None else (lost.mean, lost.low, lost.high)
+                cells = (*about, own.mean, own.low, own.high, own.queries, *more)
+                rows.append(dict(zip(COLUMNS, cells, strict=True)))
+        return rows
+
+    def csv(self) -> str:
+        """:meth:`table` as CSV with a head."""
+        text = io.StringIO()
+        write_csv(text, self.table())
+        return text.getvalue()
+
+    def json(self, most: int = 50) -> dict[str, Any]:
+        """Everything for the page as plain values; of each arm the first ``most`` of :meth:`unnoticing`."""
+        return {
+            "title": self.title,
+            "own": self.own,
+            "fill": self.fill,
+            "placebo_fill": self.placebo_fill,
+            "queries": len(self.places),
+            "gallery": len(self.rows),
+            "chance": self.chance,
+            "notes": list(self.notes),
+            "levels": list(self.levels),
+            "forms": {form: title for form, title in TITLES.items() if any(form in arm.scores for arm in self.arms)},
+            "contrasts": {
+                name: one.title for name, one in CONTRASTS.items() if any(name in arm.names for arm in self.arms)
+            },
+            "measures": {name: described(name).title for name in measures_of(WITHOUT, len(self.levels))},
+            "objects": {title: self._covering(some) for title, some in self.thirds.items()},
+            "intervals": INTERVALS,
+            "arms": [
+                {"run": arm.run, "arm": arm.arm, "title": arm.title, "step": arm.step, "error": arm.error}
+                | {"unnoticing": self.unnoticing(place, most)}
+                for place, arm in enumerate(self.arms)
+            ],
+            "numbers": self.table(),
+        }
+
+    def text(self) -> str:
+        """The numbers as lines for a terminal."""
+        head = f"{len(self.places):,} queries against {len(self.rows):,} images of {self.title}; fill: {self.fill}"
+        lines = [head, f"R@1 of a random order: {self.chance:.3f}", *self.notes, INTERVALS]
+        for place, arm in enumerate(self.arms):
+            lines += ["", f"{arm.title} (arm {arm.arm} at step {arm.step})"]
+            if arm.error:
+                lines.append(f"  {arm.error}")
+            for number in self.numbers(place):
+                about = (title_of(number.form), number.objects and f"{number.objects} of the objects")
+                words = ", ".join(filter(None, (*about, described(number.measure).title)))
+                lost = "" if number.lost is None else f"  lost {interval_text(number.lost)}"
+                lines.append(f"  {words:<78} {interval_text(number.interval)}{lost}")
+        return "\n".join(lines)
+
+    def _covering(self, some: np.ndarray) -> list[float]:
+        """The least and the most of an image that the objects of some queries cover."""
+        return [float(self.covered[some].min()), float(self.covered[some].max())]
+
+
+def write_csv(file: Any, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows of :meth:`BackgroundResult.table` to an open file, with a head; no cell is read as a formula."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(plain_cells(row[name] for name in COLUMNS) for row in rows)
+
+
+def interval_text(interval: Interval) -> str:
+    """The mean and the ends of the interval, three decimals each."""
+    return f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"

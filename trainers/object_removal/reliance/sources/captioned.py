@@ -1,0 +1,136 @@
+"""Datasets with captions and boxes: an image's class is that of its largest object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.config import SceneChoice
+from trainers.data.captioned.images import CaptionedImage
+from trainers.data.captioned.loader import load_chosen
+from trainers.data.decode import square
+from trainers.data.image_file import UndecodableError
+from trainers.data.query_image import with_channels
+from trainers.data.synthetic.scenes import drawing_of
+from trainers.errors import DataError
+from trainers.hierarchy import Hierarchy
+from trainers.object_removal.reliance.objects import EMPTY, ObjectImages, class_masks, fingerprint
+from trainers.object_removal.reliance.sources.base import ObjectRequest, ObjectSource
+from trainers.object_removal.square_images import check_memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Main:
+    """An image with its largest object: its class, the pixels of that class bool ``[S, S]``, uint8 ``[C, S, S]``."""
+
+    place: int
+    scene: CaptionedImage
+    name: str
+    mask: np.ndarray
+    pixels: Tensor
+
+
+def _load(request: ObjectRequest) -> ObjectImages | None:
+    data = request.data
+    choice = data if isinstance(data, SceneChoice) else SceneChoice(source=data.source)
+    dataset = load_chosen(choice, request.progress)
+    names = [dataset.test_split] if request.own else list(dataset.splits)
+    scenes = [scene for name in names for scene in dataset.splits[name]]
+    if not any(scene.boxes for scene in scenes):
+        return None
+    check_memory(min(request.limit, len(scenes)), [request.side])
+    found, unread = _read(scenes, request)
+    if not found:
+        raise DataError(f"{dataset.title} has no image with an object that can be read.")
+    images = torch.stack([one.pixels for one in found])
+    masks = np.stack([one.mask for one in found])
+    labels, hierarchy = _labels([one.name for one in found], dataset.broader)
+    notes = [f"An image's class is that of its largest object, of {len(hierarchy.names[0])} classes."]
+    if unread:
+        notes.append(f"{unread} images could not be read, or show no object in their centre square.")
+
+    def empty(places: np.ndarray) -> Tensor:
+        return with_channels(_without([found[at] for at in places.tolist()], request.side), request.channels)
+
+    drawn = all(drawing_of(one.scene) is not None for one in found)
+    return ObjectImages(
+        title=dataset.title,
+        images=images,
+        labels=labels,
+        hierarchy=hierarchy,
+        rows=np.array([one.place for one in found]),
+        ids=tuple(one.scene.image_id for one in found),
+        masks=lambda places: masks[places],
+        classes=lambda place: class_masks(found[place].scene, request.side),
+        redrawn={EMPTY: empty} if drawn else {},
+        own=request.own,
+        notes=tuple(notes),
+        key=fingerprint(images, labels, masks.tobytes()),
+    )
+
+
+def _read(scenes: Sequence[CaptionedImage], request: ObjectRequest) -> tuple[list[_Main], int]:
+    """The images with an object in their centre square, and how many have none or cannot be read."""
+    found: list[_Main] = []
+    unread = 0
+    for place, scene in enumerate(scenes):
+        if len(found) >= request.limit:
+            break
+        if place % 16 == 0:
+            request.progress(f"reading images: {place:,} of {len(scenes):,}", place / len(scenes))
+        one = _main(place, scene, request)
+        if one is None:
+            unread += 1
+        else:
+            found.append(one)
+    return found, unread
+
+
+def _main(place: int, scene: CaptionedImage, request: ObjectRequest) -> _Main | None:
+    if not scene.boxes:
+        return None
+    try:
+        of_class = class_masks(scene, request.side)
+        pixels = torch.from_numpy(np.array(square(scene.load() or b"", request.side)))[None]
+        pixels = with_channels(pixels, request.channels)[0]
+    except (UndecodableError, DataError, OSError):
+        return None
+    largest = max(of_class, key=lambda name: int(of_class[name].sum()))
+    if not of_class[largest].any():
+        return None
+    return _Main(place=place, scene=scene, name=largest, mask=of_class[largest], pixels=pixels)
+
+
+def _labels(names: Sequence[str], broader: Mapping[str, str]) -> tuple[np.ndarray, Hierarchy]:
+    """Class, and where broader classes are known the broader one, int64 ``[N, L]``; a class without one is its own."""
+    columns = [list(names)]
+    levels = ["class"]
+    if any(name in broader for name in names):
+        columns.append([broader.get(name, name) for name in names])
+        levels.append("supercategory")
+    listed = [tuple(sorted(set(column))) for column in columns]
+    place = [{name: at for at, name in enumerate(one)} for one in listed]
+    labels = np.array([[at[name] for at, name in zip(place, row, strict=True)] for row in zip(*columns, strict=True)])
+    return labels, Hierarchy(levels=tuple(levels), names=tuple(listed))
+
+
+def _without(found: Sequence[_Main], side: int) -> Tensor:
+    """Drawn scenes without the class of their largest object, uint8 ``[n, 3, S, S]``."""
+    images = []
+    for one in found:
+        assert one.scene.without is not None
+        images.append(torch.from_numpy(np.array(square(one.scene.without((one.name,)), side))))
+    return torch.stack(images) if images else torch.zeros(0, 3, side, side, dtype=torch.uint8)
+
+
+DESCRIPTOR = ObjectSource(
+    name="captioned",
+    title="Captions and boxes",
+    sentence="The class of the largest object is the class of the image.",
+    load=_load,
+    order=20,
+)

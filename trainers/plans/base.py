@@ -1,0 +1,238 @@
+"""The descriptor of a plan: what it asks of the kind of its runs, and what it adds."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trainers.config import Config, RunConfig
+from trainers.data.base import Progress, part_of
+from trainers.errors import ParameterError, RunError, UserError
+from trainers.kinds import kind_of
+from trainers.kinds.ablation import written
+from trainers.kinds.base import Kind
+from trainers.parameters import check_all
+from trainers.plans.axes import Axis, axes
+from trainers.plans.config import MOST_SEEDS, SweepConfig
+from trainers.plans.planned import Outcomes, PlannedRun
+from trainers.runs.records import PHASES, Phase
+
+if TYPE_CHECKING:
+    from trainers.metrics.measures import Measures
+    from trainers.plans.contents import Finding, Part
+    from trainers.plans.planned import Child
+    from trainers.runs import RunFolder
+    from trainers.training.memory_estimate import Footprint
+    from trainers.training.trainer import Trainer
+
+
+def _of_run(name: str) -> Any:
+    """A method that asks the kind of the runs about the settings of one."""
+
+    def method(_plan: Plan, config: SweepConfig) -> Any:
+        return getattr(kind_of(config.run), name)(config.run)
+
+    return method
+
+
+class Plan(Kind):
+    """A plan trains nothing itself: it wraps the settings of a run of any kind, and says which such runs are trained.
+
+    Attributes:
+        parts: titles of the parts whose runs are compared, by name.
+    """
+
+    plans = True
+    no_images = (
+        "is a comparison of several runs and holds no images itself. Choose one of its runs; the "
+        "tab Compare lists them."
+    )
+    parts: ClassVar[Mapping[str, str]] = MappingProxyType({"": "Results"})
+    config: ClassVar[type[SweepConfig]]
+
+    arms, source, line = _of_run("arms"), _of_run("source"), _of_run("line")
+    data_title, budget, measures_of = _of_run("data_title"), _of_run("budget"), _of_run("measures_of")
+
+    # ------------------------------------------------------------ what it plans
+
+    @abstractmethod
+    def plan(self, config: Any, outcomes: Outcomes) -> Sequence[PlannedRun]:
+        """The runs that are trained, in order.
+
+        Args:
+            outcomes: what came of those that have ended; further runs may be planned from them, and the same outcomes
+                give the same plan.
+        """
+
+    @abstractmethod
+    def first_runs(self, config: Any) -> Sequence[PlannedRun]:
+        """Planned runs that stand for all of them where the seeds make no difference."""
+
+    def rehearsed(self, config: Any) -> Sequence[PlannedRun]:
+        """Planned runs that tell whether the images can be read and the encoder made."""
+        return self.first_runs(config)
+
+    def findings(self, config: Any, children: Sequence[Child], parts: Sequence[Part]) -> Sequence[Finding]:
+        """What has been found out beyond the tables.
+
+        Args:
+            children: the runs that are planned so far.
+            parts: the runs that are compared, with their tables.
+        """
+        return ()
+
+    def suits(self, kind: Kind) -> bool:
+        """Whether it can plan runs of a kind."""
+        return kind.folds or not self.config.folded
+
+    # ----------------------------------------------------------------- training
+
+    def loop(self) -> type[Trainer]:
+        from trainers.plans.runner import PlanRunner
+
+        return PlanRunner
+
+    def result(self, folder: RunFolder) -> str:
+        """The tables and the verdicts, in Markdown."""
+        from trainers.plans.report import report
+
+        return report(folder).markdown()
+
+    def check_shared(self, config: SweepConfig) -> None:
+        """Check the ranges of the plan's settings, and what holds for every run of those of its run."""
+        check_all(config, "A run")
+        kind_of(config.run).check_shared(config.run)
+
+    def check(self, config: SweepConfig) -> None:
+        """Check the seeds and what is varied, and every run that is planned.
+
+        Raises:
+            UserError: the first thing that is wrong, with what is accepted and what it got.
+        """
+        from trainers.kinds import check as check_run
+
+        if not self.suits(kind_of(config.run)):
+            raise ParameterError(f"{self.title} cannot plan runs of {kind_of(config.run).title}. Use a sweep.")
+        check_seeds(config)
+        self.check_plan(config)
+        for one in self.first_runs(config):
+            check_run(one.config)
+
+    def check_plan(self, config: Any) -> None:
+        """Check the plan itself, before any run of it is made."""
+
+    def rehearse(self, config: SweepConfig, root: Path, progress: Progress) -> list[str]:
+        """Rehearse the runs of :meth:`rehearsed`; what is to be said of them, each sentence once.
+
+        Raises:
+            UserError: one cannot be trained; with which one it is.
+        """
+        said: dict[str, None] = {}
+        planned = self.rehearsed(config)
+        for number, one in enumerate(planned):
+            told = part_of(progress, number / len(planned), (number + 1) / len(planned))
+            try:
+                said |= dict.fromkeys(kind_of(one.config).rehearse(one.config, root, told))
+            except UserError as error:
+                raise UserError(f"The runs that are planned cannot be trained. {error} ({one.title})") from error
+        return list(said)
+
+    def advice(self, config: SweepConfig) -> list[str]:
+        """As of its runs, which may have other settings, each sentence once."""
+        planned = self.plan(config, {})
+        return list(dict.fromkeys(told for one in planned for told in kind_of(one.config).advice(one.config)))
+
+    def run_of(self, config: SweepConfig) -> RunConfig:
+        """See :class:`Kind`."""
+        return config.run
+
+    def runs_of(self, config: SweepConfig) -> Sequence[RunConfig]:
+        """Those that are planned before any has ended."""
+        return [one.config for one in self.plan(config, {})]
+
+    def parts_of(self, folder: RunFolder) -> Iterator[RunFolder]:
+        """The runs of the plan, which lie beside it."""
+        from trainers.plans.children import children_of
+
+        return children_of(folder)
+
+    def sizes(self, config: SweepConfig) -> Mapping[str, int]:
+        """The largest of its runs, and how many there are."""
+        planned = self.plan(config, {})
+        each = [kind_of(one.config).sizes(one.config) for one in planned]
+        return {name: max(sizes[name] for sizes in each) for name in each[0]} | {"runs": len(planned)}
+
+    def memory(self, config: SweepConfig) -> Footprint:
+        """Of its largest run."""
+        each = (kind_of(one.config).memory(one.config) for one in self.plan(config, {}))
+        return max(each, key=lambda one: one.total)
+
+    # ------------------------------------------------------------------ numbers
+
+    @property
+    def measures(self) -> Measures:
+        """They depend on the kind of its runs, whom ``measures_of`` asks."""
+        raise NotImplementedError
+
+    def headline(self, config: SweepConfig) -> Sequence[str]:
+        """None: its runs have numbers."""
+        return ()
+
+    # ----------------------------------------------------------------- settings
+
+    def phase(self, name: str) -> Phase:
+        """Its runs cannot be paused together."""
+        phase = PHASES[name]
+        return dataclasses.replace(phase, acts=tuple(act for act in phase.acts if act != "pause"))
+
+    # ------------------------------------------------------------------- titles
+
+    def run_title(self, config: SweepConfig, data: str) -> str:
+        """That of its runs, what is varied, and how many seeds."""
+        varied = "".join(f", over {axis.title.lower()}" for axis in known_axes(config))
+        return f"{kind_of(config.run).run_title(config.run, data)}{varied}, {self.seeds(config)}"
+
+    def details(self, config: SweepConfig) -> list[str]:
+        """What is varied, then as of every run."""
+        values = [f"{axis.title.lower()} {', '.join(map(written, axis.values))}" for axis in known_axes(config)]
+        return [*values, *kind_of(config.run).details(config.run)]
+
+    def seeds(self, config: SweepConfig) -> str:
+        """How many there are."""
+        return f"seed {config.seeds[0]}" if len(config.seeds) == 1 else f"{len(config.seeds)} seeds"
+
+
+def plan_of(config: Config) -> Plan:
+    """The descriptor of a plan.
+
+    Raises:
+        RunError: the configuration is of a single run.
+    """
+    plan = kind_of(config)
+    if not isinstance(plan, Plan):
+        raise RunError("A comparison is needed here, and this is a single run. Open it in Live.")
+    return plan
+
+
+def known_axes(config: SweepConfig) -> list[Axis]:
+    """What is varied; nothing if this version does not know it."""
+    try:
+        return axes(config.vary, config.run)
+    except ParameterError:
+        return []
+
+
+def check_seeds(config: SweepConfig) -> None:
+    """Check that there are seeds, and each once.
+
+    Raises:
+        ParameterError: there are none, too many, or one twice.
+    """
+    if not 1 <= len(config.seeds) <= MOST_SEEDS or len(set(config.seeds)) < len(config.seeds):
+        raise ParameterError(
+            f"A sweep needs 1 to {MOST_SEEDS} seeds, each once; got {', '.join(map(str, config.seeds[:40])) or 'none'}."
+        )

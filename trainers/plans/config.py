@@ -1,0 +1,134 @@
+"""The settings of plans: those of one of its runs, of any kind, and what the runs differ in."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from trainers.config import Config, DataChoice, Own, RunConfig
+from trainers.kinds import KINDS, OWN
+from trainers.parameters import parameter, specs
+from trainers.typed import build, values_of
+
+MOST_SEEDS = 20
+MOST_RUNS = 500
+"""Of one sweep, or of one part of a fair comparison."""
+FOLDS = 2
+"""Folds of the training classes in the search of a fair comparison, where the settings ask for none."""
+FIRST = next(iter(OWN))
+"""The kind of the runs of a plan that does not name it: earlier versions wrapped this one alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepConfig(Config):
+    """What is asked of a sweep. The ``seed`` of its run counts for nothing.
+
+    Attributes:
+        run: the settings of each of its runs, as far as the sweep does not vary them.
+    """
+
+    kind: ClassVar[str] = "sweep"
+    version: ClassVar[int] = 3
+    described: ClassVar[str] = "trainers.plans:PLANS"
+    folded: ClassVar[bool] = False
+    """Its runs train on folds, which not every kind has: see :attr:`trainers.kinds.base.Kind.folds`."""
+
+    run: RunConfig = dataclasses.field(default_factory=lambda: KINDS[FIRST].config())
+    seeds: tuple[int, ...] = parameter(
+        (0, 1, 2),
+        low=0,
+        high=2**31 - 1,
+        help="Every arm is trained once with each; runs of one seed start from the same weights and batches.",
+    )
+    vary: Mapping[str, Any] = parameter(
+        factory=dict,
+        help="Settings, or parameters of arms, with the values to try, e.g. dim=32;64;128 or happier.alpha=1;5.",
+    )
+    parallel: int = parameter(
+        1, low=1, high=64, help="Runs that train at once without a GPU; with GPUs one run trains on each."
+    )
+
+    @property
+    def arms(self) -> int:
+        """Of each of its runs, as far as the arms are not varied."""
+        return self.run.arms
+
+    def values(self) -> dict[str, Any]:
+        """See :class:`Config`; the kind of the runs stands beside their settings."""
+        return super().values() | {"run": {"kind": self.run.kind} | self.run.values()}
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Config:
+        """See :class:`Config`; of earlier versions the settings of the runs stood beside those of the plan."""
+        if "run" not in values:
+            own, name, settings = apart(cls, values)
+            values = own | {"run": {"kind": name} | settings}
+        run = dict(values["run"])
+        name = run.pop("kind")
+        if name not in KINDS or (cls.folded and not KINDS[name].folds):
+            raise ValueError(f"there is no kind of run {name!r:.40} that it could plan")
+        own = {setting: value for setting, value in values.items() if setting != "run"}
+        return cls(**values_of(cls, own), run=build(KINDS[name].config, run))
+
+    def changed(self: Own, **settings: Any) -> Own:
+        """The same plan of runs with other settings."""
+        return dataclasses.replace(self, run=self.run.changed(**settings))  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FairComparisonConfig(SweepConfig):
+    """A sweep whose arms are searched first.
+
+    ``data.conditions.folds`` of the run is the number of folds of the search; the runs that are compared train on all
+    of them.
+    """
+
+    kind: ClassVar[str] = "fair_comparison"
+    folded: ClassVar[bool] = True
+
+    trials: int = parameter(
+        8,
+        low=1,
+        high=100,
+        title="Trials per loss",
+        help="Settings tried for each loss, the one given among them.",
+    )
+    select_by: str = parameter(
+        "AP_at_R",
+        title="Chosen by",
+        help="The metric whose mean over the folds decides which trial is best.",
+    )
+    search_steps: int | None = parameter(
+        None,
+        low=1,
+        high=10_000_000,
+        title="Most steps of a trial",
+        help="Makes the search cheaper than the runs that are compared; empty: a trial is as long as they are.",
+    )
+    search_seed: int = parameter(
+        1000,
+        low=0,
+        high=2**31 - 1,
+        help="Seed of the search: of the settings that are tried, and of the weights and batches of every trial.",
+    )
+
+    @property
+    def folds(self) -> int:
+        """Of the training classes in the search; as many runs make up a trial."""
+        return data_of(self.run).conditions.folds or FOLDS
+
+
+def data_of(run: RunConfig) -> DataChoice:
+    """The images of a run whose classes have folds, see :attr:`trainers.kinds.base.Kind.folds`."""
+    data: DataChoice = run.data  # type: ignore[attr-defined]
+    return data
+
+
+def apart(plan: type[SweepConfig], values: Mapping[str, Any]) -> tuple[dict[str, Any], str, dict[str, Any]]:
+    """The settings of a plan, the kind of its runs (``of``) and their settings, from all of them by name."""
+    names = {spec.name for spec in specs(plan)}
+    own = {name: value for name, value in values.items() if name in names}
+    rest = {name: value for name, value in values.items() if name not in names}
+    return own, rest.pop("of", FIRST), rest

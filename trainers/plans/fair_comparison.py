@@ -1,0 +1,124 @@
+"""Fair comparisons of arms: each is searched with the same budget before they are compared."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar
+
+from trainers.errors import ParameterError
+from trainers.kinds import kind_of
+from trainers.plans.axes import axes
+from trainers.plans.base import Plan
+from trainers.plans.config import FOLDS, FairComparisonConfig, SweepConfig, data_of
+from trainers.plans.planned import Outcomes, PlannedRun
+
+if TYPE_CHECKING:
+    from trainers.plans.contents import Finding, Part
+    from trainers.plans.planned import Child
+
+_NOT_VARIED = ("learning_rate", "folds", "fold")
+
+
+class FairComparison(Plan):
+    """See the module."""
+
+    name = "fair_comparison"
+    title = "Fair comparison"
+    verb = "fair"
+    sentence = (
+        "Search every loss with the same budget on folds of the training classes, then compare the best settings of "
+        "each, and the settings given, over several seeds."
+    )
+    order = 11
+    parts: ClassVar[Mapping[str, str]] = MappingProxyType({"chosen": "Settings chosen", "defaults": "Settings given"})
+    config: ClassVar[type[SweepConfig]] = FairComparisonConfig
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """Say what the flags of the folds mean here."""
+        parser.epilog = f"--folds are those of the search, {FOLDS} if not given; --fold is not used."
+
+    def check_plan(self, config: FairComparisonConfig) -> None:
+        """Check the search and its size."""
+        from trainers.plans.contenders import check_count
+
+        _check_search(config)
+        check_count(config)
+
+    def plan(self, config: FairComparisonConfig, outcomes: Outcomes) -> Sequence[PlannedRun]:
+        """The trials of every arm, the next one from the results before; then runs over the seeds on all classes."""
+        from trainers.plans.contenders import planned_runs
+
+        return planned_runs(config, outcomes)
+
+    def first_runs(self, config: FairComparisonConfig) -> Sequence[PlannedRun]:
+        """Of every arm and condition the first trial's first run, and the first seed as given."""
+        from trainers.plans.contenders import default_runs, searches
+
+        found = searches(dataclasses.replace(config, trials=1), {})
+        return [run for one in found for run in (one.trials[0].runs[0], default_runs(config, one)[0])]
+
+    def rehearsed(self, config: FairComparisonConfig) -> Sequence[PlannedRun]:
+        """Runs of the first arm under every condition, on a fold and on all classes."""
+        planned = self.first_runs(config)
+        return [one for one in planned if one.variants == planned[0].variants]
+
+    def findings(
+        self, config: FairComparisonConfig, children: Sequence[Child], parts: Sequence[Part]
+    ) -> Sequence[Finding]:
+        """Whether the search changed the verdicts, what it chose, what was searched and what it cost."""
+        from trainers.plans.findings import findings
+
+        return findings(config, children, parts)
+
+    def advice(self, config: FairComparisonConfig) -> list[str]:
+        """As of its runs, and on a budget that is not the same for every loss."""
+        minutes = "In equal minutes a slower loss is trained for fewer steps. Give steps or epochs for an equal number."
+        timed = config.run.steps is None and config.run.epochs is None
+        return [*super().advice(config), *([minutes] if timed else [])]
+
+    def run_title(self, config: FairComparisonConfig, data: str) -> str:
+        """As of a sweep, told apart from one."""
+        return f"Fair comparison: {super().run_title(config, data)}"
+
+    def data_title(self, config: FairComparisonConfig) -> str:
+        """That of the runs that are compared."""
+        from trainers.plans.contenders import without_folds
+
+        return kind_of(config.run).data_title(without_folds(config.run))
+
+    def details(self, config: FairComparisonConfig) -> list[str]:
+        """The search, then as of a sweep."""
+        return [f"{config.trials} trials per loss on {config.folds} folds", *super().details(config)]
+
+    def sizes(self, config: FairComparisonConfig) -> Mapping[str, int]:
+        """The largest of its runs, and how many there may be."""
+        from trainers.plans.contenders import most_runs
+
+        return {**super().sizes(config), "runs": sum(most_runs(config).values())}
+
+
+def _check_search(config: FairComparisonConfig) -> None:
+    from trainers.metrics.asked import MENU
+    from trainers.metrics.names import describe
+
+    folds, fold = config.folds, data_of(config.run).conditions.fold
+    if folds < 2 or fold != 1:
+        raise ParameterError(
+            f"A fair comparison needs 2 folds or more and trains on each of them in turn; got {folds} folds and "
+            f"fold {fold}. Choose the number of folds, and no fold."
+        )
+    for axis in axes(config.vary, config.run):
+        if axis.path and axis.path[-1] in _NOT_VARIED:
+            raise ParameterError(
+                f"A fair comparison searches the learning rate and has folds of its own; {axis.name} cannot be varied. "
+                "Vary another setting, or use a sweep."
+            )
+    MENU.check(config.select_by)
+    if not describe(config.select_by).measure.better:
+        raise ParameterError(f"Trials are chosen by a metric that is better in one direction; got {config.select_by}.")
+
+
+DESCRIPTOR = FairComparison()

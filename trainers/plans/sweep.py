@@ -1,0 +1,126 @@
+"""Sweeps: the arms of a run over seeds, settings and parameters, as one job of paired runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from trainers.config import MAX_ARMS, RunConfig
+from trainers.errors import ParameterError
+from trainers.kinds import kind_of
+from trainers.kinds.ablation import written
+from trainers.plans.axes import Axis, axes, conditions, counts, variants
+from trainers.plans.base import Plan
+from trainers.plans.config import MOST_RUNS, SweepConfig
+from trainers.plans.planned import Outcomes, PlannedRun, Variant
+
+
+class Sweep(Plan):
+    """See the module."""
+
+    name = "sweep"
+    title = "Sweep"
+    verb = "sweep"
+    sentence = "Train the same arms over several seeds, and over values of settings, and compare them."
+    order = 10
+    config: ClassVar[type[SweepConfig]] = SweepConfig
+
+    def plan(self, config: SweepConfig, outcomes: Outcomes) -> Sequence[PlannedRun]:
+        """One run per seed and condition, with as many arms in lockstep as a run takes.
+
+        If a run of several arms has failed, each of its arms is trained alone: one that diverges ends them all.
+        """
+        planned: list[PlannedRun] = []
+        for one in paired_runs(config):
+            planned.append(one)
+            outcome = outcomes.get(one.name)
+            failed = outcome is not None and not outcome.finished and not outcome.stopped
+            if failed and len(one.variants) > 1:
+                planned += _alone(one)
+        return planned
+
+    def first_runs(self, config: SweepConfig) -> Sequence[PlannedRun]:
+        """Those of the first seed."""
+        planned = self.plan(config, {})
+        return planned[: len(planned) // len(config.seeds)]
+
+
+def paired_runs(config: SweepConfig) -> list[PlannedRun]:
+    """A planned run per condition, seed and group of at most :data:`trainers.config.MAX_ARMS` arms.
+
+    Raises:
+        ParameterError: there are too many, or what is varied cannot be.
+    """
+    varied = axes(config.vary, config.run)
+    under, compared = counts(varied, config.run)
+    runs = len(config.seeds) * under * math.ceil(compared / MAX_ARMS)
+    if runs > MOST_RUNS:  # counted before any is made: there may be billions
+        raise ParameterError(f"A sweep has at most {MOST_RUNS} runs; this one would have {runs:,}. Vary fewer values.")
+    settings = [axis for axis in varied if axis.path]
+    groups = list(_groups(config.run, varied))
+    planned = []
+    for seed in config.seeds:
+        for condition, changed in conditions(config.run, settings):
+            names = [f"{axis.name}={condition[axis.title]}" for axis in settings]
+            values = [f"{title.lower()} {written(value)}" for title, value in condition.items()]
+            for place, group in enumerate(groups):
+                planned.append(
+                    PlannedRun(
+                        name=",".join([f"seed={seed}", *names, f"group={place}"]),
+                        title=", ".join([f"seed {seed}", *values, *group.words]),
+                        config=group.of(changed).changed(seed=seed),
+                        condition=condition,
+                        seed=seed,
+                        variants=group.variants,
+                    )
+                )
+    return planned
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Group:
+    """Arms that are trained in lockstep: as settings (none where the kind has no list of them), and in words."""
+
+    arms: Sequence[Any]
+    variants: tuple[Variant, ...]
+    words: Sequence[str] = ()
+
+    def of(self, run: RunConfig) -> RunConfig:
+        """The run with these arms."""
+        return kind_of(run).with_arms(run, self.arms) if self.arms else run
+
+
+def _groups(run: RunConfig, varied: Sequence[Axis]) -> Iterator[_Group]:
+    kind = kind_of(run)
+    arms, compared = variants(run, varied)
+    if len(compared) > MAX_ARMS and not kind.divisible(run):
+        raise ParameterError(
+            f"With these settings the {kind.compares} can only be trained together, at most {MAX_ARMS} in a run; with "
+            f"what is varied there are {len(compared)}. Vary fewer values."
+        )
+    for first in range(0, len(compared), MAX_ARMS):
+        part = slice(first, first + MAX_ARMS)
+        words = [f"{kind.compares} {first + 1} to {first + len(compared[part])}"] if len(compared) > MAX_ARMS else []
+        yield _Group(arms=arms[part], variants=tuple(compared[part]), words=words)
+
+
+def _alone(planned: PlannedRun) -> Iterator[PlannedRun]:
+    """A run per arm, for a run whose arms cannot be trained together: one that diverges ends them all."""
+    kind = kind_of(planned.config)
+    listed = kind.listed(planned.config)
+    if not listed or not kind.divisible(planned.config):
+        return
+    for arm, variant in enumerate(planned.variants):
+        yield dataclasses.replace(
+            planned,
+            name=f"{planned.name},arm={arm}",
+            title=f"{planned.title}, {variant.title} alone",
+            config=kind.with_arms(planned.config, [listed[arm]]),
+            variants=(variant,),
+        )
+
+
+DESCRIPTOR = Sweep()

@@ -1,0 +1,199 @@
+"""The one loader of encoders of images: those of runs of every kind, of exported files and of image-text models."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainers.config import DataChoice, RunConfig
+from trainers.data import load_data
+from trainers.data.base import LoadedData, Progress, silent
+from trainers.data.cache import update
+from trainers.devices.device import choose
+from trainers.encoders import ENCODERS, Encoder
+from trainers.errors import UserError
+from trainers.image_text.models import MODELS
+from trainers.kinds import arm_titles, kind_of
+from trainers.parameters import Choice, entry, parse_choice
+from trainers.retrieval.probe_results import check_single
+from trainers.runs import RunFolder, checked
+from trainers.runs.damage import damaged, reading
+from trainers.training.encoder_file import no_checkpoint, read_file
+from trainers.training.encoder_sizes import unloaded
+from trainers.training.image_encoder import Encoders, ImageEncoder
+from trainers.training.optimizer import under
+
+
+def encoders_of(written: str, root: Path) -> Encoders:
+    """The encoders that a command names: of a run in ``root`` by its id, of an exported file by its path that ends in
+    ``.safetensors``, or the image tower of an image-text model, ``NAME`` or ``NAME:parameter=value``.
+
+    Raises:
+        UserError: there is none of that name, or it cannot be used here.
+    """
+    if written.endswith(".safetensors"):
+        return Encoders(id=written, titles=(Path(written).stem,), read=lambda _: encoder_of_file(Path(written)))
+    if written.partition(":")[0] in MODELS:
+        name, parameters = parse_choice(written, MODELS)
+        title = MODELS[name].title
+        return Encoders(id=written, titles=(title,), read=lambda _: _of_model(written, name, parameters))
+    return encoders_of_run(RunFolder.open(root, written))
+
+
+def encoders_of_run(folder: RunFolder) -> Encoders:
+    """The encoders of a run's arms.
+
+    Raises:
+        UserError: it trains no encoder of images, or is damaged.
+    """
+    config, images = image_config(folder), images_of(folder)
+
+    def shape() -> tuple[int, int]:
+        _, channels, side, _ = read_images(images).train.images.shape
+        return channels, side
+
+    return Encoders(
+        id=folder.id,
+        titles=tuple(arm_titles(config)),
+        data=getattr(images, "scenes", images),
+        seed=config.seed,
+        read=lambda arm: read_encoder(folder, arm, shape),
+    )
+
+
+def image_config(folder: RunFolder) -> RunConfig:
+    """The configuration of a run that trains an encoder of images.
+
+    Raises:
+        UserError: it trains none, or is damaged.
+    """
+    config = folder.config
+    check_single(folder.id, config)
+    if kind_of(config).images(config) is None:
+        raise UserError(f"Run {folder.id} trains no encoder of images, so its images cannot be searched.")
+    return config
+
+
+def images_of(folder: RunFolder) -> Any:
+    """The images that a run is evaluated on, see :meth:`trainers.kinds.base.Kind.images`.
+
+    Raises:
+        UserError: as :func:`image_config`.
+    """
+    config = image_config(folder)
+    return kind_of(config).images(config)
+
+
+def read_images(choice: Any, progress: Progress = silent) -> LoadedData:
+    """The images of :meth:`trainers.kinds.base.Kind.images`.
+
+    Raises:
+        UserError: they cannot be read, or may not be opened here.
+    """
+    return load_data(choice, progress) if isinstance(choice, DataChoice) else choice.load(progress)
+
+
+def check_arm(config: RunConfig, run: str, arm: int) -> None:
+    """Refuse an arm that a run does not have.
+
+    Raises:
+        UserError: there is no such arm.
+    """
+    if not 0 <= arm < config.arms:
+        there = "one arm, 0" if config.arms == 1 else f"{config.arms} arms, counted from 0"
+        raise UserError(f"Run {run} has {there}; got {arm}.")
+
+
+def read_encoder(folder: RunFolder, arm: int, image_shape: Callable[[], tuple[int, int]]) -> ImageEncoder:
+    """Build an arm's encoder and load its weights of the last checkpoint.
+
+    Args:
+        image_shape: finds out channels and side of the run's images; called where the checkpoint does not tell.
+
+    Raises:
+        UserError: it trains no encoder, has no such arm or no checkpoint, or is damaged.
+    """
+    config = image_config(folder)
+    check_arm(config, folder.id, arm)
+    checkpoint = folder.read_checkpoint()
+    if checkpoint is None:
+        raise no_checkpoint(folder)
+    tensors, about = checkpoint
+    kind = kind_of(config)
+    with reading(folder.id, passed=UserError):
+        step = checked.whole(about["step"], "step")
+        known = tuple(checked.whole(number, "images") for number in about.get("images") or ())
+        channels, side = known or image_shape()
+        weights = under(tensors, f"arm{arm}/{kind.embedder_prefix(config)}")
+        # built from nothing: its random draws must not disturb those of the caller
+        with torch.random.fork_rng(devices=[]):
+            network = kind.embedder(config, channels=channels, side=side)
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        raise damaged(folder.id, "the encoder in its checkpoint is not the one of its configuration") from error
+    return _encoder(network, weights, run=folder.id, arm=arm, step=step, channels=channels, side=side)
+
+
+def encoder_of_file(path: Path) -> ImageEncoder:
+    """The encoder of a file that ``python -m trainers export`` wrote; it embeds images as its pooled features.
+
+    Raises:
+        UserError: there is no such file, or it was written by something else.
+    """
+    about, tensors = read_file(path)
+    choice = Choice(**json.loads(about["encoder"]))
+    channels, side = int(about["channels"]), int(about["side"])
+    with torch.random.fork_rng(devices=[]):
+        network = unloaded(choice, channels=channels, side=side, dim=2)
+    network.without_head()
+    wrapped = entry(ENCODERS, choice.name, "encoder").make.wraps
+    weights = {f"{wrapped}.{name}" if wrapped else name: value for name, value in tensors.items()}
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        raise UserError(f"{path} does not hold the weights of the encoder that it names: {error}") from error
+    step = int(about.get("step", 0))
+    return _encoder(network, weights, run=path.name, arm=0, step=step, channels=channels, side=side)
+
+
+def _of_model(written: str, name: str, parameters: Mapping[str, Any]) -> ImageEncoder:
+    model = MODELS[name].build(parameters)
+    return _encoder(model, model.state_dict(), run=written, arm=0, step=0, channels=3, side=model.side)
+
+
+def _encoder(network: nn.Module, weights: Mapping[str, Tensor], **about: Any) -> ImageEncoder:
+    device, _ = choose("auto")
+    if isinstance(network, Encoder) and network.frozen:
+        network = _OnFeatures(network)
+    return ImageEncoder(
+        **about, digest=weights_digest(weights), network=network.requires_grad_(False).to(device).eval(), device=device
+    )
+
+
+class _OnFeatures(nn.Module):
+    """An encoder that is trained on frozen features, from pixels to embeddings."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        with torch.autocast(pixels.device.type, enabled=False):
+            features = self.encoder.features(pixels).half().float()  # as training keeps them
+        return self.encoder(features)
+
+
+def weights_digest(weights: Mapping[str, Tensor]) -> str:
+    """Hexadecimal; equal for equal weights by equal names."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name, value in sorted(weights.items()):
+        digest.update(f"\n{name} {tuple(value.shape)} ".encode())
+        update(digest, value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
