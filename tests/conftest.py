@@ -64,7 +64,7 @@ def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
 
     made: list[Bench] = []
 
-    def make(how: str = "30", **settings: object) -> Bench:
+    def make(how: str = "600", **settings: object) -> Bench:
         made.append(Bench(tmp_path, how, **settings))
         return made[-1]
 

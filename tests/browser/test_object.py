@@ -48,7 +48,7 @@ def open_folder(page: Page, folder: Path) -> None:
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.locator(".rs-settings [role=status]")).to_contain_text("images")
     expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
-    expect(page.locator(".rs-caption .rs-words").first).to_be_visible(timeout=20_000)
+    expect(page.locator(".rs-caption .rs-words").first).to_be_visible(timeout=FIRST)
 
 
 @pytest.fixture(scope="module")

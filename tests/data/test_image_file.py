@@ -173,7 +173,7 @@ def test_what_is_unpacked_at_one_time_is_bounded(count, most):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert 1 <= peak[0] <= most and held == [0]
     with budget.hold(100):  # everything was given back
         pass
@@ -195,7 +195,7 @@ def test_a_large_one_is_not_overtaken():
                 first.wait(0.001)
         assert order == []
     for thread in waiting:
-        thread.join(10)
+        thread.join(60)
     assert order == ["large", "small"]
 
 

@@ -18,7 +18,7 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 class Bench:
     """A scheduler over a folder of runs; ``tick`` is called by hand, so that nothing happens in between."""
 
-    def __init__(self, root: Path, how: str = "30", **settings: object) -> None:
+    def __init__(self, root: Path, how: str = "600", **settings: object) -> None:
         self.settings = Settings(runs=root / "runs", recorded=root / "recorded", **settings)
         self.how = how
         self.open()

@@ -35,8 +35,8 @@ def error(reply: httpx.Response) -> str:
 
 @contextmanager
 def served(root: Path, **settings: Any) -> Iterator[Served]:
-    """A launched page whose trainers are stand-ins that train for a minute."""
-    executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "60"])
+    """A launched page whose trainers are stand-ins that train until they are ended."""
+    executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "600"])
     made = Explorer(Settings(runs=root / "runs", recorded=root / "recorded", **settings), executor)
     made.scheduler.begin()
     made.blocks.queue(default_concurrency_limit=8, max_size=64)

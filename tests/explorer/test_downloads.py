@@ -54,7 +54,7 @@ def client(tmp_path: Path, bound: None) -> Iterator[httpx.Client]:
     thread = threading.Thread(target=server.run)
     thread.start()
     wait(lambda: server.started, 60, "the routes are served")
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}{PREFIX}/run/", timeout=20, trust_env=False) as made:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}{PREFIX}/run/", timeout=60, trust_env=False) as made:
         yield made
     server.should_exit = True
     thread.join()

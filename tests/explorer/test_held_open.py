@@ -173,7 +173,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, 
 @GRADIO_WARNINGS
 def test_calls_of_the_api_do_not_pile_up(url: tuple[str, explorer.Explorer]) -> None:
     address, made = url
-    with httpx.Client(base_url=address.rstrip("/"), trust_env=False, timeout=30) as client:
+    with httpx.Client(base_url=address.rstrip("/"), trust_env=False, timeout=60) as client:
         for _ in range(6):
             assert call(client, "list_runs") == []
     assert len(made.blocks.app.state_holder.session_data) == 0
@@ -185,7 +185,7 @@ def test_answers_to_programs_are_kept_for_a_while(
 ) -> None:
     address, made = url
     queue = made.blocks._queue
-    with httpx.Client(base_url=address.rstrip("/"), trust_env=False, timeout=30) as client:
+    with httpx.Client(base_url=address.rstrip("/"), trust_env=False, timeout=60) as client:
         for _ in range(6):
             call(client, "list_runs")
         before = len(queue.pending_messages_per_session), len(queue.pending_event_ids_session)

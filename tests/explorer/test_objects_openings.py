@@ -59,7 +59,7 @@ def test_a_set_tells_how_far_it_is_and_opens(tmp_path: Path) -> None:
     again = tab.post("open", {"source": "somebody/photos", "ticket": TICKET})
     assert again.status_code == 400 and "already" in again.json()["error"]
     slow.go.set()
-    thread.join(20)
+    thread.join(60)
     assert replies[0].status_code == 200 and replies[0].json()["dataset"]["images"]
     assert tab.json(f"open/{TICKET}") == {}
     tab.close()
@@ -72,11 +72,11 @@ def test_a_set_can_be_left(tmp_path: Path) -> None:
     assert slow.at.wait(60)
     assert tab.post(f"open/{TICKET}/leave", {}).status_code == 200
     slow.go.set()
-    thread.join(20)
+    thread.join(60)
     assert replies[0].status_code == 400 and "left" in replies[0].json()["error"] and slow.told == 1
     assert [one["name"] for one in tab.json("start")["datasets"]] == ["drawn_scenes"]
     thread, replies = opening(tab)  # the next one may begin
-    thread.join(20)
+    thread.join(60)
     assert replies[0].status_code == 200
     tab.close()
 
@@ -101,7 +101,7 @@ def test_few_wait_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     reply = tab.post("open", {"source": "other/photos", "ticket": "f" * 16})
     assert reply.status_code == 400 and "wait" in reply.json()["error"]
     slow.go.set()
-    thread.join(20)
+    thread.join(60)
     end = time.monotonic() + 60
     while tab.json(f"open/{TICKET}") and time.monotonic() < end:
         time.sleep(0.01)
@@ -128,13 +128,13 @@ def test_those_who_wait_for_their_turn_can_be_followed_and_leave_at_once(tmp_pat
     for _ in range(2):  # who leaves twice, leaves
         assert tab.post(f"open/{tickets[0]}/leave", {}).status_code == 200
     thread, replies = waiting[0]
-    thread.join(20)
+    thread.join(60)
     assert not slow.go.is_set() and replies[0].status_code == 400 and "left" in replies[0].json()["error"]
     assert tab.json(f"open/{tickets[1]}"), "nobody else has left"
     tab.objects.openings.jobs.close()
     slow.go.set()
     for thread, replies in (*waiting[1:], (first, [])):
-        thread.join(20)
+        thread.join(60)
         assert all(reply.status_code == 400 for reply in replies)
     tab.close()
 
@@ -148,7 +148,7 @@ def test_without_a_ticket_one_waits_as_everybody_does(tmp_path: Path, monkeypatc
     reply = tab.post("open", {"source": "other/photos"})
     assert reply.status_code == 400 and "wait" in reply.json()["error"]
     slow.go.set()
-    thread.join(20)
+    thread.join(60)
     tab.close()
 
 
@@ -165,5 +165,5 @@ def test_one_visitor_of_a_public_page_waits_for_few() -> None:
         openings.open(asked, ada)
     slow.go.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert openings.open(asked, ada).scenes and not openings.jobs.going()

@@ -255,10 +255,10 @@ def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes() -> None:
     assert begun.wait(60)
     asking = threading.Thread(target=found.listed, daemon=True)
     asking.start()
-    asking.join(10)
+    asking.join(60)
     free = not asking.is_alive()
     done.set()
-    opening.join(30)
+    opening.join(60)
     assert free and not opening.is_alive()
 
 

@@ -44,7 +44,7 @@ def test_one_trains_and_the_others_wait_their_turn(bench):
 
 def test_two_who_mend_at_once_take_turns(bench):
     mend = FinetuningConfig(model=Choice(name="tiny_clip", parameters={"fresh": True}), steps=5, minutes=1.0)
-    one = bench("30")
+    one = bench()
     first, second = one.runs.start(mend, "a"), one.runs.start(mend, "b")
     one.until(first, "running")
     assert one.phase(second) == "queued" and one.runs.status(second)["queue_position"] == 1
@@ -178,7 +178,7 @@ def test_a_detached_trainer_outlives_the_program_and_keeps_its_slot(bench):
 
 
 def test_delete(bench):
-    b = bench(how="30")
+    b = bench()
     run = b.runs.start(MetricLearningConfig(), "")
     with pytest.raises(RunError, match="stop it before deleting"):
         b.runs.delete(run, "")

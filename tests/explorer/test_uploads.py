@@ -89,7 +89,7 @@ def test_whoever_had_no_turn_for_the_longest_time_is_next() -> None:
             while len(turns._waiting) < len(threads):
                 threading.Event().wait(0.001)
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert "".join(order) == "bcabaa"
 
 
@@ -106,7 +106,7 @@ def test_a_visitor_has_one_place_of_several() -> None:
         thread.start()
         with turns.turn("b"):
             assert not begun.wait(0.1)
-    thread.join(10)
+    thread.join(60)
     assert begun.is_set()
 
 

@@ -158,5 +158,5 @@ def test_a_piece_is_cut_into_tokens_once_for_all_models(monkeypatch):
     for reader in readers:
         reader.start()
     for reader in readers:
-        reader.join(20)
+        reader.join(60)
     assert read == texts

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-import time
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from trainers.errors import RunError
+from trainers.runs import lock as lock_module
 from trainers.runs.lock import RunLock, is_locked
 
 
@@ -22,29 +24,23 @@ def test_one_holder_at_a_time(tmp_path: Path) -> None:
     second.release()
 
 
-def test_asking_never_keeps_a_trainer_out(tmp_path: Path) -> None:
-    (tmp_path / "lock").touch()
-    asking = threading.Event()
-    wrong: list[int] = []
+@contextmanager
+def asked_about(folder: Path) -> Iterator[Callable[[], None]]:
+    """A viewer in the middle of asking whether the lock is held; what is returned ends the asking."""
+    with (folder / "lock").open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield lambda: fcntl.flock(file, fcntl.LOCK_UN)
 
-    def ask() -> None:
-        while not asking.is_set():
-            is_locked(tmp_path)
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    end, lock = time.monotonic() + 1, RunLock(tmp_path)
-    tries = 0
-    while time.monotonic() < end:
-        tries += 1
-        if not lock.acquire():
-            wrong.append(tries)
-        lock.release()
-    asking.set()
-    for thread in threads:
-        thread.join()
-    assert tries > 3 and not wrong
+def test_two_who_ask_do_not_take_each_other_for_a_trainer(tmp_path: Path) -> None:
+    with asked_about(tmp_path):
+        assert not is_locked(tmp_path)
+
+
+def test_asking_keeps_no_trainer_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with asked_about(tmp_path) as end:
+        monkeypatch.setattr(lock_module.time, "sleep", lambda _: end())
+        assert RunLock(tmp_path).acquire()
 
 
 def test_a_run_that_is_gone_is_called_gone(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_second_trainer_is_refused(tmp_path: Path, images: Path, trainers: Tra
     trainers.start(folder)
     wait(lambda: folder.state().step > 2)
     second = subprocess.run(
-        [sys.executable, "-m", "trainers.worker", str(folder.path)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "trainers.worker", str(folder.path)], capture_output=True, text=True, timeout=240
     )
     assert second.returncode == 1 and "another process" in second.stderr
     assert folder.state().phase == "running"
