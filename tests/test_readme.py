@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-import torch
 
+from tests.examples import examples
+from tests.make import tables
+from tests.make.tables import stale
 from trainers.cli.main import main
-from trainers.cli.readme_tables import augmentations_table, entries_table, losses_table, metrics_table, models_table
+from trainers.cli.readme_tables import TABLES
 from trainers.kinds.contrastive.methods import METHODS
 from trainers.losses import LOSSES
 from trainers.metrics import PUBLISHED
+from trainers.retrieval.indexes import INDEXES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LOSSES_PAGE = (DOCS / "losses.md").read_text(encoding="utf-8")
+INTERNALS = (DOCS / "internals.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 DATA = ("assets/models", "assets/recorded")  # what lies below bears the names of models and of runs
 
@@ -26,29 +29,27 @@ DATA = ("assets/models", "assets/recorded")  # what lies below bears the names o
 # ------------------------------------------------------------------- tables
 
 
-@pytest.mark.parametrize(
-    ("name", "page", "table"),
-    [
-        ("losses", "losses.md", losses_table()),
-        ("metrics", "metrics.md", metrics_table()),
-        ("models", "object-removal.md", models_table()),
-        ("augmentations", "training.md", augmentations_table()),
-        ("methods", "contrastive.md", entries_table(METHODS)),
-    ],
-)
-def test_the_table_is_what_the_command_prints(
-    name: str, page: str, table: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = (DOCS / page).read_text(encoding="utf-8")
-    found = re.search(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", text, re.DOTALL)
-    assert found is not None
-    assert found[1].strip() == table, f"run `python -m trainers {name} --markdown` and put its table into docs/{page}"
+def test_the_tables_are_what_the_registries_say() -> None:
+    assert [path.name for path in stale()] == [], "run `python -m tests.make.tables`"
+
+
+@pytest.mark.parametrize("name", ["losses", "metrics", "models", "augmentations", "methods"])
+def test_a_verb_prints_its_table(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "--markdown"]) == 0
-    assert capsys.readouterr().out.strip() == table
+    assert capsys.readouterr().out.strip() == TABLES[name]()
+
+
+def test_a_stale_table_is_written_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "losses.md"
+    page.write_text(LOSSES_PAGE.replace("| `happier` |", "| `sadder` |"), encoding="utf-8")
+    monkeypatch.setattr(tables, "PAGES", [page, *(path for path in tables.PAGES if path.name != "losses.md")])
+    tables.main()
+    assert page.read_text(encoding="utf-8") == LOSSES_PAGE and "| `happier` |" in LOSSES_PAGE
 
 
 def test_every_entry_has_a_row_of_the_right_width() -> None:
-    for table, names in ((losses_table(), LOSSES), (metrics_table(), PUBLISHED), (entries_table(METHODS), METHODS)):
+    for title, names in (("losses", LOSSES), ("metrics", PUBLISHED), ("methods", METHODS), ("indexes", INDEXES)):
+        table = TABLES[title]()
         head, _, *rows = table.splitlines()
         assert all(row.count(" | ") == head.count(" | ") for row in rows)
         assert all(any(f"`{name}`" in row for row in rows) for name in names)
@@ -72,32 +73,37 @@ def test_every_default_that_is_not_the_papers_is_named() -> None:
 
 
 def test_the_readme_is_short_and_begins_with_what_spaces_reads() -> None:
-    assert len(README.splitlines()) <= 150
+    assert len(README.splitlines()) <= 120
     front = README.split("---\n")[1]
     assert README.startswith("---\n") and "sdk: gradio" in front and "app_file: app.py" in front
 
 
-def test_the_map_names_every_folder_and_no_other() -> None:
-    found = mapped()
-    there = {f"{name}/" for name in ("docs", "tests")} | folders("trainers", "explorer", "assets")
-    tabs = {name for name in there if name.startswith("explorer/tabs/") and name != "explorer/tabs/"}
-    assert set(found) == there - tabs
-    assert len(found) == len(set(found)), "a folder stands on the map twice"
+def test_the_readmes_map_names_every_package_and_no_other() -> None:
+    assert sorted(mapped(README)) == sorted({"assets/", "docs/", "tests/"} | folders(1, "trainers", "explorer"))
 
 
-def test_every_folder_on_the_map_has_a_purpose() -> None:
-    assert not [line for line in map_lines() if len(line.split(maxsplit=1)) < 2]
+def test_the_map_of_the_internals_names_every_folder_and_no_other() -> None:
+    """One of a tab that is added need not be on it."""
+    shown, there = mapped(INTERNALS), {"docs/", "tests/"} | folders(2, "trainers", "explorer", "assets")
+    tabs = {folder.name for folder in (ROOT / "explorer" / "tabs").iterdir() if folder.is_dir()}
+    assert set(shown) <= there and len(shown) == len(set(shown))
+    assert there - set(shown) <= {f"{place}/{tab}/" for tab in tabs for place in ("explorer/tabs", "assets")}
 
 
-def map_lines() -> list[str]:
-    """The lines of the README's map."""
-    return re.search(r"## Map of the code\n\n```\n(.*?)```", README, re.DOTALL)[1].splitlines()
+@pytest.mark.parametrize("page", [README, INTERNALS], ids=["README", "internals"])
+def test_every_folder_on_the_map_has_a_purpose(page: str) -> None:
+    assert not [line for line in map_lines(page) if len(line.split(maxsplit=1)) < 2]
 
 
-def mapped() -> list[str]:
-    """The folders on the map, with their parents and a closing slash."""
+def map_lines(page: str) -> list[str]:
+    """The lines of a page's map."""
+    return re.search(r"## Map(?: of the code)?\n\n```\n(.*?)```", page, re.DOTALL)[1].splitlines()
+
+
+def mapped(page: str) -> list[str]:
+    """The folders on the map of a page, with their parents and a closing slash."""
     paths, above = [], []
-    for line in map_lines():
+    for line in map_lines(page):
         name = line.split()[0]
         if name.endswith("/"):
             depth = (len(line) - len(line.lstrip())) // 2
@@ -106,12 +112,12 @@ def mapped() -> list[str]:
     return paths
 
 
-def folders(*roots: str) -> set[str]:
-    """Two levels of the folders below ``roots`` that hold a file, and the roots themselves."""
+def folders(levels: int, *roots: str) -> set[str]:
+    """So many levels of the folders below ``roots`` that hold a file, and the roots themselves."""
     files = [path for root in roots for path in (ROOT / root).rglob("*") if path.is_file()]
     kept = {path.relative_to(ROOT).parent for path in files if "__pycache__" not in path.parts}
-    found = {Path(*folder.parts[:depth]) for folder in kept for depth in (1, 2, 3)}
-    return {f"{one.as_posix()}/" for one in found if one.parent.as_posix() not in DATA}
+    shown = {Path(*folder.parts[:depth]) for folder in kept for depth in range(1, levels + 2)}
+    return {f"{folder.as_posix()}/" for folder in shown if folder.parent.as_posix() not in DATA}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -139,22 +145,4 @@ def test_the_modules_it_names_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_files_it_names_exist(page: Path) -> None:
     named = re.findall(r"`((?:trainers|explorer|assets|tests|docs)/[\w/.-]+)`", page.read_text(encoding="utf-8"))
-    assert [name for name in named if not (ROOT / name).exists() and name != "trainers/losses/margin.py"] == []
-
-
-# ------------------------------------------------------------------- example
-
-
-def test_the_example_is_a_loss() -> None:
-    example = re.search(r"```python\n(.*?)```", (DOCS / "extending.md").read_text(encoding="utf-8"), re.DOTALL)
-    module = type(sys)("margin")
-    sys.modules["margin"] = module
-    try:
-        exec(example[1], module.__dict__)
-        descriptor = module.DESCRIPTOR
-        loss = descriptor.module(descriptor.parameters())
-        embeddings = torch.randn(8, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
-        terms = loss.terms(embeddings, torch.arange(8)[:, None] // 2)
-    finally:
-        del sys.modules["margin"]
-    assert set(terms) == {"pull", "push"} and all(term.isfinite() for term in terms.values())
+    assert [name for name in named if not (ROOT / name).exists() and name not in examples()] == []

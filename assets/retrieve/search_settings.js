@@ -1,12 +1,12 @@
 // How is searched: which gallery, by which index, how many results, re-ranked or not.
 
 import { el, grouped, say } from "../common/dom.js";
-import { choose, field, fold, number, rowForm, select, text } from "../common/fields.js";
+import { choose, field, fold, number, select } from "../common/fields.js";
 import { brief, capital } from "../common/names.js";
+import { GalleryParameters } from "./gallery_parameters.js";
 
 const K = 10;
 const WIDE = 760; // px; below, the settings begin folded away
-const DATASET = "dataset"; // the gallery with settings of its own
 const NONE = "";
 
 /** `changed()`: of what is searched; `open(gallery)`: another gallery is wanted. */
@@ -17,15 +17,11 @@ export class SearchSettings {
     this.index = select(() => on.changed());
     this.rerank = select(() => on.changed());
     this.k = number(K, 1, 100, 1, () => on.changed());
-    this.source = text("A dataset of the catalogue, a Hub id or a folder", { list: "rs-datasets" });
-    this.part = select(() => {}, [{ name: "test", title: "Test part" }, { name: "train", title: "Training part" }], "test");
-    this.known = el("datalist", { id: "rs-datasets" });
-    this.dataset = rowForm([field("Dataset", this.source), field("Part", this.part)], "Open", () => this.other());
-    this.dataset.hidden = true;
+    this.parameters = new GalleryParameters(on.open);
     this.about = el("p", { class: "rs-note" });
     const fields = [["Gallery", this.gallery], ["Index", this.index], ["Re-ranking", this.rerank]].map(([title, control]) => field(title, control));
     const form = el("div", { class: "rs-flow rs-form" }, ...fields, field("Results", this.k, { class: "rs-field rs-short" }));
-    this.node = fold("", form, this.dataset, this.known, this.about);
+    this.node = fold("", form, this.parameters.node, this.about);
     this.node.classList.add("rs-how");
     this.node.open = window.innerWidth > WIDE;
     this.words = this.node.querySelector("summary");
@@ -47,25 +43,18 @@ export class SearchSettings {
     choose(this.index, [{ name: "auto", title: "Chosen by size" }, ...given.indexes.map(option)], "auto");
     choose(this.rerank, [{ name: NONE, title: "None" }, ...given.rerankings.map(option)], NONE);
     this.k.max = given.most;
-    if (!given.anywhere) this.source.placeholder = "A dataset of the catalogue";
-    this.known.replaceChildren(...given.datasets.map(({ name, title }) => el("option", { value: name, text: title })));
+    this.parameters.offer(given);
   }
 
   pick(name) {
-    this.dataset.hidden = name !== DATASET;
-    if (name === DATASET) this.source.focus();
+    if (this.parameters.show(name)) this.parameters.focus();
     else this.on.open({ name });
-  }
-
-  other() {
-    const source = this.source.value.trim();
-    if (source) this.on.open({ name: DATASET, source, part: this.part.value });
   }
 
   /** The gallery that is open: `about` as the server tells it. */
   opened(gallery, about) {
     this.gallery.value = gallery.name;
-    this.dataset.hidden = gallery.name !== DATASET;
+    this.parameters.show(gallery.name);
     const sentence = this.given.galleries.find((one) => one.name === gallery.name)?.sentence ?? "";
     say(this.about, [sentence, ...about.notes].join(" "));
     const title = brief(about.title, 120);

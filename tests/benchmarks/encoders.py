@@ -23,7 +23,8 @@ from pathlib import Path
 
 import torch
 
-from tests.campaigns._table import markdown, placed
+from tests.campaigns._table import markdown
+from tests.markers import placed
 from tests.shared import SHARED
 from trainers.config import DataChoice
 from trainers.data import load_data

@@ -4,33 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import urllib.request
 from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
 from tests.browser.pages import visit
-from tests.browser.program import ROOT, launched
-
-FILES = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
-
-
-def copied(place: Path) -> Path:
-    """The program with links to what is not about tabs, and the files of the example in it."""
-    shutil.copytree(ROOT / "explorer", place / "explorer", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "app.py", place)
-    (place / "trainers").symlink_to(ROOT / "trainers")
-    (place / "assets").mkdir()
-    for folder in (ROOT / "assets").iterdir():
-        (place / "assets" / folder.name).symlink_to(folder)
-    files = FILES.findall((ROOT / "docs" / "extending.md").read_text(encoding="utf-8"))
-    assert {name.rpartition("/")[0] for name, _ in files} == {"explorer/tabs/totals", "assets/totals"}
-    for name, text in files:
-        path = place / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return place
+from tests.browser.program import launched
+from tests.examples import copied
 
 
 def test_the_example_of_the_docs_is_a_tab(browser: Browser, tmp_path: Path) -> None:

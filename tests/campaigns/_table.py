@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.markers import placed
 
 
 @dataclass(kw_only=True)
@@ -71,18 +72,6 @@ def report(name: str, text: str, given: argparse.Namespace) -> None:
     print(f"\n{text}", flush=True)
     if given.write is not None:
         given.write.write_text(placed(given.write.read_text(encoding="utf-8"), name, text), encoding="utf-8")
-
-
-def placed(page: str, name: str, text: str) -> str:
-    """``page`` with ``text`` between the markers of ``name``.
-
-    Raises:
-        ValueError: the page has no such markers.
-    """
-    found = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-    if not found.search(page):
-        raise ValueError(f"the page needs the markers <!-- {name} --> and <!-- /{name} -->")
-    return found.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page)
 
 
 def arguments(doc: str | None, **flags: tuple[object, str]) -> argparse.Namespace:

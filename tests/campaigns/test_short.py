@@ -9,10 +9,11 @@ import pytest
 
 from tests.campaigns import damage, fuzz, kill
 from tests.campaigns._page import LivePage
-from tests.campaigns._table import Tally, markdown, placed
+from tests.campaigns._table import Tally, markdown
 from tests.campaigns._viewer import MADE, ON_DISK
 from tests.campaigns._viewer import Tally as Requests
 from tests.campaigns.soak import MEGABYTE, Sample, Soak, late, verdicts
+from tests.markers import placed
 
 
 @pytest.mark.long

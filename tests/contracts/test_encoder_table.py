@@ -23,17 +23,19 @@ def columns(marker: str) -> dict[str, dict[str, float]]:
     head, _, *rows = ([cell.strip() for cell in line.strip("| ").split("|")] for line in found[1].splitlines())
     head = [name.partition(" (")[0] for name in head]
     table: dict[str, dict[str, float]] = {name: {} for name in head[1:]}
-    for title, *cells in rows:
+    for title, *cells in (row for row in rows if not row[0].startswith("**")):
+        assert title in MENU, f"no loss is called {title}; take its row out of docs/encoders.md"
         for name, cell in zip(head[1:], [*cells, *[""] * (len(head) - 1 - len(cells))], strict=True):
-            if cell and title in MENU:
+            if cell:
                 table[name][title] = float(cell.split()[0])
     return table
 
 
-def test_every_loss_was_measured_on_the_default_encoder() -> None:
+def test_the_losses_of_the_table_were_measured_on_four_datasets() -> None:
     measured = columns(MetricLearningConfig().encoder.name)
     assert set(measured) == {"drawn", "omniglot", "cifar100", "grocery_store"}
-    assert set(measured["drawn"]) == set(MENU), "run `python -m tests.benchmarks.encoders` with --write"
+    assert set(measured["omniglot"]) >= {title for title, loss in MENU.items() if loss.slow}
+    assert set(measured["drawn"]) == set().union(*measured.values())
 
 
 def test_a_loss_below_half_of_the_best_says_why_and_no_other_does() -> None:

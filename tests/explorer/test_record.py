@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.make.record import KEPT_NEIGHBOURS, record
 from explorer.server.library import Library
 from explorer.settings import ASSETS
 from explorer.tabs.compare.reports import PlanReports
 from explorer.tabs.live.first_run import start
 from tests.made_up_plan import make_runs, sweep
+from tests.make.record import KEPT_NEIGHBOURS, record
 from trainers.config import DataChoice
 from trainers.errors import RunError
 from trainers.plans.children import children_of
@@ -167,14 +167,14 @@ def test_of_a_recording_that_is_not_whole_nothing_is_left(
         return Path(shutil.copytree(folder.path, out / folder.id))
 
     for name, stand_in in {"train_to_end": make_runs, "_draw": id, "slim": copied, "_copied": fail}.items():
-        monkeypatch.setattr(f"explorer.make.record.{name}", stand_in)
+        monkeypatch.setattr(f"tests.make.record.{name}", stand_in)
     with pytest.raises((RunError, KeyboardInterrupt), match=r"cannot be written .* No space|^$"):
         record(sweep("smooth_ap", seeds=2), tmp_path / "out", frames=4)
     assert not any((tmp_path / "out").iterdir())
 
 
 def test_nothing_is_trained_where_no_recording_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.make.record.train_to_end", lambda _: pytest.fail("it is trained"))
+    monkeypatch.setattr("tests.make.record.train_to_end", lambda _: pytest.fail("it is trained"))
     (tmp_path / "out").write_text("no folder")
     with pytest.raises(RunError, match="cannot be written"):
         record(SHIPPED[0].config, tmp_path / "out", frames=4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.make import evidence, tiny_clip
+from tests.make import evidence, tiny_clip
 from trainers.comparison import Cell, compare
 from trainers.image_text.models import MODELS
 from trainers.image_text.models.tiny_clip import WEIGHTS
@@ -22,7 +22,7 @@ def test_weights_are_trained_mended_and_written(tmp_path, capsys):
         assert (tmp_path / name / WEIGHTS).stat().st_size < 6_000_000
         MODELS["tiny_clip"].build({"weights": str(tmp_path / name)})
         card = (tmp_path / name / "README.md").read_text()
-        assert "python -m explorer.make.tiny_clip" in card and "ODmAP_at_1" in card and f"{name}:" in said
+        assert "python -m tests.make.tiny_clip" in card and "ODmAP_at_1" in card and f"{name}:" in said
     first = (tmp_path / "tiny_clip" / WEIGHTS).read_bytes()
     assert first != (tmp_path / "tiny_clip_mended" / WEIGHTS).read_bytes()
     assert tiny_clip.main([*SMALL, "--keep-base", "--finetune-steps", "1", "--out", str(tmp_path)]) == 0

@@ -115,7 +115,7 @@ def test_the_shipped_model_is_small_and_whole(name):
     place = ASSETS / name
     assert (place / WEIGHTS).stat().st_size < 6_000_000
     assert json.loads((place / "open_clip_config.json").read_text())["model_cfg"]["embed_dim"] == 128
-    assert "python -m explorer.make.tiny_clip" in (place / "README.md").read_text()
+    assert "python -m tests.make.tiny_clip" in (place / "README.md").read_text()
     model = MODELS[name].build({})
     assert all(torch.isfinite(weight).all() for weight in model.parameters())
 

@@ -86,6 +86,13 @@ def level_mean(name: str, levels: list[int], depth: int) -> float:
     return sum(score(f"{name}_level{level}", levels, depth) for level in range(depth)) / depth
 
 
+DEFINED = {
+    *("R_at_k", "AP", "AP_at_R", "AP_at_k", "P_at_k", "P_at_R", "true_R_at_k", "HAP", "NDCG", "NDCG_at_k", "ASI"),
+    *("AP_level_l", "level_mean_AP", "level_mean_R_at_k", "sum_wAP"),
+}
+"""The metrics that :func:`score` has a loop for."""
+
+
 def score(name: str, levels: list[int], depth: int) -> float:
     """One metric of one list, for labels that form a tree."""
     if name == "HAP":

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from trainers.image_text.models import MODELS
+from trainers.kinds import KINDS
 from trainers.losses import FAMILIES, LOSSES
 from trainers.metrics import PUBLISHED
-from trainers.parameters import specs
+from trainers.parameters import Rule, specs
+from trainers.registry import Descriptor
+from trainers.retrieval.galleries import GALLERIES
+from trainers.retrieval.indexes import INDEXES
 from trainers.training.augmentations import AUGMENTATIONS
 
 
@@ -72,6 +77,12 @@ def entries_table(entries: Mapping[str, Any]) -> str:
     return _table(("family", "name", "title", "paper", "what it does", "parameters"), rows)
 
 
+def plain_table(entries: Mapping[str, Descriptor]) -> str:
+    """One row per entry of a registry without papers, with its parameters and their defaults."""
+    rows = [(f"`{one.name}`", one.title, one.sentence, _defaults(one.parameters)) for one in entries.values()]
+    return _table(("name", "title", "what it is", "parameters"), rows)
+
+
 def _defaults(parameters: type) -> str:
     return ", ".join(f"`{spec.name}={spec.default}`" for spec in specs(parameters))
 
@@ -79,3 +90,19 @@ def _defaults(parameters: type) -> str:
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "losses": losses_table,
+    "metrics": metrics_table,
+    "models": models_table,
+    "augmentations": augmentations_table,
+    "galleries": lambda: plain_table(GALLERIES),
+    "indexes": lambda: plain_table(INDEXES),
+    **{
+        verb: partial(entries_table, Rule(help="", registry=registry).entries())
+        for kind in KINDS.values()
+        for verb, registry in kind.lists.items()
+    },
+}
+"""Every table of the documentation that is made from a registry, by the name of its markers."""

@@ -33,9 +33,9 @@ def add(verbs: Any) -> None:
 
 def _print(arguments: argparse.Namespace) -> int:
     if arguments.markdown:
-        from trainers.cli import readme_tables
+        from trainers.cli.readme_tables import TABLES
 
-        print(getattr(readme_tables, f"{arguments.verb}_table")())
+        print(TABLES[arguments.verb]())
     else:
         arguments.show()
     return 0

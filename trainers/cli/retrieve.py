@@ -30,10 +30,10 @@ def add(verbs: Any) -> None:
         "--gallery",
         default="test",
         metavar=SPELLING,
-        help="probe, test, train or dataset:SOURCE,part=train (default: test)",
+        help="such as probe, train or dataset:SOURCE,part=train (default: test)",
     )
     parser.add_argument("--k", type=int, default=10, help="results of each arm (default: 10)")
-    parser.add_argument("--index", metavar=SPELLING, help="flat, hnsw, ivf_sq8 or ivf_rabitq (default: by size)")
+    parser.add_argument("--index", metavar=SPELLING, help="such as flat or hnsw (default: by size)")
     parser.add_argument("--rerank", metavar=SPELLING, help="a re-ranking (default: none)")
     parser.add_argument("--step", type=int, help="of the probe: the maps at or before this step (default: the newest)")
     gone = parser.add_mutually_exclusive_group()

@@ -6,26 +6,17 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 from trainers.errors import ParameterError
+from trainers.metrics.catalogue import family
 from trainers.metrics.names import describe, parse
 from trainers.parameters import Menu
 
 MOST = 12
 """Metrics that a run can be asked for; a card of the page has three more rows for them."""
 _DEEPEST = 1000  # more levels than a name can hold: before the images are read their number is not known
-_OFFERED = (
-    *(f"R_at_{k}" for k in (2, 4, 8, 10, 100, 1000)),
-    "AP",
-    "AP_at_100",
-    "P_at_R",
-    "true_R_at_10",
-    "NDCG_at_10",
-    "sum_wAP",
-    "level_mean_AP",
-    "level_mean_R_at_1",
-)
-"""What the papers report."""
 MENU = Menu(
-    titles=MappingProxyType({name: describe(name).title for name in _OFFERED}),
+    titles=MappingProxyType(
+        {name: describe(name).title for measure in family("ranking").values() for name in measure.offered}
+    ),
     check=lambda name: parse(name, _DEEPEST),
 )
 

@@ -45,6 +45,7 @@ class Measure:
         each_level: the name also takes ``_level0``, ``_level1`` ... and ``_any_level``.
         paper, url, equation: where it comes from, and LaTeX without dollar signs; empty for training and counts.
         order: place in lists, smaller first.
+        offered: keys that forms offer beside what every run measures; any other key can be typed.
         score: of ranked lists, the cut-off (None: the name has none) and the level: float64 ``[b]``, NaN: undefined.
         judge: of judged captions and the cut-off: float64 ``[Q]``, NaN: undefined.
     """
@@ -61,6 +62,7 @@ class Measure:
     url: str = ""
     equation: str = ""
     order: int = 100
+    offered: tuple[str, ...] = ()
     score: Callable[[Lists, int | None, int], Tensor] | None = None
     judge: Callable[[Judged, int], np.ndarray] | None = None
 

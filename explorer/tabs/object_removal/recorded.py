@@ -3,7 +3,7 @@ captions.
 
 The image is drawn and filled at every visit; what the models retrieve for exactly these pixels is read from
 ``assets/recorded_answers/first.json``. The file holds digests of what it was made of and of its content: where one of
-them differs, the record is ignored and the models are asked. ``python -m explorer.make.recorded_answer`` writes it.
+them differs, the record is ignored and the models are asked. ``python -m tests.make.recorded_answer`` writes it.
 """
 
 from __future__ import annotations

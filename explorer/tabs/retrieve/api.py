@@ -42,8 +42,8 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
             image: or an image file in base64.
             remove: also search without this: classes, known ones, or boxes of fractions x0, y0, x1, y1; and fill, by
                 name.
-            gallery: its name: probe (the images on the maps, if left out), test, train or dataset; of the latter also
-                source, part, held_out and max_images.
+            gallery: its name, such as test or train, and beside it its parameters, as of dataset source, part, held_out
+                and max_images; probe, the images on the maps, if left out.
             settings: k, results of each arm; index, by name; rerank, a re-ranking by name; step, of the probe the
                 embeddings stored at or before it.
         """

@@ -2,42 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, ConfigDict
+from pydantic_core import PydanticCustomError
 
 from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, needs, text, whole
-from explorer.server.plain import parse
+from explorer.server.plain import parse, seen
 from explorer.server.removal import Removal
-from trainers.parameters import Choice
+from trainers.parameters import Choice, Spec, is_number, specs
+from trainers.retrieval.galleries import GALLERIES
 
 MOST_RUNS = 4
 """Runs that are searched together."""
 MOST_K = 100
 """Results of an arm."""
 MOST_ROWS = 10**9
+LONGEST = 400
+"""Letters of a parameter."""
 MOST_QUERIES = 5000
 """Of a measurement with objects removed."""
 FILL = "telea"
 _Name = Annotated[str, text(80)]
 
 
-class GalleryBody(Body):
-    """Which images are searched, or picked from.
+PARAMETERS: Mapping[str, Spec] = {spec.name: spec for one in GALLERIES.values() for spec in specs(one.parameters)}
+"""The parameters of all galleries, by name."""
 
-    Attributes:
-        name: of the kind of gallery.
-        source, part, held_out, max_images: of another dataset; left out: its defaults.
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str) and len(value.strip()) <= LONGEST:
+        return value.strip()
+    if isinstance(value, bool) or is_number(value):
+        return value
+    what = f"a text of at most {LONGEST} letters or a number"
+    raise PydanticCustomError("needs", "{what}; got {got}", {"what": what, "got": seen(value)})
+
+
+class GalleryBody(Body):
+    """Which images are searched, or picked from: the name of a gallery, and beside it its parameters.
+
+    A parameter that is left out or empty has its default.
     """
 
+    model_config = ConfigDict(extra="allow")
+    if not TYPE_CHECKING:  # mypy takes it for a value that has to be given
+        __pydantic_extra__: dict[str, Annotated[Any, AfterValidator(_plain)]]
+
     name: _Name = "probe"
-    source: Optional = ""
-    part: Optional = ""
-    held_out: Optional = ""
-    max_images: Annotated[int, whole(1, MOST_ROWS)] | None = None
+
+    @classmethod
+    def read(cls, name: str, query: Mapping[str, str]) -> GalleryBody:
+        """From the name and the query of an address, whose other parts are ignored.
+
+        Raises:
+            RequestError: a value is refused.
+        """
+        return cls.of({"name": name, **{key: _typed(key, query[key]) for key in query if key in PARAMETERS}})
 
     def choice(self) -> Choice:
-        """As the registry of galleries takes it."""
-        given = {name: getattr(self, name) for name in ("source", "part", "held_out", "max_images")}
-        return Choice(name=self.name, parameters={name: value for name, value in given.items() if value})
+        """As the registry of galleries takes it.
+
+        Raises:
+            ParameterError: the gallery does not have a parameter, or its value is refused.
+        """
+        given = {name: value for name, value in (self.model_extra or {}).items() if name in PARAMETERS and value != ""}
+        if self.name in GALLERIES:
+            GALLERIES[self.name].checked(given)
+        return Choice(name=self.name, parameters=given)
+
+
+def _typed(name: str, text: str) -> Any:
+    """A value from an address: a text or, where the parameter is none, a number or a truth value."""
+    if PARAMETERS[name].type is str:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 Gallery = Annotated[GalleryBody, needs("a gallery")]

@@ -25,7 +25,6 @@ LISTED = 100
 """Rows of a gallery in one reply."""
 SMALLEST, SIDE = 16, 512
 _AT_ONCE = 8
-_PARAMETERS = ("source", "part", "held_out")
 
 
 def retrieval_routes(service: RetrievalService) -> list[Route]:
@@ -131,9 +130,5 @@ class RetrievalEndpoints:
         return json_reply({})
 
     def _gallery(self, request: Request) -> tuple[str, Choice]:
-        given = {name: request.query_params.get(name, "")[:400] for name in _PARAMETERS}
-        most = query_number(request, "max_images", 0, 10**9)
-        body = bodies.GalleryBody.of(
-            {"name": request.path_params.get("gallery", STORED), **given, **({"max_images": most} if most else {})}
-        )
+        body = bodies.GalleryBody.read(request.path_params.get("gallery", STORED), request.query_params)
         return request.path_params["run"], self._service.galleries.allowed(body.choice())

@@ -20,6 +20,7 @@ from explorer.tabs.retrieve.uploads import Uploads
 from trainers.data import SOURCES
 from trainers.errors import RunError, UserError
 from trainers.kinds import arm_titles
+from trainers.parameters import Spec, specs
 from trainers.registry import Descriptor
 from trainers.retrieval.encoders import image_config
 from trainers.retrieval.galleries import GALLERIES
@@ -60,7 +61,10 @@ class RetrievalService:
     def start(self) -> dict[str, Any]:
         """What can be chosen."""
         return {
-            "galleries": [_entry(one) for one in GALLERIES.values()],
+            "galleries": [
+                _entry(one) | {"parameters": [_field(spec) for spec in specs(one.parameters)]}
+                for one in GALLERIES.values()
+            ],
             "datasets": [{"name": one.name, "title": one.title} for one in SOURCES.values()],
             "anywhere": not self._public,
             "indexes": [_entry(one) for one in INDEXES.values()],
@@ -127,6 +131,22 @@ def _why_not(run: Run) -> str | None:
     if run.probe is None:
         return "This run has not read its images yet; they can be searched a few seconds after its training begins."
     return None
+
+
+def _field(spec: Spec) -> dict[str, Any]:
+    """What the page needs to draw a field for a parameter."""
+    rule = spec.rule
+    return {
+        "name": spec.name,
+        "title": spec.label,
+        "help": rule.help,
+        "default": spec.default,
+        "choices": rule.choices,
+        "low": rule.low,
+        "high": rule.high,
+        "whole": spec.type is int,
+        "main": rule.main,
+    }
 
 
 def _entry(one: Descriptor) -> dict[str, Any]:

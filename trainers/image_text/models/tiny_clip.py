@@ -1,6 +1,6 @@
 """A CLIP small enough to ship and to train on two CPU cores. It knows the drawn scenes, not photographs.
 
-``python -m explorer.make.tiny_clip`` makes the weights in ``assets/models``.
+``python -m tests.make.tiny_clip`` makes the weights in ``assets/models``.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def load_weights(model: TinyClip, folder: Path) -> None:
     except (OSError, SafetensorError, RuntimeError) as error:
         raise RunError(
             f"The weights of the small model in {folder.name!r} are missing or damaged ({error}). Restore that folder "
-            "from the repository, or train the model again with `python -m explorer.make.tiny_clip`."
+            "from the repository, or train the model again with `python -m tests.make.tiny_clip`."
         ) from error
 
 
@@ -130,7 +130,7 @@ def _missing(folder: str, parameters: TinyClipParameters) -> str | None:
         return None
     if parameters.weights:
         return f"There are no weights {WEIGHTS} in {parameters.weights!r}."
-    return f"The weights assets/models/{folder} are missing; make them with `python -m explorer.make.tiny_clip`."
+    return f"The weights assets/models/{folder} are missing; make them with `python -m tests.make.tiny_clip`."
 
 
 def _descriptor(name: str, title: str, sentence: str, order: int) -> ModelDescriptor:

@@ -35,6 +35,7 @@ DESCRIPTORS = (
         url="https://nlp.stanford.edu/IR-book/",
         equation=r"AP=\frac1R\sum_{r}P(r)\,\mathrm{rel}(r)",
         order=20,
+        offered=("AP",),
         score=whole,
     ),
     Measure(
@@ -59,6 +60,7 @@ DESCRIPTORS = (
         url="https://arxiv.org/abs/2004.01804",
         equation=r"AP@k=\frac1{\min(R,k)}\sum_{r\le k}P(r)\,\mathrm{rel}(r)",
         order=40,
+        offered=("AP_at_100",),
         score=at_k,
     ),
     Measure(

@@ -56,6 +56,7 @@ DESCRIPTORS = (
         family="ranking",
         equation=r"\frac1L\sum_{l=1}^{L}AP^{(l)}",
         order=101,
+        offered=("level_mean_AP",),
         score=mean_ap,
         **_SUN,
     ),
@@ -67,6 +68,7 @@ DESCRIPTORS = (
         family="ranking",
         equation=r"\frac1L\sum_{l=1}^{L}R@k^{(l)}",
         order=102,
+        offered=("level_mean_R_at_1",),
         score=mean_recall,
         **_SUN,
     ),
@@ -80,6 +82,7 @@ DESCRIPTORS = (
         url="https://arxiv.org/abs/2207.04873",
         equation=r"\sum_{l=1}^{L}w_l\,AP^{(l)},\quad w_l=\frac{l}{\sum_p p}",
         order=103,
+        offered=("sum_wAP",),
         score=weighted_ap,
     ),
 )

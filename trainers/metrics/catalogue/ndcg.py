@@ -57,5 +57,6 @@ DESCRIPTORS = (
         sentence="NDCG over the top-k results, divided by that of the k best images there are.",
         equation=r"NDCG@k=\frac{1}{IDCG@k}\sum_{\mathrm{rank}_i\le k}\frac{2^{l_i}-1}{\log_2(1+\mathrm{rank}_i)}",
         order=81,
+        offered=("NDCG_at_10",),
     ),
 )

@@ -44,6 +44,7 @@ DESCRIPTORS = (
         sentence="P@k for k = R, the number of images of the query's class: R-precision.",
         equation=r"P@R=\frac1R\sum_{r\le R}\mathrm{rel}(r)",
         order=51,
+        offered=("P_at_R",),
         score=at_r,
     ),
 )

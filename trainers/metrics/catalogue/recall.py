@@ -24,5 +24,6 @@ DESCRIPTOR = Measure(
     url="https://doi.org/10.1109/TPAMI.2010.57",
     equation=r"R@k=\mathbf 1\Big[\sum_{r\le k}\mathrm{rel}(r)>0\Big]",
     order=10,
+    offered=tuple(f"R_at_{k}" for k in (2, 4, 8, 10, 100, 1000)),  # what the papers report
     score=recall,
 )

@@ -26,5 +26,6 @@ DESCRIPTOR = Measure(
     url="https://arxiv.org/abs/2108.11179",
     equation=r"TR@k=\frac1{\min(R,k)}\sum_{r\le k}\mathrm{rel}(r)",
     order=60,
+    offered=("true_R_at_10",),
     score=true_recall,
 )

@@ -14,7 +14,9 @@ from trainers.runs import RunFolder
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetParameters:
-    source: str = parameter("drawn", main=True, help="A dataset of the catalogue, a folder or a Hub id.")
+    source: str = parameter(
+        "drawn", main=True, title="Dataset", help="A dataset of the catalogue, a folder or a Hub id."
+    )
     part: str = parameter("test", choices=("test", "train"), help="Which of its two parts.")
     held_out: str = parameter(
         "classes", choices=("classes", "images"), help="What its test part holds: classes of its own, or images."

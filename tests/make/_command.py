@@ -12,9 +12,9 @@ from trainers.errors import UserError
 
 
 def parser(name: str, description: str | None) -> argparse.ArgumentParser:
-    """The parser of ``python -m explorer.make.NAME``; its help states the defaults."""
+    """The parser of ``python -m tests.make.NAME``; its help states the defaults."""
     return argparse.ArgumentParser(
-        prog=f"python -m explorer.make.{name}",
+        prog=f"python -m tests.make.{name}",
         description=description,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

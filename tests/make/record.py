@@ -1,4 +1,4 @@
-"""``python -m explorer.make.record``: train a run or a plan, draw its maps and keep what a replay needs.
+"""``python -m tests.make.record``: train a run or a plan, draw its maps and keep what a replay needs.
 
 The recordings in ``assets/recorded`` are made by this command and nothing else. It takes the flags of
 ``python -m trainers train``; after another verb that starts runs as its first word, those of that verb.
@@ -20,7 +20,7 @@ from explorer.layout.frames import Layouter
 from explorer.layout.measuring import Measurer
 from explorer.layout.plan import thin
 from explorer.layout.umap_step import warm_up
-from explorer.make._command import command, parser
+from tests.make._command import command, parser
 from trainers.cli.start import add_start_flags, configuration
 from trainers.cli.work import train_to_end
 from trainers.config import Config

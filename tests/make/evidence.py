@@ -1,4 +1,4 @@
-"""``python -m explorer.make.evidence``: does fine-tuning help? The table of ``docs/object-removal.md``, over seeds.
+"""``python -m tests.make.evidence``: does fine-tuning help? The table of ``docs/object-removal.md``, over seeds.
 
 Every row starts from the same shipped model. The seed decides batches, what is removed from training scenes and which
 of the pairs are taken; the queries are the same for all. One file per row and seed is kept, so that an interrupted
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from explorer.make._command import add_scene_flags, command, fewer_scenes, parser
+from tests.make._command import add_scene_flags, command, fewer_scenes, parser
 from trainers.comparison import Cell, Table, compare
 from trainers.config import RunConfig
 from trainers.kinds.finetuning.config import FinetuningConfig

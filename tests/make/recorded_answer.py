@@ -1,6 +1,6 @@
 """Makes the recorded answer to the page's first query anew: after a change to the models, scenes, words or ranking.
 
-python -m explorer.make.recorded_answer
+python -m tests.make.recorded_answer
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``python -m explorer.make.tiny_clip``: train the small CLIP, fine-tune it, write both for shipping."""
+"""``python -m tests.make.tiny_clip``: train the small CLIP, fine-tune it, write both for shipping."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from explorer.make._command import add_scene_flags, command, fewer_scenes, parser
+from tests.make._command import add_scene_flags, command, fewer_scenes, parser
 from trainers.cli.work import result, train_to_end
 from trainers.config import RunConfig
 from trainers.image_text.models import MODELS
@@ -17,7 +17,7 @@ from trainers.parameters import Choice
 from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
 
-COMMAND = "python -m explorer.make.tiny_clip"
+COMMAND = "python -m tests.make.tiny_clip"
 _CARD = """---
 license: apache-2.0
 library_name: open_clip
