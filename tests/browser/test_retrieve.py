@@ -133,6 +133,21 @@ def test_a_class_that_is_not_there_and_a_file_that_is_no_image(browser: Browser,
         expect(page.locator(".rs-asking .rs-alert")).to_contain_text("camera")
 
 
+def test_a_gallery_with_parameters_has_a_form_of_them(browser: Browser, site: Site) -> None:
+    with tab(browser, site, site.finished) as page:
+        page.locator(".rs-how select").first.select_option("dataset")
+        form = page.locator(".rs-how form:visible")
+        expect(form.locator("label .rs-fieldname")).to_have_text(["Dataset", "Part", "Held out", "Max images"])
+        expect(form.get_by_label("Dataset")).to_be_focused()
+        form.get_by_role("button", name="Open").click()  # without a dataset nothing is asked
+        form.get_by_label("Dataset").fill("drawn")
+        form.get_by_label("Max images").fill("200")
+        with page.expect_request("**/retrieval/open") as asked:
+            form.get_by_role("button", name="Open").click()
+        assert asked.value.post_data_json["gallery"] == {"name": "dataset", "source": "drawn", "max_images": 200}
+        expect(page.locator(".rs-how summary").first).to_contain_text("Test set of Drawn world")
+
+
 def test_an_image_of_ones_own_and_no_weights(browser: Browser, site: Site) -> None:
     with tab(browser, site, site.finished) as page:
         file = asked(page).locator("input[type=file]")
