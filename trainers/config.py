@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from pydantic import ConfigDict
+
 from trainers.errors import NewerVersionError, ParameterError
 from trainers.optimization.optimizers import OPTIMISERS
 from trainers.optimization.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
 from trainers.parameters import Choice, Rule, parameter
-from trainers.typed import build, check_types
+from trainers.values import CHECKED, build, check_types
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -143,6 +145,7 @@ class SceneChoice:
 class Config:
     """What ``config.json`` holds: the settings of a run, or of a plan of runs."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = CHECKED
     kind: ClassVar[str] = ""
     """Name of its descriptor."""
     version: ClassVar[int] = VERSION

@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import functools
 import importlib
 import json
-import math
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
+
+import pydantic
+from annotated_types import Ge, Gt, Le
 
 from trainers.errors import ParameterError
+from trainers.values import CHECKED, is_number
 
 Entry = TypeVar("Entry")
 
@@ -84,6 +88,23 @@ class Rule:
     private: bool = False
     searched: bool = True
 
+    def bounds(self, kind: type) -> tuple[object, ...]:
+        """What pydantic checks a number with, of ``Annotated[kind, ...]``; 3.0 is a whole one."""
+        low = () if self.low is None else (Gt(self.low) if self.above else Ge(self.low),)
+        high = () if self.high is None else (Le(self.high),)
+        return (*low, *high, *((pydantic.BeforeValidator(_integral),) if kind is int else ()))
+
+    def within(self, what: str) -> str:
+        """The same in words, after ``what`` the numbers are: ``a number from 0.01 to 1``."""
+        if self.above and self.low is not None:
+            most = "" if self.high is None else f" and at most {_bound(self.high)}"
+            return f"{what} above {_bound(self.low)}{most}"
+        if self.low is not None and self.high is not None:
+            return f"{what} from {_bound(self.low)} to {_bound(self.high)}"
+        if self.low is not None:
+            return f"{what} of at least {_bound(self.low)}"
+        return what if self.high is None else f"{what} of at most {_bound(self.high)}"
+
     def entries(self) -> Mapping[str, Any]:
         """The registry's descriptors by name."""
         return typing.cast("Mapping[str, Any]", imported(self.registry))
@@ -139,7 +160,19 @@ class Spec:
         """Whether it is a dataclass of further parameters."""
         return dataclasses.is_dataclass(self.type) and self.type is not Choice
 
+    @functools.cached_property
+    def adapter(self) -> pydantic.TypeAdapter[Any]:
+        """What pydantic checks its values with."""
+        annotated: Any = typing.Annotated
+        kind = self.item or self.type
+        number = (kind, *self.rule.bounds(kind)) if kind in (int, float) else (Any,)
+        accepted = annotated[(*number, pydantic.AfterValidator(functools.partial(_accepted, self)))]
+        if self.type is tuple:
+            accepted = annotated[tuple[accepted, ...], pydantic.BeforeValidator(_listed)]
+        return pydantic.TypeAdapter(accepted | None if self.optional else accepted, config=CHECKED)
 
+
+@functools.cache
 def specs(parameters: type) -> tuple[Spec, ...]:
     """The fields of a parameter dataclass in order, those that :func:`parameter` made."""
     hints = typing.get_type_hints(parameters)
@@ -196,14 +229,16 @@ def entry(entries: Mapping[str, Entry], name: str, what: str) -> Entry:
 
 def check(spec: Spec, value: Any, owner: str) -> Any:
     """One value against its spec; returns it in the field's own type."""
-    if value is None:
-        if spec.optional:
-            return None
-        raise ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; got nothing.")
-    if spec.type is tuple:
-        items = list(value) if isinstance(value, (list, tuple)) else [value]
-        return tuple(_scalar(spec, item, spec.item or float, owner) for item in items)
-    return _scalar(spec, value, spec.type, owner)
+    try:
+        return spec.adapter.validate_python(value, context=owner)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        reason = first.get("ctx", {}).get("error")
+        if isinstance(reason, ParameterError):  # of what stands in it
+            raise reason from None
+        given = _listed(value)[first["loc"][0]] if first["loc"] else value
+        got = "nothing" if value is None else f"{given!r:.80}"
+        raise ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; got {got}.") from None
 
 
 def parse_choice(text: str, family: Mapping[str, Any] = MappingProxyType({})) -> tuple[str, dict[str, Any]]:
@@ -240,14 +275,6 @@ def parse_choice(text: str, family: Mapping[str, Any] = MappingProxyType({})) ->
     return name, {key: _read(value, known.get(key)) for key, value in values.items()}
 
 
-def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether this is a number that can be computed with: finite, and no truth value."""
-    try:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # a whole number beyond every float
-        return False
-
-
 def describe(spec: Spec) -> str:
     """The accepted values in words, e.g. ``a number from 0.01 to 1``."""
     rule = spec.rule
@@ -263,48 +290,35 @@ def describe(spec: Spec) -> str:
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}.get(kind, kind.__name__)
     if spec.type is tuple:
         words = {int: "whole numbers", float: "numbers", str: "words"}.get(kind, f"{kind.__name__}s")
-    if rule.above and rule.low is not None:
-        return f"{words} above {_bound(rule.low)}" + ("" if rule.high is None else f" and at most {_bound(rule.high)}")
-    if rule.low is not None and rule.high is not None:
-        return f"{words} from {_bound(rule.low)} to {_bound(rule.high)}"
-    if rule.low is not None:
-        return f"{words} of at least {_bound(rule.low)}"
-    return words if rule.high is None else f"{words} of at most {_bound(rule.high)}"
+    return rule.within(words)
 
 
 def _bound(number: float) -> str:
     return str(int(number)) if number == int(number) else f"{number:g}"
 
 
-def _scalar(spec: Spec, value: Any, kind: type, owner: str) -> Any:
-    wrong = ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; got {value!r:.80}.")
-    if dataclasses.is_dataclass(kind):
-        if not isinstance(value, kind):
-            raise wrong
-        if kind is not Choice:
-            check_all(value, owner)
-    if kind is bool:
-        if isinstance(value, bool):
-            return value
-        raise wrong
-    if kind in (int, float):
-        if not is_number(value):
-            raise wrong
-        if kind is int and value != int(value):
-            raise wrong
-        value = kind(value)
-        low, high = spec.rule.low, spec.rule.high
-        short = low is not None and (value <= low if spec.rule.above else value < low)
-        if short or (high is not None and value > high):
-            raise wrong
-    elif not isinstance(value, kind):
-        raise wrong
-    if spec.rule.choices is not None and value not in spec.rule.choices:
-        raise wrong
-    if spec.rule.registry:
+def _integral(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and is_number(value) and value == int(value) else value
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _accepted(spec: Spec, value: Any, owner: pydantic.ValidationInfo) -> Any:
+    """An item, if it is of the type and among the choices, the entries or the words of its spec; what is nested is
+    checked too.
+    """
+    rule, kind = spec.rule, spec.item or spec.type
+    countable = kind is not int or is_number(value)
+    if not (countable and isinstance(value, kind)) or (rule.choices is not None and value not in rule.choices):
+        raise ValueError
+    if dataclasses.is_dataclass(value) and not isinstance(value, Choice):
+        check_all(value, owner.context)
+    if rule.registry:
         _check_entry(spec, value)
-    if spec.rule.menu:
-        spec.rule.words().check(value)
+    if rule.menu:
+        rule.words().check(value)
     return value
 
 

@@ -18,7 +18,7 @@ from trainers.kinds.base import Kind
 from trainers.parameters import Spec, describe, entry, specs
 from trainers.plans import PLANS, Plan
 from trainers.plans.config import FIRST, apart
-from trainers.typed import check_types, values_of
+from trainers.values import check_types, values_of
 
 
 def add_api(runs: Runs) -> None:

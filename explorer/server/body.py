@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from annotated_types import Ge, GroupedMetadata, Le, MaxLen, MinLen
+from annotated_types import GroupedMetadata, MaxLen, MinLen
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -25,7 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from explorer.server.http import RequestError
 from explorer.server.plain import parse, seen
-from trainers.parameters import is_number
+from trainers.parameters import Rule
 
 B = TypeVar("B", bound="Body")
 
@@ -42,10 +41,6 @@ def needs(what: str) -> WrapValidator:
             raise PydanticCustomError("needs", "{what}; got {got}", {"what": what, "got": seen(value)}) from None
 
     return WrapValidator(check)
-
-
-def _integral(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and is_number(value) and value == int(value) else value
 
 
 @dataclass(frozen=True)
@@ -68,7 +63,8 @@ def text(longest: int = 400, least: int = 1) -> Rules:
 
 def whole(low: int, high: int) -> Rules:
     """Of ``Annotated[int, ...]``: the lowest and the highest."""
-    return Rules((Ge(low), Le(high), BeforeValidator(_integral), needs(f"a whole number from {low} to {high}")))
+    rule = Rule(help="", low=low, high=high)
+    return Rules((*rule.bounds(int), needs(rule.within("a whole number"))))
 
 
 def list_of(most: int, what: str = "entries") -> Rules:

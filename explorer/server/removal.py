@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, needs, text
 from trainers.object_removal.drawing import Stroke as Drawn
 from trainers.object_removal.removal import LONGEST_NAME, Target
-from trainers.parameters import is_number
+from trainers.values import is_number
 
 MOST_CLASSES = 20
 MOST_BOXES = 200

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainers.kinds.arm_view import ArmView
-from trainers.parameters import Spec, is_number, specs
+from trainers.parameters import Spec, specs
+from trainers.values import is_number
 
 CLOSEST = 0.12
 """Of the axis: values that lie closer than this, where their marks would overlap, are spaced evenly instead."""

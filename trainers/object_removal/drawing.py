@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 
 from trainers.errors import DataError
 from trainers.object_removal.regions import Box, clean_boxes, pixel_mask
-from trainers.parameters import is_number
+from trainers.values import is_number
 
 MOST_POINTS = 4000
 """Points of all strokes together; more are thinned evenly."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import PlainValidator
 
 from trainers.config import Config, DataChoice, Own, RunConfig
 from trainers.kinds import KINDS, OWN
 from trainers.parameters import parameter, specs
-from trainers.typed import build, values_of
+from trainers.values import build, check_types, values_of
 
 MOST_SEEDS = 20
 MOST_RUNS = 500
@@ -35,7 +37,9 @@ class SweepConfig(Config):
     folded: ClassVar[bool] = False
     """Its runs train on folds, which not every kind has: see :attr:`trainers.kinds.base.Kind.folds`."""
 
-    run: RunConfig = dataclasses.field(default_factory=lambda: KINDS[FIRST].config())
+    run: Annotated[RunConfig, PlainValidator(check_types)] = dataclasses.field(
+        default_factory=lambda: KINDS[FIRST].config()
+    )
     seeds: tuple[int, ...] = parameter(
         (0, 1, 2),
         low=0,

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from trainers.parameters import is_number
+from trainers.values import is_number
 
 MOST = 2**53  # beyond it a browser cannot count
 _ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
