@@ -164,17 +164,23 @@ class Spec:
     def adapter(self) -> pydantic.TypeAdapter[Any]:
         """What pydantic checks its values with."""
         annotated: Any = typing.Annotated
+        several: Any = tuple
         kind = self.item or self.type
         number = (kind, *self.rule.bounds(kind)) if kind in (int, float) else (Any,)
-        accepted = annotated[(*number, pydantic.AfterValidator(functools.partial(_accepted, self)))]
+        pieces = (*number, pydantic.AfterValidator(functools.partial(_accepted, self)))
+        accepted = annotated[pieces]
         if self.type is tuple:
-            accepted = annotated[tuple[accepted, ...], pydantic.BeforeValidator(_listed)]
+            accepted = annotated[several[accepted, ...], pydantic.BeforeValidator(_listed)]
         return pydantic.TypeAdapter(accepted | None if self.optional else accepted, config=CHECKED)
 
 
-@functools.cache
 def specs(parameters: type) -> tuple[Spec, ...]:
     """The fields of a parameter dataclass in order, those that :func:`parameter` made."""
+    return _specs(parameters)
+
+
+@functools.cache
+def _specs(parameters: type) -> tuple[Spec, ...]:
     hints = typing.get_type_hints(parameters)
     resolved = []
     for field in dataclasses.fields(parameters):
@@ -236,7 +242,7 @@ def check(spec: Spec, value: Any, owner: str) -> Any:
         reason = first.get("ctx", {}).get("error")
         if isinstance(reason, ParameterError):  # of what stands in it
             raise reason from None
-        given = _listed(value)[first["loc"][0]] if first["loc"] else value
+        given = _listed(value)[int(first["loc"][0])] if first["loc"] else value
         got = "nothing" if value is None else f"{given!r:.80}"
         raise ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; got {got}.") from None
 
@@ -309,12 +315,13 @@ def _accepted(spec: Spec, value: Any, owner: pydantic.ValidationInfo) -> Any:
     """An item, if it is of the type and among the choices, the entries or the words of its spec; what is nested is
     checked too.
     """
-    rule, kind = spec.rule, spec.item or spec.type
+    kind: Any = spec.item or spec.type
+    rule = spec.rule
     countable = kind is not int or is_number(value)
     if not (countable and isinstance(value, kind)) or (rule.choices is not None and value not in rule.choices):
         raise ValueError
     if dataclasses.is_dataclass(value) and not isinstance(value, Choice):
-        check_all(value, owner.context)
+        check_all(value, str(owner.context))
     if rule.registry:
         _check_entry(spec, value)
     if rule.menu:

@@ -50,8 +50,9 @@ def check_types(value: Value) -> Value:
     Raises:
         TypeError: a field holds something else; infinities and NaN are no numbers here, and ``True`` is none.
     """
+    kind: type = type(value)
     try:
-        _adapter(type(value)).validate_python(value)
+        _adapter(kind).validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
