@@ -65,11 +65,11 @@ class Encoder(nn.Module):
         return self
 
     def in_front(self) -> list[nn.Module]:
-        """The layers in front of the pooled features: all but :attr:`behind`."""
+        """Return the layers in front of the pooled features: all but :attr:`behind`."""
         return [layer for name, layer in self.named_children() if name not in self.behind]
 
     def batch_norms(self) -> list[nn.Module]:
-        """The batch normalisations in front of the pooled features that have running statistics."""
+        """Return the batch normalisations in front of the pooled features that have running statistics."""
         layers = (layer for part in self.in_front() for layer in part.modules())
         return [layer for layer in layers if isinstance(layer, _BatchNorm) and layer.track_running_stats]
 
@@ -106,7 +106,7 @@ class EncoderDescriptor(Descriptor):
     frozen: bool = False
 
     def pretrained(self, parameters: Mapping[str, Any]) -> bool:
-        """Whether it begins with published weights: what its parameter ``pretrained`` says, if it has one."""
+        """Return whether it begins with published weights: what its parameter ``pretrained`` says, if it has one."""
         return bool(getattr(self.checked(parameters), "pretrained", False))
 
     def build(self, *, channels: int, side: int, dim: int, parameters: Mapping[str, Any]) -> Encoder:

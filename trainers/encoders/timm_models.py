@@ -88,7 +88,7 @@ def _missing(_parameters: TimmParameters | FrozenParameters) -> str | None:
 
 
 def _load(name: str, pretrained: bool) -> tuple[Any, tuple[float, ...], tuple[float, ...], int | None]:
-    """The model without its classifier, its pixels' mean and deviation, and the only side it takes (None: any)."""
+    """Load the model without its classifier, its pixels' mean and deviation, and the only side it takes (None: any)."""
     import timm
 
     if not timm.is_model(name.split(":")[-1].split(".")[0]) or ":" in name:

@@ -117,7 +117,7 @@ def pair_batch(
 
 
 def without_self(pairs: Tensor, itself: Tensor | None) -> Tensor:
-    """The pairs ``[B, G]``, bool, less those of a query with itself.
+    """Take the pairs of a query with itself out of ``pairs [B, G]``, bool, and return them.
 
     Args:
         pairs: changed in place.
@@ -125,8 +125,8 @@ def without_self(pairs: Tensor, itself: Tensor | None) -> Tensor:
     """
     if itself is not None:
         column = host(itself)
-        found = np.flatnonzero(column >= 0)
-        row, column = send(np.stack([found, column[found]]), pairs.device)
+        queries = np.flatnonzero(column >= 0)
+        row, column = send(np.stack([queries, column[queries]]), pairs.device)
         pairs[row, column] = pairs.new_zeros(())
     return pairs
 
@@ -143,7 +143,7 @@ def _labels(embeddings: Tensor, labels: Tensor, what: str) -> np.ndarray:
 
 
 def query_rows(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Unit rows ``[B, D]`` and finest labels ``[B]``, on the CPU, for losses that compare with proxies alone.
+    """Return unit rows ``[B, D]`` and finest labels ``[B]``, on the CPU, for losses that compare with proxies alone.
 
     Raises:
         UserError: shapes do not fit together.

@@ -82,7 +82,7 @@ def _sorted(rows: Tensor, columns: Tensor, bound: Bound, pull: Pull, step: int) 
 
 
 def _steps_and_line(rows: Tensor, low: Tensor, bound: Bound) -> tuple[Tensor, Tensor]:
-    """All of the bound but its sigmoid, ``[b, R]``, and the number of columns beyond delta, ``[b, R]``."""
+    """Return all of the bound but its sigmoid, ``[b, R]``, and the number of columns beyond delta, ``[b, R]``."""
     width = low.shape[1]
     # Running sums in double precision: the linear part is a difference of two large sums.
     tail = torch.zeros(len(low), width + 1, dtype=torch.float64, device=low.device)

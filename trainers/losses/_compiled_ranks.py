@@ -26,7 +26,7 @@ _BLOCKS = 8  # blocks of queries for each thread, so that none idles at the end
 
 
 def serves(similarity: Tensor, form: str) -> bool:
-    """Whether the compiled form can be used: on a CPU where numba works, and not for subclasses of Tensor.
+    """Return whether the compiled form can be used: on a CPU where numba works, and not for subclasses of Tensor.
 
     Args:
         similarity: of any device and type.
@@ -41,24 +41,24 @@ def serves(similarity: Tensor, form: str) -> bool:
 
 
 def forms(module: nn.Module) -> set[str]:
-    """Which of ``sup`` and ``smooth`` a loss, or one inside it, is; empty where it is no rank loss."""
+    """Return which of ``sup`` and ``smooth`` a loss, or one inside it, is; empty where it is no rank loss."""
     return {vars(part)["ranker"].form for part in module.modules() if "ranker" in vars(part)}
 
 
 def kernel(device: str | torch.device = "cpu", which: Collection[str] = ("sup", "smooth")) -> str:
-    """Whether rank losses of these forms run compiled on a device, in one sentence for a log."""
+    """Return one sentence for a log: whether rank losses of these forms run compiled on a device."""
     if torch.device(device).type != "cpu":
         return f"Rank losses: PyTorch operations on {torch.device(device).type}."
     for form in sorted(which):
-        found = _kernels(torch.float32, form)
-        if not isinstance(found, ModuleType):
-            return f"Rank losses: PyTorch operations; numba cannot be used ({type(found).__name__}: {found})."
+        kernels = _kernels(torch.float32, form)
+        if not isinstance(kernels, ModuleType):
+            return f"Rank losses: PyTorch operations; numba cannot be used ({type(kernels).__name__}: {kernels})."
     return "Rank losses: compiled for this processor by numba."
 
 
 @lru_cache(maxsize=4)
 def _kernels(dtype: torch.dtype, form: str) -> ModuleType | Exception:
-    """The compiled functions, tried on two queries; what went wrong where they do not work."""
+    """Return the compiled functions, tried on two queries, or the error where they do not work."""
     try:
         from trainers.losses import _rank_kernels as kernels
 
@@ -75,7 +75,7 @@ def _kernels(dtype: torch.dtype, form: str) -> ModuleType | Exception:
 def sup(
     similarity: Tensor, plan: Layout, bound: Bound, measure: Measure, lift: SmoothLift | None
 ) -> tuple[Tensor, Tensor]:
-    """The loss of :class:`trainers.losses._sup_rank.SupRank` and d loss / d similarity.
+    """Compute the loss of :class:`trainers.losses._sup_rank.SupRank` and d loss / d similarity.
 
     Args:
         similarity: ``[B, G]``, float32 or float64.
@@ -97,7 +97,7 @@ def smooth(
     own: np.ndarray | None,
     absent: np.ndarray | None,
 ) -> tuple[Tensor, Tensor]:
-    """The same for :class:`trainers.losses._smooth_rank.SmoothRank`.
+    """Compute the same for :class:`trainers.losses._smooth_rank.SmoothRank`.
 
     Args:
         similarity, plan, measure: as for :func:`sup`.
@@ -174,19 +174,19 @@ class _Work:
         self._width = int(plan.positives[self.row].max())
 
     def levels(self) -> Tensor:
-        """``[A, P]`` int64 level counts of each query's positives, and of what follows them."""
-        place = np.arange(self._width)
+        """Return ``[A, P]`` int64 level counts of each query's positives, and of what follows them."""
+        position = np.arange(self._width)
         level = np.zeros((len(self._ends), self._width), dtype=np.int64)
         for end in self._ends.T:
-            level += place < end[:, None]
+            level += position < end[:, None]
         return torch.from_numpy((level - 1)[self.row])
 
     def valid(self, own: np.ndarray | None) -> Tensor:
-        """``[A, P]`` bool, whether a positive stands there that is not the query itself."""
-        found = np.arange(self._width) < self._plan.positives[self.row, None]
+        """Return ``[A, P]`` bool: whether a positive stands there that is not the query itself."""
+        valid = np.arange(self._width) < self._plan.positives[self.row, None]
         if own is not None:
-            found &= self._plan.order[self.row, : self._width] != own[self._asking, None]
-        return torch.from_numpy(found)
+            valid &= self._plan.order[self.row, : self._width] != own[self._asking, None]
+        return torch.from_numpy(valid)
 
     def ranks(self, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
         """Ranks and H-ranks ``[A, P]``; one where there is no positive."""
@@ -201,7 +201,7 @@ class _Work:
         return torch.from_numpy(slope)
 
     def _share(self, relevance: np.ndarray, *rest: object) -> None:
-        """Every query once, shared between torch's number of threads; the threads end with the call."""
+        """Share every query, once, between torch's number of threads; the threads end with the call."""
         run, given = self._run, (self._places, relevance, self._shape, self._given, *rest)
         queries, workers = len(self._asking), torch.get_num_threads()
         if workers == 1 or queries * self._width * self._table.shape[1] < _ALONE:
@@ -220,7 +220,7 @@ def _step(lift: SmoothLift | None) -> tuple[bool, tuple[float, float, float]]:
 def _measured(
     measure: Measure, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The loss, d loss / d rank and d loss / d H-rank ``[A, P]``, some queries at a time."""
+    """Return the loss, d loss / d rank and d loss / d H-rank ``[A, P]``, computed some queries at a time."""
     pull, lead, total = torch.empty_like(rank), torch.zeros_like(rank), rank.new_zeros(())
     for part in torch.arange(len(rank)).split(max(1, _MEASURED // rank.shape[1])):
         part = slice(int(part[0]), int(part[-1]) + 1)

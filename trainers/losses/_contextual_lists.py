@@ -144,7 +144,7 @@ class _Terms(torch.autograd.Function):
 
 
 def _context(plan: Neighbourhoods, *, with_slope: bool) -> tuple[float, ndarray | None]:
-    """The mean of D^2 and its derivative by the cosines ``[n, n]``."""
+    """Return the mean of D^2 and its derivative by the cosines ``[n, n]``."""
     s, n = plan.similarity, len(plan.similarity)
     near, back = _pair(plan.near), (*_pair(plan.back), plan.back.data)
     worth, mutual, expanded = expand(plan.near, plan.back, plan.close, s.dtype)
@@ -192,8 +192,8 @@ def _misses(expanded: sparse.csr_array, labels: ndarray) -> ndarray:
     """D ``[n, n]``."""
     misses: ndarray = np.equal.outer(labels, labels).astype(expanded.dtype)
     np.negative(misses, out=misses)
-    found = (expanded + expanded.T).tocsr()
-    misses[np.repeat(np.arange(len(labels)), np.diff(found.indptr)), found.indices] += found.data / 2
+    symmetric = (expanded + expanded.T).tocsr()
+    misses[np.repeat(np.arange(len(labels)), np.diff(symmetric.indptr)), symmetric.indices] += symmetric.data / 2
     np.fill_diagonal(misses, 0)
     return misses
 

@@ -80,7 +80,7 @@ def survey(
 
 @compiled()
 def members(s: ndarray, radii: ndarray, start: ndarray, index: ndarray, first: int, last: int) -> None:
-    """The lists of the items within ``radii [n]`` of each row, compared as in :func:`survey`."""
+    """Write the lists of the items within ``radii [n]`` of each row, compared as in :func:`survey`."""
     two, zero = s.dtype.type(2), s.dtype.type(0)
     for i in range(first, last):
         at = start[i]
@@ -107,7 +107,7 @@ def overlaps(near: Lists, back: Backward, worth: ndarray, first: int, last: int)
 
 @compiled()
 def _count(i: int, near: Lists, back: Backward, shared: ndarray) -> None:
-    """Number of neighbours that i shares with each item."""
+    """Count the neighbours that i shares with each item."""
     for j in range(len(shared)):
         shared[j] = 0
     for e in range(near[0][i], near[0][i + 1]):

@@ -38,7 +38,7 @@ def flatten_views(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, T
 
 
 def one_view(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Unit rows and finest labels; several views count as so many images of their class."""
+    """Return unit rows and finest labels; several views count as so many images of their class."""
     rows, row_labels, _ = flatten_views(embeddings, labels)
     return rows, row_labels
 
@@ -49,7 +49,7 @@ def flatten_own(own: Tensor | None) -> Tensor | None:
 
 
 def contrast_set(gallery: Tensor, gallery_labels: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Unit rows and finest labels, on the CPU, of a separate gallery.
+    """Return unit rows and finest labels, on the CPU, of a separate gallery.
 
     Raises:
         UserError: the gallery has no labels.
@@ -62,8 +62,8 @@ def contrast_set(gallery: Tensor, gallery_labels: Tensor | None) -> tuple[Tensor
 def compared(
     rows: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None, own: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """What rows ``[Q, D]`` are compared with: unit rows ``[G, D]``, their finest labels, and where each query is among
-    them (int64 ``[Q]``, -1 for nowhere; None: nowhere), the last two on the CPU.
+    """Return what rows ``[Q, D]`` are compared with: unit rows ``[G, D]``, their finest labels, and where each query is
+    among them (int64 ``[Q]``, -1 for nowhere; None: nowhere), the last two on the CPU.
 
     Args:
         rows, labels: of the batch, as :func:`flatten_views` lays them.
@@ -116,7 +116,7 @@ def refuse_gallery(title: str, gallery: Tensor | None) -> None:
 
 
 def count_positives(labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None) -> np.ndarray:
-    """How many positives each image has, ``[N]`` int64, itself left out: in the batch, or in a gallery.
+    """Return how many positives each image has, ``[N]`` int64, itself left out: in the batch, or in a gallery.
 
     Args:
         labels: ``[N]``.
@@ -125,10 +125,10 @@ def count_positives(labels: Tensor, gallery_labels: Tensor | None = None, own: T
     """
     rows = host(labels)
     others = np.sort(rows if gallery_labels is None else host(gallery_labels))
-    found = np.searchsorted(others, rows, side="right") - np.searchsorted(others, rows)
+    positives = np.searchsorted(others, rows, side="right") - np.searchsorted(others, rows)
     if gallery_labels is None:
-        return found - 1
-    return found if own is None else found - (host(own) >= 0)
+        return positives - 1
+    return positives if own is None else positives - (host(own) >= 0)
 
 
 def count_classes(*labels: Tensor) -> int:

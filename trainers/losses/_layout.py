@@ -1,4 +1,5 @@
-"""Which gallery items match each query at which level, and how queries are split into chunks; from labels alone.
+"""The layout of queries: which gallery items match each at which level, and how queries are split into chunks; from
+labels alone.
 
 Computed with numpy on the host and copied to the device once, so that a loss on a GPU waits for nothing.
 """
@@ -65,13 +66,13 @@ def layout(labels: Tensor, gallery_labels: Tensor) -> Layout:
 
 
 def _blocks(table: np.ndarray) -> list[np.ndarray]:
-    """Views of some rows each, of about a million entries."""
+    """Split a table into views of some rows each, of about a million entries."""
     step = max(1, (1 << 20) // max(1, table.shape[1]))
     return [table[first : first + step] for first in range(0, len(table), step)]
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows ``[U, L]`` and the number of each row among them, ``[B]`` int64."""
+    """Return the distinct rows ``[U, L]`` and the number of each row among them, ``[B]`` int64."""
     turn = np.lexsort(rows.T[::-1])
     new = np.ones(len(rows), dtype=bool)
     new[1:] = (rows[turn[1:]] != rows[turn[:-1]]).any(1)
@@ -91,7 +92,7 @@ class Chunk:
 def chunks(
     plan: Layout, budget: int, *, every: bool = False, least: np.ndarray | None = None
 ) -> tuple[np.ndarray, list[Chunk]]:
-    """Queries with enough positives, similar compositions together, as many as fit ``budget`` padded pairs.
+    """Order queries with enough positives, similar compositions together, as many as fit ``budget`` padded pairs.
 
     Args:
         plan: the layout of all queries.
@@ -111,21 +112,21 @@ def chunks(
 def _cut(sizes: Sequence[tuple[int, ...]], budget: int, every: bool) -> Iterator[Chunk]:
     most: tuple[int, ...] = ()
     first, room = 0, 0
-    for place, size in enumerate(sizes):
+    for number, size in enumerate(sizes):
         grown, needed = most, room
         if size != most:
-            grown = tuple(map(max, most, size)) if place > first else size
+            grown = tuple(map(max, most, size)) if number > first else size
             needed = _pairs(grown, every)
-        if place > first and (place + 1 - first) * needed > budget:
-            yield Chunk(part=slice(first, place), most=most)
-            first, grown, needed = place, size, _pairs(size, every)
+        if number > first and (number + 1 - first) * needed > budget:
+            yield Chunk(part=slice(first, number), most=most)
+            first, grown, needed = number, size, _pairs(size, every)
         most, room = grown, needed
     if sizes:
         yield Chunk(part=slice(first, len(sizes)), most=most)
 
 
 def _pairs(size: tuple[int, ...], every: bool) -> int:
-    """The largest block of pairs of one query, never less than the gallery itself."""
+    """Return the size of the largest block of pairs of one query, never less than the gallery itself."""
     if every:
         return max(1, sum(size[1:])) * sum(size)
     return max(sum(size), *(size[v] * sum(size[:v]) for v in range(1, len(size))))

@@ -21,7 +21,7 @@ DIFFERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class LevelParameters:
-    """How the levels' losses are put together."""
+    """Parameters of how the levels' losses are put together."""
 
     reduce_levels: str = parameter("sum", choices=("sum", "mean"), help="How the levels' losses add up.")
 
@@ -58,7 +58,7 @@ class LevelSum(LossModule):
         gallery_labels: Tensor | None = None,
         own: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """One part for each level, ``level_0`` (finest) on; see :meth:`LossModule.terms`.
+        """Return one part for each level, ``level_0`` (finest) on; see :meth:`LossModule.terms`.
 
         Raises:
             UserError: the loss has no proxies for a level or a class, or as the inner loss.
@@ -73,29 +73,29 @@ class LevelSum(LossModule):
             )
         share = 1.0 if self.settings.reduce_levels == "sum" else 1 / depth
         known = {"own": own} if self.leaves_self_out and own is not None else {}
-        found = {}
+        terms = {}
         losses = [loss for loss in self.levels if isinstance(loss, LossModule)]
         for level in range(depth):
             inner = losses[min(level, len(losses) - 1)]
             mine = self._named(table[:, level], level)
             theirs = None if others is None else self._named(others[:, level], level)
             parts = inner.terms(embeddings, mine, gallery, theirs, **known)
-            found[f"level_{level}"] = share * sum(parts.values(), embeddings.new_zeros(()))
-        return found
+            terms[f"level_{level}"] = share * sum(parts.values(), embeddings.new_zeros(()))
+        return terms
 
     def _named(self, labels: np.ndarray, level: int) -> Tensor:
         """Labels as the inner loss of a level knows them."""
         if self._classes is None:
             return tensor(labels)
         classes = self._classes[level]
-        place = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-        unknown = labels[classes[place] != labels]
+        proxy = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+        unknown = labels[classes[proxy] != labels]
         if len(unknown):
             raise UserError(
                 f"The loss has proxies for the {len(classes)} classes of level {level} that it was built with; got "
                 f"label {unknown[0]}. Build it with the label rows of the training set as class_labels."
             )
-        return tensor(place)
+        return tensor(proxy)
 
 
 def with_proxies(
@@ -106,7 +106,7 @@ def with_proxies(
     num_classes: int,
     class_labels: Tensor | None,
 ) -> LevelSum:
-    """A sum over the levels of a loss that has proxies for the classes of one level.
+    """Build a sum over the levels of a loss that has proxies for the classes of one level.
 
     Args:
         make: makes the inner loss for a number of classes.
@@ -123,4 +123,4 @@ def with_proxies(
     if len(class_labels) != num_classes:
         raise UserError(f"{title} needs a label row for each of {num_classes} classes; got {len(class_labels)}.")
     classes = [np.unique(column) for column in columns(class_labels.reshape(num_classes, -1)).T]
-    return LevelSum(parameters, [make(len(one)) for one in classes], classes)
+    return LevelSum(parameters, [make(len(level)) for level in classes], classes)

@@ -65,16 +65,16 @@ class CrossBatchMemory(nn.Module):
             embeddings = embeddings.flatten(0, 1)
         size, batch, before = len(self.rows), len(embeddings), int(host(self.pushed))
         kept = min(size, batch)  # of a batch larger than the ring only the last rows would survive
-        place = (before + batch - kept + np.arange(kept)) % size
-        until_end = min(kept, size - int(place[0])) if kept else 0
+        slots = (before + batch - kept + np.arange(kept)) % size
+        until_end = min(kept, size - int(slots[0])) if kept else 0
         new = unit(embeddings[batch - kept :]).to(self.rows)
-        for part, rows in ((place[:until_end], new[:until_end]), (place[until_end:], new[until_end:])):
+        for part, rows in ((slots[:until_end], new[:until_end]), (slots[until_end:], new[until_end:])):
             if len(part):  # slices, so that no index has to travel
                 self.rows[int(part[0]) : int(part[-1]) + 1] = rows
         held = host(self.labels).copy()
-        held[place] = known[batch - kept :]
+        held[slots] = known[batch - kept :]
         self.labels, self.pushed = tensor(held), tensor(np.array(before + batch))
-        return tensor(np.concatenate([np.full(batch - kept, -1), place]).reshape(shape))
+        return tensor(np.concatenate([np.full(batch - kept, -1), slots]).reshape(shape))
 
     def contents(self) -> tuple[Tensor, Tensor]:
         """Rows ``[K', D]`` and labels ``[K', L]`` held now, copied: a later push leaves them as they are."""
@@ -121,7 +121,7 @@ class WithMemory(LossModule):
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """The loss's terms on the batch, and the same with ``memory_`` before their names.
+        """Return the loss's terms on the batch, and the same with ``memory_`` before their names.
 
         Raises:
             UserError: there is a gallery; the memory is the gallery.
@@ -132,13 +132,13 @@ class WithMemory(LossModule):
         if int(host(self.batches)) <= self.after or len(rows) == 0:
             return self.loss.terms(embeddings, labels)
         total = self.batch_factor + 1
-        found = {}
+        terms = {}
         if self.batch_factor:
             inner = self.loss.terms(embeddings, labels)
-            found = {name: value * (self.batch_factor / total) for name, value in inner.items()}
+            terms = {name: value * (self.batch_factor / total) for name, value in inner.items()}
         known = {"own": own} if self.loss.leaves_self_out and own is not None else {}
         outer = self.loss.terms(embeddings, labels, rows.to(embeddings.device), row_labels, **known)
-        return found | {f"memory_{name}": value * (1 / total) for name, value in outer.items()}
+        return terms | {f"memory_{name}": value * (1 / total) for name, value in outer.items()}
 
     def _exchange(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Push the batch, in training; rows and labels to compare with, and the rows that are the batch's own."""
@@ -161,7 +161,7 @@ class WithMemory(LossModule):
 
 @contextmanager
 def _on_host(module: nn.Module, *names: str) -> Iterator[None]:
-    """The buffers of these names stay as they are while the module is moved."""
+    """Keep the buffers of these names as they are while the module is moved."""
     kept = {name: module._buffers.pop(name) for name in names}
     try:
         yield
@@ -173,7 +173,7 @@ def _on_host(module: nn.Module, *names: str) -> Iterator[None]:
 def give_memory(
     loss: LossModule, descriptor: LossDescriptor, *, size: int, after: int, dim: int, levels: int
 ) -> tuple[LossModule, str]:
-    """The loss with the cross-batch memory that a run asks for.
+    """Wrap a loss in the cross-batch memory that a run asks for.
 
     Args:
         size: rows; 0: as many as the descriptor says, for most losses none.

@@ -73,12 +73,12 @@ class Careful:
         self.enable, self.disable, self.flush = cache.enable, cache.disable, cache.flush
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function for these types; None if it is not kept."""
+        """Return the compiled function for these types; None if it is not kept."""
         with contextlib.suppress(Exception):
-            found = self._cache.load_overload(sig, target_context)
+            overload = self._cache.load_overload(sig, target_context)
             # two programs that compile at once may file the one's function under the types of the other's
-            if found is None or tuple(found.signature.args) == tuple(sigutils.normalize_signature(sig)[0]):
-                return found
+            if overload is None or tuple(overload.signature.args) == tuple(sigutils.normalize_signature(sig)[0]):
+                return overload
         with contextlib.suppress(Exception):
             self._cache.flush()
         return None
@@ -90,7 +90,7 @@ class Careful:
 
 
 def inner(**options: Any) -> Callable[[Compiles], Compiles]:
-    """As :func:`compiled`, for a function that only compiled ones call.
+    """Compile as :func:`compiled` does, for a function that only compiled ones call.
 
     It is inlined: called by name, a process that compiles it and one that loads its callers from the cache would run
     differently optimised copies of it, with sums that differ in their last bits.
@@ -99,30 +99,30 @@ def inner(**options: Any) -> Callable[[Compiles], Compiles]:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether only this user and the system can put files there: what is kept is code, and loaded again."""
+    """Return whether only this user and the system can put files there: what is kept is code, and loaded again."""
     if not hasattr(os, "geteuid"):
         return True
     folder = folder.resolve()
     trusted = {0, os.geteuid()}
-    for place in (folder, *folder.parents):
-        found = place.stat()
-        shared = _others_write(found) and (place == folder or not found.st_mode & stat.S_ISVTX)
-        if shared or found.st_uid not in trusted:
+    for directory in (folder, *folder.parents):
+        status = directory.stat()
+        shared = _others_write(status) and (directory == folder or not status.st_mode & stat.S_ISVTX)
+        if shared or status.st_uid not in trusted:
             return False
     return True
 
 
-def _others_write(found: os.stat_result) -> bool:
-    """Whether the mode lets others write: everybody, or a group that is neither the system's nor this user's alone."""
-    if found.st_mode & stat.S_IWOTH:
+def _others_write(status: os.stat_result) -> bool:
+    """Return whether the mode lets others write: all, or a group that is neither the system's nor this user's alone."""
+    if status.st_mode & stat.S_IWOTH:
         return True
-    if not found.st_mode & stat.S_IWGRP or found.st_gid == 0:
+    if not status.st_mode & stat.S_IWGRP or status.st_gid == 0:
         return False
     import grp  # on Windows there is none
     import pwd
 
     try:
-        group, user = grp.getgrgid(found.st_gid), pwd.getpwuid(os.geteuid())
+        group, user = grp.getgrgid(status.st_gid), pwd.getpwuid(os.geteuid())
     except KeyError:
         return True
     return group.gr_name != user.pw_name or group.gr_gid != user.pw_gid or not {user.pw_name}.issuperset(group.gr_mem)

@@ -1,4 +1,4 @@
-"""Who is a positive and who a negative of whom, and means over those of them that still cost something."""
+"""The positives and negatives of each query, and means over those of them that still cost something."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Pairings:
         gallery_labels: Tensor | None = None,
         own: Tensor | None = None,
     ) -> Pairings:
-        """From what a loss is given.
+        """Make them from what a loss is given.
 
         Args:
             embeddings, labels, gallery, gallery_labels, own: as for :meth:`trainers.losses.base.LossModule.forward`.
@@ -72,9 +72,9 @@ class Pairings:
         labels, others = host(self.labels), host(self.other_labels)
         order = np.argsort(others, kind="stable")
         first, last = (np.searchsorted(others[order], labels, side=side) for side in ("left", "right"))
-        place = first[:, None] + np.arange(max(int((last - first).max()), 1))
-        inside = place < last[:, None]
-        column = order[np.where(inside, place, 0)]
+        position = first[:, None] + np.arange(max(int((last - first).max()), 1))
+        inside = position < last[:, None]
+        column = order[np.where(inside, position, 0)]
         if self.itself is not None:
             inside &= column != host(self.itself)[:, None]
         # Positives to the front, so that the first numbers count them.
@@ -82,8 +82,8 @@ class Pairings:
         inside = np.take_along_axis(inside, turn, 1)
         column = np.take_along_axis(column, turn, 1)
         width = max(inside.sum(1).max(), 1)
-        found = send(np.where(inside, column, 0)[:, :width], self.rows.device)
-        return found, send((~inside[:, :width]).astype(np.int64), self.rows.device).bool()
+        positives = send(np.where(inside, column, 0)[:, :width], self.rows.device)
+        return positives, send((~inside[:, :width]).astype(np.int64), self.rows.device).bool()
 
 
 class PairLoss(LossModule):

@@ -24,19 +24,19 @@ def draw_proxies(count: int, dim: int) -> nn.Parameter:
 
 
 def known_classes(title: str, labels: Tensor, classes: int) -> Tensor:
-    """The finest labels ``[B]`` as int64 on the CPU, once each is known to have a proxy.
+    """Return the finest labels ``[B]`` as int64 on the CPU, once each is known to have a proxy.
 
     Raises:
         UserError: a label is not in 0..classes - 1.
     """
-    found = host(finest(labels))
-    unknown = found[(found < 0) | (found >= classes)]
+    rows = host(finest(labels))
+    unknown = rows[(rows < 0) | (rows >= classes)]
     if len(unknown):
         raise UserError(
             f"{title} has proxies for classes 0 to {classes - 1}; got label {unknown[0]}. "
             f"Build the loss with num_classes of the training set."
         )
-    return tensor(found)
+    return tensor(rows)
 
 
 def proxy_softmax(

@@ -31,7 +31,7 @@ _SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinit
 
 
 def exponential(dtype: np.dtype) -> tuple[Numbers, ndarray]:
-    """The numbers of :func:`_powers` for a type.
+    """Return the numbers of :func:`_powers` for a type.
 
     Returns:
         1 / ln 2, a number that rounds what is added to it, ln 2 in two parts, the limit of the exponent, and
@@ -119,11 +119,11 @@ def _pull(
 
 @inner(fastmath=_SUMS)
 def _at_least(scores: ndarray, s: float) -> int:
-    """Number of scores that are s or more."""
-    found = 0
+    """Count the scores that are s or more."""
+    count = 0
     for j in range(len(scores)):
-        found += 1 if scores[j] >= s else 0
-    return found
+        count += 1 if scores[j] >= s else 0
+    return count
 
 
 @inner(fastmath=_SUMS)
@@ -139,7 +139,7 @@ def _lifted(scores: ndarray, s: float, lift: Lift) -> float:
 
 @inner(fastmath=_SUMS)
 def _lift_pull(scores: ndarray, s: float, lift: Lift, pull: float, slopes: ndarray) -> float:
-    """As :func:`_pull`, for the smooth step."""
+    """Pull as :func:`_pull` does, for the smooth step."""
     beta, leak, gamma = lift
     total = 0.0
     for j in range(len(scores)):
@@ -152,7 +152,7 @@ def _lift_pull(scores: ndarray, s: float, lift: Lift, pull: float, slopes: ndarr
 
 @inner()
 def _next_cell(cells: ndarray, after: float) -> float:
-    """The smallest number above ``after``; infinity where there is none."""
+    """Return the smallest number above ``after``; infinity where there is none."""
     least: float = cells.dtype.type(np.inf)
     for i in range(len(cells)):
         if cells[i] > after and cells[i] < least:
@@ -162,7 +162,7 @@ def _next_cell(cells: ndarray, after: float) -> float:
 
 @inner()
 def _read(similarity: ndarray, order: ndarray, positives: int, width: float, scores: ndarray, cells: ndarray) -> None:
-    """A query's scores in its order, and the number of each positive's centre."""
+    """Read a query's scores in its order, and the number of each positive's centre."""
     for j in range(len(order)):
         scores[j] = similarity[order[j]]
     for i in range(positives):
@@ -294,7 +294,7 @@ def smooth(
     above: ndarray,
     slope: ndarray,
 ) -> None:
-    """As :func:`sup`, for ranks and H-ranks made of sigmoids alone.
+    """Rank as :func:`sup` does, for ranks and H-ranks made of sigmoids alone.
 
     Args:
         own: ``[A]``, the item that has no sigmoid in a query's ranks; -1: none.

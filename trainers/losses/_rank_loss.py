@@ -18,7 +18,7 @@ from trainers.parameters import parameter
 
 
 def temperature() -> Any:
-    """The parameter of that name."""
+    """Return the parameter ``temperature``."""
     return parameter(0.05, low=0.005, high=1.0, log=True, help="Temperature of the proxy softmax.")
 
 
@@ -72,7 +72,7 @@ class DecomposableParameters(BoundParameters):
 
 
 def weigh(parameters: DecomposableParameters, rank: float | None, published: Weights) -> Weights:
-    """The weights given, and the published ones where none was.
+    """Return the weights given, and the published ones where none was given.
 
     Who names the weight of one second term has chosen it: the other is then left out unless it is named too.
 
@@ -88,7 +88,7 @@ def weigh(parameters: DecomposableParameters, rank: float | None, published: Wei
 
 
 def described(published: Mapping[str, tuple[Weights, str]]) -> str:
-    """The published settings in one sentence, for the help of the parameter that chooses one."""
+    """Return the published settings in one sentence, for the help of the parameter that chooses one."""
     return f"{'; '.join(f'{name}: {source}' for name, (_, source) in published.items())}. A weight given wins."
 
 
@@ -126,7 +126,7 @@ class RankLoss(SimilarityLoss):
             self.proxies = draw_proxies(num_classes, dim)
 
     def parts(self, batch: PairBatch) -> dict[str, Tensor]:
-        """The rank term under its name, then ``calibration`` and ``proxy`` where their weights are above zero."""
+        """Return the rank term by its name, then ``calibration`` and ``proxy`` where their weights are above zero."""
         given, weights = self.settings, self.weights
         parts = {self.name: weights.rank * self.ranker.loss(batch)}
         if weights.calibration > 0:

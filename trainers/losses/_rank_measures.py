@@ -21,15 +21,15 @@ class Measure(ABC):
 
     def relevance(self, counts: Tensor, dtype: torch.dtype) -> Tensor:
         """``[b, L + 1]`` relevance of an item at each level count; ``counts`` is ``[b, L + 1]``."""
-        found = counts > 0
-        found[:, 0] = False
-        return found.to(dtype)
+        present = counts > 0
+        present[:, 0] = False
+        return present.to(dtype)
 
     @abstractmethod
     def shares(
         self, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The listed positives' share of each query's score, and its derivatives; no autograd.
+        """Compute the listed positives' share of each query's score, and its derivatives; no autograd.
 
         Args:
             rank: ``[b, R]`` surrogate ranks.
@@ -135,8 +135,8 @@ class Recall(Measure):
         for k, temp in zip(self.at_k, self.temps, strict=True):
             k = min(k, size) if self.clip else k
             near = valid * torch.sigmoid((k - rank) / temp)
-            found, room = near.sum(1), len(self.at_k) * positives.clamp(max=k).to(rank.dtype)
-            free = (found <= k) / room if self.clip else 1.0 / room
-            score = score + (found.clamp(max=k) if self.clip else found) / room
+            hits, room = near.sum(1), len(self.at_k) * positives.clamp(max=k).to(rank.dtype)
+            free = (hits <= k) / room if self.clip else 1.0 / room
+            score = score + (hits.clamp(max=k) if self.clip else hits) / room
             by_rank = by_rank - free[:, None] * near * (1.0 - near) / temp
         return score, by_rank, None

@@ -23,7 +23,7 @@ from trainers.losses._sup_rank import WithSlope, walk
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothRank:
-    """How a Smooth-* loss ranks.
+    """The ranker of a Smooth-* loss.
 
     Attributes:
         tau: the sigmoid's width.
@@ -48,16 +48,16 @@ class SmoothRank:
         least = None if own is None else 1 + (own >= 0)  # a query itself is no positive
         if self.budget is None and _compiled_ranks.serves(similarity, self.form):
             absent = None if self.self_in_rank else own
-            found = _compiled_ranks.smooth(similarity, plan, self.tau, self.measure, least, own, absent)
+            solution = _compiled_ranks.smooth(similarity, plan, self.tau, self.measure, least, own, absent)
         else:
-            found = walk(similarity, plan, self.chunk, self.budget, every=True, least=least, own=own)
-        loss: Tensor = WithSlope.apply(batch.similarity, *found)
+            solution = walk(similarity, plan, self.chunk, self.budget, every=True, least=least, own=own)
+        loss: Tensor = WithSlope.apply(batch.similarity, *solution)
         return loss
 
     def chunk(
         self, scores: Tensor, counts: Tensor, own: Tensor | None, most: Sequence[int], budget: int
     ) -> tuple[Tensor, Tensor]:
-        """As :meth:`trainers.losses._sup_rank.SupRank.chunk`, all of a query's pairs at once.
+        """Compute as :meth:`trainers.losses._sup_rank.SupRank.chunk` does, all of a query's pairs at once.
 
         Args:
             own: ``[b, G]`` bool, the query itself where it must not count as a positive; None: it may everywhere.
@@ -65,8 +65,8 @@ class SmoothRank:
         """
         depth, width = counts.shape[1] - 1, sum(most[1:])
         ends = counts.flip(1).cumsum(1)[:, :-1]  # where each level from the finest ends
-        place = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
-        level = depth - torch.searchsorted(ends.contiguous(), place.contiguous(), right=True)
+        position = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
+        level = depth - torch.searchsorted(ends.contiguous(), position.contiguous(), right=True)
         valid = level[:, :width] > 0
         if own is not None:  # the query moves from the finest level to the items that match nothing
             valid, counts = valid & ~own[:, :width], counts.clone()

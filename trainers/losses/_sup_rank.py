@@ -29,7 +29,7 @@ CPU_PAIRS, GPU_PAIRS = 1 << 20, 1 << 25
 
 @dataclass(frozen=True, kw_only=True)
 class SupRank:
-    """How a Sup-* loss ranks.
+    """The ranker of a Sup-* loss.
 
     Attributes:
         bound: the upper bound on the step, for less relevant items.
@@ -49,10 +49,10 @@ class SupRank:
         """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
         similarity, plan = batch.similarity.detach(), layout(batch.labels, batch.gallery_labels)
         if self.budget is None and _compiled_ranks.serves(similarity, self.form):
-            found = _compiled_ranks.sup(similarity, plan, self.bound, self.measure, self.lift)
+            solution = _compiled_ranks.sup(similarity, plan, self.bound, self.measure, self.lift)
         else:
-            found = walk(similarity, plan, self.chunk, self.budget)
-        loss: Tensor = WithSlope.apply(batch.similarity, *found)
+            solution = walk(similarity, plan, self.chunk, self.budget)
+        loss: Tensor = WithSlope.apply(batch.similarity, *solution)
         return loss
 
     def chunk(
@@ -134,11 +134,11 @@ def _counted(
     """
     rank, above = torch.zeros_like(rows), torch.zeros_like(rows)
     for u, (others, _) in pieces.items():
-        found = (counts[:, u, None] - torch.searchsorted(others, rows)).to(rows.dtype)
+        ahead = (counts[:, u, None] - torch.searchsorted(others, rows)).to(rows.dtype)
         if u <= v or not smooth:
-            above += torch.minimum(relevance[:, u], relevance[:, v])[:, None] * found
+            above += torch.minimum(relevance[:, u], relevance[:, v])[:, None] * ahead
         if u >= v:
-            rank += found
+            rank += ahead
     # Fillers lie above everything and have counted nothing; any positive rank keeps their unused share finite.
     return rank.clamp_(min=1.0), above
 
@@ -168,7 +168,7 @@ def walk(
     least: np.ndarray | None = None,
     own: np.ndarray | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The loss and d loss / d similarity ``[B, G]``, some queries at a time.
+    """Compute the loss and d loss / d similarity ``[B, G]``, some queries at a time.
 
     Args:
         similarity: ``[B, G]``, without a graph.

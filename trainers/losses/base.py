@@ -56,7 +56,7 @@ class LossModule(nn.Module):
         gallery_labels: Tensor | None = None,
         own: Tensor | None = None,
     ) -> Tensor:
-        """The scalar loss: the sum of :meth:`terms`.
+        """Compute the scalar loss: the sum of :meth:`terms`.
 
         Args:
             embeddings, labels, gallery, gallery_labels: as for :meth:`terms`.

@@ -26,11 +26,11 @@ class ProxyLoss(BatchLoss):
         self.proxies = draw_proxies(num_classes, dim)
 
     def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
-        """The loss, a scalar, of cosines ``[B, C]`` and classes ``[B]``, int64 on the CPU."""
+        """Compute the loss, a scalar, of cosines ``[B, C]`` and classes ``[B]``, int64 on the CPU."""
         raise NotImplementedError
 
     def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
-        """One part, ``proxy``."""
+        """Return one part, ``proxy``."""
         classes = known_classes(self.title, labels, len(self.proxies))
         return {"proxy": self.cost(rows @ unit(self.proxies).to(rows.dtype).T, classes)}
 

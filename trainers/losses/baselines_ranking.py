@@ -20,16 +20,16 @@ class ListLoss(PairLoss):
     """A loss of each query's list of similarities in the batch or a gallery, the query itself left out."""
 
     def of_lists(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
-        """The loss, a scalar, of similarities ``[Q, G]``, positives and candidates (bool ``[Q, G]``).
+        """Compute the loss, a scalar, of similarities ``[Q, G]``, positives and candidates (bool ``[Q, G]``).
 
         Every query has a positive.
         """
         raise NotImplementedError
 
     def parts(self, pairs: Pairings) -> dict[str, Tensor]:
-        """One part, ``ranking``; queries without a positive are left out."""
-        found = np.flatnonzero(count_positives(pairs.labels, pairs.other_labels, pairs.itself) > 0)
-        kept = send(found, pairs.rows.device)
+        """Return one part, ``ranking``; queries without a positive are left out."""
+        asking = np.flatnonzero(count_positives(pairs.labels, pairs.other_labels, pairs.itself) > 0)
+        kept = send(asking, pairs.rows.device)
         similarity, positive = pairs.rows[kept] @ pairs.others.T, pairs.positive[kept]
         return {"ranking": self.of_lists(similarity, positive, positive | pairs.negative[kept])}
 
@@ -43,12 +43,12 @@ def histogram_loss(values: Tensor, positive: Tensor, candidate: Tensor, centres:
         centres: ``[bins]``, best first.
         width: distance between neighbouring centres.
     """
-    found, hits = [], []
+    masses, hits = [], []
     for centre in centres:  # one [Q, G] table at a time
         inside = (1 - (values - centre).abs() / width).clamp(min=0)
-        found.append(inside.masked_fill(~candidate, 0.0).sum(1))
+        masses.append(inside.masked_fill(~candidate, 0.0).sum(1))
         hits.append(inside.masked_fill(~positive, 0.0).sum(1))
-    in_bin, hit = torch.stack(found, 1), torch.stack(hits, 1)
+    in_bin, hit = torch.stack(masses, 1), torch.stack(hits, 1)
     precision = hit.cumsum(1) / in_bin.cumsum(1).clamp(min=1e-12)
     return (1 - (precision * hit).sum(1) / positive.sum(1)).mean()
 

@@ -119,7 +119,7 @@ class Contextual(BatchLoss):
     title = TITLE
 
     def unweighted(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
-        """The terms without their weights: ``context``, ``contrast`` and ``regulariser``, each a scalar.
+        """Compute the terms without their weights: ``context``, ``contrast`` and ``regulariser``, each a scalar.
 
         Raises:
             UserError: the batch is not larger than a neighbourhood.
@@ -137,7 +137,7 @@ class Contextual(BatchLoss):
         return {"context": context, "contrast": contrast, "regulariser": (mean - p.similarity_target).square()}
 
     def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
-        """The same with their weights."""
+        """Compute the terms with their weights."""
         p = self.settings
         context, contrast = {
             "paper": (p.lam, 1 - p.lam),
@@ -151,23 +151,23 @@ class Contextual(BatchLoss):
 def listed(
     similarity: Tensor, labels: Tensor, k: int, parameters: ContextualParameters
 ) -> _contextual_lists.Neighbourhoods | None:
-    """The neighbours of a batch as lists; None where whole matrices are quicker, on a GPU and in small or dense
+    """Return the neighbours of a batch as lists; None where whole matrices are quicker, on a GPU and in small or dense
     batches, and where numba cannot be used.
 
     Args:
         similarity, labels, k, parameters: as for :func:`whole`.
     """
-    found = lists(similarity.dtype) if similarity.device.type == "cpu" else None
-    if found is None:
+    module = lists(similarity.dtype) if similarity.device.type == "cpu" else None
+    if module is None:
         return None
     p, margins = parameters, (parameters.pos_margin, parameters.neg_margin)
-    lists_of: Callable[..., _contextual_lists.Neighbourhoods] = found.neighbourhoods
+    lists_of: Callable[..., _contextual_lists.Neighbourhoods] = module.neighbourhoods
     return lists_of(similarity, host(labels), k=k, eps=p.eps, alpha=p.alpha, margins=margins)
 
 
 @lru_cache(maxsize=2)
 def lists(dtype: torch.dtype) -> ModuleType | None:
-    """The module that works on lists of neighbours, tried on three images; None where its compiler does not work."""
+    """Return the module for lists of neighbours, tried on three images; None where its compiler does not work."""
     try:
         from trainers.losses import _contextual_lists  # its compiler is slow to import
 
@@ -205,7 +205,7 @@ def _images_per_class(labels: Tensor) -> int:
 
 
 def advice(parameters: ContextualParameters, images_per_class: int, classes_per_batch: int) -> str:
-    """A sentence on why a run's batches do not suit k; empty if they do."""
+    """Return a sentence on why a run's batches do not suit k; empty if they do."""
     k = images_per_class if parameters.k is None else parameters.k
     if k == images_per_class and k >= 4 and k % 2 == 0 and classes_per_batch > 2:
         return ""

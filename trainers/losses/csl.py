@@ -58,7 +58,7 @@ class CSL(BatchLoss):
         self._finest = host(class_labels)[:, 0].copy()  # on the host, where the labels of a batch are
 
     def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
-        """One part for each level, ``level_0`` (finest) on.
+        """Return one part for each level, ``level_0`` (finest) on.
 
         Raises:
             UserError: a label has no proxy.
@@ -72,15 +72,15 @@ class CSL(BatchLoss):
         logits = self.settings.scale * (rows @ unit(self.proxies).to(rows.dtype).T)
         pull = (-logits).masked_fill(~own, -math.inf).logsumexp(1)
         share = 1.0 if self.settings.reduce_levels == "sum" else 1 / len(self.margins)
-        found = {}
+        parts = {}
         for level, margin in enumerate(self.margins):
             other = full[:, level, None] != self.proxy_labels[None, :, level]
             some = other.any(1)
             # Rows without a negative are filled so that no gradient passes through logsumexp of nothing.
             push = logits.masked_fill(~other, -math.inf).masked_fill(~some[:, None], 0.0).logsumexp(1)
             losses = functional.softplus(push + pull + self.settings.scale * margin)
-            found[f"level_{level}"] = share * losses.masked_fill(~some, 0.0).mean()
-        return found
+            parts[f"level_{level}"] = share * losses.masked_fill(~some, 0.0).mean()
+        return parts
 
 
 def _margins(margins: tuple[float, ...] | None, depth: int) -> tuple[float, ...]:

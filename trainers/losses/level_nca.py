@@ -14,7 +14,7 @@ from trainers.losses.baselines_proxies import ProxyNCA, ProxyNCAParameters
 
 @dataclass(frozen=True, kw_only=True)
 class LevelNCAParameters(LevelParameters, ProxyNCAParameters):
-    """Those of ProxyNCA++, and how the levels add up."""
+    """Parameters of ProxyNCA++, and of how the levels add up."""
 
 
 def level_nca(

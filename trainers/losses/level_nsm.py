@@ -14,7 +14,7 @@ from trainers.losses.proxy_nsm import ProxyNSM, ProxyNSMParameters
 
 @dataclass(frozen=True, kw_only=True)
 class LevelNSMParameters(LevelParameters, ProxyNSMParameters):
-    """Those of the proxy softmax, and how the levels add up."""
+    """Parameters of the proxy softmax, and of how the levels add up."""
 
 
 def level_nsm(

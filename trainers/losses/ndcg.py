@@ -25,7 +25,7 @@ def sup_ndcg(parameters: BoundParameters, **_classes: Any) -> RankLoss:
 
 
 def smooth_ndcg(parameters: SigmoidParameters, **_classes: Any) -> RankLoss:
-    """The same with sigmoids for all ranks."""
+    """Build the same with sigmoids for all ranks."""
     return RankLoss(SmoothRank(tau=parameters.tau, measure=DiscountedGain()), name="ndcg")
 
 

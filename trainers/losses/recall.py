@@ -67,7 +67,7 @@ def smooth_recall(parameters: SmoothRecallParameters, **_classes: Any) -> RankLo
 
 
 def sup_recall(parameters: SupRecallParameters, **_classes: Any) -> RankLoss:
-    """The same with the bound's ranks."""
+    """Build the same with the bound's ranks."""
     return RankLoss(SupRank(bound=resolve(parameters), measure=parameters.measure), name="recall", finest=True)
 
 

@@ -71,7 +71,7 @@ class PatelRecall(SimilarityLoss):
 
 
 def mixed(batch: PairBatch) -> PairBatch:
-    """The batch with one virtual item per item that has a classmate: a x_i + (1 - a) x_j, a uniform in [0, 1].
+    """Add one virtual item per item of the batch that has a classmate: a x_i + (1 - a) x_j, a uniform in [0, 1].
 
     Virtual items are queries and gallery items like the others. They are not renormalised, so that every similarity
     with them is the same mixture of similarities, as SiMix asks. Draws from torch's global generator.

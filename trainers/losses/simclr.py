@@ -28,7 +28,7 @@ class SimCLR(LossModule):
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """One term, ``contrast``.
+        """Return one term, ``contrast``.
 
         Raises:
             UserError: one view of each image only, or a gallery.

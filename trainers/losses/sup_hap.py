@@ -51,7 +51,7 @@ def sup_hap(parameters: SupHAPParameters, **_classes: Any) -> RankLoss:
 
 
 def sup_hap_ranker(parameters: SupHAPParameters) -> SupRank:
-    """How Sup-H-AP ranks and scores a query."""
+    """Return the ranker of Sup-H-AP."""
     lift = None
     if parameters.with_hrank:
         lift = SmoothLift(beta=parameters.beta, leak=parameters.leak, gamma=parameters.gamma)

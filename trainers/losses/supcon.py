@@ -17,20 +17,20 @@ from trainers.parameters import parameter
 
 
 def temperature(default: float) -> Any:
-    """The parameter of that name."""
+    """Return the parameter ``temperature``."""
     text = "Divides the similarities; lower makes the hardest pairs count more."
     return parameter(default, low=0.005, high=2.0, log=True, help=text)
 
 
 def base_temperature(default: float | None) -> Any:
-    """The parameter of that name; None: the loss is not scaled."""
+    """Return the parameter ``base_temperature``; None: the loss is not scaled."""
     text = "The loss is scaled by temperature over this; empty: it is not scaled."
     return parameter(default, low=0.005, high=2.0, log=True, help=text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Temperatures:
-    """What SupCon and SimCLR share: the authors' code of SupCon multiplies either loss by one factor."""
+    """The temperatures of SupCon and SimCLR: the authors' code of SupCon multiplies either loss by one factor."""
 
     temperature: float = temperature(0.1)
     base_temperature: float | None = base_temperature(None)
@@ -103,16 +103,16 @@ def positive_cross_entropy(
         positive = positive & ~absent
         logits = logits.masked_fill(absent, -math.inf)
     count = positive.sum(1)
-    found = count > 0
+    paired = count > 0
     # An anchor without any candidate would make softmax(-inf, ...) and with it NaN gradients.
-    logits = logits.masked_fill(~found[:, None], 0.0)
+    logits = logits.masked_fill(~paired[:, None], 0.0)
     log_p = logits.log_softmax(1)
     if inside:
-        log_p = log_p.masked_fill(~(positive | ~found[:, None]), -math.inf)
+        log_p = log_p.masked_fill(~(positive | ~paired[:, None]), -math.inf)
         losses = count.clamp(min=1).to(log_p.dtype).log() - log_p.logsumexp(1)
     else:
         losses = -log_p.masked_fill(~positive, 0.0).sum(1) / count.clamp(min=1)
-    return losses.masked_fill(~found, 0.0)
+    return losses.masked_fill(~paired, 0.0)
 
 
 def _build(inside: bool) -> Callable[..., SupCon]:

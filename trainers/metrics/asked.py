@@ -51,10 +51,10 @@ def check_size(names: Sequence[str], depth: int, images: int) -> None:
 
 
 def measurable(names: Sequence[str], depth: int, images: int) -> list[str]:
-    """Those that look at fewer results than there are ``images``; the others are 1, or nearly so, for any ranking."""
+    """Return the names that look at fewer results than ``images``; the others are about 1 for any ranking."""
     return [name for name in names if (parse(name, depth).k or 0) < images]
 
 
 def joined(own: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """The names of both, each once, ``own`` first."""
+    """Return the names of both, each once, ``own`` first."""
     return list(dict.fromkeys([*own, *asked]))

@@ -39,7 +39,7 @@ class Gallery:
 
     @classmethod
     def of(cls, mentions: np.ndarray) -> Gallery:
-        """From bool ``[G, C]``. There are few distinct sets (thousands for COCO), so verdicts are made per set."""
+        """Make it from bool ``[G, C]``. There are few distinct sets (thousands for COCO): verdicts are made per set."""
         words = pack(mentions)
         kind = np.zeros(len(words), np.int64)
         for word in words.T:  # numbered word by word: far quicker than comparing whole rows

@@ -42,7 +42,7 @@ def legend(labels: np.ndarray, gallery_labels: np.ndarray, device: torch.device)
 
 
 def codes_of(depth: int, device: torch.device, *, tree: bool) -> Codes:
-    """The codes of labels of ``depth`` levels; ``tree``: who agrees at a level agrees at every coarser one.
+    """Return the codes of labels of ``depth`` levels; ``tree``: who agrees at a level agrees at every coarser one.
 
     Raises:
         UserError: they are no tree and have too many levels.
@@ -118,7 +118,7 @@ def _ranked(
     own: np.ndarray | None,
     codes: Codes,
 ) -> Iterator[tuple[slice, RankedBlock]]:
-    """The ranked lists by ``product``, ``[b, G]`` in grid units of its type, the best the lowest."""
+    """Yield the ranked lists by ``product``, ``[b, G]`` in grid units of its type, the best the lowest."""
     device, queries = codes.level.device, len(labels)
     rows = max(1, BLOCK // max(len(gallery_labels), 1))
     sizes = relevant(labels, gallery_labels, own, tree=codes.tree)
@@ -135,18 +135,18 @@ def _ranked(
             last = torch.iinfo(keys.dtype).max >> codes.bits << codes.bits
             keys[row, column] = keys.new_full((), last)
         ranked = sort_rows(keys).bitwise_and_(2**codes.bits - 1)
-        found = ranked.count_nonzero(dim=1).cpu().numpy() if sizes is None else sizes[part]
-        step = -(-len(ranked) // max(1, int(found.sum()) // ITEMS))
+        counts = ranked.count_nonzero(dim=1).cpu().numpy() if sizes is None else sizes[part]
+        step = -(-len(ranked) // max(1, int(counts.sum()) // ITEMS))
         for few in ranked.split(step):
             begin = first - part.start
-            yield slice(first, first + len(few)), RankedBlock.of(few, codes, found[begin : begin + len(few)])
+            yield slice(first, first + len(few)), RankedBlock.of(few, codes, counts[begin : begin + len(few)])
             first += len(few)
 
 
 def relevant(
     labels: np.ndarray, gallery_labels: np.ndarray, own: np.ndarray | None, *, tree: bool
 ) -> np.ndarray | None:
-    """How many gallery items share any label column with each query, itself left out: int64 ``[Q]``.
+    """Return how many gallery items share any label column with each query, itself left out: int64 ``[Q]``.
 
     In a tree those that share the coarsest one; else by inclusion-exclusion over sets of columns, and None where that
     would be too many sets.
@@ -158,7 +158,7 @@ def relevant(
     depth = labels.shape[1]
     if not tree and depth > SHALLOW:
         return None
-    found = np.zeros(len(labels), np.int64)
+    counts = np.zeros(len(labels), np.int64)
     chosen = [(depth - 1,)] if tree else [s for k in range(1, depth + 1) for s in combinations(range(depth), k)]
     for columns in chosen:
         name = np.zeros(len(labels) + len(gallery_labels), np.int64)
@@ -166,12 +166,12 @@ def relevant(
             values = np.concatenate([labels[:, column], gallery_labels[:, column]])
             name = np.unique(name * (values.max(initial=0) + 1) + values, return_inverse=True)[1]
         count = np.bincount(name[len(labels) :], minlength=name.max(initial=0) + 1)
-        found += (-1) ** (len(columns) + 1) * count[name[: len(labels)]]
-    return found if own is None else found - (own >= 0)
+        counts += (-1) ** (len(columns) + 1) * count[name[: len(labels)]]
+    return counts if own is None else counts - (own >= 0)
 
 
 def sort_rows(keys: Tensor) -> Tensor:
-    """Each row ascending. On the CPU numpy's vectorised sort, rows shared between torch's number of threads."""
+    """Sort each row, ascending. On the CPU numpy's vectorised sort, rows shared between torch's number of threads."""
     if keys.device.type != "cpu":
         return keys.sort(dim=1).values
     table, workers = keys.numpy(), torch.get_num_threads()
@@ -209,7 +209,7 @@ def _dtype(queries: Tensor, gallery: Tensor, bits: int) -> torch.dtype:
 
 
 def _renumber(labels: np.ndarray, gallery_labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same classes as int32 numbers from 0, column by column: ids may be of any size."""
+    """Renumber the classes as int32 from 0, column by column: ids may be of any size."""
     both = labels if labels is gallery_labels else np.concatenate([labels, gallery_labels])
     small = np.empty(both.shape, np.int32)
     for level, column in enumerate(both.T):
@@ -218,7 +218,7 @@ def _renumber(labels: np.ndarray, gallery_labels: np.ndarray) -> tuple[np.ndarra
 
 
 def _is_tree(tables: Sequence[np.ndarray]) -> bool:
-    """Whether every class lies under one parent. The tables ``[N, L]`` hold small numbers from 0."""
+    """Return whether every class lies under one parent. The tables ``[N, L]`` hold small numbers from 0."""
     for level in range(tables[0].shape[1] - 1):
         parent = np.empty(1 + max(table[:, level].max(initial=0) for table in tables), np.int32)
         for table in tables:

@@ -69,7 +69,7 @@ def class_resamples(sums: np.ndarray, counts: np.ndarray, resamples: int = _CLAS
 
 
 def _draws(classes: int, resamples: int, step: int) -> Iterator[np.ndarray]:
-    """How often each class is drawn in each resample: uint16 ``[step or fewer, C]``, the same for the same input."""
+    """Yield how often each class is drawn in each resample: uint16 ``[step or fewer, C]``, same for the same input."""
     rng = np.random.default_rng(0)
     for first in range(0, resamples, step):
         some = min(step, resamples - first)

@@ -1,4 +1,4 @@
-"""What metrics say of mistakes of known severity that are put into a perfect ranking.
+"""The values of metrics where mistakes of known severity are put into a perfect ranking.
 
 The query has :data:`SIZES` images at each distance in a label tree of three levels. In the perfect ranking they come in
 order of relevance. Then some images of one distance are moved up, to follow each other from a chosen rank on. After the
@@ -62,7 +62,7 @@ def ranking(shared: int, mistakes: int, rank: int) -> list[int]:
 
 @lru_cache(maxsize=1)
 def cases() -> tuple[Case, ...]:
-    """Every severity with every number of mistakes at every rank."""
+    """Return every severity with every number of mistakes at every rank."""
     made = [
         (shared, count, rank)
         for shared in range(len(LEVELS))
@@ -78,10 +78,10 @@ def cases() -> tuple[Case, ...]:
 
 
 def scores(rankings: list[list[int]]) -> list[list[float]]:
-    """Every metric of :data:`METRICS` for each of some rankings of one length, whose items share levels of a tree."""
+    """Compute every metric of :data:`METRICS` for rankings of one length, whose items share levels of a tree."""
     lists = torch.tensor(rankings)
     legend = codes_of(len(LEVELS), lists.device, tree=True)  # a code is then the number of levels shared
     block = RankedBlock.of(lists, legend, (lists > 0).sum(1).numpy())
-    found = score_blocks([(slice(0, len(lists)), block)], parse_all(METRICS, len(LEVELS))).values
-    table: list[list[float]] = np.stack([found[name] for name in METRICS], axis=1).tolist()
+    values = score_blocks([(slice(0, len(lists)), block)], parse_all(METRICS, len(LEVELS))).values
+    table: list[list[float]] = np.stack([values[name] for name in METRICS], axis=1).tolist()
     return table

@@ -51,8 +51,8 @@ class CorruptedAccuracy:
         return _mean_ratio(self._errors(reference), reference._errors(self))
 
     def relative_mce(self, reference: CorruptedAccuracy) -> float:
-        """The same of the errors beyond those on the images as they are; NaN where a corruption adds none to the
-        reference's. The mean over severities takes the place of the sum, which cancels.
+        """Compute the same of the errors beyond those on the images as they are; NaN where a corruption adds none to
+        the reference's. The mean over severities takes the place of the sum, which cancels.
 
         Raises:
             UserError: as of :meth:`mce`.

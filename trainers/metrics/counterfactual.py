@@ -78,7 +78,8 @@ def counterfactual(
 
 
 def before_removal(result: Counterfactual) -> dict[str, np.ndarray]:
-    """The rates of original images, as a reference: how often what will be removed is named, and what will remain.
+    """Return the rates of original images, as a reference: how often what will be removed is named, and what will
+    remain.
 
     Args:
         result: of the original images, scored with the classes that will be removed.
@@ -122,7 +123,7 @@ def _search(
 
 
 def _values(judged: Judged, ks: Sequence[int]) -> dict[str, np.ndarray]:
-    """Every metric of judged captions at every cut-off."""
+    """Compute every metric of judged captions at every cut-off."""
     judges = {name.removesuffix("k"): measure.judge for name, measure in family("image_text").items()}
     return {f"{name}{k}": judge(judged, k) for k in ks for name, judge in judges.items() if judge is not None}
 

@@ -51,7 +51,7 @@ def decomposability_gap(
 
 
 def inside_batches(embeddings: Tensor, labels: Tensor, batch_id: Tensor, metric: str) -> np.ndarray:
-    """The mean over batches b of M_b(q), see :func:`decomposability_gap`, whose arguments these are.
+    """Return the mean over batches b of M_b(q), see :func:`decomposability_gap`, whose arguments these are.
 
     Returns:
         float64 ``[N]``, NaN for queries without a positive in any batch.

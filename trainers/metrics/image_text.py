@@ -24,7 +24,7 @@ def recall_both_ways(
     ks: Sequence[int] = (1, 5, 10),
     texts: Tensor | None = None,
 ) -> dict[str, np.ndarray]:
-    """Whether an image's caption, or a caption's image, is among the first k by cosine similarity.
+    """Compute whether an image's caption, or a caption's image, is among the first k by cosine similarity.
 
     Equal similarities: wrong ones come first.
 
@@ -82,10 +82,10 @@ def _recalls(
     most, sent, hits = min(max(ks), len(gallery)), send(kind, device), []
     for part in query_blocks(len(queries), kinds):
         distinct, column = np.unique(asker[part], return_inverse=True)
-        place = np.searchsorted(distinct, left).clip(max=len(distinct) - 1)
-        asked = distinct[place] == left
+        index = np.searchsorted(distinct, left).clip(max=len(distinct) - 1)
+        asked = distinct[index] == left
         table = np.zeros((kinds, len(distinct)), np.uint8)
-        table[right[asked], place[asked]] = CORRECT
+        table[right[asked], index[asked]] = CORRECT
         unit = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12)
         verdicts, _ = best_keys(unit, gallery, length, sent, send(table, device)[:, send(column, device)], most)
         hits.append(verdicts == CORRECT)

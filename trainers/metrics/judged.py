@@ -1,4 +1,4 @@
-"""What metrics of object removal read: the verdict on each caption that an image without its object retrieves."""
+"""The verdict on each caption that an image without its object retrieves, which metrics of object removal read."""
 
 from __future__ import annotations
 

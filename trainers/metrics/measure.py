@@ -22,7 +22,7 @@ _LEVEL = rf"(?:_{_PLACEHOLDERS['level_l']})?"
 
 
 class Source(TypedDict):
-    """Where several numbers come from: ``**`` of it fills in the two attributes of :class:`Measure`."""
+    """The paper of several numbers: ``**`` of it fills in the two attributes of :class:`Measure`."""
 
     paper: str
     url: str

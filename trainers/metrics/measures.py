@@ -1,4 +1,4 @@
-"""What a kind of run shows: which of its numbers stand under a map, in curves, in lists and in its last line."""
+"""The numbers that a kind of run shows: under a map, in curves, in lists and in its last line."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Measures:
     remarks: Mapping[str, str] = field(default_factory=dict)
 
     def asked(self, names: Sequence[str]) -> Measures:
-        """These and what a run was asked for: in cards, curves, tables and the last line."""
+        """Add the numbers that a run was asked for: in cards, curves, tables and the last line."""
         fresh = tuple(name for name in dict.fromkeys(names) if name not in self.numbers)
         if not fresh:
             return self
@@ -74,18 +74,18 @@ class Measures:
         )
 
     def describe(self, key: str, levels: tuple[str, ...] = ()) -> Described:
-        """The words of a key, in those of this kind."""
+        """Return the words of a key, in the terms of this kind."""
         described = describe_any(key, levels)
         title = self.titles.get(described.measure.name)
         return described if title is None else replace(described, title=title, short=title)
 
     def order(self, key: str) -> tuple[int, int, str]:
         """Sorts keys: panels first, then the others as in the catalogue."""
-        places = {panel.key: place for place, panel in enumerate(self.panels)}
+        places = {panel.key: index for index, panel in enumerate(self.panels)}
         return places.get(key, len(places)), describe_any(key).measure.order, key
 
     def scored(self, final: Mapping[str, float]) -> str:
-        """What the final numbers are about, e.g. ``whole test set, 60,995 images``.
+        """Return what the final numbers are about, e.g. ``whole test set, 60,995 images``.
 
         Args:
             final: the final numbers by key, ``test/`` taken off; older runs have no counts among them.
@@ -93,7 +93,7 @@ class Measures:
         return next(filled(text, final) for text in self.whole_test if set(_FIELD.findall(text)) <= final.keys())
 
     def last_lines(self, scalars: Sequence[Scalar], titles: Sequence[str]) -> str:
-        """What the final numbers are about, then one line of them per arm, then the remarks.
+        """Return what the final numbers are about, then one line of them per arm, then the remarks.
 
         Args:
             titles: one per arm.
@@ -133,7 +133,7 @@ class Measures:
         }
 
     def key_json(self, key: str, levels: tuple[str, ...]) -> dict[str, str | bool]:
-        """What the page needs of a key that a run has written, beyond :meth:`json`."""
+        """Return what the page needs of a key that a run has written, beyond :meth:`json`."""
         described = self.describe(key, levels)
         measure = described.measure
         return {
@@ -144,7 +144,7 @@ class Measures:
         }
 
     def number_json(self, key: str, prefix: str = "") -> dict[str, str]:
-        """A number in words, its key behind a prefix."""
+        """Describe a number in words, its key behind a prefix."""
         described = self.describe(key)
         measure = described.measure
         return {
@@ -158,12 +158,12 @@ class Measures:
 
 
 def filled(template: str, values: Mapping[str, float]) -> str:
-    """The template with its numbers, as whole numbers with separators."""
+    """Fill a template with its numbers, as whole numbers with separators."""
     return _FIELD.sub(lambda part: f"{values[part[1]]:,.0f}", template)
 
 
 def final_numbers(scalars: Sequence[Scalar], arms: int) -> list[dict[str, float]]:
-    """The numbers of the whole test set of each arm, ``test/`` taken off the keys."""
+    """Return the numbers of the whole test set of each arm, ``test/`` taken off the keys."""
     finals: list[dict[str, float]] = [{} for _ in range(arms)]
     for scalar in scalars:
         if scalar.key.startswith(TEST):
@@ -172,7 +172,7 @@ def final_numbers(scalars: Sequence[Scalar], arms: int) -> list[dict[str, float]
 
 
 def last_numbers(scalars: Sequence[Scalar], arms: int, keys: Sequence[str]) -> list[dict[str, float]]:
-    """The last value of each of ``keys`` of each arm; missing where there is none."""
+    """Return the last value of each of ``keys`` of each arm; missing where there is none."""
     last: list[dict[str, float]] = [{} for _ in range(arms)]
     for scalar in scalars:
         if scalar.key in keys:
@@ -181,6 +181,6 @@ def last_numbers(scalars: Sequence[Scalar], arms: int, keys: Sequence[str]) -> l
 
 
 def clipped(scalars: Sequence[Scalar], arm: int) -> str:
-    """The share of an arm's steps that were clipped, as the end of a line of numbers; empty for none."""
+    """Return the share of an arm's steps that were clipped, as the end of a line of numbers; empty for none."""
     last = [scalar.value for scalar in scalars if scalar.arm == arm and scalar.key == CLIPPED][-1:]
     return f"  gradient clipped in {last[0]:.1%} of steps" if last and last[0] else ""

@@ -34,7 +34,7 @@ class Metric:
     level: int
 
     def score(self, lists: Lists) -> Tensor:
-        """Of every list: float64 ``[b]``, NaN where it is not defined.
+        """Compute the metric of every list: float64 ``[b]``, NaN where it is not defined.
 
         Raises:
             TypeError: it is no metric of ranked lists.
@@ -124,14 +124,14 @@ def parse_all(names: Sequence[str] | None, depth: int) -> tuple[Metric, ...]:
 
 
 def default_metrics(depth: int) -> tuple[str, ...]:
-    """What :func:`trainers.metrics.evaluate` reports unasked for labels of ``depth`` levels."""
+    """Return what :func:`trainers.metrics.evaluate` reports unasked for labels of ``depth`` levels."""
     per_level = tuple(f"AP_level{level}" for level in range(depth)) if depth > 1 else ()
     return ("R_at_1", "AP_at_R", "AP", "HAP", "NDCG", "ASI", *per_level)
 
 
 @lru_cache(maxsize=4096)
 def describe(key: str, levels: tuple[str, ...] = ()) -> Described:
-    """The words of a stored key: ``R_at_10_level1`` is ``R@10, kind``.
+    """Return the words of a stored key: ``R_at_10_level1`` is ``R@10, kind``.
 
     Args:
         key: as stored in a run, or as in :func:`trainers.metrics.evaluate`.
@@ -144,7 +144,7 @@ def describe(key: str, levels: tuple[str, ...] = ()) -> Described:
 
 
 def describe_any(key: str, levels: tuple[str, ...] = ()) -> Described:
-    """As :func:`describe`; a key that this version does not know stands for itself."""
+    """Describe a key as :func:`describe` does; one that this version does not know stands for itself."""
     try:
         return describe(key, levels)
     except ParameterError:
@@ -156,7 +156,7 @@ _WORDS = ("title", "short", "sentence")
 
 
 def _described(key: str, asked: str, levels: tuple[str, ...], variants: Sequence[Variant]) -> Described:
-    """Each prefix may stand once: a stored key can be any text."""
+    """Describe a key, each of whose prefixes may stand once: a stored key can be any text."""
     for measure in MEASURES.values():
         if parts := measure.pattern.fullmatch(key):
             return _filled(key, measure, parts.groupdict(), levels)

@@ -34,7 +34,7 @@ def score_query(
 def query_block(
     match: np.ndarray, *, similarity: np.ndarray | None = None, order: np.ndarray | None = None
 ) -> RankedBlock:
-    """The ranked list of one query against a gallery that it is not in.
+    """Make the ranked list of one query against a gallery that it is not in.
 
     Args:
         match: bool ``[G, L]``, whether each item agrees with the query at each level, finest first.
@@ -64,12 +64,12 @@ def query_block(
 
 
 def _codes(match: np.ndarray, codes: Codes) -> np.ndarray:
-    """The code int64 ``[G]`` of each row of ``match [G, L]``."""
+    """Return the code int64 ``[G]`` of each row of ``match [G, L]``."""
     if codes.tree:
         level: np.ndarray = match.sum(axis=1)
         return level
     weights = 1 << np.arange(match.shape[1])
     code_of: np.ndarray = np.empty(codes.match.shape[1], np.int64)
     code_of[weights @ codes.match.numpy()] = np.arange(len(code_of))
-    found: np.ndarray = code_of[match @ weights]
-    return found
+    per_item: np.ndarray = code_of[match @ weights]
+    return per_item

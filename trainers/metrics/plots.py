@@ -66,7 +66,7 @@ class Plot(ABC):
 
     @abstractmethod
     def _content(self, in_words: InWords) -> dict[str, Any]:
-        """What its form draws."""
+        """Return what the plot of this form draws."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ class PathPlot(Plot):
     panels: tuple[Panel, ...] = ()
 
     def keys(self) -> tuple[str, ...]:
-        """Those of both axes and of the curves."""
+        """Return the keys of both axes and of the curves."""
         return (self.x.key, self.y.key, *(panel.key for panel in self.panels))
 
     def _content(self, in_words: InWords) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class LevelPlot(Plot):
     measure: str
 
     def keys(self) -> tuple[str, ...]:
-        """The name of the measure."""
+        """Return the name of the measure."""
         return (self.measure,)
 
     def _content(self, in_words: InWords) -> dict[str, Any]:
@@ -115,12 +115,12 @@ class LevelPlot(Plot):
 
 @dataclass(frozen=True, kw_only=True)
 class MistakesPlot(Plot):
-    """What metrics say of mistakes put into a perfect ranking; see :mod:`trainers.metrics.controlled_errors`."""
+    """A plot of metrics of a perfect ranking with mistakes; see :mod:`trainers.metrics.controlled_errors`."""
 
     form: ClassVar[str] = "mistakes"
 
     def keys(self) -> tuple[str, ...]:
-        """None: it is about metrics, not about a run."""
+        """Return no key: the plot is about metrics, not about a run."""
         return ()
 
     def _content(self, in_words: InWords) -> dict[str, Any]:

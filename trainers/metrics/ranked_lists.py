@@ -14,7 +14,7 @@ from trainers.devices.host import send
 
 @dataclass(frozen=True, kw_only=True)
 class Codes:
-    """What a pair's code says. Code 0 is irrelevant; a higher code shares at least as many levels.
+    """The meaning of a pair's code. Code 0 is irrelevant; a higher code shares at least as many levels.
 
     Attributes:
         level: int64 ``[K]``, number of label columns on which the pair agrees, never falling.
@@ -57,21 +57,21 @@ class RankedBlock:
 
     @classmethod
     def of(cls, codes: Tensor, legend: Codes, sizes: np.ndarray) -> RankedBlock:
-        """From codes ``[b, G]`` in ranked order.
+        """Make it from codes ``[b, G]`` in ranked order.
 
         Args:
             sizes: int64 ``[b]``, relevant items of each list; known beforehand, so that a GPU is not waited for.
         """
         flat, total, size = codes.reshape(-1), int(sizes.sum()), send(sizes, codes.device)
-        place = flat.nonzero() if flat.device.type == "cpu" else torch.nonzero_static(flat, size=total)
-        place = place[:, 0]
+        position = flat.nonzero() if flat.device.type == "cpu" else torch.nonzero_static(flat, size=total)
+        position = position[:, 0]
         row = torch.arange(len(codes), device=codes.device).repeat_interleave(size, output_size=total)
         return cls(
             codes=codes,
             legend=legend,
             row=row,
-            rank=place - row * codes.shape[1] + 1,
-            code=flat.index_select(0, place).long(),
+            rank=position - row * codes.shape[1] + 1,
+            code=flat.index_select(0, position).long(),
             start=size.cumsum(0) - size,
             size=size,
         )
@@ -109,12 +109,12 @@ class RankedBlock:
         return self.legend.match[column].index_select(0, self.code)
 
     def running(self, chosen: Tensor) -> Tensor:
-        """How many ``chosen`` (bool ``[P]``) items each list holds up to and including each item: int64 ``[P]``."""
+        """Count the ``chosen`` (bool ``[P]``) items of each list up to and including each item: int64 ``[P]``."""
         total = _before(chosen)
         return total[1:] - self.spread(total.index_select(0, self.start))
 
     def spread(self, per_list: Tensor) -> Tensor:
-        """A value of each list ``[b]`` beside each of its items ``[P]``."""
+        """Repeat a value of each list ``[b]`` beside each of its items ``[P]``."""
         return per_list.repeat_interleave(self.size, output_size=len(self.row))
 
     def per_list(self, values: Tensor) -> Tensor:
@@ -123,7 +123,7 @@ class RankedBlock:
 
 
 def _before(chosen: Tensor) -> Tensor:
-    """How many are chosen before each place: int64 ``[P + 1]``."""
+    """Count the chosen before each position: int64 ``[P + 1]``."""
     total = torch.zeros(len(chosen) + 1, dtype=torch.int64, device=chosen.device)
     torch.cumsum(chosen, 0, out=total[1:])
     return total

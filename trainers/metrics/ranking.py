@@ -1,4 +1,4 @@
-"""What metrics read from ranked lists: hits, precision and the number of relevant items, per label column."""
+"""Quantities that metrics read from ranked lists: hits, precision and number of relevant items, per label column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Lists:
         self._columns: dict[int, Column] = {}
 
     def column(self, level: int) -> Column:
-        """The lists with the items relevant that agree with the query on label column ``level``, 0 the finest."""
+        """Return the lists, relevant what agrees with the query on label column ``level``, 0 the finest."""
         if level not in self._columns:
             self._columns[level] = Column(self.block, level)
         return self._columns[level]
@@ -45,7 +45,7 @@ class Column:
         return self._block.hits_so_far(self._level) / self.rank * self.hit
 
     def cut(self, k: int | None) -> Tensor:
-        """The same cut-off for every list: float64 ``[b]``.
+        """Return the same cut-off for every list: float64 ``[b]``.
 
         Raises:
             ValueError: there is none, as in the name of a metric without one.
@@ -66,7 +66,7 @@ class Column:
         return self.defined(total / torch.minimum(cut, self.relevant))
 
     def defined(self, values: Tensor) -> Tensor:
-        """The values ``[b]``, NaN for lists without a relevant item."""
+        """Return the values ``[b]``, NaN for lists without a relevant item."""
         return values.masked_fill(self.relevant == 0, torch.nan)
 
     def _within(self, cut: Tensor) -> Tensor:

@@ -56,7 +56,7 @@ def evaluate(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, float] | dict[str, np.ndarray]:
-    """Retrieval metrics by cosine similarity.
+    """Compute retrieval metrics by cosine similarity.
 
     Without a gallery each embedding is searched among all others (the query is removed by index). Queries without a
     positive are left out of a mean and counted. Equal similarities: the less relevant item comes first.
@@ -89,7 +89,7 @@ def score(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> Scores:
-    """As :func:`evaluate`, for who needs both the means and the results of every query."""
+    """Compute as :func:`evaluate` does, for who needs both the means and the results of every query."""
     rows, own = _columns(embeddings, labels, "embeddings"), None
     if gallery is None:
         gallery, gallery_rows = embeddings, rows
@@ -139,7 +139,7 @@ def score_blocks(
     progress: Callable[[int], None] | None = None,
     **sides: Tensor,
 ) -> Scores:
-    """Every metric of every query from its ranked list.
+    """Compute every metric of every query from its ranked list.
 
     Args:
         blocks: queries and their lists, from the first query on.

@@ -51,7 +51,7 @@ def best_keys(
     rows = min(max(GROUP, BLOCK // width // GROUP * GROUP), len(gallery) + -len(gallery) % GROUP)
     held = torch.empty(rows, len(unit), dtype=KEY[dtype], device=unit.device)
     low = (3 - verdicts).to(KEY[dtype])
-    keys, places = held.new_empty(0, len(unit)), torch.empty(0, len(unit), dtype=torch.int64, device=unit.device)
+    keys, indices = held.new_empty(0, len(unit)), torch.empty(0, len(unit), dtype=torch.int64, device=unit.device)
     for first in range(0, len(gallery), rows):
         count = min(rows, len(gallery) - first)
         for begin in range(first, first + count, max(1, TILE // width)):
@@ -59,12 +59,12 @@ def best_keys(
             scale = GRID[dtype] / length[part]
             _fill(held[part.start - first : part.stop - first], unit, gallery[part], scale, low, kind[part])
         held[count:] = torch.iinfo(held.dtype).min
-        found, where = _select(held, min(k, count))
-        where += first
-        found, where = torch.cat([keys, found]), torch.cat([places, where])
-        order = found.sort(dim=0, descending=True, stable=True).indices[:k]
-        keys, places = found.gather(0, order), where.gather(0, order)
-    return (3 - keys.bitwise_and(3)).to(torch.uint8).T.contiguous(), places.T.contiguous()
+        largest, index = _select(held, min(k, count))
+        index += first
+        largest, index = torch.cat([keys, largest]), torch.cat([indices, index])
+        order = largest.sort(dim=0, descending=True, stable=True).indices[:k]
+        keys, indices = largest.gather(0, order), index.gather(0, order)
+    return (3 - keys.bitwise_and(3)).to(torch.uint8).T.contiguous(), indices.T.contiguous()
 
 
 def _fill(keys: Tensor, unit: Tensor, rows: Tensor, scale: Tensor, low: Tensor, kind: Tensor) -> None:
@@ -77,7 +77,7 @@ def _fill(keys: Tensor, unit: Tensor, rows: Tensor, scale: Tensor, low: Tensor, 
 
 
 def _select(keys: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k best keys of each column and their rows, ``[k, b]`` each, in no order.
+    """Select the k best keys of each column and their rows, ``[k, b]`` each, in no order.
 
     They lie in the k groups of rows with the largest maxima, so only these are searched.
     """
@@ -85,8 +85,8 @@ def _select(keys: Tensor, k: int) -> tuple[Tensor, Tensor]:
     chosen = groups.amax(1).topk(min(k, len(groups)), dim=0).indices
     spread = chosen[:, None, :] * GROUP + torch.arange(GROUP, device=keys.device)[None, :, None]
     spread = spread.reshape(-1, keys.shape[1])
-    found, order = keys.gather(0, spread).topk(k, dim=0)
-    return found, spread.gather(0, order)
+    largest, order = keys.gather(0, spread).topk(k, dim=0)
+    return largest, spread.gather(0, order)
 
 
 def norms(gallery: Tensor, dtype: torch.dtype, what: str) -> Tensor:
@@ -97,6 +97,6 @@ def norms(gallery: Tensor, dtype: torch.dtype, what: str) -> Tensor:
             Rows on a GPU are checked later, by :func:`trainers.metrics.checks.read_checked`.
     """
     step = max(1, EXACT // max(gallery.shape[1], 1))
-    found = torch.cat([part.to(dtype).norm(dim=1) for part in gallery.split(step)])
-    check_finite(found, what)
-    return found.clamp_min(1e-12)
+    lengths = torch.cat([part.to(dtype).norm(dim=1) for part in gallery.split(step)])
+    check_finite(lengths, what)
+    return lengths.clamp_min(1e-12)

@@ -1,4 +1,4 @@
-"""What a sampler is: rows of batch number ``step``, a pure function of the labels, the seed and the step."""
+"""The interface of samplers: rows of batch number ``step``, a pure function of the labels, the seed and the step."""
 
 from __future__ import annotations
 

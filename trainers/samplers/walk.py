@@ -11,7 +11,7 @@ from trainers.errors import ParameterError
 
 
 def permutation(count: int, *key: int) -> np.ndarray:
-    """A permutation of 0 .. count - 1 that depends on the key alone."""
+    """Return a permutation of 0 .. count - 1 that depends on the key alone."""
     return np.random.default_rng([number % 2**32 for number in key]).permutation(count)
 
 
@@ -20,12 +20,12 @@ shuffled = lru_cache(maxsize=64)(permutation)
 
 
 def turns(count: int, size: int) -> int:
-    """Number of visits of ``size`` items after which all ``count`` have been seen."""
+    """Return the number of visits of ``size`` items after which all ``count`` have been seen."""
     return -(-count // size)
 
 
 def block(order: np.ndarray, size: int, turn: int) -> np.ndarray:
-    """The items seen at visit ``turn``: ``size`` of them in order, starting over at the end.
+    """Return the items seen at visit ``turn``: ``size`` of them in order, starting over at the end.
 
     They are distinct if there are ``size`` items; otherwise they are repeated as evenly as possible.
     """

@@ -13,5 +13,5 @@ MEASURES: Mapping[str, Measure] = load(sys.modules[__name__])
 
 
 def family(name: str) -> Mapping[str, Measure]:
-    """The numbers of one family by name, in order."""
+    """Return the numbers of one family by name, in order."""
     return MappingProxyType({key: measure for key, measure in MEASURES.items() if measure.family == name})

@@ -14,13 +14,13 @@ def whole(lists: Lists, _k: int | None, level: int) -> Tensor:
 
 
 def at_r(lists: Lists, _k: int | None, level: int) -> Tensor:
-    """The same up to r = R."""
+    """Compute the same up to r = R."""
     column = lists.column(level)
     return column.average_precision(column.relevant)
 
 
 def at_k(lists: Lists, k: int | None, level: int) -> Tensor:
-    """The same up to r = k, divided by min(R, k)."""
+    """Compute the same up to r = k, divided by min(R, k)."""
     column = lists.column(level)
     return column.average_precision(column.cut(k))
 

@@ -1,4 +1,4 @@
-"""How many images a run's numbers are about, and where its stages begin."""
+"""The numbers of images that a run's numbers are about, and where its stages begin."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ def mean_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
 
 def mean_recall(lists: Lists, k: int | None, _level: int) -> Tensor:
     """(1/L) sum_l R@k^(l) over all L levels; otherwise as :func:`mean_ap`."""
-    found = [column.defined(column.hits(column.cut(k)).clamp(max=1)) for column in _columns(lists)]
-    return torch.stack(found).mean(0)
+    recalls = [column.defined(column.hits(column.cut(k)).clamp(max=1)) for column in _columns(lists)]
+    return torch.stack(recalls).mean(0)
 
 
 def weighted_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
@@ -38,11 +38,12 @@ def weighted_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
     columns = _columns(lists)
     depth = len(columns)
     total = depth * (depth + 1) / 2
-    return torch.stack([(depth - level) / total * one.average_precision() for level, one in enumerate(columns)]).sum(0)
+    parts = [(depth - level) / total * column.average_precision() for level, column in enumerate(columns)]
+    return torch.stack(parts).sum(0)
 
 
 def _columns(lists: Lists) -> list[Column]:
-    """The lists by each level's relevance, the finest first."""
+    """Return the lists by each level's relevance, the finest first."""
     return [lists.column(level) for level in range(lists.block.legend.depth)]
 
 

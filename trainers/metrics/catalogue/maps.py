@@ -90,5 +90,5 @@ DESCRIPTORS = (
 
 
 def at_level(key: str, level: int) -> str:
-    """The key of a number of one level of the label tree, 0 the finest."""
+    """Return the key of a number of one level of the label tree, 0 the finest."""
     return f"{key}_level{level}"

@@ -18,7 +18,7 @@ def at_k(lists: Lists, k: int | None, level: int) -> Tensor:
 
 
 def at_r(lists: Lists, _k: int | None, level: int) -> Tensor:
-    """The same for k = R."""
+    """Compute the same for k = R."""
     column = lists.column(level)
     return column.defined(column.hits(column.relevant) / column.relevant)
 

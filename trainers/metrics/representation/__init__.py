@@ -1,10 +1,9 @@
-"""How good frozen features are: k-NN and linear classification, spread, rank and collapse of embeddings.
+"""Measures of frozen features: k-NN and linear classification, spread, rank and collapse of embeddings.
 
 Plain functions of tensors, computed where the tensors are. Labels are best on the CPU.
 
-from trainers.metrics.representation import knn_accuracy, linear_probe
-knn_accuracy(train, train_labels, test, test_labels)["knn_accuracy"]
-linear_probe(train, train_labels, test, test_labels, steps=1000, seed=0).accuracy
+from trainers.metrics.representation import knn_accuracy, linear_probe knn_accuracy(train, train_labels, test,
+test_labels)["knn_accuracy"] linear_probe(train, train_labels, test, test_labels, steps=1000, seed=0).accuracy
 """
 
 from trainers.metrics.representation._probe_heads import ProbeHead

@@ -32,7 +32,7 @@ class ProbeHead:
 
     @torch.no_grad()
     def predict(self, features: Tensor) -> Tensor:
-        """The likeliest label of each row of ``[N, F]``: int64 ``[N]`` on the CPU."""
+        """Predict the likeliest label of each row of ``[N, F]``: int64 ``[N]`` on the CPU."""
         return self.classes[(features.to(self.weight.dtype) @ self.weight + self.bias).argmax(1).cpu()]
 
 
@@ -50,7 +50,7 @@ class Images:
 
     @classmethod
     def of(cls, features: Tensor, classes: np.ndarray, rows: np.ndarray, dtype: torch.dtype) -> Images:
-        """Some rows of features ``[N, F]`` with classes ``[N]``."""
+        """Take some rows of features ``[N, F]`` with classes ``[N]``."""
         device = features.device
         chosen = features[send(rows, device)].to(dtype)
         return cls(
@@ -81,7 +81,7 @@ class Heads:
         self._velocity = torch.zeros_like(self._weights)
 
     def step(self, features: Tensor, classes: Tensor, factor: float) -> Tensor:
-        """One step of every layer; ``factor`` on the rates. The mean loss before it, ``[R]``."""
+        """Take one step with every layer, ``factor`` on the rates, and return the mean loss before it, ``[R]``."""
         probabilities, loss = self._softmax(features, classes)
         probabilities[torch.arange(len(classes), device=classes.device), :, classes] -= 1
         gradient = features.T @ probabilities.flatten(1) / len(features)
@@ -108,7 +108,7 @@ class Heads:
         return torch.cat(losses).double().mean(0)
 
     def head(self, place: int, classes: np.ndarray) -> ProbeHead:
-        """The layer of one rate."""
+        """Return the layer of one rate."""
         layer = self._weights.unflatten(1, self.shape)[:, place].clone()
         return ProbeHead(weight=layer[:-1], bias=layer[-1], classes=tensor(classes))
 

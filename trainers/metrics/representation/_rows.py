@@ -26,7 +26,7 @@ def check_rows(rows: Tensor, what: str, *, least: int = 1) -> None:
 
 
 def check_labels(rows: Tensor, labels: Tensor, what: str) -> np.ndarray:
-    """The finest labels int64 ``[N]`` on the host, of ``[N]`` or ``[N, L]``, finest level first.
+    """Return the finest labels int64 ``[N]`` on the host, of ``[N]`` or ``[N, L]``, finest level first.
 
     Raises:
         UserError: there is not one whole number per row.
@@ -41,5 +41,5 @@ def check_labels(rows: Tensor, labels: Tensor, what: str) -> np.ndarray:
 
 
 def unit_rows(rows: Tensor) -> Tensor:
-    """The rows with length one, float64; a row of zeros stays one."""
+    """Scale the rows to length one, float64; a row of zeros stays one."""
     return functional.normalize(rows.double(), dim=1, eps=1e-12)

@@ -1,4 +1,4 @@
-"""How embeddings lie: alignment of positive pairs, uniformity, effective rank, collapse of classes."""
+"""The geometry of embeddings: alignment of positive pairs, uniformity, effective rank, collapse of classes."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def effective_rank(rows: Tensor) -> float:
     values = torch.linalg.svdvals(finite)
     shares = values / values.sum().clamp(min=torch.finfo(values.dtype).tiny) + EPSILON
     rank = (-(shares * shares.log()).sum()).exp()
-    found = float(read_checked(rank, embeddings=rows))
-    return min(max(found, 1.0), float(min(rows.shape)))  # the epsilon moves it beyond either end by up to 1e-5
+    value = float(read_checked(rank, embeddings=rows))
+    return min(max(value, 1.0), float(min(rows.shape)))  # the epsilon moves it beyond either end by up to 1e-5
 
 
 @torch.no_grad()

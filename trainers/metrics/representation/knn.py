@@ -93,7 +93,7 @@ class _Bank:
 
     @classmethod
     def of(cls, bank: Tensor, numbers: np.ndarray, classes: int, k: int, temperature: float) -> _Bank:
-        """From raw rows ``[N, D]`` and their classes ``[N]``, numbered from 0."""
+        """Make it from raw rows ``[N, D]`` and their classes ``[N]``, numbered from 0."""
         order = numbers.argsort(kind="stable")
         ends = np.concatenate([[0], np.bincount(numbers, minlength=classes).cumsum()])
         device = bank.device
@@ -106,7 +106,7 @@ class _Bank:
         )
 
     def classes_ahead(self, queries: Tensor, own: Tensor) -> Tensor:
-        """How many other classes have as many votes as the query's or more; all of them if its class has none.
+        """Count the other classes with as many votes as the query's or more; all of them if its class has none.
 
         Args:
             queries: ``[b, D]`` raw.
@@ -116,13 +116,13 @@ class _Bank:
             int64 ``[b]``.
         """
         keys = (unit_rows(queries) * GRID @ self.rows.T).round_()
-        top, place = keys.topk(self.k, dim=1)
+        top, nearest = keys.topk(self.k, dim=1)
         last = top[:, -1:]
         largest = 2.0 ** (VOTE_BITS - self.k.bit_length())
         weight = (((top - top[:, :1]) / (GRID * self.temperature)).exp_() * largest).round_().long()
         above = top > last
         votes = weight.new_zeros(len(queries), len(self.ends) - 1)
-        votes.scatter_add_(1, self.class_of[place], weight * above)
+        votes.scatter_add_(1, self.class_of[nearest], weight * above)
         tied = self._per_class(keys == last)
         free = self.k - above.sum(1, keepdim=True)
         own = own[:, None]
@@ -142,7 +142,7 @@ class _Bank:
 def _checked(
     bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor, k: int, temperature: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The labels of both sides on the host, int64 ``[N]`` and ``[Q]``."""
+    """Check both sides and return their labels on the host, int64 ``[N]`` and ``[Q]``."""
     check_rows(bank, "bank")
     check_rows(queries, "queries")
     if bank.shape[1] != queries.shape[1]:

@@ -32,7 +32,7 @@ POINTS = 50  # of the curve
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeCurve:
-    """What is recorded while the layers train.
+    """The record of the layers' training.
 
     Attributes:
         steps: int64 ``[P]``, steps done.
@@ -121,9 +121,9 @@ def linear_probe(
         best = _best(curve.accuracy[-1], loss, np.asarray(rates))
         score = math.nan
         if best is not None:
-            place = np.searchsorted(classes, asked).clip(max=len(classes) - 1)
-            place = np.where(classes[place] == asked, place, -1)
-            score = float(read(heads.accuracy(Images.of(test, place, np.arange(len(place)), dtype)))[best])
+            index = np.searchsorted(classes, asked).clip(max=len(classes) - 1)
+            index = np.where(classes[index] == asked, index, -1)
+            score = float(read(heads.accuracy(Images.of(test, index, np.arange(len(index)), dtype)))[best])
     return ProbeResult(
         rates=tuple(rates),
         held_out=tuple(np.where(np.isfinite(loss), curve.accuracy[-1], np.nan).tolist()),
@@ -135,10 +135,10 @@ def linear_probe(
 
 
 def held_out(classes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which training images train and which choose the rate: rows, int64, both ascending.
+    """Split the training images into those that train and those that choose the rate: rows, int64, both ascending.
 
-    Images are shuffled, sorted by class, and every tenth is held out, from the middle of the first ten on; at least
-    one is.
+    Images are shuffled, sorted by class, and every tenth is held out, from the middle of the first ten on; at least one
+    is.
 
     Args:
         classes: int64 ``[N]``, N of at least 2.
@@ -169,7 +169,7 @@ def _train(
     seed: int,
     progress: Callable[[int], None] | None,
 ) -> ProbeCurve:
-    """All steps; the curve is read once, at the end."""
+    """Take all steps and return the curve, which is read once, at the end."""
     every = -(-steps // POINTS)
     drops = [round(share * steps) for share in DROPS]
     points: list[int] = []
@@ -193,15 +193,15 @@ def _train(
 
 
 def _best(accuracy: np.ndarray, loss: np.ndarray, rates: np.ndarray) -> int | None:
-    """The place of the highest accuracy, then the lowest loss, then the lowest rate; None: all diverged."""
+    """Return the index of the highest accuracy, then the lowest loss, then the lowest rate; None: all diverged."""
     finite = np.flatnonzero(np.isfinite(loss))
-    return min(finite.tolist(), key=lambda place: (-accuracy[place], loss[place], rates[place]), default=None)
+    return min(finite.tolist(), key=lambda index: (-accuracy[index], loss[index], rates[index]), default=None)
 
 
 def _checked(
     train: Tensor, train_labels: Tensor, test: Tensor, test_labels: Tensor, rates: Sequence[float], steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The labels of both sides on the host, int64."""
+    """Check both sides and return their labels on the host, int64."""
     check_rows(train, "training features", least=2)
     check_rows(test, "test features")
     if train.shape[1] != test.shape[1]:
