@@ -56,7 +56,7 @@ def fetch(what: str, where: str, load: Callable[[str], _Loaded]) -> _Loaded:
     reason = missing(where)
     if reason is not None:
         raise UserError(reason)
-    folder = access.place(where) if is_folder(where) else None
+    folder = access.allowed_path(where) if is_folder(where) else None
     with quiet(), nullcontext() if folder is not None or online() else offline():
         try:
             return load(where if folder is None else str(folder))
@@ -103,7 +103,7 @@ def is_folder(where: str) -> bool:
 
 def _folder(where: str) -> str | None:
     try:
-        folder = access.place(where)
+        folder = access.allowed_path(where)
         access.check_links(folder)
     except DataError as error:
         return str(error)

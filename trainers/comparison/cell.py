@@ -15,7 +15,7 @@ Condition = Mapping[str, float | int | str]
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """What one arm of one run ended with.
+    """The result that one arm of one run ended with.
 
     Attributes:
         variant: what is compared, as printed: a loss with its parameters.
@@ -32,7 +32,7 @@ class Cell:
     queries: QueryScores | None = None
 
     def value(self, metric: str) -> float | None:
-        """The mean of a metric; None where it is missing or not finite, as of a run that failed."""
+        """Return the mean of a metric; None where it is missing or not finite, as of a run that failed."""
         value = self.metrics.get(metric)
         return float(value) if value is not None and math.isfinite(value) else None
 
@@ -61,5 +61,5 @@ def check(cells: Sequence[Cell]) -> None:
 
 
 def condition_key(condition: Condition) -> frozenset[tuple[str, float | int | str]]:
-    """A condition as a key, whatever the order of its names."""
+    """Return a condition as a key, whatever the order of its names."""
     return frozenset(condition.items())

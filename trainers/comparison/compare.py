@@ -58,7 +58,7 @@ class Group:
     pairs: tuple[Pair, ...]
 
     def leader(self, better: Literal["up", "down"]) -> str | None:
-        """The variant that a difference from every other one is seen of, in the better direction; None: there is none.
+        """Return the variant that is better than every other one by a difference that is seen; None: there is none.
 
         A variant whose difference from another one is unknown does not lead, nor does one alone.
         """
@@ -78,7 +78,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Every condition in one metric, in the order of the cells."""
+    """The comparison in one metric under every condition, in the order of the cells."""
 
     metric: str
     groups: tuple[Group, ...]
@@ -137,8 +137,8 @@ def _estimate(values: Mapping[int, float], queries: PairedQueries, first: str, s
 
 
 def _pair(first: str, second: str, values: Mapping[str, Mapping[int, float]], queries: PairedQueries) -> Pair:
-    one, other = values[first], values[second]
-    differences = {seed: one[seed] - other[seed] for seed in one if seed in other}
+    results, others = values[first], values[second]
+    differences = {seed: results[seed] - others[seed] for seed in results if seed in others}
     difference = _estimate(differences, queries, first, second)
     if not differences:
         difference = replace(difference, covers="No seed has a result of both.")

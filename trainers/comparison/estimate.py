@@ -38,7 +38,7 @@ class Estimate:
 
 
 def estimate(values: np.ndarray, seeds: tuple[int, ...], classes: Classes | None, *, apart: bool = False) -> Estimate:
-    """From the mean of each seed, float64 ``[S]``, and the results per class of the same seeds, None: unknown.
+    """Estimate from the mean of each seed, float64 ``[S]``, and the results per class of the same seeds, None: unknown.
 
     Args:
         apart: every seed has test images of its own, so its mean also varies with them.

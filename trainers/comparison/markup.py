@@ -44,7 +44,8 @@ def markdown(sheet: Sheet) -> str:
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     text += f"\n\n{markdown_text(sheet.caption)}\n"
     if sheet.verdicts:
-        text += f"\n{markdown_text(sheet.method)}\n\n" + "".join(f"- {markdown_text(one)}\n" for one in sheet.verdicts)
+        verdicts = (f"- {markdown_text(verdict)}\n" for verdict in sheet.verdicts)
+        text += f"\n{markdown_text(sheet.method)}\n\n" + "".join(verdicts)
     return text
 
 
@@ -66,7 +67,7 @@ def latex(sheet: Sheet) -> str:
         r"\end{table}",
     ]
     if sheet.verdicts:
-        items = (rf"\item {_latex(one)}" for one in sheet.verdicts)
+        items = (rf"\item {_latex(verdict)}" for verdict in sheet.verdicts)
         text += ["", _latex(sheet.method), r"\begin{itemize}", *items, r"\end{itemize}"]
     return "\n".join(text) + "\n"
 
@@ -93,7 +94,7 @@ _LATEX |= {"π": r"$\pi$", "ρ": r"$\rho$", "σ": r"$\sigma$", "τ": r"$\tau$", 
 
 
 def markdown_text(text: str) -> str:
-    """A text in one line of Markdown, with nothing in it that is markup."""
+    """Write a text in one line of Markdown, with nothing in it that is markup."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
@@ -117,5 +118,5 @@ def _latex_cell(cell: str | Number) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text in one line, of characters that can be written."""
+    """Write a text in one line, of characters that can be encoded."""
     return " ".join(encodable(text).split())

@@ -29,7 +29,7 @@ class PairedQueries:
 
     @classmethod
     def of(cls, cells: Sequence[Cell], metric: str) -> PairedQueries:
-        """From cells under one condition: the largest set of runs on the same test images and classes.
+        """Select from cells under one condition the largest set of runs on the same test images and classes.
 
         Queries for which the metric is undefined in any of these runs are left out; as a rule these are the queries
         without a positive, the same ones in each run.
@@ -54,12 +54,12 @@ class PairedQueries:
         defined = np.isfinite(values).all(0)
         if not defined.any():
             return cls(places={}, table=None, apart=apart)
-        places = {(cell.variant, cell.seed): place for place, (cell, _) in enumerate(largest)}
+        places = {(cell.variant, cell.seed): row for row, (cell, _) in enumerate(largest)}
         labels = largest[0][1].labels
         return cls(places=places, table=Classes.of(values[:, defined].astype(np.float64), labels[defined]), apart=apart)
 
     def classes(self, seeds: Sequence[int], first: str, second: str | None = None) -> Classes | None:
-        """The results of a variant in these seeds, minus those of a second one; None: a run lacks them."""
+        """Return the results of a variant in these seeds, minus those of a second one; None: a run lacks them."""
         if self.table is None or not seeds:
             return None
         columns = []
@@ -71,14 +71,14 @@ class PairedQueries:
         return columns[0] if second is None else columns[0].minus(columns[1])
 
 
-def _same_queries(one: QueryScores, other: QueryScores) -> bool:
-    """Whether two runs were scored on the same images, of the same classes; ids of classes may differ."""
-    if one.fingerprint != other.fingerprint or not np.array_equal(one.rows, other.rows):
+def _same_queries(first: QueryScores, second: QueryScores) -> bool:
+    """Return whether two runs were scored on the same images, of the same classes; ids of classes may differ."""
+    if first.fingerprint != second.fingerprint or not np.array_equal(first.rows, second.rows):
         return False
-    return bool(np.array_equal(_by_first(one.labels), _by_first(other.labels)))
+    return bool(np.array_equal(_by_first(first.labels), _by_first(second.labels)))
 
 
 def _by_first(labels: np.ndarray) -> np.ndarray:
-    """The index of the first query of each query's class: equal for labels that divide the queries alike."""
+    """Return the index of the first query of each query's class: equal for labels that divide the queries alike."""
     _, first, compact = np.unique(labels, return_index=True, return_inverse=True)
     return first[compact]

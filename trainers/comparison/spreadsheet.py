@@ -12,7 +12,7 @@ from trainers.cells import plain_cells
 
 
 def csv_text(head: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
-    """A heading and its lines; cells that are NaN are empty, and no text is read as a formula."""
+    """Write a heading and its lines as CSV; cells that are NaN are empty, and no text is read as a formula."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(plain_cells(head))

@@ -61,7 +61,7 @@ class Table:
         """The rows, condition by condition."""
         lines = []
         for groups in zip(*(comparison.groups for comparison in self.comparisons), strict=True):
-            leaders = [_leader(group, one.measure) for group, one in zip(groups, self.metrics, strict=True)]
+            leaders = [_leader(group, metric.measure) for group, metric in zip(groups, self.metrics, strict=True)]
             for rows in zip(*(group.rows for group in groups), strict=True):
                 line = Line(
                     variant=rows[0].variant,
@@ -74,7 +74,7 @@ class Table:
         return tuple(lines)
 
     def verdicts(self) -> Iterator[tuple[Described, Group, Pair, str]]:
-        """Every pair under every condition in every metric, with its verdict in words."""
+        """Yield every pair under every condition in every metric, with its verdict in words."""
         for metric, comparison in zip(self.metrics, self.comparisons, strict=True):
             for group in comparison.groups:
                 for pair in group.pairs:
@@ -95,7 +95,7 @@ class Table:
         return notes
 
     def _which(self, places: Iterable[tuple[str, str]]) -> str:
-        """The metrics and rows of these cells, as the beginning of a sentence; empty for the whole table."""
+        """Name the metrics and rows of these cells, as the beginning of a sentence; empty for the whole table."""
         columns: dict[str, list[str]] = {}
         for metric, line in places:
             columns.setdefault(line, []).append(metric)
@@ -104,13 +104,13 @@ class Table:
             alike.setdefault(tuple(dict.fromkeys(metrics)), []).append(line)
         named = []
         for shown, lines in alike.items():
-            parts = [shown] if len(shown) < len({one.title for one in self.metrics}) else []
+            parts = [shown] if len(shown) < len({described.title for described in self.metrics}) else []
             parts += [tuple(filter(None, self._rows(lines)))] if len(lines) < len(self.lines) else []
             named.append(", ".join("; ".join(part) for part in parts))
         return f"{' / '.join(named)}: " if any(named) else ""
 
     def _rows(self, titles: Sequence[str]) -> Iterator[str]:
-        """The titles of these rows; one for all rows under a condition."""
+        """Yield the titles of these rows; one for all rows under a condition."""
         under: dict[tuple[Any, ...], list[str]] = {}
         for line in self.lines:
             under.setdefault(line.condition, []).append(self._title(line))
@@ -137,8 +137,8 @@ class Table:
         lines = []
         for metric, group, pair, _ in self.verdicts():
             mean, _, *rest = _numbers(pair.difference)
-            found = [mean, *rest, pair.difference.p_value, pair.adjusted, pair.verdict, pair.difference.covers]
-            lines.append([metric.key, *self._values(group), pair.first, pair.second, *found])
+            numbers = [mean, *rest, pair.difference.p_value, pair.adjusted, pair.verdict, pair.difference.covers]
+            lines.append([metric.key, *self._values(group), pair.first, pair.second, *numbers])
         return csv_text([*head, "p", "p_holm", "verdict", "interval covers"], lines)
 
     def markdown(self) -> str:
@@ -189,7 +189,7 @@ class Table:
     def _sheet(self) -> Sheet:
         headings = [words.heading(metric.title, metric.measure) for metric in self.metrics]
         verdicts = []
-        differing_first = sorted(self.verdicts(), key=lambda found: found[2].verdict not in ("above", "below"))
+        differing_first = sorted(self.verdicts(), key=lambda listed: listed[2].verdict not in ("above", "below"))
         for metric, group, pair, told in differing_first:
             if self.told is not None and metric.key not in self.told:
                 continue

@@ -1,4 +1,4 @@
-"""How far a mean over seeds and test queries may be off: two variances, their t quantiles, interval and p value."""
+"""The uncertainty of a mean over seeds and test queries: two variances, their t quantiles, interval and p value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Classes:
 
     @classmethod
     def of(cls, values: np.ndarray, labels: np.ndarray) -> Classes:
-        """From results ``[S, Q]`` without NaN and the classes ``[Q]`` of the queries."""
+        """Make them from results ``[S, Q]`` without NaN and the classes ``[Q]`` of the queries."""
         _, compact = np.unique(labels, return_inverse=True)
         counts = np.bincount(compact).astype(np.float64)
         sums = np.stack([np.bincount(compact, weights=row, minlength=len(counts)) for row in values], axis=1)
@@ -45,11 +45,11 @@ class Classes:
         return float(self.counts.sum() ** 2 / (self.counts**2).sum())
 
     def columns(self, some: np.ndarray) -> Classes:
-        """Some of the seeds, by index ``[S']``."""
+        """Return some of the seeds, by index ``[S']``."""
         return Classes(sums=self.sums[:, some], counts=self.counts, resamples=self.resamples[:, some])
 
     def minus(self, other: Classes) -> Classes:
-        """The differences from another variant on the same queries, seed by seed."""
+        """Return the differences from another variant on the same queries, seed by seed."""
         return Classes(sums=self.sums - other.sums, counts=self.counts, resamples=self.resamples - other.resamples)
 
 
@@ -77,7 +77,7 @@ class Uncertainty:
 
     @classmethod
     def of(cls, values: np.ndarray, classes: Classes | None) -> Uncertainty:
-        """From the mean of each seed ``[S]`` and the results per class of the same seeds.
+        """Compute it from the mean of each seed ``[S]`` and the results per class of the same seeds.
 
         The bootstrap over classes gives the variance that C classes of equal size would have times (1 - 1/C), so it is
         divided by that; with unequal sizes C is the effective number.
@@ -127,12 +127,13 @@ class Uncertainty:
         return math.sqrt(max(by_seed, by_class + alone))
 
     def spreads(self, mean: float) -> bool:
-        """Whether there is a spread to judge the mean by, rather than none but that of rounding."""
+        """Return whether there is a spread to judge the mean by, rather than none but that of rounding."""
         half = self.half_width()
         return math.isfinite(half) and (half > _ROUNDING * abs(mean) or half == mean == 0)
 
     def p_value(self, mean: float) -> float:
-        """The smallest error at which the interval around ``mean`` holds 0 no longer; NaN where there is no spread.
+        """Return the smallest error at which the interval around ``mean`` holds 0 no longer; NaN where there is no
+        spread.
 
         Values below 1e-12 are given as 1e-12.
         """
@@ -155,9 +156,9 @@ def holm(p_values: list[float]) -> list[float]:
 
     The i-th smallest of m is multiplied by m - i + 1, is at least as large as those before it, and at most 1.
     """
-    known = sorted((p, place) for place, p in enumerate(p_values) if not math.isnan(p))
+    known = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
     adjusted, largest = list(p_values), 0.0
-    for rank, (p, place) in enumerate(known):
+    for rank, (p, index) in enumerate(known):
         largest = max(largest, min(1.0, p * (len(known) - rank)))
-        adjusted[place] = largest
+        adjusted[index] = largest
     return adjusted

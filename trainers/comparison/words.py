@@ -20,7 +20,7 @@ ELSEWHERE = "The other verdicts are in the file of pairs."
 
 
 def number(value: float, measure: Measure) -> str:
-    """A value: per cent for shares, else three decimals, one from 100 on; a dash for NaN."""
+    """Write a value: per cent for shares, else three decimals, one from 100 on; a dash for NaN."""
     if not math.isfinite(value):
         return "–"
     text = f"{100 * value:.1f}" if measure.unit == "share" else f"{value:.{1 if abs(value) >= 100 else 3}f}"
@@ -28,7 +28,7 @@ def number(value: float, measure: Measure) -> str:
 
 
 def heading(title: str, measure: Measure) -> str:
-    """The heading of a metric's column: its title, the better direction, and the unit."""
+    """Return the heading of a metric's column: its title, the better direction, and the unit."""
     arrow = {"up": " ↑", "down": " ↓", "": ""}[measure.better]
     return f"{title}{arrow}{', %' if measure.unit == 'share' else ''}"
 
@@ -39,7 +39,7 @@ def interval(estimate: Estimate, measure: Measure) -> str:
 
 
 def verdict(pair: Pair, measure: Measure) -> str:
-    """The verdict on a pair as a sentence without a full stop, with the difference and its interval."""
+    """Write the verdict on a pair as a sentence without a full stop, with the difference and its interval."""
     difference, first, second = pair.difference, pair.first, pair.second
     if second is None:
         return _against_zero(pair, measure)
@@ -72,12 +72,12 @@ def condition(group: Group) -> str:
 
 
 def shown(value: object) -> str:
-    """A value of a condition."""
+    """Write a value of a condition."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _told(mean: float, low: float, high: float, measure: Measure) -> str:
-    """A difference with its interval."""
+    """Write a difference with its interval."""
     unit = " points" if measure.unit == "share" else ""
     return f"{number(mean, measure)}{unit} [{number(low, measure)}, {number(high, measure)}]"
 

@@ -91,7 +91,7 @@ def allowed(path: Path) -> bool:
         return False
 
 
-def place(text: str) -> Path:
+def allowed_path(text: str) -> Path:
     """The path that a text names, ``~`` understood.
 
     Raises:

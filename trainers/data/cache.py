@@ -216,40 +216,40 @@ def evict() -> None:
     if root is None:
         return
     entries = []
-    for place in root.glob("*/*"):
+    for entry_path in root.glob("*/*"):
         with contextlib.suppress(OSError):  # another process was faster
-            files = [path.lstat() for path in (place, *place.rglob("*"))]
-            entries.append((files[0].st_mtime, sum(file.st_size for file in files), place))
+            files = [path.lstat() for path in (entry_path, *entry_path.rglob("*"))]
+            entries.append((files[0].st_mtime, sum(file.st_size for file in files), entry_path))
     total = sum(size for _, size, _ in entries)
-    for _, size, place in sorted(entries):
+    for _, size, entry_path in sorted(entries):
         if total <= settings.cache_bytes():
             return
-        if not place.name.startswith(".") and _remove(place):
+        if not entry_path.name.startswith(".") and _remove(entry_path):
             total -= size
 
 
-def _remove(place: Path) -> bool:
+def _remove(path: Path) -> bool:
     """Remove an entry that nobody uses; whether it is gone."""
-    handle = _lock(place, fcntl.LOCK_EX)
+    handle = _lock(path, fcntl.LOCK_EX)
     if handle is None:
         return False
     try:
-        if place.is_dir():
-            shutil.rmtree(place, ignore_errors=True)
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
         else:
-            place.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
     except OSError:
         return False
     finally:
         os.close(handle)
-    return not place.exists()
+    return not path.exists()
 
 
-def _lock(place: Path, operation: int = fcntl.LOCK_SH) -> int | None:
+def _lock(path: Path, operation: int = fcntl.LOCK_SH) -> int | None:
     """A descriptor that holds a lock; None if another has it or the file system knows no locks."""
     handle = None
     try:
-        handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         fcntl.flock(handle, operation | fcntl.LOCK_NB)
     except OSError:
         if handle is not None:

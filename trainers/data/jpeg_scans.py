@@ -17,12 +17,12 @@ def scans(data: bytes) -> int:
 
     Previews inside the file's remarks, and what follows the image, do not count.
     """
-    count, place = 0, 2
-    while count <= MOST_SCANS and (marker := _MARKER.search(data, place)):
-        code, place = marker[1][0], marker.end()
+    count, offset = 0, 2
+    while count <= MOST_SCANS and (marker := _MARKER.search(data, offset)):
+        code, offset = marker[1][0], marker.end()
         if code == _END:
             break
         count += code == _SCAN
         if code not in _ALONE:
-            place += int.from_bytes(data[place : place + 2], "big")
+            offset += int.from_bytes(data[offset : offset + 2], "big")
     return count

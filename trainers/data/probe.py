@@ -74,13 +74,13 @@ def _spread(rows: np.ndarray, rng: np.random.Generator) -> list[int]:
     turns = []
     for level in range(1, tree.shape[1]):
         _, first = np.unique(tree[:, level - 1], return_index=True)
-        place: dict[int, int] = {}
+        rank: dict[int, int] = {}
         seen: dict[int, int] = {}
         for index in np.sort(first):
             parent = int(tree[index, level])
-            place[int(tree[index, level - 1])] = seen.get(parent, 0)
+            rank[int(tree[index, level - 1])] = seen.get(parent, 0)
             seen[parent] = seen.get(parent, 0) + 1
-        turns.append(np.array([place[int(label)] for label in tree[:, level - 1]]))
+        turns.append(np.array([rank[int(label)] for label in tree[:, level - 1]]))
     # One class of each parent comes before the second of any; among those, one parent of each grandparent first.
     order = np.lexsort(turns[::-1]) if turns else np.arange(len(tree))
     return [int(label) for label in tree[order, 0]]

@@ -73,7 +73,7 @@ def _is_path(text: str) -> bool:
 
 
 def _folder(text: str) -> Path:
-    path = access.place(text)  # before the disk is asked, so that a refusal does not tell which paths exist
+    path = access.allowed_path(text)  # before the disk is asked, so that a refusal does not tell which paths exist
     if not _exists(path):
         raise DataError(f"A folder or zip file of images was needed; {text[:200]!r} does not exist.")
     if path.is_dir():

@@ -46,10 +46,10 @@ def check_upload(data: bytes) -> None:
 
 
 def _png(data: bytes) -> None:
-    place, count, packed = 8, 0, 0
-    while place + 8 <= len(data):
-        length, kind = struct.unpack_from(">I4s", data, place)
-        count, packed, place = count + 1, packed + (kind in _PACKED), place + length + 12
+    offset, count, packed = 8, 0, 0
+    while offset + 8 <= len(data):
+        length, kind = struct.unpack_from(">I4s", data, offset)
+        count, packed, offset = count + 1, packed + (kind in _PACKED), offset + length + 12
         if count > PARTS or packed > PACKED:
             raise UndecodableError(_ODD.format("PNG", "chunks"))
 
@@ -57,34 +57,34 @@ def _png(data: bytes) -> None:
 def _jpeg(data: bytes) -> None:
     if _FILLED.search(data):
         raise UndecodableError(_ODD.format("JPEG", "filling"))
-    place, count = 2, 0
-    while place + 4 <= len(data) and not _SCAN.match(data, place):
+    offset, count = 2, 0
+    while offset + 4 <= len(data) and not _SCAN.match(data, offset):
         count += 1
         if count > PARTS // 16:
             raise UndecodableError(_ODD.format("JPEG", "markers"))
         # Pillow looks for the next marker byte by byte, so what is none counts as one
-        place += 2 + int.from_bytes(data[place + 2 : place + 4], "big") if data[place] == 255 else 1
+        offset += 2 + int.from_bytes(data[offset + 2 : offset + 4], "big") if data[offset] == 255 else 1
 
 
 def _gif(data: bytes) -> None:
-    place, frames, remarks, count = 13 + _colours(data, 10), 0, 0, 0
-    while place < len(data) and frames < 2 and data[place] in b"!,":
-        extension = data[place] == 0x21
+    offset, frames, remarks, count = 13 + _colours(data, 10), 0, 0, 0
+    while offset < len(data) and frames < 2 and data[offset] in b"!,":
+        extension = data[offset] == 0x21
         frames += not extension
-        begin = place
-        place += 2 if extension else 11 + _colours(data, place + 9)
-        while place < len(data) and data[place]:
-            place += data[place] + 1
+        begin = offset
+        offset += 2 if extension else 11 + _colours(data, offset + 9)
+        while offset < len(data) and data[offset]:
+            offset += data[offset] + 1
             count += 1
-        place += 1
-        count, remarks = count + 1, remarks + (place - begin if extension else 0)
+        offset += 1
+        count, remarks = count + 1, remarks + (offset - begin if extension else 0)
         if remarks > REMARKS or count > 4 * PARTS:
             raise UndecodableError(_ODD.format("GIF", "remarks"))
 
 
-def _colours(data: bytes, place: int) -> int:
+def _colours(data: bytes, offset: int) -> int:
     """Bytes of the table of colours that the flags at ``place`` tell of."""
-    flags = data[place] if place < len(data) else 0
+    flags = data[offset] if offset < len(data) else 0
     return 3 * 2 ** ((flags & 7) + 1) if flags & 0x80 else 0
 
 

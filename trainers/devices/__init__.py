@@ -1,1 +1,1 @@
-"""Which devices there are, which one a run takes, and values to and from them."""
+"""The devices that there are, the choice of one for a run, and values to and from them."""

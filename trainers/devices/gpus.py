@@ -8,7 +8,7 @@ import torch
 
 
 def gpus() -> tuple[str, ...]:
-    """One word per GPU, as ``CUDA_VISIBLE_DEVICES`` takes it; empty without a GPU."""
+    """Return one word per GPU, as ``CUDA_VISIBLE_DEVICES`` takes it; empty without a GPU."""
     count = torch.cuda.device_count()  # asks the driver's library; creates no context
     listed = [word.strip() for word in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if word.strip()]
     return tuple(listed[:count]) if listed else tuple(str(index) for index in range(count))

@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def host(numbers: Tensor, dtype: type = np.int64) -> np.ndarray:
-    """A tensor's integers or booleans as a read-only array; waits for a tensor on a GPU.
+    """Return a tensor's integers or booleans as a read-only array; waits for a tensor on a GPU.
 
     The array may share the tensor's memory. torch before 2.9 and numpy before 2.1 refuse writing to it.
     """
@@ -19,7 +19,7 @@ def host(numbers: Tensor, dtype: type = np.int64) -> np.ndarray:
 
 
 def tensor(numbers: np.ndarray) -> Tensor:
-    """The same on the CPU as a tensor."""
+    """Return an array as a tensor on the CPU."""
     return torch.from_dlpack(np.require(numbers, requirements=("C", "W")))
 
 

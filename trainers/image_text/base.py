@@ -35,7 +35,7 @@ class ImageTextModel(nn.Module):
         self.register_buffer("std", torch.tensor(tuple(std)).reshape(1, -1, 1, 1), persistent=False)
 
     def forward(self, images: Tensor) -> Tensor:
-        """As :meth:`image_features`: the model is an encoder of images, too."""
+        """Encode as :meth:`image_features` does: the model is an encoder of images, too."""
         return self.image_features(images)
 
     def image_features(self, images: Tensor) -> Tensor:
@@ -55,7 +55,7 @@ class ImageTextModel(nn.Module):
         raise NotImplementedError
 
     def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:
-        """The model's own loss in named parts, of raw embeddings ``[B, D]`` twice; row i belongs to row i.
+        """Compute the model's own loss in named parts, of raw embeddings ``[B, D]`` twice; row i belongs to row i.
 
         Raises:
             UserError: the model cannot be trained here.
@@ -72,7 +72,7 @@ class ImageTextModel(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSize:
-    """How large a model is, known before it is loaded; the defaults are those of CLIP ViT-B/32.
+    """The size of a model, known before it is loaded; the defaults are those of CLIP ViT-B/32.
 
     Attributes:
         weights: number of parameters.

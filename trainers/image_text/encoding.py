@@ -24,12 +24,12 @@ def squash(pixels: np.ndarray, side: int) -> Tensor:
 
 
 def device_of(model: ImageTextModel) -> torch.device:
-    """The device that the model is on."""
+    """Return the device that the model is on."""
     return next(model.parameters()).device
 
 
 def encode_images(model: ImageTextModel, images: Tensor, *, progress: Progress = silent) -> Tensor:
-    """Unit embeddings float32 ``[N, D]`` on the CPU of images uint8 ``[N, 3, side, side]``; the mode is restored."""
+    """Encode images uint8 ``[N, 3, side, side]`` as unit rows float32 ``[N, D]`` on the CPU; the mode is restored."""
     device = device_of(model)
 
     def embed(rows: slice) -> Tensor:
@@ -39,7 +39,7 @@ def encode_images(model: ImageTextModel, images: Tensor, *, progress: Progress =
 
 
 def encode_texts(model: ImageTextModel, texts: Sequence[str] | Tensor, *, progress: Progress = silent) -> Tensor:
-    """Unit embeddings float32 ``[N, D]`` on the CPU of captions, or of their tokens; the mode is restored."""
+    """Encode captions, or their tokens, as unit rows float32 ``[N, D]`` on the CPU; the mode is restored."""
     device = device_of(model)
 
     def embed(rows: slice) -> Tensor:

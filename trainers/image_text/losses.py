@@ -106,6 +106,6 @@ def _cosines(images: Tensor, texts: Tensor) -> Tensor:
 
 
 def _wide(value: Tensor | float) -> Tensor:
-    """At least float32."""
+    """Convert to float32 at least."""
     value = torch.as_tensor(value)
     return value.float() if value.dtype in (torch.float16, torch.bfloat16) else value

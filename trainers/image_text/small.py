@@ -1,4 +1,4 @@
-"""What the small models share: captions as CLIP's most frequent byte pairs, and the transformer that reads them."""
+"""The common parts of the small models: captions as CLIP's most frequent byte pairs, and their transformer."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def caption_features(net: nn.Module, tokens: Tensor) -> Tensor:
 
 
 def _read(net: Any, tokens: Tensor) -> Tensor:
-    """The same of tokens ``[B, L]`` with L at most the context."""
+    """Encode tokens ``[B, L]`` with L at most the context."""
     length = tokens.shape[1]
     words = net.token_embedding(tokens) + net.positional_embedding[:length]
     read = net.ln_final(net.transformer(words, attn_mask=net.attn_mask[:length, :length]))

@@ -23,7 +23,7 @@ _LOCK = threading.Lock()
 
 @lru_cache(maxsize=4)
 def small_tokeniser(context: int) -> SimpleTokenizer:
-    """A tokeniser of :data:`VOCABULARY` ids for captions of ``context`` tokens, start and end counted.
+    """Make a tokeniser of :data:`VOCABULARY` ids for captions of ``context`` tokens, start and end counted.
 
     The merges are read from the table that open_clip installs; most frequent first.
     """
@@ -38,12 +38,12 @@ def small_tokeniser(context: int) -> SimpleTokenizer:
 def tokenise(texts: Sequence[str], context: int) -> Tensor:
     """int64 ``[N, context]``, zeros after the end token; longer captions are cut and keep their end token."""
     start, end = VOCABULARY - 2, VOCABULARY - 1
-    found = torch.zeros(len(texts), context, dtype=torch.int64)
+    tokens = torch.zeros(len(texts), context, dtype=torch.int64)
     for row, ids in enumerate(_ids(texts, context)):
         cut = (start, *ids, end)[:context]
-        found[row, : len(cut)] = torch.tensor(cut)
-        found[row, len(cut) - 1] = end
-    return found
+        tokens[row, : len(cut)] = torch.tensor(cut)
+        tokens[row, len(cut) - 1] = end
+    return tokens
 
 
 def lengths(texts: Sequence[str], context: int) -> list[int]:

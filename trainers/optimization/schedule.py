@@ -13,7 +13,7 @@ DROPS = (0.6, 0.8)  # of the budget: epochs 120 and 160 of MoCo's 200
 
 
 def cosine(progress: float, drops: Sequence[float] = ()) -> float:
-    """A half cosine from 1 to :data:`FLOOR`."""
+    """Fall along a half cosine from 1 to :data:`FLOOR`."""
     return max(FLOOR, 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
 
 
@@ -23,7 +23,7 @@ def dropped(progress: float, drops: Sequence[float]) -> float:
 
 
 def constant(progress: float, drops: Sequence[float] = ()) -> float:
-    """Always 1."""
+    """Return 1 at any time."""
     return 1.0
 
 
@@ -34,7 +34,7 @@ SCHEDULES: Mapping[str, Callable[[float, Sequence[float]], float]] = MappingProx
 
 
 def warm(step: int, warm_up: int) -> float:
-    """From 1 / ``warm_up`` at step 0 to 1, in equal parts; 1 without a warm-up."""
+    """Rise from 1 / ``warm_up`` at step 0 to 1, in equal parts; 1 without a warm-up."""
     return min(1.0, (step + 1) / warm_up) if warm_up else 1.0
 
 

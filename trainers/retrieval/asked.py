@@ -39,8 +39,8 @@ class Asked:
     notes: tuple[str, ...] = ()
 
 
-def place(gallery: Gallery, collection: Gallery, row: int) -> int | None:
-    """Where the image ``row`` of ``collection`` is in the gallery."""
+def gallery_row(gallery: Gallery, collection: Gallery, row: int) -> int | None:
+    """Return the row in the gallery of the image ``row`` of ``collection``; None: it is not there."""
     if collection is gallery:
         return row
     if collection.origin != gallery.origin:
@@ -50,7 +50,7 @@ def place(gallery: Gallery, collection: Gallery, row: int) -> int | None:
 
 
 def with_labels(asked: Asked) -> Asked:
-    """The same with what is known of how the gallery's images are related to the query."""
+    """Add what is known of how the gallery's images are related to the query."""
     gallery, collection = asked.gallery, asked.collection
     if not (gallery.labelled and collection.labelled):
         return replace(asked, notes=("These images have no classes, so there are no severities and no scores.",))

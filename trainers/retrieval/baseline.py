@@ -20,7 +20,7 @@ Points = list[tuple[int, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineDifferences:
-    """What :func:`differences` finds.
+    """The result of :func:`differences`.
 
     Attributes:
         pairs: for each arm the arm of the baseline that it is compared with.
@@ -35,7 +35,7 @@ class BaselineDifferences:
     numbers: Mapping[tuple[int, str], float]
 
     def at(self, arm: int, key: str, step: int) -> float | None:
-        """The newest difference at or before a step; None: there is none."""
+        """Return the newest difference at or before a step; None: there is none."""
         before = [value for at, value in self.curves.get((arm, key), ()) if at <= step]
         return before[-1] if before else None
 
@@ -61,13 +61,14 @@ def differences(folder: RunReader, baseline: RunReader) -> BaselineDifferences:
 
 
 def paired(titles: Sequence[str], others: Sequence[str]) -> tuple[int, ...]:
-    """For each arm of a run an arm of the baseline: the one of its title, else the one in its place, else the first."""
-    places = {title: place for place, title in enumerate(others)}
-    return tuple(places.get(title, place if place < len(others) else 0) for place, title in enumerate(titles))
+    """Return for each arm of a run an arm of the baseline: that of its title, else of its number, else the first."""
+    places = {title: number for number, title in enumerate(others)}
+    return tuple(places.get(title, number if number < len(others) else 0) for number, title in enumerate(titles))
 
 
 def subtracted(points: Points, others: Points) -> Points:
-    """A curve less another, at its own steps; between two steps of the other one on the line between them.
+    """Subtract another curve from a curve, at its own steps; between two steps of the other one on the line between
+    them.
 
     Steps before the first and after the last of the other curve are left out.
     """
@@ -77,7 +78,7 @@ def subtracted(points: Points, others: Points) -> Points:
 
 
 def _points(scalars: Sequence[Scalar]) -> dict[tuple[int, str], Points]:
-    found: dict[tuple[int, str], Points] = defaultdict(list)
+    curves: dict[tuple[int, str], Points] = defaultdict(list)
     for scalar in scalars:
-        found[scalar.arm, scalar.key].append((scalar.step, scalar.value))
-    return {place: sorted(points) for place, points in found.items()}
+        curves[scalar.arm, scalar.key].append((scalar.step, scalar.value))
+    return {key: sorted(points) for key, points in curves.items()}

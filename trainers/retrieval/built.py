@@ -51,7 +51,7 @@ class Built:
 
 
 def build(descriptor: IndexDescriptor, vectors: Vectors, parameters: Any, progress: Progress) -> Built:
-    """The index of some vectors, from the disk cache if it was built before; ``progress`` may raise to stop.
+    """Build the index of some vectors, or read it from the disk cache; ``progress`` may raise to stop.
 
     A file that is damaged is removed, and the index is built again.
     """
@@ -74,7 +74,7 @@ def build(descriptor: IndexDescriptor, vectors: Vectors, parameters: Any, progre
 
 
 def _kept(descriptor: IndexDescriptor, vectors: Vectors, parameters: Any, key: str) -> Built | None:
-    """An index of the disk cache, safe from eviction as long as it is used."""
+    """Read an index from the disk cache, safe from eviction as long as it is used."""
     entry = cache.read(KIND, key)
     if entry is None or descriptor.open is None:
         return None
@@ -96,19 +96,19 @@ def measured_recall(index: Index, candidates: int, vectors: Vectors) -> float:
     rows = np.unique(np.linspace(0, len(vectors) - 1, min(_SAMPLE, len(vectors))).astype(np.int64))
     queries, owns = vectors.take(rows), rows.tolist()
     exact = _nearest(Flat(vectors), 1, vectors, queries, RECALL_AT, owns)
-    found = _nearest(index, candidates, vectors, queries, RECALL_AT, owns)
-    shares = [len(np.intersect1d(a, b)) / len(a) for (a, _), (b, _) in zip(exact, found, strict=True) if len(a)]
+    approximate = _nearest(index, candidates, vectors, queries, RECALL_AT, owns)
+    shares = [len(np.intersect1d(a, b)) / len(a) for (a, _), (b, _) in zip(exact, approximate, strict=True) if len(a)]
     return float(np.mean(shares)) if shares else 1.0
 
 
 def _nearest(
     index: Index, candidates: int, vectors: Vectors, queries: np.ndarray, k: int, owns: list[int | None] | list[int]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Of each query the rows that the index finds, ordered by exact similarity, equal ones by row."""
+    """Return for each query the rows that the index finds, ordered by exact similarity, equal ones by row."""
     wanted = min(len(vectors), (k + 1) * candidates)
     answers = []
-    for query, own, found in zip(queries, owns, index.search(queries, wanted), strict=True):
-        rows = np.unique(found[(found >= 0) & (found < len(vectors)) & (found != (-1 if own is None else own))])
+    for query, own, ids in zip(queries, owns, index.search(queries, wanted), strict=True):
+        rows = np.unique(ids[(ids >= 0) & (ids < len(vectors)) & (ids != (-1 if own is None else own))])
         similarity = vectors.take(rows) @ query
         order = np.lexsort((rows, -similarity))[:k]
         answers.append((rows[order], similarity[order]))

@@ -17,7 +17,7 @@ EXACT = 2**22
 
 
 class Comparison:
-    """All similarities of queries with one gallery's vectors.
+    """The comparison of queries with all of one gallery's vectors.
 
     One product runs at a time, with all of torch's threads; the queries that arrive meanwhile share the next one: ten
     of them take little longer than one, because the time goes into reading the vectors.

@@ -83,7 +83,7 @@ def disagreements(
     trained = folder.config.arms + (0 if baseline is None else baseline.config.arms)
     diverged = trained - len(compared)
     compared = [compared[arm] for arm in (range(len(compared)) if arms is None else arms)]
-    values = np.stack([one.values[metric] for one in compared], axis=1)
+    values = np.stack([arm_metrics.values[metric] for arm_metrics in compared], axis=1)
     return Disagreements(
         metric=metric,
         arms=tuple(compared),
@@ -94,7 +94,7 @@ def disagreements(
 
 
 def ordered(values: np.ndarray, rows: np.ndarray, points: np.ndarray) -> tuple[Disagreement, ...]:
-    """The queries with a spread above 0, the widest first, equal ones by row.
+    """Order the queries with a spread above 0, the widest first, equal ones by row.
 
     Args:
         values: float64 ``[Q, A]``, NaN where a query has nothing to find under any arm.

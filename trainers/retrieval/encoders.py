@@ -31,8 +31,8 @@ from trainers.training.optimizer import under
 
 
 def encoders_of(written: str, root: Path) -> Encoders:
-    """The encoders that a command names: of a run in ``root`` by its id, of an exported file by its path that ends in
-    ``.safetensors``, or the image tower of an image-text model, ``NAME`` or ``NAME:parameter=value``.
+    """Return the encoders that a command names: of a run in ``root`` by its id, of an exported file by its path that
+    ends in ``.safetensors``, or the image tower of an image-text model, ``NAME`` or ``NAME:parameter=value``.
 
     Raises:
         UserError: there is none of that name, or it cannot be used here.
@@ -47,7 +47,7 @@ def encoders_of(written: str, root: Path) -> Encoders:
 
 
 def encoders_of_run(folder: RunFolder) -> Encoders:
-    """The encoders of a run's arms.
+    """Return the encoders of a run's arms.
 
     Raises:
         UserError: it trains no encoder of images, or is damaged.
@@ -68,7 +68,7 @@ def encoders_of_run(folder: RunFolder) -> Encoders:
 
 
 def image_config(folder: RunFolder) -> RunConfig:
-    """The configuration of a run that trains an encoder of images.
+    """Return the configuration of a run that trains an encoder of images.
 
     Raises:
         UserError: it trains none, or is damaged.
@@ -81,7 +81,7 @@ def image_config(folder: RunFolder) -> RunConfig:
 
 
 def images_of(folder: RunFolder) -> Any:
-    """The images that a run is evaluated on, see :meth:`trainers.kinds.base.Kind.images`.
+    """Return the images that a run is evaluated on, see :meth:`trainers.kinds.base.Kind.images`.
 
     Raises:
         UserError: as :func:`image_config`.
@@ -91,7 +91,7 @@ def images_of(folder: RunFolder) -> Any:
 
 
 def read_images(choice: Any, progress: Progress = silent) -> LoadedData:
-    """The images of :meth:`trainers.kinds.base.Kind.images`.
+    """Return the images of :meth:`trainers.kinds.base.Kind.images`.
 
     Raises:
         UserError: they cannot be read, or may not be opened here.
@@ -142,7 +142,7 @@ def read_encoder(folder: RunFolder, arm: int, image_shape: Callable[[], tuple[in
 
 
 def encoder_of_file(path: Path) -> ImageEncoder:
-    """The encoder of a file that ``python -m trainers export`` wrote; it embeds images as its pooled features.
+    """Return the encoder of a file that ``python -m trainers export`` wrote; it embeds images as its pooled features.
 
     Raises:
         UserError: there is no such file, or it was written by something else.

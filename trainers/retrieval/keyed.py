@@ -26,7 +26,7 @@ class Keyed(Generic[Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key, made if there is none; who asks meanwhile waits for it. Errors are not kept."""
+        """Return the value of a key, made if there is none; who asks meanwhile waits for it. Errors are not kept."""
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         with making:

@@ -1,4 +1,4 @@
-"""How bad the results of a set of queries are: by severity, by level and class, and the confusions that cost most."""
+"""The severity of the results of a set of queries, by level and class, and the confusions that cost most."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Confusion:
 
 @dataclass(frozen=True, kw_only=True)
 class Mistakes:
-    """What :func:`mistakes` finds.
+    """The result of :func:`mistakes`.
 
     Attributes:
         k: results of each query.
@@ -136,20 +136,20 @@ def find_classes(hierarchy: Hierarchy, text: str, most: int = 50) -> list[tuple[
     Names that begin with the text come first, then finer levels, then as the names are ordered.
     """
     words = text.lower().split()
-    found = [
+    classes = [
         (not name.lower().startswith(text.strip().lower()), level, name.lower(), number)
         for level, names in enumerate(hierarchy.names)
         for number, name in enumerate(names)
         if all(word in name.lower() for word in words)
     ]
-    return [(level, number) for _, level, _, number in sorted(found)[:most]]
+    return [(level, number) for _, level, _, number in sorted(classes)[:most]]
 
 
 def _found(labels: np.ndarray, gallery: np.ndarray, own: bool) -> np.ndarray:
-    """How many images of its class each query has to find, int64 ``[Q]``."""
+    """Count the images of its class that each query has to find, int64 ``[Q]``."""
     size = 1 + max(labels.max(initial=-1), gallery.max(initial=-1))
-    found: np.ndarray = np.bincount(gallery, minlength=size)[labels] - own
-    return found
+    counts: np.ndarray = np.bincount(gallery, minlength=size)[labels] - own
+    return counts
 
 
 def _shares(shared: np.ndarray, depth: int) -> np.ndarray:
@@ -205,15 +205,15 @@ def _confusions(
     ranked = np.lexsort((triples[first, 1], triples[first, 0], -counts, -counts * missing))
     return tuple(
         Confusion(
-            query_class=int(triples[place, 0]),
-            result_class=int(triples[place, 1]),
+            query_class=int(triples[example, 0]),
+            result_class=int(triples[example, 1]),
             count=int(counts[which]),
-            shared=int(triples[place, 2]),
+            shared=int(triples[example, 2]),
             missing=int(missing[which]),
-            query=int(asked[query[place]]),
-            result=int(ids[query[place], rank[place]]),
-            rank=int(rank[place]) + 1,
+            query=int(asked[query[example]]),
+            result=int(ids[query[example], rank[example]]),
+            rank=int(rank[example]) + 1,
         )
         for which in ranked
-        for place in (first[which],)
+        for example in (first[which],)
     )

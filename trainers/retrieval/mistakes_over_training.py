@@ -1,4 +1,4 @@
-"""How the severity of results moved while a run trained."""
+"""The severity of results over the training of a run."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class MistakesOverTraining:
             RunError: the run has no images with labels.
         """
         labels = labelled_probe_of(self._folder).labels
-        found = []
+        moments = []
         drawn = self._folder.frame_steps()
         for frame, step in drawn or [(k, step) for k, step, _ in self._folder.snapshots()]:
             try:
-                found.append((frame, step, self._moments(frame, k, labels)))
+                moments.append((frame, step, self._moments(frame, k, labels)))
             except RunError:
                 self._kept.pop((frame, k), None)
-        return found
+        return moments
 
     def _moments(self, frame: int, k: int, labels: np.ndarray) -> Moments:
         stamp = self._stamp(frame)

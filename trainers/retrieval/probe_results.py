@@ -29,7 +29,7 @@ def check_single(run: str, config: RunConfig) -> None:
 
 
 def probe_of(folder: RunReader) -> Probe:
-    """The probe of a run.
+    """Return the probe of a run.
 
     Raises:
         UserError: it is a plan of several runs.
@@ -43,7 +43,7 @@ def probe_of(folder: RunReader) -> Probe:
 
 
 def labelled_probe_of(folder: RunReader) -> Probe:
-    """The probe of a run, of more than one class.
+    """Return the probe of a run, of more than one class.
 
     Raises:
         RunError: its images are not read yet, or are all of one class, as those without labels are.
@@ -66,7 +66,7 @@ def probe_embeddings(folder: RunReader, k: int) -> tuple[np.ndarray | None, ...]
 
 
 def _finite(folder: RunReader, k: int) -> list[np.ndarray | None]:
-    """The embeddings of each arm as they are stored, None where some are not finite."""
+    """Return the embeddings of each arm as they are stored, None where some are not finite."""
     arms = [arm if np.isfinite(arm).all() else None for arm in folder.embeddings(k)]
     if all(arm is None for arm in arms):
         raise RunError(f"The embeddings of frame {k} of run {folder.id} are not numbers: its training diverged.")
@@ -74,7 +74,7 @@ def _finite(folder: RunReader, k: int) -> list[np.ndarray | None]:
 
 
 def newest_embeddings(folder: RunReader) -> int:
-    """The newest frame, or snapshot of a run without frames, whose embeddings are kept.
+    """Return the number of the newest frame, or snapshot of a run without frames, whose embeddings are kept.
 
     Raises:
         UserError: it is a plan of several runs.
@@ -121,7 +121,8 @@ def nearest(
     gallery: Tensor | None = None,
     gallery_labels: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The nearest images by cosine, in the order of the metrics: of equal ones the less relevant first, then by id.
+    """Find the nearest images by cosine, in the order of the metrics: of equal ones the less relevant first, then by
+    id.
 
     Args:
         embeddings: ``[Q, D]`` floating, raw.
@@ -165,10 +166,10 @@ def _block(part: slice, keys: Tensor, labels: np.ndarray, kept: np.ndarray, coun
     values, ids = best.values.round().numpy(), best.indices.numpy()
     asked = labels[part]
     order = np.lexsort((ids, shared_levels(kept[ids], asked[:, None]), -values), axis=1)[:, :count]
-    found: np.ndarray = np.take_along_axis(ids, order, axis=1)
+    chosen: np.ndarray = np.take_along_axis(ids, order, axis=1)
     if keys.shape[1] > count + _SPARE:
         for row in np.flatnonzero(values[:, count - 1] == values[:, -1]):  # more ties than were looked at
             some = np.flatnonzero(keys[row].round().numpy() >= values[row, -1])
             exact = keys[row, some].round().numpy()
-            found[row] = some[np.lexsort((some, shared_levels(kept[some], asked[row]), -exact))[:count]]
-    return found
+            chosen[row] = some[np.lexsort((some, shared_levels(kept[some], asked[row]), -exact))[:count]]
+    return chosen

@@ -33,13 +33,13 @@ class Curve:
         return float(np.diff(self.recall, prepend=0.0) @ self.precision)
 
     def as_json(self) -> dict[str, Any]:
-        """Lists of numbers, thinned; the area is that of all steps."""
+        """Return it as lists of numbers, thinned; the area is that of all steps."""
         drawn = self.thinned()
         steps = {"recall": drawn.recall, "precision": drawn.precision}
         return {"area": self.area, **{name: np.round(values, 5).tolist() for name, values in steps.items()}}
 
     def thinned(self, most: int = POINTS) -> Curve:
-        """A curve of the same area with at most ``most`` steps, more of them where the precision changes.
+        """Return a curve of the same area with at most ``most`` steps, more of them where the precision changes.
 
         Neighbouring steps are joined to one of their mean height.
         """
@@ -74,11 +74,11 @@ class Curves:
 
 
 def curves_of(block: RankedBlock) -> Curves:
-    """The curves of a block of one list, as :func:`trainers.metrics.one_query.query_block` makes it.
+    """Return the curves of a block of one list, as :func:`trainers.metrics.one_query.query_block` makes it.
 
     Plain: at each relevant result, the share of results so far that are relevant, against the share of the relevant
-    ones found. Hierarchical (Ramzi et al. 2022, section on H-AP): with rel of a result as in H-AP,
-    HR(r) = sum_{j up to r} rel_j / sum_j rel_j and HP(r) = sum_{j up to r} min(rel_r, rel_j) / (r rel_r).
+    ones found. Hierarchical (Ramzi et al. 2022, section on H-AP): with rel of a result as in H-AP, HR(r) = sum_{j up to
+    r} rel_j / sum_j rel_j and HP(r) = sum_{j up to r} min(rel_r, rel_j) / (r rel_r).
     """
     return Curves(plain=_plain(block), hierarchical=_hierarchical(block))
 
@@ -95,6 +95,6 @@ def _hierarchical(block: RankedBlock) -> Curve | None:
 
 
 def _curve(weight: np.ndarray, precision: np.ndarray) -> Curve | None:
-    """From the weight and precision ``[P]`` of each item of a list; None: it has none."""
+    """Make a curve from the weight and precision ``[P]`` of each item of a list; None: it has none."""
     total = np.cumsum(weight)
     return Curve(recall=total / total[-1], precision=precision) if len(total) else None

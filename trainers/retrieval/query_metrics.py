@@ -46,11 +46,11 @@ def query_metrics(
     """
     labels = torch.from_numpy(labelled_probe_of(folder).labels).long()
     chosen = slice(None) if points is None else torch.from_numpy(points)
-    found = []
+    results = []
     for arm, (title, rows) in enumerate(zip(arm_titles(folder.config), probe_embeddings(folder, k), strict=True)):
         if rows is None:
             continue
         vectors = torch.from_numpy(rows)[chosen]
         values: Any = evaluate(vectors, labels[chosen], metrics=metrics, per_query=True)
-        found.append(ArmMetrics(run=folder.id, arm=arm, title=title, values=values))
-    return found
+        results.append(ArmMetrics(run=folder.id, arm=arm, title=title, values=values))
+    return results

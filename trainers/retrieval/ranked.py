@@ -39,12 +39,12 @@ def ranking(
     results = tuple(
         Result(
             row=int(row),
-            similarity=float(near[place]),
-            severity=None if severity is None else int(severity[place]),
+            similarity=float(near[index]),
+            severity=None if severity is None else int(severity[index]),
             classes=class_path(gallery.labels[row], gallery.hierarchy) if gallery.labelled else (),
             ancestor=common_ancestor(labels[row], classes, asked.collection.hierarchy) if known else None,  # type: ignore[index, arg-type]
         )
-        for place, row in enumerate(rows.tolist())
+        for index, row in enumerate(rows.tolist())
     )
     return Ranking(results=results, scores=measured[0], curves=measured[1])
 
@@ -64,7 +64,7 @@ def measured(
 
 
 def whole_order(whole: np.ndarray, first: np.ndarray, own: int | None) -> np.ndarray:
-    """All rows: those that were re-ranked, then the others by similarity, then the query itself."""
+    """Order all rows: those that were re-ranked, then the others by similarity, then the query itself."""
     values = whole.copy()
     values[first] = np.inf
     if own is not None:

@@ -11,7 +11,7 @@ from trainers.hierarchy import Hierarchy
 
 @dataclass(frozen=True, kw_only=True)
 class Relation:
-    """What is known of how related the images of a gallery are to a query.
+    """The known relation of the images of a gallery to a query.
 
     Attributes:
         labels: int64 ``[N, L]`` of the gallery in the classes of the query's dataset, -1: of none of them; None: it is
@@ -53,10 +53,10 @@ def related(labels: np.ndarray, hierarchy: Hierarchy, query: Hierarchy) -> Relat
 
 
 def _places(hierarchy: Hierarchy, query: Hierarchy) -> list[int] | None:
-    """The level of ``hierarchy`` that matches each level of ``query``; None: one has no match."""
+    """Return the level of ``hierarchy`` that matches each level of ``query``; None: one has no match."""
     if hierarchy.depth == query.depth == 1:
         return [0]
-    known = {_plain(name): place for place, name in enumerate(hierarchy.levels)}
+    known = {_plain(name): level for level, name in enumerate(hierarchy.levels)}
     places = [known.get(_plain(name), -1) for name in query.levels]
     return None if -1 in places else places
 

@@ -29,7 +29,7 @@ _KEPT = 2  # datasets whose objects are known
 
 @dataclass(frozen=True, kw_only=True)
 class Removed:
-    """What is removed from a query, at the image's own size S.
+    """The part that is removed from a query, at the image's own size S.
 
     Attributes:
         mask: bool ``[S, S]``, the pixels that go.
@@ -46,7 +46,7 @@ class Removed:
     classes: tuple[str, ...]
 
     def seen(self, asked: Asked, encoder: ImageEncoder) -> Tensor:
-        """The image without the object and the object alone, as an encoder takes them: uint8 ``[2, C, S, S]``.
+        """Return the image without the object and the object alone, as an encoder sees them: uint8 ``[2, C, S, S]``.
 
         Raises:
             UserError: the image cannot be read, or nothing that an encoder sees of it is removed.
@@ -81,7 +81,7 @@ class Removals:
         return objects.known(int(places[0])) if len(places) else {}
 
     def of(self, removal: Removal, asked: Asked) -> Removed:
-        """What is removed from a query.
+        """Return what is removed from a query.
 
         Raises:
             UserError: the query has no such object, nothing or all of it would go, or the fill cannot be used here.
@@ -105,7 +105,7 @@ class Removals:
 
 
 def _read(choice: DataChoice, side: int) -> ObjectImages | None:
-    """The objects of a dataset's test images at a size; None: none are known."""
+    """Read the objects of a dataset's test images at a size; None: none are known."""
     request = ObjectRequest(data=conditions.without(choice), own=True, channels=3, side=side, limit=choice.max_images)
     try:
         objects = load_objects(request)
@@ -115,7 +115,7 @@ def _read(choice: DataChoice, side: int) -> ObjectImages | None:
 
 
 def _pixels(asked: Asked, channels: int | None, side: int) -> Tensor:
-    """The query uint8 ``[C, S, S]`` as an encoder takes it; without ``channels`` a gallery's image as it is."""
+    """Return the query uint8 ``[C, S, S]`` as an encoder takes it; without ``channels`` a gallery's image as it is."""
     if asked.image is not None:
         return decode_query(asked.image, channels=channels or 3, side=side)[0]
     assert asked.row is not None

@@ -1,4 +1,4 @@
-"""What is asked of a retriever, and what it answers."""
+"""The query that a retriever is asked, and its answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RunArm:
 
 @dataclass(frozen=True, kw_only=True)
 class Removal:
-    """What is removed from a query: classes or a region, and the fill that takes its place, by name."""
+    """A removal from a query: classes or a region, and the fill that takes its place, by name."""
 
     target: Target
     fill: str = "telea"
@@ -35,7 +35,7 @@ class Removal:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What is searched for: a row or an image.
+    """A query: a row or an image.
 
     Attributes:
         row: of the gallery, or of ``collection``.
@@ -110,7 +110,7 @@ class IndexUse:
 
 @dataclass(frozen=True, kw_only=True)
 class After:
-    """What is found once something is removed from the query.
+    """The results once something is removed from the query.
 
     Attributes:
         rankings: without what was removed, and for it alone, by form; empty where ``error`` says why.

@@ -19,7 +19,7 @@ from trainers.hierarchy import class_path
 from trainers.kinds import kind_of
 from trainers.object_removal.reliance.forms import ALONE, WITHOUT
 from trainers.parameters import Choice, entry
-from trainers.retrieval.asked import Asked, place, with_labels
+from trainers.retrieval.asked import Asked, gallery_row, with_labels
 from trainers.retrieval.built import Built, build
 from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.encoders import check_arm, image_config, images_of, read_encoder
@@ -52,7 +52,7 @@ _GALLERIES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class _Wish:
-    """How to search."""
+    """The settings of a search."""
 
     k: int
     index: Choice
@@ -90,14 +90,14 @@ class Retriever:
         self._galleries: Keyed[Gallery] = Keyed(_GALLERIES)
         self._encoders: Keyed[ImageEncoder] = Keyed(_ENCODERS)
         self._comparisons: Keyed[Comparison] = Keyed(
-            min(self._memory, KEPT_VECTORS), lambda one: one.bytes, least=_COMPARED
+            min(self._memory, KEPT_VECTORS), lambda comparison: comparison.bytes, least=_COMPARED
         )
         self._encoding = threading.Lock()
         self._removals = Removals()
         self._built: Keyed[Built] = Keyed(min(self._memory, KEPT_INDEXES), lambda built: built.bytes)
 
     def gallery(self, home: RunFolder, choice: Choice, progress: Progress = silent) -> Gallery:
-        """A gallery: of the run ``home``, or another dataset.
+        """Return a gallery: of the run ``home``, or another dataset.
 
         Raises:
             UserError: there is no such gallery, it cannot be read, or may not be opened here.
@@ -123,7 +123,7 @@ class Retriever:
         home: RunFolder | None = None,
         progress: Progress = silent,
     ) -> Retrieval:
-        """The first results of a query in every arm. An arm that cannot answer says why; the others answer.
+        """Find the first results of a query in every arm. An arm that cannot answer says why; the others answer.
 
         Args:
             gallery: name and parameters of one of :data:`trainers.retrieval.galleries.GALLERIES`.
@@ -174,7 +174,7 @@ class Retriever:
         )
 
     def known_objects(self, home: RunFolder, choice: Choice, row: int) -> dict[str, float]:
-        """The classes whose objects are known in an image of a gallery, and the share of it that they cover.
+        """Return the classes whose objects are known in an image of a gallery, and the share of it that they cover.
 
         Raises:
             UserError: there is no such image, or it cannot be read.
@@ -189,7 +189,7 @@ class Retriever:
     def _ask(
         self, home: RunFolder | None, arms: Sequence[RunArm], query: Query, choice: Choice, progress: Progress
     ) -> Asked:
-        gallery, home = self._first_gallery([home] if home else [one.folder for one in arms], choice, progress)
+        gallery, home = self._first_gallery([home] if home else [arm.folder for arm in arms], choice, progress)
         if (query.row is None) == (query.image is None):
             raise ParameterError("A query is either a row or an image; got " + ("both." if query.image else "neither."))
         if query.row is None:
@@ -201,7 +201,7 @@ class Retriever:
             raise UserError(f"{collection.title}: {len(collection):,} images, numbered from 0; got {query.row}.")
         asked = Asked(
             gallery=gallery,
-            own=place(gallery, collection, query.row),
+            own=gallery_row(gallery, collection, query.row),
             collection=collection,
             row=query.row,
             image=None,
@@ -211,7 +211,7 @@ class Retriever:
     def _first_gallery(
         self, homes: Sequence[RunFolder], choice: Choice, progress: Progress
     ) -> tuple[Gallery, RunFolder]:
-        """That of the first run that can be read; else the first one's error."""
+        """Return the gallery of the first run that can be read, and the run; if none can, raise the first error."""
         errors = []
         for home in homes:
             try:
@@ -318,17 +318,17 @@ class Retriever:
         return made, encoder.step
 
     def _embeds(self, arm: RunArm, asked: Asked) -> bool:
-        """Whether a query that is changed can be embedded: by weights that may be newer than the stored embeddings."""
+        """Return whether a changed query can be embedded: by weights that may be newer than the stored embeddings."""
         try:
             return asked.removed is not None and bool(self._encoder(arm))
         except UserError:
             return False
 
     def _encoder(self, arm: RunArm) -> ImageEncoder:
-        """The arm's encoder, read again when its checkpoint is written again."""
+        """Return the arm's encoder, read again when its checkpoint is written again."""
         with reading(arm.folder.id, passed=UserError):
-            place = arm.folder.path / "ckpt" / "last.safetensors"
-            written = place.stat().st_mtime_ns if place.is_file() else 0
+            path = arm.folder.path / "ckpt" / "last.safetensors"
+            written = path.stat().st_mtime_ns if path.is_file() else 0
 
         def read() -> ImageEncoder:
             return read_encoder(arm.folder, arm.arm, lambda: _own_shape(arm.folder, self._datasets))

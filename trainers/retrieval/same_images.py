@@ -1,4 +1,4 @@
-"""Which images of the probe two runs share."""
+"""The images of the probe that two runs share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SharedImages:
 
 
 def shared_images(first: RunReader, second: RunReader) -> SharedImages:
-    """The images that the probes of two runs share, by their rows in the dataset.
+    """Return the images that the probes of two runs share, by their rows in the dataset.
 
     Runs are on the same images if the fingerprints of their datasets are equal. Where one is not stored, or the images
     were read at another size, the settings that decide which image is in which row must be equal, and the class names
@@ -45,40 +45,40 @@ def shared_images(first: RunReader, second: RunReader) -> SharedImages:
         UserError: they are not on the same images; the sentence says why.
         RunError: a run is damaged, or has no probe with labels.
     """
-    one, other = probe_of(first), probe_of(second)
-    rows, a, b = np.intersect1d(one.rows, other.rows, return_indices=True)
-    reason = _difference(first, second, one, other)
+    probe, other = probe_of(first), probe_of(second)
+    rows, a, b = np.intersect1d(probe.rows, other.rows, return_indices=True)
+    reason = _difference(first, second, probe, other)
     if not reason and not len(rows):
         reason = "their maps show no image in common"
-    if not reason and (one.labels[a] != other.labels[b]).any():
+    if not reason and (probe.labels[a] != other.labels[b]).any():
         reason = "the same rows have other labels"
     if reason:
         raise UserError(f"The runs {first.id} and {second.id} are not on the same images: {reason}.")
-    return SharedImages(rows=rows, first=a, second=b, whole=len(rows) == len(one.rows) == len(other.rows))
+    return SharedImages(rows=rows, first=a, second=b, whole=len(rows) == len(probe.rows) == len(other.rows))
 
 
-def _difference(first: RunReader, second: RunReader, one: Probe, other: Probe) -> str:
+def _difference(first: RunReader, second: RunReader, probe: Probe, other: Probe) -> str:
     """Why the datasets are not the same; empty if they are."""
-    if one.part != other.part:
-        return f"the maps of one show {PARTS[one.part]}, and those of the other {PARTS[other.part]}"
-    if one.fingerprint and one.fingerprint == other.fingerprint:
+    if probe.part != other.part:
+        return f"the maps of one show {PARTS[probe.part]}, and those of the other {PARTS[other.part]}"
+    if probe.fingerprint and probe.fingerprint == other.fingerprint:
         return ""
-    if one.hierarchy != other.hierarchy:
-        return f"their classes differ ({one.data_title} and {other.data_title})"
-    data, beside = _choice(first.config, one.part), _choice(second.config, one.part)
+    if probe.hierarchy != other.hierarchy:
+        return f"their classes differ ({probe.data_title} and {other.data_title})"
+    data, beside = _choice(first.config, probe.part), _choice(second.config, probe.part)
     if data.keys() != beside.keys():
         return "they read them in different ways"
     for name in sorted(data.keys() - set(_NO_ROWS)):
         if data[name] != beside[name]:
             return f"the setting {name} is {data[name]} in one and {beside[name]} in the other"
-    if one.fingerprint and other.fingerprint and data.get("image_size") == beside.get("image_size"):
+    if probe.fingerprint and other.fingerprint and data.get("image_size") == beside.get("image_size"):
         return "their dataset has changed between them"
     return ""
 
 
 def _choice(config: RunConfig, part: str) -> dict[str, Any]:
-    """The settings that name the images of a part of a run's dataset, whatever its kind calls them."""
+    """Return the settings that name the images of a part of a run's dataset, whatever its kind calls them."""
     chosen = [value for value in vars(config).values() if isinstance(value, (DataChoice, SceneChoice))]
-    settings = {name: value for one in chosen for name, value in vars(one).items()}
+    settings = {name: value for choice in chosen for name, value in vars(choice).items()}
     conditions = settings.pop("conditions", None)
     return settings | ({} if conditions is None else dataclasses.asdict(conditions.that_choose(part)))

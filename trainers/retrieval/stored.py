@@ -13,7 +13,7 @@ from trainers.runs import RunFolder
 
 
 def stored_vectors(folder: RunFolder, arm: int, gallery: Gallery, step: int | None) -> tuple[Vectors, int] | None:
-    """The stored embeddings of a gallery's images, and their step; None: the run keeps none of these images.
+    """Return the stored embeddings of a gallery's images, and their step; None: the run keeps none of these images.
 
     Args:
         step: the newest that are not later are taken, or the first ones; None: the newest.
@@ -28,7 +28,7 @@ def stored_vectors(folder: RunFolder, arm: int, gallery: Gallery, step: int | No
     there = [(k, at) for k, at, _ in folder.snapshots() if folder.embeddings_path(k).is_file()]
     if not there:
         return None
-    earlier = there if step is None else [one for one in there if one[1] <= step] or there[:1]
+    earlier = there if step is None else [snapshot for snapshot in there if snapshot[1] <= step] or there[:1]
     k, at = earlier[-1]
     rows = folder.embeddings(k)[arm]
     if len(rows) != len(gallery) or not np.isfinite(rows).all():

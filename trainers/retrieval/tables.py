@@ -16,7 +16,7 @@ COLUMNS = ("run", "arm", "title", "step", "rank", "row", "similarity", "severity
 
 
 def rows(answer: Retrieval) -> list[tuple[Any, ...]]:
-    """A row of :data:`COLUMNS` per result, and one per arm without any."""
+    """Return a row of :data:`COLUMNS` per result, and one per arm without any."""
     lines: list[tuple[Any, ...]] = []
     for arm in answer.arms:
         head = (arm.run, arm.arm, arm.title, arm.step)
@@ -26,7 +26,7 @@ def rows(answer: Retrieval) -> list[tuple[Any, ...]]:
         lines += [
             (
                 *head,
-                place,
+                rank,
                 result.row,
                 result.similarity,
                 result.severity,
@@ -34,7 +34,7 @@ def rows(answer: Retrieval) -> list[tuple[Any, ...]]:
                 " < ".join(result.classes),
                 None,
             )
-            for place, result in enumerate(arm.final.results, start=1)
+            for rank, result in enumerate(arm.final.results, start=1)
         ]
     return lines
 
@@ -47,9 +47,9 @@ def write_csv(answer: Retrieval, file: Any) -> None:
 
 
 def table(answer: Retrieval) -> pyarrow.Table:
-    """As a table of Arrow."""
+    """Return the same as a table of Arrow."""
     import pyarrow
 
     columns = zip(*rows(answer), strict=True)
-    texts = [[encodable(one) if isinstance(one, str) else one for one in column] for column in columns]
+    texts = [[encodable(value) if isinstance(value, str) else value for value in column] for column in columns]
     return pyarrow.table(dict(zip(COLUMNS, texts, strict=True)))

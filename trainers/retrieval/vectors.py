@@ -42,18 +42,18 @@ class Vectors:
         return int(self.rows.shape[1])
 
     def blocks(self, dtype: type = np.float32) -> Iterator[tuple[int, np.ndarray]]:
-        """The first row and the values of consecutive blocks, so that a large map is never held whole."""
+        """Yield the first row and the values of consecutive blocks, so that a large map is never held whole."""
         step = max(1, _BLOCK // max(1, self.dim))
         for first in range(0, len(self.rows), step):
             yield first, np.ascontiguousarray(self.rows[first : first + step], dtype)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Some of the vectors, float32 ``[n, D]``."""
+        """Return some of the vectors, float32 ``[n, D]``."""
         return np.asarray(self.rows[rows], np.float32)
 
 
 def gallery_vectors(encoder: ImageEncoder, gallery: Gallery, progress: Progress = silent) -> Vectors:
-    """The embeddings of a gallery's images, from the disk cache if they were computed before.
+    """Embed a gallery's images, or read their embeddings from the disk cache.
 
     The key holds the run, the arm, the step, a digest of the weights and one of the images.
 
@@ -87,7 +87,7 @@ def _fits(vectors: Tensor | None, count: int) -> bool:
 
 
 def _embed(encoder: ImageEncoder, images: Tensor, draft: cache.Draft | None, progress: Progress) -> np.ndarray:
-    """Unit rows ``[N, D]``, written to the draft's array ``vectors`` if there is one."""
+    """Embed images as unit rows ``[N, D]``, written to the draft's array ``vectors`` if there is one."""
     count, into = len(images), None
     for first in range(0, count, _CHUNK):
         progress(f"embedding the gallery: {first:,} of {count:,}", first / count)

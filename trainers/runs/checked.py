@@ -16,26 +16,26 @@ _ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 
 
 def is_id(text: str) -> bool:
-    """Whether ``text`` has the form of a run id, and so cannot name another place."""
+    """Return whether ``text`` has the form of a run id, and so cannot name another place."""
     return _ID.fullmatch(text) is not None
 
 
 def whole(value: object, name: str, low: int = 0) -> int:
-    """A whole number that a browser can hold."""
+    """Return ``value`` as a whole number that a browser can hold, or raise ValueError."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value < MOST:
         raise ValueError(f"{name} needs a whole number, {low} or more; got {shown(value)}")
     return value
 
 
 def real(value: object, name: str) -> float:
-    """A finite number."""
+    """Return ``value`` as a finite number, or raise ValueError."""
     if not is_number(value):
         raise ValueError(f"{name} needs a number; got {shown(value)}")
     return float(value)
 
 
 def measured(value: object, name: str) -> float | None:
-    """A number of any size, infinity included; None stands for not-a-number, as SQLite keeps it."""
+    """Return ``value`` as a number, infinity included; None stands for not-a-number, as SQLite keeps it."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -51,14 +51,14 @@ def text(value: object, name: str) -> str:
 
 
 def texts(value: object, name: str) -> tuple[str, ...]:
-    """A list of texts."""
+    """Return ``value`` as a tuple of texts, or raise ValueError."""
     if not isinstance(value, list):
         raise ValueError(f"{name} needs a list of texts; got {shown(value)}")
     return tuple(text(each, name) for each in value)
 
 
 def json_object(content: str | bytes, name: str) -> dict[str, Any]:
-    """A JSON object without NaN, infinity or numbers beyond 64 bits; RecursionError if it is nested too deeply."""
+    """Read a JSON object without NaN, infinity or numbers beyond 64 bits; RecursionError if it is nested too deeply."""
     values = json.loads(content, parse_int=_bounded)
     if not isinstance(values, dict):
         raise ValueError(f"{name} needs a JSON object; got {shown(values)}")
@@ -67,7 +67,7 @@ def json_object(content: str | bytes, name: str) -> dict[str, Any]:
 
 
 def shown(value: object) -> str:
-    """A value in at most 40 characters."""
+    """Write a value in at most 40 characters."""
     return repr(value)[:40]
 
 

@@ -56,7 +56,7 @@ def reads(method: F) -> F:
 
 
 def damaged(run_id: str, why: object) -> RunError:
-    """The error that says what is wrong with a run, and what to do."""
+    """Return the error that says what is wrong with a run, and what to do."""
     if isinstance(why, BaseException) and is_full(why):
         return DiskFullError()
     locked = isinstance(why, sqlite3.OperationalError) and "locked" in str(why)
@@ -69,12 +69,12 @@ def damaged(run_id: str, why: object) -> RunError:
 
 
 def absent(run_id: str) -> RunError:
-    """The error that says that there is no such run."""
+    """Return the error that says that there is no such run."""
     return RunError(f"There is no run {run_id}; it may have been deleted.")
 
 
 def words(why: object) -> str:
-    """The cause without paths of this machine, since the sentence is shown to any visitor."""
+    """Write the cause without paths of this machine, since the sentence is shown to any visitor."""
     if isinstance(why, OSError) and why.strerror:
         name = str(why.filename or "").replace("\\", "/").rsplit("/", 1)[-1]
         return f"{name}: {why.strerror}" if name else why.strerror

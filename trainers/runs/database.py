@@ -101,7 +101,7 @@ class Database:
 
     @reads
     def state(self) -> RunState:
-        """The state row."""
+        """Read the state row."""
         rows = self.rows("SELECT phase, step, seconds, planned_steps, message, error, updated FROM state")
         if not rows:
             raise damaged(self.id, "its state is missing")
@@ -132,7 +132,7 @@ class Database:
 
     @contextlib.contextmanager
     def _connected(self, patience: float) -> Iterator[sqlite3.Connection]:
-        """The connection, locked; it is closed after an error, which becomes one about this run."""
+        """Yield the connection, locked; close it after an error, which becomes one about this run."""
         with self._lock:
             try:
                 yield self._open(patience)

@@ -56,13 +56,13 @@ def write_tensors(
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the metadata of a safetensors file."""
+    """Read the tensors and the metadata of a safetensors file."""
     with safe_open(path, framework="pt") as file:
         return {key: file.get_tensor(key) for key in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
 
 
 def as_tensor(array: Tensor | np.ndarray, dtype: type) -> Tensor:
-    """A copy on the CPU, of a dtype of numpy."""
+    """Copy an array to the CPU, as a tensor of a dtype of numpy."""
     if isinstance(array, Tensor):
         array = array.detach().cpu().numpy()
     return torch.from_numpy(np.ascontiguousarray(array, dtype=dtype).copy())
@@ -79,7 +79,7 @@ def sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def _beside(path: Path, home: Path | None, durable: bool) -> Iterator[Path]:
-    """A temporary file that takes the name ``path`` if the block ends well.
+    """Yield a temporary file that takes the name ``path`` if the block ends well.
 
     Raises:
         DiskFullError: the disk is full.
@@ -91,8 +91,8 @@ def _beside(path: Path, home: Path | None, durable: bool) -> Iterator[Path]:
             sweep(path.parent)  # a cache has no owner that would clean it, so its writers do
         elif path.parent != home:
             path.parent.mkdir(exist_ok=True)
-        with scratch(path.parent) as place:
-            name = place / f".{path.name}"  # hidden from whoever packs the folder meanwhile
+        with scratch(path.parent) as directory:
+            name = directory / f".{path.name}"  # hidden from whoever packs the folder meanwhile
             yield name
             if durable:
                 sync(name)
@@ -106,7 +106,7 @@ def _beside(path: Path, home: Path | None, durable: bool) -> Iterator[Path]:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an error of the file system, of safetensors or of SQLite says that the disk is full."""
+    """Return whether an error of the file system, of safetensors or of SQLite says that the disk is full."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return True
     return any(words in str(error) for words in ("No space left", "disk is full", "os error 28"))

@@ -52,13 +52,13 @@ _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, as in a U
 
 
 def new_id() -> str:
-    """A ULID: 48 bits of milliseconds, 80 random bits; ids sort by time and cannot be guessed."""
+    """Make a ULID: 48 bits of milliseconds, 80 random bits; ids sort by time and cannot be guessed."""
     number = (int(time.time() * 1000) << 80) | secrets.randbits(80)
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
 
 
 def id_within(plan: str, name: str) -> str:
-    """The id of the run ``name`` of a plan: of the plan's own time, and the same whenever it is asked for."""
+    """Return the id of the run ``name`` of a plan: of the plan's own time, and the same whenever it is asked for."""
     number = int.from_bytes(hashlib.sha256(f"{plan}/{name}".encode()).digest()[:10], "big")
     return plan[:10] + "".join(_ALPHABET[(number >> shift) & 31] for shift in range(75, -1, -5))
 
@@ -133,7 +133,7 @@ class RunFolder(RunReader):
         return folder
 
     def beside(self, run_id: str) -> RunFolder:
-        """The run of that id in the same place, a recording if this is one; it may be absent or damaged."""
+        """Return the run of that id in the same place, a recording if this is one; it may be absent or damaged."""
         return RunFolder(self.path.parent / run_id, read_only=self.read_only)
 
     def delete(self) -> None:
@@ -177,7 +177,7 @@ class RunFolder(RunReader):
 
     def add_snapshot(self, snapshot: Snapshot) -> None:
         """Store embeddings, then add them to the database."""
-        tensors = {f"arm{i}": as_tensor(one, np.float16) for i, one in enumerate(snapshot.embeddings)}
+        tensors = {f"arm{i}": as_tensor(arm, np.float16) for i, arm in enumerate(snapshot.embeddings)}
         write_tensors(self.embeddings_path(snapshot.k), tensors, home=self.path, durable=True)
         row = (snapshot.k, snapshot.step, snapshot.seconds)
         self.db.write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", [row])
@@ -217,7 +217,7 @@ class RunFolder(RunReader):
         write_tensors(last, tensors, {"about": json.dumps(about)}, home=self.path, durable=True)
 
     def read_checkpoint(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """The newest readable checkpoint, or None."""
+        """Read the newest readable checkpoint; None: there is none."""
         for name in ("last", "previous"):
             path = self.path / "ckpt" / f"{name}.safetensors"
             if not is_there(path):
@@ -248,7 +248,7 @@ class RunFolder(RunReader):
 
 
 def _not_made(root: Path, error: Exception) -> RunError:
-    """The error that says why there is no run."""
+    """Return the error that says why there is no run."""
     # SQLite calls a disk without room for its shared memory an input or output error
     short = isinstance(error, sqlite3.Error) and shutil.disk_usage(root).free < BALLAST
     if short or is_full(error) or isinstance(error, DiskFullError):
@@ -275,7 +275,7 @@ def list_runs(root: Path, *, read_only: bool = False) -> list[RunFolder]:
 
 
 def in_the_making(path: Path) -> bool:
-    """Whether a folder has no configuration yet and changed within seconds: a run is being made or deleted."""
+    """Return whether a folder has no configuration yet and changed within seconds: a run is being made or deleted."""
     try:
         age = time.time() - path.lstat().st_mtime
         return 0 <= age < MAKING_SECONDS and path.is_dir() and not is_there(path / "config.json")

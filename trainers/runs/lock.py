@@ -58,7 +58,7 @@ class RunLock:
         return False
 
     def lost(self) -> bool:
-        """Whether the file that is locked is no longer the one in the folder: the run was deleted or moved away."""
+        """Return whether the locked file is no longer the one in the folder: the run was deleted or moved away."""
         if self._handle is None:
             return True
         try:
@@ -75,7 +75,7 @@ class RunLock:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process holds the folder's lock; False if the lock is not a file. It never raises."""
+    """Return whether a process holds the folder's lock; False if the lock is not a file. It never raises."""
     try:
         handle = open_handle(folder / "lock", os.O_RDONLY)
     except (OSError, ValueError):

@@ -39,19 +39,19 @@ class MapNumbers:
 
     @reads
     def of(self, k: int) -> dict[int, dict[str, float]]:
-        """By arm the numbers of frame ``k``, by key."""
-        found: dict[int, dict[str, float]] = {}
+        """Return by arm the numbers of frame ``k``, by key."""
+        numbers: dict[int, dict[str, float]] = {}
         if self._has("map_measures"):
             rows = self._db.rows("SELECT arm, key, value FROM map_measures WHERE k = ? ORDER BY arm, key", (k,))
             for arm, key, value in rows:
                 number = checked.measured(value, "value")
                 if number is not None:
-                    found.setdefault(checked.whole(arm, "arm"), {})[checked.text(key, "key")] = number
-        return found
+                    numbers.setdefault(checked.whole(arm, "arm"), {})[checked.text(key, "key")] = number
+        return numbers
 
     @reads
     def after(self, k: int = -1) -> list[MapNumber]:
-        """The numbers of the frames beyond ``k``, oldest first; those of frames whose snapshot is gone are left out."""
+        """Return the numbers of the frames beyond ``k``, oldest first, but for those whose snapshot is gone."""
         if not self._has("map_measures"):
             return []
         sql = (
@@ -90,7 +90,7 @@ class MapNumbers:
 
     @reads
     def wished(self, k: int) -> bool:
-        """Whether the refined map of snapshot ``k`` was asked for."""
+        """Return whether the refined map of snapshot ``k`` was asked for."""
         return self._has("map_wishes") and bool(self._db.rows("SELECT 1 FROM map_wishes WHERE k = ?", (k,)))
 
     def forget(self) -> None:

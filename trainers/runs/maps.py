@@ -14,7 +14,7 @@ from trainers.runs.records import Frame, FrameArm
 
 
 class FrameRow(NamedTuple):
-    """What the database holds of one arm's map; None stands for a number that is none."""
+    """The database's row of one arm's map; None stands for a number that is none."""
 
     step: int
     seconds: float
@@ -25,7 +25,7 @@ class FrameRow(NamedTuple):
 
 
 def frame_row(step: object, seconds: object, limit: object, quality: object, drift: object, method: object) -> FrameRow:
-    """A row of the database.
+    """Check the values of a row of the database.
 
     Raises:
         ValueError: a value is of the wrong type.
@@ -43,7 +43,7 @@ def frame_row(step: object, seconds: object, limit: object, quality: object, dri
 
 
 def packed_frame(frame: Frame) -> dict[str, Tensor]:
-    """The tensors of a frame."""
+    """Pack a frame into tensors."""
     tensors: dict[str, Tensor] = {}
     for i, arm in enumerate(frame.arms):
         tensors[f"xy{i}"] = as_tensor(arm.xy, np.uint16)
@@ -54,7 +54,7 @@ def packed_frame(frame: Frame) -> dict[str, Tensor]:
 def unpacked_frame(
     k: int, rows: Sequence[FrameRow], tensors: Mapping[str, Tensor], measures: Mapping[int, Mapping[str, float]]
 ) -> Frame:
-    """The frame ``k`` from a row per arm, the tensors of :func:`packed_frame` and by arm its measures.
+    """Unpack the frame ``k`` from a row per arm, the tensors of :func:`packed_frame` and by arm its measures.
 
     Raises:
         ValueError, KeyError: a tensor is missing or of the wrong shape or dtype.

@@ -42,7 +42,7 @@ class Opened:
             self.connection = self._watching()
 
     def stale(self) -> bool:
-        """Whether the files are no longer those that were opened.
+        """Return whether the files are no longer those that were opened.
 
         A database that was taken away must not be written through the old connection: SQLite may wait for its other
         files without end.
@@ -88,7 +88,7 @@ class Opened:
 
 
 def can_write(folder: Path) -> bool:
-    """Whether files may be made in a folder; False on a read-only disk."""
+    """Return whether files may be made in a folder; False on a read-only disk."""
     return os.access(folder, os.W_OK | os.X_OK)
 
 

@@ -17,7 +17,7 @@ _OF_ATTRIBUTE = ("ringed", "level")  # what an attribute may have beside names a
 
 
 def packed(probe: Probe, sheets: int) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the metadata of a probe with so many thumbnail sheets."""
+    """Pack a probe with so many thumbnail sheets into tensors and metadata."""
     about = {
         "levels": probe.hierarchy.levels,
         "names": probe.hierarchy.names,
@@ -31,17 +31,23 @@ def packed(probe: Probe, sheets: int) -> tuple[dict[str, Tensor], dict[str, str]
     tensors = {"labels": as_tensor(probe.labels, np.int32), "rows": as_tensor(probe.rows, np.int64)}
     if probe.attributes:
         about["attributes"] = [
-            {name: getattr(one, name) for name in ("name", "names", *_OF_ATTRIBUTE) if getattr(one, name) is not None}
-            for one in probe.attributes
+            {
+                name: getattr(attribute, name)
+                for name in ("name", "names", *_OF_ATTRIBUTE)
+                if getattr(attribute, name) is not None
+            }
+            for attribute in probe.attributes
         ]
-        tensors |= {f"attribute{i}": as_tensor(one.values, np.int32) for i, one in enumerate(probe.attributes)}
+        tensors |= {
+            f"attribute{i}": as_tensor(attribute.values, np.int32) for i, attribute in enumerate(probe.attributes)
+        }
     if probe.part != Probe.part:
         about["part"] = probe.part
     return tensors, {"about": json.dumps(about)}
 
 
 def unpacked(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> Probe:
-    """The probe that :func:`packed` was given.
+    """Unpack the probe that :func:`packed` was given.
 
     Raises:
         ValueError, KeyError: something is missing, or of the wrong type or shape.
@@ -66,12 +72,12 @@ def unpacked(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> Prob
         sheets=checked.whole(about["sheets"], "sheets"),
         attributes=tuple(
             Attribute(
-                name=checked.text(one["name"], "attribute"),
-                names=checked.texts(one["names"], "attribute"),
+                name=checked.text(attribute["name"], "attribute"),
+                names=checked.texts(attribute["names"], "attribute"),
                 values=tensors[f"attribute{i}"].numpy(),
-                **{name: checked.whole(one[name], name) for name in _OF_ATTRIBUTE if name in one},
+                **{name: checked.whole(attribute[name], name) for name in _OF_ATTRIBUTE if name in attribute},
             )
-            for i, one in enumerate(about.get("attributes", ()))
+            for i, attribute in enumerate(about.get("attributes", ()))
         ),
         part=checked.text(about.get("part", Probe.part), "part"),
     )
@@ -90,12 +96,14 @@ def _check(probe: Probe) -> None:
         raise ValueError("the probe has labels without a name")
     if probe.part not in PARTS:
         raise ValueError("the probe is of no part of the dataset")
-    for one in probe.attributes:
-        if one.level is not None and (one.level >= tree.depth or one.names != tree.names[one.level]):
+    for attribute in probe.attributes:
+        if attribute.level is not None and (
+            attribute.level >= tree.depth or attribute.names != tree.names[attribute.level]
+        ):
             raise ValueError("an attribute of the probe has classes of no level")
-        if one.values.shape != labels.shape[:1] or one.values.dtype.kind != "i":
+        if attribute.values.shape != labels.shape[:1] or attribute.values.dtype.kind != "i":
             raise ValueError("an attribute of the probe has the wrong shape")
-        if one.values.min() < 0 or one.values.max() >= len(one.names):
+        if attribute.values.min() < 0 or attribute.values.max() >= len(attribute.names):
             raise ValueError("the probe has attributes without a name")
     if probe.sheets and probe.sheets * probe.columns**2 < len(labels):
         raise ValueError("the probe has more points than thumbnails")

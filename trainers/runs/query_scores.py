@@ -28,7 +28,7 @@ def kept_queries(count: int) -> np.ndarray:
 
 
 def packed_scores(scores: QueryScores) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the metadata of a record."""
+    """Pack a record into tensors and metadata."""
     about = {"metrics": scores.metrics, "images": scores.images, "fingerprint": scores.fingerprint}
     tensors = {
         "values": as_tensor(scores.values, np.float32),
@@ -39,7 +39,7 @@ def packed_scores(scores: QueryScores) -> tuple[dict[str, Tensor], dict[str, str
 
 
 def unpacked_scores(tensors: Mapping[str, Tensor], metadata: Mapping[str, str], arms: int) -> QueryScores:
-    """The record that :func:`packed_scores` was given.
+    """Unpack the record that :func:`packed_scores` was given.
 
     Raises:
         ValueError, KeyError: something is missing, or of the wrong type or shape.

@@ -122,15 +122,16 @@ class RunReader:
     def place_in_plan(self) -> str:
         """What tells it from the other runs of its plan (``seed 0, label noise 0.2``), a line; empty if not known."""
         place = self._membership()[1]
-        seen = "".join(one if one.isprintable() else " " for one in place)  # no line breaks, no marks that turn text
+        # no line breaks, no marks that turn text
+        seen = "".join(letter if letter.isprintable() else " " for letter in place)
         return " ".join(seen.split())[:PLACE]
 
     def is_alive(self) -> bool:
-        """Whether a trainer process holds this run."""
+        """Return whether a trainer process holds this run."""
         return not self.read_only and is_locked(self.path)
 
     def state(self) -> RunState:
-        """The state; a run that says it is active without a living trainer is ``interrupted``."""
+        """Return the state; a run that says it is active without a living trainer is ``interrupted``."""
         if not self.present:
             self.check()  # the database of what is no run is left alone: SQLite makes files beside it
         state = self.db.state()
@@ -161,7 +162,7 @@ class RunReader:
 
     @reads
     def scalars(self) -> list[Scalar]:
-        """All scalars in the order they were written; of each arm, step and key the newest, of not-a-number none."""
+        """Return all scalars in the order of writing: of an arm, step and key the newest, none that is not-a-number."""
         # runs written before such rows were unique may hold several; the other columns are those of the largest id
         sql = "SELECT arm, step, seconds, key, value, MAX(id) FROM metrics GROUP BY arm, step, key ORDER BY 6"
         return [
@@ -187,7 +188,7 @@ class RunReader:
 
     @reads
     def newest(self, *keys: str) -> dict[tuple[int, str], float | None]:
-        """By arm and key the newest value of each of ``keys``."""
+        """Return by arm and key the newest value of each of ``keys``."""
         # SQLite gives the other columns of the row that holds the maximum, so this is the newest value of each key
         marks = ", ".join("?" for _ in keys)
         sql = f"SELECT arm, key, value, MAX(id) FROM metrics WHERE key IN ({marks}) GROUP BY arm, key"
@@ -198,7 +199,7 @@ class RunReader:
 
     @reads
     def probe(self) -> Probe | None:
-        """The probe, or None before the data is read."""
+        """Read the probe; None before the data is read."""
         if not is_there(self.path / "probe.safetensors"):
             return None
         tensors, metadata = self._read(self.path / "probe.safetensors")
@@ -275,9 +276,9 @@ class RunReader:
         newest = self.newest_map()
         if newest is None:
             return None
-        found = self.db.rows("SELECT 1 FROM frames WHERE k = ?", (refined(newest),))
+        rows = self.db.rows("SELECT 1 FROM frames WHERE k = ?", (refined(newest),))
         step = self.announced(newest)
-        return (refined(newest), step[1]) if found and step is not None else None
+        return (refined(newest), step[1]) if rows and step is not None else None
 
     @reads
     def newest_map(self) -> int | None:
@@ -312,7 +313,7 @@ class RunReader:
 
     @reads
     def frame_rows(self, k: int) -> list[FrameRow]:
-        """A row per arm of frame ``k``."""
+        """Return a row per arm of frame ``k``."""
         sql = (
             'SELECT arm, step, seconds, "limit", quality, drift, method FROM frames AS f '
             f"JOIN snapshots AS s ON s.k = f.k % {REFINED} WHERE f.k = ? ORDER BY arm"
@@ -326,7 +327,7 @@ class RunReader:
 
     @reads
     def frame(self, k: int) -> Frame:
-        """The frame ``k``."""
+        """Read the frame ``k``."""
         rows = self.frame_rows(k)
         tensors, _ = self._read(self.frame_path(k))
         return unpacked_frame(k, rows, tensors, self.map_numbers.of(k))
@@ -334,7 +335,7 @@ class RunReader:
     # ---------------------------------------------------------------- details
 
     def _membership(self) -> tuple[str, str]:
-        """The plan and the place in it, as written; both empty where the plan is no other run's id."""
+        """Read the plan and the place in it, as written; both empty where the plan is no other run's id."""
         try:
             text = read_regular(self.path / "part_of", MEMBER_BYTES).decode()
         except (OSError, ValueError):
@@ -354,7 +355,7 @@ class RunReader:
         return index
 
     def _own(self, path: Path) -> None:
-        """A regular file of this folder: neither it nor the folder it lies in is a link."""
+        """Check that this is a regular file of this folder: neither it nor the folder it lies in is a link."""
         check_regular(path)
         if path.parent != self.path and path.parent.is_symlink():
             raise ValueError(f"{path.parent.name} is a link, not a folder")

@@ -88,7 +88,7 @@ PARTS = {"test": "test images", "train": "training images"}
 
 @dataclass(frozen=True, kw_only=True)
 class Attribute:
-    """What is known of the images of the probe beside their classes, such as the background.
+    """An attribute of the images of the probe beside their classes, such as the background.
 
     Attributes:
         values: int32 numpy array ``[P]``, ids into ``names``.
@@ -156,7 +156,7 @@ class QueryScores:
     fingerprint: str
 
     def of(self, arm: int) -> QueryScores:
-        """The results of one arm."""
+        """Return the results of one arm."""
         return replace(self, values=self.values[arm : arm + 1])
 
 

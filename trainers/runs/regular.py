@@ -26,7 +26,7 @@ class IrregularError(OSError):
 
 
 def is_there(path: Path) -> bool:
-    """Whether anything has this name, a broken link included; False where the folder may not be read."""
+    """Return whether anything has this name, a broken link included; False where the folder may not be read."""
     try:
         path.lstat()
     except (OSError, ValueError):
@@ -35,7 +35,7 @@ def is_there(path: Path) -> bool:
 
 
 def is_regular(path: Path) -> bool:
-    """Whether a regular file that is no link lies here; it never raises."""
+    """Return whether a regular file that is no link lies here; it never raises."""
     try:
         check_regular(path)
     except OSError:
@@ -44,7 +44,7 @@ def is_regular(path: Path) -> bool:
 
 
 def check_regular(path: Path) -> os.stat_result:
-    """The status of a regular file.
+    """Return the status of a regular file.
 
     Raises:
         IrregularError: it is something else.
@@ -57,7 +57,7 @@ def check_regular(path: Path) -> os.stat_result:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """The content of a regular file of at most ``most`` bytes.
+    """Read a regular file of at most ``most`` bytes.
 
     Raises:
         IrregularError: it is something else, or larger.
@@ -70,7 +70,7 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def replaceable(path: Path) -> Path:
-    """Where a file that somebody named is to be written: what a link leads to.
+    """Return the path to write a file to that somebody named: what a link leads to.
 
     Raises:
         IrregularError: a folder, a pipe or a device lies there, which a new file would replace.
@@ -97,7 +97,7 @@ def open_regular(path: Path, flags: int = _APPEND) -> BinaryIO:
 
 
 def open_handle(path: Path, flags: int) -> int:
-    """The same as a file descriptor, which the caller closes."""
+    """Open a file as a descriptor, which the caller closes."""
     try:
         handle = os.open(path, flags | SAFELY, 0o644)
     except OSError as error:

@@ -53,7 +53,7 @@ def _open_up(path: Path) -> None:
     with contextlib.suppress(OSError):
         path.chmod(0o700)
     for folder, names, _ in os.walk(path):
-        for place in (os.path.join(folder, name) for name in names):  # noqa: PTH118  (names may be no text)
-            if not os.path.islink(place) and not os.access(place, os.R_OK | os.W_OK | os.X_OK):  # noqa: PTH114
+        for name in (os.path.join(folder, inner) for inner in names):  # noqa: PTH118  (names may be no text)
+            if not os.path.islink(name) and not os.access(name, os.R_OK | os.W_OK | os.X_OK):  # noqa: PTH114
                 with contextlib.suppress(OSError):
-                    os.chmod(place, 0o700)  # noqa: PTH101
+                    os.chmod(name, 0o700)  # noqa: PTH101

@@ -20,40 +20,40 @@ _LOOK = os.O_RDONLY | SAFELY
 
 @contextlib.contextmanager
 def scratch(folder: Path) -> Iterator[Path]:
-    """A new folder inside ``folder``, gone at the end.
+    """Make a new folder inside ``folder``, gone at the end.
 
     It is locked as long as its maker lives: the kernel drops the lock however the maker dies, and what is not locked
     was left behind.
     """
-    place, handle = _locked(folder)
+    path, handle = _locked(folder)
     try:
-        yield place
+        yield path
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
         os.close(handle)
 
 
 def sweep(folder: Path) -> None:
     """Remove what killed writers left in ``folder``; files of a live writer stay."""
-    for place in folder.glob(f".*{_SUFFIX}"):
+    for path in folder.glob(f".*{_SUFFIX}"):
         with contextlib.suppress(OSError):
-            handle = os.open(place, _LOOK)
+            handle = os.open(path, _LOOK)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if place.is_dir():
-                    shutil.rmtree(place, ignore_errors=True)
-                elif time.time() - place.stat().st_mtime > _OLD:
-                    place.unlink()
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                elif time.time() - path.stat().st_mtime > _OLD:
+                    path.unlink()
             finally:
                 os.close(handle)
 
 
 def _locked(folder: Path) -> tuple[Path, int]:
     while True:
-        place = Path(tempfile.mkdtemp(dir=folder, prefix=".", suffix=_SUFFIX))
+        path = Path(tempfile.mkdtemp(dir=folder, prefix=".", suffix=_SUFFIX))
         with contextlib.suppress(FileNotFoundError):  # swept before it was locked: make another one
-            handle = os.open(place, _LOOK)
+            handle = os.open(path, _LOOK)
             fcntl.flock(handle, fcntl.LOCK_EX)
-            if place.is_dir():
-                return place, handle
+            if path.is_dir():
+                return path, handle
             os.close(handle)

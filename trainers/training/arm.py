@@ -73,7 +73,7 @@ class Arm(ABC):
         if rate == 1:
             return groups
         encoders = [part for net in self.networks.values() for part in net.modules() if isinstance(part, Encoder)]
-        slow = {id(weight) for one in encoders for layer in one.in_front() for weight in layer.parameters()}
+        slow = {id(weight) for encoder in encoders for layer in encoder.in_front() for weight in layer.parameters()}
         parts = ((group, inside) for group in groups for inside in (False, True))
         return [
             {

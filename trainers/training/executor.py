@@ -66,8 +66,8 @@ class Executor(Protocol):
 
 def local_devices(device: str, parallel: int) -> tuple[Device, ...]:
     """What this machine has for runs of a device that train at once: its GPUs, or ``parallel`` shares of its cores."""
-    if device == "auto" and (found := gpus()):
-        return tuple({"CUDA_VISIBLE_DEVICES": gpu} for gpu in found)
+    if device == "auto" and (names := gpus()):
+        return tuple({"CUDA_VISIBLE_DEVICES": gpu} for gpu in names)
     cores = os.cpu_count() or 1
     shares = min(parallel, cores)
     return ({"OMP_NUM_THREADS": str(max(1, cores // shares))},) * shares

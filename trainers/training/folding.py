@@ -26,7 +26,7 @@ def folded(module: nn.Module) -> nn.Module:
     Frozen encoders (``module.frozen``) have nothing to fold in the part that is run again and again.
     """
     tensors = [*module.parameters(), *module.buffers()]
-    twin = copy.deepcopy(module, {id(one): one for one in tensors})
+    twin = copy.deepcopy(module, {id(tensor): tensor for tensor in tensors})
     twin.eval()
     if not getattr(module, "frozen", False):
         for part in list(twin.modules()):
@@ -36,11 +36,11 @@ def folded(module: nn.Module) -> nn.Module:
 
 
 def _fold_pairs(row: nn.Sequential) -> None:
-    for place in range(len(row) - 1):
-        first, second = row[place], row[place + 1]
+    for index in range(len(row) - 1):
+        first, second = row[index], row[index + 1]
         if isinstance(first, _CONVOLUTIONS) and isinstance(second, _NORMS) and _foldable(first, second):
             whole = _whole(first, second)
-            row[place], row[place + 1] = whole, nn.Identity()
+            row[index], row[index + 1] = whole, nn.Identity()
 
 
 def _whole(convolution: Convolution, norm: Norm) -> nn.Module:

@@ -228,7 +228,7 @@ class Models:
         """
         place = text.removeprefix("local-dir:")
         if place != text or (place and is_folder(place)):
-            access.place(place)
+            access.allowed_path(place)
 
     def _arms(self, run: Run) -> list[Known]:
         """The models of a fine-tuning run, none if it is another kind of run or has no weights yet."""

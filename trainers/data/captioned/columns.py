@@ -89,7 +89,8 @@ def objects_of(cell: Any, columns: CaptionedColumns) -> list[Object]:
         areas = cell.get("area") or [None] * len(boxes)
         rows = list(zip(boxes, classes, areas, strict=False))
     else:
-        rows = [(one.get(columns.box_key), one.get(columns.class_key), one.get("area")) for one in cell or [] if one]
+        structs = filter(None, cell or [])
+        rows = [(item.get(columns.box_key), item.get(columns.class_key), item.get("area")) for item in structs]
     objects = []
     for box, label, area in rows:
         name = _class_name(label, columns.names)

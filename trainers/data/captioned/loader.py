@@ -40,8 +40,8 @@ def load_captioned(
     """
     descriptor, folder = named(source), None
     if descriptor is None:
-        place = resolve(source)
-        folder = place if isinstance(place, Path) else None
+        location = resolve(source)
+        folder = location if isinstance(location, Path) else None
         descriptor = next(each for each in CAPTIONED.values() if each.recognises and each.recognises(folder))
     return descriptor.load(
         CaptionedRequest(

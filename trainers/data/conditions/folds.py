@@ -30,9 +30,9 @@ def deal(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
         int64 [N]: the fold of each row, from 0.
     """
     row = in_a_row(labels, stream(seed, FOLDS))
-    place = np.empty(int(row.max()) + 1, dtype=np.int64)
-    place[row] = np.arange(len(row)) % folds
-    dealt: np.ndarray = place[labels[:, 0]]
+    fold_of = np.empty(int(row.max()) + 1, dtype=np.int64)
+    fold_of[row] = np.arange(len(row)) % folds
+    dealt: np.ndarray = fold_of[labels[:, 0]]
     return dealt
 
 

@@ -90,11 +90,11 @@ def wrong_labels(
     parents = tree[:, 1] if labels.shape[1] > 1 else np.zeros(len(tree), dtype=np.int64)
     tree = tree[np.argsort(parents, kind="stable")]  # siblings side by side
     parents = np.sort(parents)
-    place = np.searchsorted(tree[:, 0], labels[:, 0], sorter=(finest := np.argsort(tree[:, 0])))
-    place = finest[place]
-    family = np.searchsorted(parents, parents[place], "left"), np.searchsorted(parents, parents[place], "right")
-    first, end = family if kind.siblings else (np.zeros_like(place), np.full_like(place, len(tree)))
-    banned, after = family if kind.strangers else (place, place + 1)
+    index = np.searchsorted(tree[:, 0], labels[:, 0], sorter=(finest := np.argsort(tree[:, 0])))
+    index = finest[index]
+    family = np.searchsorted(parents, parents[index], "left"), np.searchsorted(parents, parents[index], "right")
+    first, end = family if kind.siblings else (np.zeros_like(index), np.full_like(index, len(tree)))
+    banned, after = family if kind.strangers else (index, index + 1)
     options = (end - first) - (after - banned)
     wanted, possible = round(share * len(labels)), options > 0
     if wanted > possible.sum():

@@ -22,8 +22,8 @@ def convolve(images: Tensor, kernel: Tensor) -> Tensor:
 def bell(sigma: float) -> Tensor:
     """A Gaussian of standard deviation ``sigma`` pixels, cut at four of them: ``[n]``, of sum one."""
     reach = max(1, math.ceil(4 * sigma))
-    place = torch.arange(-reach, reach + 1)
-    weight = torch.exp(-0.5 * (place / max(sigma, 1e-3)) ** 2)
+    position = torch.arange(-reach, reach + 1)
+    weight = torch.exp(-0.5 * (position / max(sigma, 1e-3)) ** 2)
     return weight / weight.sum()
 
 
@@ -44,8 +44,8 @@ def sample(images: Tensor, offset: Tensor, *, mode: str = "bilinear") -> Tensor:
     count, _, height, width = images.shape
     rows = torch.arange(height, device=images.device) + 0.5
     columns = torch.arange(width, device=images.device) + 0.5
-    place = torch.stack([columns[None].expand(height, -1), rows[:, None].expand(-1, width)], 2) + offset
-    grid = place * (2 / torch.tensor([width, height], device=images.device)) - 1
+    position = torch.stack([columns[None].expand(height, -1), rows[:, None].expand(-1, width)], 2) + offset
+    grid = position * (2 / torch.tensor([width, height], device=images.device)) - 1
     grid = grid.expand(count, -1, -1, -1)
     return functional.grid_sample(images, grid, mode=mode, padding_mode="border", align_corners=False)
 

@@ -105,8 +105,8 @@ def strength(images: Tensor, severity: int, small: Sequence[float], large: Seque
 
 def length(images: Tensor, severity: int, small: Sequence[float], large: Sequence[float]) -> float:
     """As :func:`strength`, for lengths in pixels, which beyond 32 and 224 pixels grow and shrink with the side."""
-    found = strength(images, severity, small, large)
-    return found * min(1.0, side(images) / SMALL) * max(1.0, side(images) / LARGE)
+    pixels = strength(images, severity, small, large)
+    return pixels * min(1.0, side(images) / SMALL) * max(1.0, side(images) / LARGE)
 
 
 def side(images: Tensor) -> int:

@@ -21,8 +21,8 @@ def disk(radius: float, sigma: float) -> Tensor:
     """A disk with a soft rim, blurred: a kernel ``[n, n]`` of sum one; radius and sigma in pixels."""
     weight = bell(sigma)
     reach = math.ceil(radius + 0.5) + len(weight) // 2
-    place = torch.arange(-reach, reach + 1).float()
-    distance = (place[:, None].square() + place.square()).sqrt()
+    position = torch.arange(-reach, reach + 1).float()
+    distance = (position[:, None].square() + position.square()).sqrt()
     flat = (radius + 0.5 - distance).clamp(0, 1)
     soft = convolve(convolve(flat[None, None], weight[None]), weight[:, None])[0, 0]
     return soft / soft.sum()

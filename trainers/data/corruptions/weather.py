@@ -34,8 +34,8 @@ def _frost(images: Tensor, severity: int, draws: Draws) -> Tensor:
     ice = strength(images, severity, (0.2, 0.3, 0.4, 0.45, 0.5), (0.4, 0.6, 0.7, 0.75, 0.8))
     cover = torch.sigmoid(2 * field(draws, count, height, width, 4) + 0.5)
     ridges = sum(
-        torch.exp(-3 * field(draws, count, height, width, cells).abs()) / 2**place
-        for place, cells in enumerate((6, 12, 24))
+        torch.exp(-3 * field(draws, count, height, width, cells).abs()) / 2**octave
+        for octave, cells in enumerate((6, 12, 24))
     )
     layer = (cover * (0.35 + 0.65 * ridges)).clamp(max=1)
     colour = images.new_tensor(ICE if channels == 3 else (sum(ICE) / 3,))

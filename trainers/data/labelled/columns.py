@@ -77,8 +77,8 @@ def join(tables: Sequence[Table], column: str) -> Codes:
     names = dict.fromkeys(name for part in parts for name in part.names)
     if all(re.fullmatch(r"-?\d+", name) for name in names):
         names = dict.fromkeys(sorted(names, key=int))
-    place = {name: index for index, name in enumerate(names)}
-    moved = [np.array([*(place[name] for name in part.names), -1])[part.values] for part in parts]
+    position = {name: index for index, name in enumerate(names)}
+    moved = [np.array([*(position[name] for name in part.names), -1])[part.values] for part in parts]
     return Codes(values=np.concatenate(moved), names=tuple(names))
 
 

@@ -43,10 +43,12 @@ class File:
 class FileTable(Table):
     """One split of a plain folder or zip file. ``tree`` names its label columns, finest first."""
 
-    def __init__(self, place: Place, files: list[File], labels: list[tuple[str, ...]], tree: tuple[str, ...]) -> None:
+    def __init__(
+        self, source: FileSource, files: list[File], labels: list[tuple[str, ...]], tree: tuple[str, ...]
+    ) -> None:
         self.kinds: dict[str, Kind] = {"image": "image", **dict.fromkeys(tree, "text")}
         self.total = len(files)
-        self._place = place
+        self._source = source
         self._files = files
         # the columns are finest first, the parts of a path coarsest first
         parts = range(len(tree) - 1, -1, -1)
@@ -63,7 +65,7 @@ class FileTable(Table):
 
     def images(self, column: str, rows: np.ndarray) -> list[bytes | None]:
         files = [self._files[row] for row in rows]
-        return [self._place.read(file) if file.size <= LARGEST_FILE else None for file in files]
+        return [self._source.read(file) if file.size <= LARGEST_FILE else None for file in files]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,19 +139,19 @@ class Archive:
         return data if len(data) == file.size else None
 
 
-Place = Folder | Archive
+FileSource = Folder | Archive
 """Where image files lie."""
 
 
-def kind(place: Path) -> Literal["images", "tables"] | None:
+def kind(path: Path) -> Literal["images", "tables"] | None:
     """Whether this holds image files in folders (or is a zip file), or tables for ``datasets``; None: neither.
 
     Looks at no more than 50,000 names, so that a whole disk given by mistake is answered too.
     """
-    if place.is_file():
-        return "images" if zipfile.is_zipfile(place) else None
+    if path.is_file():
+        return "images" if zipfile.is_zipfile(path) else None
     seen, images, others = 0, False, False
-    for folder, names in _walk(place):
+    for folder, names in _walk(path):
         for name in names:
             suffix = Path(name).suffix.lower()
             if suffix in _TABLES or (suffix in _TEXTS and name.startswith(("metadata.", "state."))):
@@ -157,34 +159,34 @@ def kind(place: Path) -> Literal["images", "tables"] | None:
             others = others or suffix in _TEXTS or suffix == ".py"
             images = images or suffix in SUFFIXES
             seen += 1
-        if seen > _MOST_NAMES or (images and place not in (folder, folder.parent)):
+        if seen > _MOST_NAMES or (images and path not in (folder, folder.parent)):
             break
     return "images" if images else "tables" if others else None
 
 
-def scan(path: Path, *, every: bool = False) -> tuple[Place, list[File]]:
+def scan(path: Path, *, every: bool = False) -> tuple[FileSource, list[File]]:
     """All image files of a folder or zip file in path order; ``every``: all files of a folder.
 
     Raises:
         DataError: the zip file cannot be used.
     """
-    place = Archive(path) if path.is_file() else Folder(path=path, every=every)
-    return place, sorted(place.files(), key=lambda file: file.parts)
+    source = Archive(path) if path.is_file() else Folder(path=path, every=every)
+    return source, sorted(source.files(), key=lambda file: file.parts)
 
 
-def key(place: Place, files: list[File]) -> str:
+def content_key_of(source: FileSource, files: list[File]) -> str:
     """Changes when a file is added, removed, renamed or written."""
-    return content_key([str(place.path.resolve()), *((file.parts, file.size, file.changed) for file in files)])
+    return content_key([str(source.path.resolve()), *((file.parts, file.size, file.changed) for file in files)])
 
 
-def tables(place: Place, files: list[File]) -> Splits:
+def tables(source: FileSource, files: list[File]) -> Splits:
     """Group files to splits and classes; without a label column where no image lies in a class folder.
 
     Raises:
         DataError: there are no images.
     """
     if not files:
-        raise DataError(f"{place.path.name!r} holds no images. Put them in one sub-folder per class.")
+        raise DataError(f"{source.path.name!r} holds no images. Put them in one sub-folder per class.")
     skip = _common_depth(files)
     folders = [file.parts[skip:-1] for file in files]
     split_depth = int(all(parts and _is_split(parts[0]) for parts in folders))
@@ -202,7 +204,7 @@ def tables(place: Place, files: list[File]) -> Splits:
             part = grouped.setdefault(parts[0] if split_depth else "all", ([], []))
             part[0].append(file)
             part[1].append(parts[split_depth : split_depth + depth])
-    splits = {name: FileTable(place, part, labels, tree) for name, (part, labels) in grouped.items()}
+    splits = {name: FileTable(source, part, labels, tree) for name, (part, labels) in grouped.items()}
     return Splits(tables=splits, notes=tuple(notes), tree=tree)
 
 
@@ -221,9 +223,9 @@ def _common_depth(files: list[File]) -> int:
     return shared
 
 
-def _walk(place: Path) -> Iterator[tuple[Path, list[str]]]:
+def _walk(root: Path) -> Iterator[tuple[Path, list[str]]]:
     """The folders below one and the names of their files, in order, without hidden ones."""
-    for folder, inner, names in os.walk(place):
+    for folder, inner, names in os.walk(root):
         inner[:] = sorted(name for name in inner if not _hidden(name))
         yield Path(folder), [name for name in names if not _hidden(name)]
 

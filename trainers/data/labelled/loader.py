@@ -40,10 +40,10 @@ def open_source(choice: DataChoice) -> Opened:
     from trainers.data.hub import open_hub
 
     check_reference(choice.subset, choice.revision)
-    place = resolve(choice.source)
-    if isinstance(place, Path):
-        return open_folder(place, choice.subset)
-    return open_hub(place, choice.subset, choice.revision)
+    location = resolve(choice.source)
+    if isinstance(location, Path):
+        return open_folder(location, choice.subset)
+    return open_hub(location, choice.subset, choice.revision)
 
 
 def load_source(

@@ -39,33 +39,33 @@ class Opened:
     refuse: Callable[[], object] = lambda: None
 
 
-def open_folder(place: Path, subset: str | None) -> Opened:
+def open_folder(folder: Path, subset: str | None) -> Opened:
     """Open a plain image folder, a zip file, or any folder that ``datasets.load_dataset`` reads.
 
     Raises:
         DataError: it holds nothing that can be read.
     """
-    kind = files.kind(place)
+    kind = files.kind(folder)
     if kind is None:
-        raise DataError(f"{place.name!r} holds no images or tables of images that can be read.")
+        raise DataError(f"{folder.name!r} holds no images or tables of images that can be read.")
     read: Callable[[Progress], Splits]
-    saved = any((place / name).exists() for name in ("dataset_dict.json", "state.json"))
+    saved = any((folder / name).exists() for name in ("dataset_dict.json", "state.json"))
     if subset is not None and (kind == "images" or saved):
-        raise DataError(f"{place.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
+        raise DataError(f"{folder.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
     if kind == "images":
-        home, images = files.scan(place)
-        key, read = files.key(home, images), lambda _: files.tables(home, images)
+        home, images = files.scan(folder)
+        key, read = files.content_key_of(home, images), lambda _: files.tables(home, images)
     elif saved:
-        key, read = files.key(*files.scan(place, every=True)), lambda _: _saved(place)
+        key, read = files.content_key_of(*files.scan(folder, every=True)), lambda _: _saved(folder)
     else:
         # where `datasets` puts its working copy: an entry of the disk cache, or without one its own cache
         root = settings.cache_folder()
-        arrow = None if root is None else root / "arrow" / cache.content_key([str(place.resolve())])
-        builder = make_builder(str(place), f"{place.resolve().as_posix()}/", subset, None, arrow)
-        key = cache.content_key((str(place.resolve()), builder.config_id, builder.hash))
-        read = partial(_prepared, builder, place, arrow)
-    card = read_card(place / "README.md")
-    title = card.get("pretty_name") or place.stem
+        arrow = None if root is None else root / "arrow" / cache.content_key([str(folder.resolve())])
+        builder = make_builder(str(folder), f"{folder.resolve().as_posix()}/", subset, None, arrow)
+        key = cache.content_key((str(folder.resolve()), builder.config_id, builder.hash))
+        read = partial(_prepared, builder, folder, arrow)
+    card = read_card(folder / "README.md")
+    title = card.get("pretty_name") or folder.stem
     return Opened(key=key, title=title, licence=card.get("license") or "unknown", read=read)
 
 
@@ -121,37 +121,38 @@ def read_card(path: Path) -> dict[str, str]:
     return {name: value for name, value in values.items() if isinstance(value, str)}
 
 
-def _saved(place: Path) -> Splits:
+def _saved(folder: Path) -> Splits:
     import datasets
 
-    _check_saved(place)
-    with explained(str(place)):
-        return Splits(tables=_tables(datasets.load_from_disk(str(place)), (place,)))
+    _check_saved(folder)
+    with explained(str(folder)):
+        return Splits(tables=_tables(datasets.load_from_disk(str(folder)), (folder,)))
 
 
-def _check_saved(place: Path) -> None:
+def _check_saved(folder: Path) -> None:
     """Refuse a saved dataset whose list of data files, or of splits, leads out of it or cannot be read."""
-    home = place.resolve()
+    home = folder.resolve()
     try:
-        splits = [place] if (place / "state.json").is_file() else []
-        if (place / "dataset_dict.json").is_file():
-            splits += [place / name for name in json.loads((place / "dataset_dict.json").read_text("utf-8"))["splits"]]
-        inside = all(path == place or home in path.resolve().parents for path in splits)
+        splits = [folder] if (folder / "state.json").is_file() else []
+        if (folder / "dataset_dict.json").is_file():
+            names = json.loads((folder / "dataset_dict.json").read_text("utf-8"))["splits"]
+            splits += [folder / name for name in names]
+        inside = all(path == folder or home in path.resolve().parents for path in splits)
         for split in splits if inside else ():  # what lies elsewhere is not even looked at
             listed = json.loads((split / "state.json").read_text("utf-8"))["_data_files"]
-            inside = inside and all(home in (split / one["filename"]).resolve().parents for one in listed)
+            inside = inside and all(home in (split / file["filename"]).resolve().parents for file in listed)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         raise DataError(
-            f"The list of files of {place.name!r} cannot be read ({type(error).__name__}). Save the dataset again."
+            f"The list of files of {folder.name!r} cannot be read ({type(error).__name__}). Save the dataset again."
         ) from error
     if not inside:
-        raise not_its_own(place.name)
+        raise not_its_own(folder.name)
 
 
-def _prepared(builder: Any, place: Path, arrow: Path | None, _progress: Progress) -> Splits:
-    with explained(str(place)), nullcontext() if arrow is None else cache.in_use(arrow):
+def _prepared(builder: Any, folder: Path, arrow: Path | None, _progress: Progress) -> Splits:
+    with explained(str(folder)), nullcontext() if arrow is None else cache.in_use(arrow):
         builder.download_and_prepare(verification_mode="no_checks")
-        splits = prepared_splits(builder, (place, Path(builder.cache_dir)))
+        splits = prepared_splits(builder, (folder, Path(builder.cache_dir)))
         if arrow is not None:
             for table in splits.tables.values():
                 cache.hold(arrow, table)

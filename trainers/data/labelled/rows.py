@@ -60,9 +60,9 @@ class EncodedImages:
     def __call__(self, rows: np.ndarray) -> list[bytes | None]:
         """Encoded bytes of rows of the part, given their places int64 [n]; None where there are none."""
         images: list[bytes | None] = [None] * len(rows)
-        for table, column, places, inner in self._by_table(rows):
-            for place, image in zip(places, table.images(column, inner), strict=True):
-                images[place] = image
+        for table, column, indices, inner in self._by_table(rows):
+            for index, image in zip(indices, table.images(column, inner), strict=True):
+                images[index] = image
         return images
 
     def sizes(self, rows: np.ndarray) -> np.ndarray:

@@ -152,8 +152,8 @@ class ArrowTable(Table):
         if column not in self._alone:
             self._alone[column] = self._rows.select_columns([column])
         cells = self._alone[column][rows[ordered]].column(column).to_pylist()
-        for place, cell in zip(ordered, cells, strict=True):
-            images[place] = self._bytes(cell)
+        for index, cell in zip(ordered, cells, strict=True):
+            images[index] = self._bytes(cell)
         return images
 
     def lists(self, columns: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
@@ -175,7 +175,7 @@ class ArrowTable(Table):
             parts = [np.asarray(part.fill_null(-1).to_numpy(), np.int64) for part in self._slices(column, self._count)]
             numbers = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
             return Codes(values=np.where((numbers >= 0) & (numbers < len(names)), numbers, -1), names=names)
-        place: dict[Any, int] = {}
+        number_of: dict[Any, int] = {}
         codes, named = [], 0
         for part in self._slices(column, self._count):
             encoded = part.combine_chunks().dictionary_encode()
@@ -183,11 +183,11 @@ class ArrowTable(Table):
             if named > _MOST_NAMED:
                 return Codes.given_up(self._count, "its values are too long to be class names")
             distinct = [_clean(value) for value in encoded.dictionary.to_pylist()]
-            local = [-1 if value is None else place.setdefault(value, len(place)) for value in distinct]
-            if len(place) > MOST_NAMES:
+            local = [-1 if value is None else number_of.setdefault(value, len(number_of)) for value in distinct]
+            if len(number_of) > MOST_NAMES:
                 return Codes.given_up(self._count, f"it has more than {MOST_NAMES:,} values")
             codes.append(np.array([*local, -1], dtype=np.int64)[encoded.indices.fill_null(len(local)).to_numpy()])
-        return _sorted(place, np.concatenate(codes) if codes else np.zeros(0, dtype=np.int64))
+        return _sorted(number_of, np.concatenate(codes) if codes else np.zeros(0, dtype=np.int64))
 
     def _bytes(self, cell: Any) -> bytes | None:
         if isinstance(cell, (bytes, bytearray)):
@@ -203,18 +203,18 @@ class ArrowTable(Table):
 
 def encode(values: Sequence[Any]) -> Codes:
     """Give plain values codes in sorted order (numbers by size, text by letter); None and blank text become -1."""
-    place: dict[Any, int] = {}
+    number_of: dict[Any, int] = {}
     cleaned = (_clean(value) for value in values)
-    codes = (-1 if value is None else place.setdefault(value, len(place)) for value in cleaned)
-    return _sorted(place, np.fromiter(codes, dtype=np.int64, count=len(values)))
+    codes = (-1 if value is None else number_of.setdefault(value, len(number_of)) for value in cleaned)
+    return _sorted(number_of, np.fromiter(codes, dtype=np.int64, count=len(values)))
 
 
-def _sorted(place: dict[Any, int], codes: np.ndarray) -> Codes:
+def _sorted(number_of: dict[Any, int], codes: np.ndarray) -> Codes:
     """Codes in order of their values, given codes in order of appearance."""
-    ordered = sorted(place, key=lambda value: (isinstance(value, str), value))
-    moved = np.full(len(place) + 1, -1, dtype=np.int64)
+    ordered = sorted(number_of, key=lambda value: (isinstance(value, str), value))
+    moved = np.full(len(number_of) + 1, -1, dtype=np.int64)
     for index, value in enumerate(ordered):
-        moved[place[value]] = index
+        moved[number_of[value]] = index
     return Codes(values=moved[codes], names=tuple(_name(value) for value in ordered))
 
 

@@ -1,4 +1,4 @@
-"""Where an open_clip model comes from: a built-in name with weights, a folder, or a repository of the Hub.
+"""The source of an open_clip model: a built-in name with weights, a folder, or a repository of the Hub.
 
 Only the configuration of a model is read here; one that asks for more than weights is refused.
 """
@@ -77,7 +77,7 @@ def locate(model: str, pretrained: str) -> Source:
     """
     model = model.strip()
     if model.startswith(_FOLDER):
-        source = _folder(access.place(model[len(_FOLDER) :]))
+        source = _folder(access.allowed_path(model[len(_FOLDER) :]))
     elif model.startswith(_HUB):
         source = _repository(model[len(_HUB) :])
     else:
@@ -112,8 +112,8 @@ def _folder(folder: Path) -> Source:
         )
     if not (folder / CONFIG).is_file():
         raise UserError(f"The folder {folder.name!r} has no {CONFIG}. Point to a folder that open_clip wrote.")
-    found = [path for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES[:3]]
-    if not found:
+    weights = [path for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES[:3]]
+    if not weights:
         raise UserError(
             f"The folder {folder.name!r} has no weights beside its {CONFIG}. Put open_clip_model.safetensors there."
         )
@@ -166,7 +166,7 @@ def _checkpoint(name: str, pretrained: str, tags: list[str]) -> None:
     is_path = any(mark in pretrained for mark in "/\\~") or pretrained.endswith(SUFFIXES)
     if not pretrained or (not is_path and not (access.allowed(Path(pretrained)) and Path(pretrained).exists())):
         raise UserError(f"{name} needs weights: a tag ({choice}) or the path of a checkpoint; got {pretrained!r}.")
-    path = access.place(pretrained)
+    path = access.allowed_path(pretrained)
     if not path.is_file():
         raise UserError(f"There is no checkpoint {path.name!r}. Give its whole path, or a tag ({choice}).")
     if path.suffix not in SUFFIXES:
@@ -203,8 +203,8 @@ def _cached(repository: str, names: tuple[str, ...]) -> str | None:
 
     if REPOSITORY.fullmatch(repository) is None:
         return ""  # not a repository: refused elsewhere
-    found = (try_to_load_from_cache(repository, name) for name in names)
-    return next((path for path in found if isinstance(path, str)), None)
+    paths = (try_to_load_from_cache(repository, name) for name in names)
+    return next((path for path in paths if isinstance(path, str)), None)
 
 
 def _weights_cached(source: Source) -> bool:
@@ -238,6 +238,6 @@ def _away(name: str) -> str:
 
 
 def brief(error: BaseException) -> str:
-    """An error of a library in one line."""
+    """Write an error of a library in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return " ".join(lines)[:300] or type(error).__name__

@@ -122,7 +122,7 @@ def _make(folder: str, parameters: TinyClipParameters) -> TinyClip:
 def _place(folder: str, parameters: TinyClipParameters) -> Path:
     if not parameters.weights:
         return ASSETS / folder
-    return access.place(parameters.weights)
+    return access.allowed_path(parameters.weights)
 
 
 def _missing(folder: str, parameters: TinyClipParameters) -> str | None:

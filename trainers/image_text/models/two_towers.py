@@ -41,7 +41,7 @@ class TwoTowersParameters:
         descriptor = entry(encoders, self.chosen.name, "encoder")
         make(descriptor.parameters, dict(self.chosen.parameters), descriptor.title)
         if descriptor.frozen:
-            trained = ", ".join(name for name, one in encoders.items() if not one.frozen)
+            trained = ", ".join(name for name, descriptor in encoders.items() if not descriptor.frozen)
             raise ParameterError(f"{descriptor.title} is not trained on images; choose from {trained}.")
 
     @property

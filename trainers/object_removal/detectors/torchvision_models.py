@@ -53,7 +53,7 @@ def missing(weights: Any, chosen: TorchvisionParameters) -> str | None:
 
 def _file(text: str) -> str | None:
     try:
-        path = access.place(text)
+        path = access.allowed_path(text)
     except DataError as error:
         return str(error)
     if not path.is_file():
@@ -86,8 +86,8 @@ def _read(weights: Any, chosen: TorchvisionParameters) -> dict[str, Tensor]:
     if path.endswith(".safetensors"):
         from safetensors.torch import load_file
 
-        return load_file(access.place(path))
-    state = torch.load(access.place(path), map_location="cpu", weights_only=True)
+        return load_file(access.allowed_path(path))
+    state = torch.load(access.allowed_path(path), map_location="cpu", weights_only=True)
     return state.get("model", state)  # torchvision's own training script wraps them
 
 

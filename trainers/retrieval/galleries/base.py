@@ -33,8 +33,8 @@ class Datasets:
         self._lock = threading.Lock()
 
     def load(self, choice: Any, progress: Progress = silent) -> LoadedData:
-        """The dataset of a choice, see :func:`trainers.retrieval.encoders.read_images`; what may not be opened here is
-        refused.
+        """Load the dataset of a choice, see :func:`trainers.retrieval.encoders.read_images`; refuse what may not be
+        opened here.
 
         Raises:
             DataError: with the reason and what to do.
@@ -89,7 +89,7 @@ class Gallery:
         return np.flatnonzero(self.rows == self.choice.twin(int(self.rows[row]), len(self.rows))).tolist()
 
     def without(self, row: int | None, removed: tuple[str, ...], fill: str) -> int | None:
-        """The row that shows the image ``row`` with these classes removed and filled; None: there is none."""
+        """Return the row that shows the image ``row`` with these classes removed and filled; None: there is none."""
         if row is None or not removed or not hasattr(self.choice, "without"):
             return None
         there = np.flatnonzero(self.rows == self.choice.without(int(self.rows[row]), removed, fill))
@@ -98,7 +98,7 @@ class Gallery:
     def images(
         self, channels: int | None = None, side: int | None = None, progress: Progress = silent
     ) -> tuple[Tensor, str]:
-        """The pixels and a mark of them, as an encoder takes them; None: as the dataset has them.
+        """Return the images as an encoder takes them, and a digest of them; None: as the dataset has them.
 
         Returns:
             uint8 ``[N, C, S, S]``, and hexadecimal, equal where images and order are.
@@ -120,15 +120,15 @@ class Gallery:
         return images if channels is None else with_channels(images, channels), mark.hexdigest()
 
     def image(self, row: int) -> Tensor:
-        """The pixels of one image as the dataset has them, uint8 ``[C, S, S]``.
+        """Return the pixels of one image as the dataset has them, uint8 ``[C, S, S]``.
 
         Raises:
             DataError: the dataset cannot be read, or has other images now.
         """
-        part, place = split(self.datasets.load(self.choice), self.part), int(self.rows[row])
-        if place >= len(part):
+        part, index = split(self.datasets.load(self.choice), self.part), int(self.rows[row])
+        if index >= len(part):
             raise DataError(f"{self.title}: the dataset has other images than when the run was trained. Restore them.")
-        return part.images[place]
+        return part.images[index]
 
 
 def origin(choice: Any, part: str) -> tuple[Any, str]:
@@ -138,7 +138,7 @@ def origin(choice: Any, part: str) -> tuple[Any, str]:
 
 
 def split(data: LoadedData, part: str) -> ImageSet:
-    """The part ``train`` or ``test`` of a dataset."""
+    """Return the part ``train`` or ``test`` of a dataset."""
     chosen: ImageSet = getattr(data, part)
     return chosen
 
@@ -146,7 +146,7 @@ def split(data: LoadedData, part: str) -> ImageSet:
 def gallery_of(
     name: str, title: str, choice: Any, part: str, datasets: Datasets, progress: Progress = silent
 ) -> Gallery:
-    """All images of a part of a dataset.
+    """Return all images of a part of a dataset.
 
     Args:
         title: with ``{}`` for the title of the dataset.

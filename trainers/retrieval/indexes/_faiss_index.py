@@ -1,4 +1,4 @@
-"""What the indexes of faiss have in common: filling them, searching them from several threads, and files of them."""
+"""The common parts of the indexes of faiss: filling them, searching them from several threads, and files of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STEP = 8192  # vectors added between two reports
 
 
 def faiss() -> Any:
-    """The library.
+    """Return the library.
 
     Raises:
         UserError: it is not installed.
@@ -46,11 +46,11 @@ class FaissIndex:
         """See :class:`trainers.retrieval.indexes.base.Index`."""
         library, wanted = faiss(), min(k, self._index.ntotal)
         asked = np.ascontiguousarray(queries, np.float32)
-        near, found = np.empty((len(asked), wanted), np.float32), np.empty((len(asked), wanted), np.int64)
+        near, rows = np.empty((len(asked), wanted), np.float32), np.empty((len(asked), wanted), np.int64)
         # not search(): faiss.contrib.torch_utils, which other libraries import, replaces it by one without parameters
-        pointers = [library.swig_ptr(array) for array in (asked, near, found)]
+        pointers = [library.swig_ptr(array) for array in (asked, near, rows)]
         self._index.search_c(len(asked), pointers[0], wanted, pointers[1], pointers[2], self._parameters)
-        return np.pad(found, ((0, 0), (0, k - found.shape[1])), constant_values=-1)
+        return np.pad(rows, ((0, 0), (0, k - rows.shape[1])), constant_values=-1)
 
     def write(self, path: Path) -> None:
         """Write the index.
@@ -65,13 +65,13 @@ class FaissIndex:
 
 
 def read(path: Path, *, mapped: bool = False) -> Any:
-    """An index of faiss from its file; ``mapped``: its lists stay on the disk."""
+    """Read an index of faiss from its file; ``mapped``: its lists stay on the disk."""
     library = faiss()
     return library.read_index(str(path), library.IO_FLAG_MMAP if mapped else 0)
 
 
 def sample(vectors: Vectors, most: int) -> np.ndarray:
-    """At most ``most`` vectors, spread evenly, float32 ``[n, D]``."""
+    """Return at most ``most`` vectors, spread evenly, float32 ``[n, D]``."""
     return vectors.take(np.unique(np.linspace(0, len(vectors) - 1, min(most, len(vectors))).astype(np.int64)))
 
 
@@ -84,7 +84,7 @@ def fill(index: Any, vectors: Vectors, progress: Progress) -> None:
 
 
 def ivf(vectors: Vectors, lists: int, make: Callable[[Any, int], Any], progress: Progress) -> Any:
-    """A filled inverted-file index.
+    """Build a filled inverted-file index.
 
     Args:
         lists: number of clusters.
@@ -108,5 +108,5 @@ def ivf(vectors: Vectors, lists: int, make: Callable[[Any, int], Any], progress:
 
 
 def list_count(count: int) -> int:
-    """The number of clusters: about the square root of the number of vectors, with 40 vectors to train each."""
+    """Return the number of clusters: about the square root of the number of vectors, with 40 vectors to train each."""
     return max(1, min(round(count**0.5), count // TRAINED))

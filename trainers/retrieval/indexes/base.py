@@ -1,4 +1,4 @@
-"""What an index does, and its descriptor."""
+"""The interface of an index, and its descriptor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_FAISS = "This index needs the faiss library: pip install faiss-cpu"
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """What an index is chosen by.
+    """The size that an index is chosen by.
 
     Attributes:
         count, dim: N vectors of D numbers.
@@ -67,5 +67,5 @@ class IndexDescriptor(Descriptor):
 
 
 def needs_faiss(_parameters: Any) -> str | None:
-    """For indexes of faiss."""
+    """Return why indexes of faiss cannot be used here; None: they can."""
     return NO_FAISS if faiss_library() is None else None

@@ -21,7 +21,7 @@ class Chosen:
 
 
 def choose(entries: Mapping[str, IndexDescriptor], size: Size, name: str = AUTO) -> Chosen:
-    """The first index that suits a size, or the one asked for.
+    """Choose the first index that suits a size, or the one asked for.
 
     Args:
         entries: the registry.
@@ -36,10 +36,10 @@ def choose(entries: Mapping[str, IndexDescriptor], size: Size, name: str = AUTO)
         if lacking is not None:
             raise UserError(lacking)
         return Chosen(descriptor=descriptor, reason="It was asked for.")
-    usable = [one for one in entries.values() if one.lacking() is None]
+    usable = [candidate for candidate in entries.values() if candidate.lacking() is None]
     for descriptor in usable:
         reason = descriptor.suits(size)
         if reason is not None:
             return Chosen(descriptor=descriptor, reason=reason)
-    exact = next(one for one in usable if one.exact)
+    exact = next(candidate for candidate in usable if candidate.exact)
     return Chosen(descriptor=exact, reason="No other index can be used here: faiss is not installed.")

@@ -28,16 +28,16 @@ class Flat:
         rows = np.zeros((len(queries), 0), np.int64)
         for first, block in self.vectors.blocks():
             products = queries @ block.T
-            found = np.broadcast_to(np.arange(first, first + len(block)), products.shape)
-            best, rows = _best(np.hstack([best, products]), np.hstack([rows, found]), k)
+            numbers = np.broadcast_to(np.arange(first, first + len(block)), products.shape)
+            best, rows = _best(np.hstack([best, products]), np.hstack([rows, numbers]), k)
         return np.pad(rows, ((0, 0), (0, k - rows.shape[1])), constant_values=-1)
 
     def write(self, path: Path) -> None:
-        """Nothing is kept."""
+        """Write nothing: nothing is kept."""
 
 
 def _best(similarity: np.ndarray, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The ``k`` largest of each line with their rows, the largest first, equal ones by row."""
+    """Return the ``k`` largest of each line with their rows, the largest first, equal ones by row."""
     if similarity.shape[1] > 2 * k:
         edge = np.partition(similarity, -k, axis=1)[:, -k:].min(axis=1, keepdims=True)
         keep = max(k, int((similarity >= edge).sum(axis=1).max()))

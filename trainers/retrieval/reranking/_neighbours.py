@@ -12,7 +12,7 @@ from trainers.metrics.blocks import BLOCK, EXACT
 
 
 def unit_rows(rows: np.ndarray) -> Tensor:
-    """The rows ``[N, D]`` in float64 where all their products are cheap, as for the metrics, else in float32."""
+    """Scale rows ``[N, D]`` to length one, float64 where all products are cheap, as for the metrics, else float32."""
     number = torch.float64 if len(rows) ** 2 <= EXACT else torch.float32
     return torch.nn.functional.normalize(torch.from_numpy(np.ascontiguousarray(rows)).to(number), dim=1, eps=1e-12)
 
@@ -34,7 +34,7 @@ def squared_distances(part: slice, cosines: Tensor) -> Tensor:
 
 
 def top(part: slice, distance: Tensor, k: int) -> np.ndarray:
-    """The image itself and its k - 1 nearest others, nearest first, equal ones by place: int64 ``[b, k]``.
+    """Return each image itself and its k - 1 nearest others, nearest first, equal ones by index: int64 ``[b, k]``.
 
     Args:
         distance: ``[b, N]``, of the images ``part``; k: at most N.
@@ -49,5 +49,5 @@ def top(part: slice, distance: Tensor, k: int) -> np.ndarray:
         order[part.start + row] = -1
         ids[row] = order.argsort(stable=True)[:k]
         values[row] = order[ids[row]]
-    found, distances = ids.numpy(), values.numpy()
-    return np.take_along_axis(found, np.lexsort((found, distances), axis=1), axis=1)
+    rows, distances = ids.numpy(), values.numpy()
+    return np.take_along_axis(rows, np.lexsort((rows, distances), axis=1), axis=1)

@@ -34,7 +34,7 @@ class Reranking(Descriptor):
     def rerank(
         self, query: np.ndarray, candidates: np.ndarray, similarity: np.ndarray, parameters: Any = None
     ) -> np.ndarray:
-        """The order of one query's candidates after re-ranking; neighbours are sought among these images alone.
+        """Re-rank one query's candidates and return their order; neighbours are sought among these images alone.
 
         Args:
             query: floating ``[D]``, a unit row.
@@ -52,7 +52,7 @@ class Reranking(Descriptor):
         return np.lexsort((-np.asarray(similarity), -scores))
 
     def scores(self, rows: np.ndarray, parameters: Any = None) -> Scores:
-        """The scores of images that are searched among themselves, made a block of queries at a time.
+        """Return a function that scores images searched among themselves, a block of queries at a time.
 
         For queries outside the gallery both together are ``rows``, as in the papers' protocols.
 

@@ -66,9 +66,9 @@ def _listed(unit: torch.Tensor, p: ContextualReranking, compiled: ModuleType) ->
     for part, cosines in cosine_blocks(unit):
         distance = squared_distances(part, cosines)
         nearest = distance.topk(k, largest=False, sorted=True).values
-        for size, found in ((k, near), (k // 2, close)):
+        for size, blocks in ((k, near), (k // 2, close)):
             row, column = (distance <= nearest[:, size - 1 : size] + p.eps).nonzero(as_tuple=True)
-            found.append(
+            blocks.append(
                 sparse.csr_array((np.ones(len(row), bool), (row.numpy(), column.numpy())), shape=cosines.shape)
             )
         total += near[-1].nnz
@@ -85,7 +85,7 @@ def _listed(unit: torch.Tensor, p: ContextualReranking, compiled: ModuleType) ->
 
 
 def _small(matrix: sparse.csr_array) -> sparse.csr_array:
-    """The same with int32 indices in order, as the compiled loops take them."""
+    """Give a matrix int32 indices in order, as the compiled loops take them."""
     matrix.sort_indices()
     parts = (matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32))
     return sparse.csr_array(parts, shape=matrix.shape)

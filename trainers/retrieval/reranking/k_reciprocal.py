@@ -27,7 +27,7 @@ class KReciprocal:
 
 @dataclass(frozen=True, kw_only=True)
 class _Sets:
-    """What the scores are made of.
+    """The sets and distances that the scores are made of.
 
     Attributes:
         unit: ``[N, D]``.
@@ -54,17 +54,17 @@ def prepare(rows: np.ndarray, parameters: KReciprocal) -> Scores:
     unit, p = unit_rows(rows), parameters
     n = len(unit)
     wide, farthest = min(p.k1 + 1, n), np.empty(n)
-    found = np.empty((n, max(wide, min(p.k2, n))), np.int64)
+    ranked = np.empty((n, max(wide, min(p.k2, n))), np.int64)
     for part, cosines in cosine_blocks(unit):
         distance = squared_distances(part, cosines)
         farthest[part] = distance.max(1).values.numpy()
-        found[part] = top(part, distance, found.shape[1])
+        ranked[part] = top(part, distance, ranked.shape[1])
     farthest[farthest == 0] = 1.0  # all images are equal
-    members = _expanded(found[:, :wide], found[:, : min(round(p.k1 / 2) + 1, n)])
+    members = _expanded(ranked[:, :wide], ranked[:, : min(round(p.k1 / 2) + 1, n)])
     apart = _distances(unit, members) / np.repeat(farthest, np.diff(members.indptr))
     weights = sparse.csr_array((np.exp(-apart), members.indices, members.indptr), shape=members.shape)
     weights.data /= np.repeat(weights.sum(1), np.diff(weights.indptr))
-    nearest = _indicator(found[:, : min(p.k2, n)]).astype(np.float64)
+    nearest = _indicator(ranked[:, : min(p.k2, n)]).astype(np.float64)
     averaged = (nearest @ weights / nearest.sum(1)[:1]).tocsr()
     return partial(_scores, _Sets(unit=unit, farthest=farthest, weights=averaged, columns=averaged.tocsc(), lam=p.lam))
 

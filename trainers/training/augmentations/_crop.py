@@ -34,14 +34,14 @@ def rectangles(draws: Draws, height: int, width: int, smallest: float) -> Tensor
     """Random rectangles float64 ``[B, 4]``: left, top, width and height, in pixels."""
     area = height * width * (smallest + (1 - smallest) * draws.take(ATTEMPTS))
     aspect = torch.exp(math.log(ASPECT) * (2 * draws.take(ATTEMPTS) - 1))
-    place = draws.take(2)
+    corner = draws.take(2)
     wide, high = (area * aspect).sqrt(), (area / aspect).sqrt()
     fits = (wide <= width) & (high <= height)
     first = fits.int().argmax(1, keepdim=True)
     none = ~fits.any(1)
     wide = wide.gather(1, first)[:, 0].masked_fill(none, width)
     high = high.gather(1, first)[:, 0].masked_fill(none, height)
-    return torch.stack([place[:, 0] * (width - wide), place[:, 1] * (height - high), wide, high], 1)
+    return torch.stack([corner[:, 0] * (width - wide), corner[:, 1] * (height - high), wide, high], 1)
 
 
 def crop(images: Tensor, boxes: Tensor) -> Tensor:

@@ -57,8 +57,8 @@ def jitter(images: Tensor, factors: Tensor, orders: Tensor) -> Tensor:
             the hue in turns, 0 for none.
         orders: int64 ``[B, 4]`` on the CPU: which of these four comes first, second, ...
     """
-    for place in range(CHANGES):
-        change = orders[:, place]
+    for turn in range(CHANGES):
+        change = orders[:, turn]
         factor = factors.gather(1, change[:, None])[:, 0]
         images = _blend(images, change, torch.where(change == _HUE, 1.0, factor))
         rows = ((change == _HUE) & (factor != 0)).nonzero()[:, 0]

@@ -45,11 +45,11 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDat
     splits, classes, notes = {}, {}, []
     broader: dict[str, str] = {}
     captioned, boxes_of = _files(folder, "captions"), _files(folder, "instances")
-    for place, (split, path) in enumerate(captioned.items()):
-        progress(f"reading the captions of {split}", place / len(captioned))
+    for number, (split, path) in enumerate(captioned.items()):
+        progress(f"reading the captions of {split}", number / len(captioned))
         said = _read(path)
         boxed = boxes_of.get(split)
-        progress(f"reading the boxes of {split}", (place + 0.5) / len(captioned))
+        progress(f"reading the boxes of {split}", (number + 0.5) / len(captioned))
         seen = _read(boxed) if boxed else {"annotations": [], "categories": []}
         names = {entry["id"]: entry["name"] for entry in seen.get("categories", ())}
         classes.update(dict.fromkeys(names.values()))
@@ -94,8 +94,8 @@ def _image(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: 
 def _files(folder: Path, kind: str) -> dict[str, Path]:
     """Split name to file of a kind."""
     files = {}
-    for place in (folder, folder / "annotations"):
-        for path in sorted(place.glob(f"{kind}_*.json")):
+    for number in (folder, folder / "annotations"):
+        for path in sorted(number.glob(f"{kind}_*.json")):
             files[path.stem.removeprefix(f"{kind}_")] = path
     return files
 

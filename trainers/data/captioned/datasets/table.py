@@ -150,7 +150,7 @@ def _size(data: bytes | None) -> tuple[int, int]:
 def _reading(rows: list[Row]) -> BoxReading | None:
     """How the boxes are read; None: there are none."""
     looked = [row for row in rows if row[1]][:_LOOKED_AT]
-    objects = [(*one, image.width, image.height) for image, listed in looked for one in listed]
+    objects = [(*boxed, image.width, image.height) for image, listed in looked for boxed in listed]
     if not objects:
         return None
     boxes, _, areas, *sizes = zip(*objects, strict=True)

@@ -222,7 +222,7 @@ def peek(choice: DataChoice, count: int) -> torch.Tensor:
     size, (shots, _) = _size(choice), _shots(choice)
     first = [shot for shot in shots if shot.number == 0]
     chosen = np.linspace(0, len(first) - 1, count).astype(int)
-    return torch.from_numpy(np.stack([draw_shot(first[place], size, choice.seed, {}) for place in chosen]))
+    return torch.from_numpy(np.stack([draw_shot(first[index], size, choice.seed, {}) for index in chosen]))
 
 
 def _size(choice: DataChoice) -> int:

@@ -95,7 +95,7 @@ DESCRIPTORS = tuple(
         load=known.load,
         peek=known.peek,
         inspect=known.inspect,
-        order=200 + place,
+        order=200 + index,
     )
-    for place, known in enumerate(KNOWN)
+    for index, known in enumerate(KNOWN)
 )

@@ -85,8 +85,8 @@ class Pen:
 def _smooth(points: tuple[Point, ...]) -> tuple[Point, ...]:
     """A closed Catmull-Rom curve through the points."""
     count, curve = len(points), []
-    for place in range(count):
-        a, b, c, d = (points[(place + shift) % count] for shift in (-1, 0, 1, 2))
+    for index in range(count):
+        a, b, c, d = (points[(index + shift) % count] for shift in (-1, 0, 1, 2))
         for step in range(_STEPS):
             t = step / _STEPS
             weights = (

@@ -42,9 +42,9 @@ def _sun(pen: Pen, rng: np.random.Generator) -> None:
 
 
 def _hills(pen: Pen, horizon: float, tone: Colour, heights: tuple[float, ...], rng: np.random.Generator) -> None:
-    for place, height in enumerate(heights):
+    for index, height in enumerate(heights):
         x, width = rng.uniform(-0.25, 0.75), rng.uniform(0.5, 0.9)
-        colour = shade(tone, 1.12 - 0.12 * place)
+        colour = shade(tone, 1.12 - 0.12 * index)
         pen.pie(colour, x, horizon - height, x + width, horizon + height, 180, 360)
 
 
@@ -89,8 +89,8 @@ def _street(pen: Pen, horizon: float, near: Colour, rng: np.random.Generator) ->
     rows = [horizon + 0.045 + (0.955 - horizon) * share for share in (0.16, 0.38, 0.66)]
     for y in rows:
         pen.line(shade(near, 0.93), 0.006, (0, y), (1, y))
-    for place in range(-3, 14):  # the joints of the slabs run to one far point
-        foot = place / 10
+    for index in range(-3, 14):  # the joints of the slabs run to one far point
+        foot = index / 10
         pen.line(shade(near, 0.95), 0.005, (0.5 + (foot - 0.5) * 0.6, horizon + 0.05), (0.5 + (foot - 0.5) * 1.5, 1.0))
 
 
@@ -128,8 +128,8 @@ def _road(pen: Pen, horizon: float, near: Colour, rng: np.random.Generator) -> N
     _clouds(pen, int(rng.integers(1, 3)), rng)
     _hills(pen, horizon, (142, 178, 134), (0.12, 0.08), rng)
     for _ in range(int(rng.integers(2, 5))):
-        place = rng.uniform(0.02, 0.98), rng.uniform(0.11, 0.19)
-        _tree(pen, place[0], horizon + 0.02, place[1], shade((96, 144, 96), rng.uniform(0.9, 1.1)))
+        index = rng.uniform(0.02, 0.98), rng.uniform(0.11, 0.19)
+        _tree(pen, index[0], horizon + 0.02, index[1], shade((96, 144, 96), rng.uniform(0.9, 1.1)))
     pen.rect((150, 184, 124), 0, horizon, 1, horizon + 0.075)
     pen.rect((206, 202, 192), 0, horizon + 0.075, 1, horizon + 0.105)
     pen.rect(shade(near, 0.8), 0, horizon + 0.105, 1, horizon + 0.113)
@@ -142,8 +142,8 @@ def _road(pen: Pen, horizon: float, near: Colour, rng: np.random.Generator) -> N
 def _room(pen: Pen, horizon: float, near: Colour, rng: np.random.Generator) -> None:
     wall = ((226, 208, 184), (206, 214, 204), (214, 206, 218), (208, 216, 226))[int(rng.integers(4))]
     pen.rect(wall, 0, 0, 1, horizon)
-    for place in range(13):
-        pen.rect(shade(wall, 1.14), 0.08 * place, 0, 0.08 * place + 0.035, horizon)
+    for index in range(13):
+        pen.rect(shade(wall, 1.14), 0.08 * index, 0, 0.08 * index + 0.035, horizon)
     left = bool(rng.random() < 0.5)
     x = rng.uniform(0.08, 0.30) + (0.0 if left else 0.34)
     _window(pen, x, rng)

@@ -64,15 +64,15 @@ class Split(Sequence[CaptionedImage]):
         return len(self._rows)
 
     @overload
-    def __getitem__(self, place: int) -> CaptionedImage: ...
+    def __getitem__(self, index: int) -> CaptionedImage: ...
 
     @overload
-    def __getitem__(self, place: slice) -> tuple[CaptionedImage, ...]: ...
+    def __getitem__(self, index: slice) -> tuple[CaptionedImage, ...]: ...
 
-    def __getitem__(self, place: int | slice) -> CaptionedImage | tuple[CaptionedImage, ...]:
-        if isinstance(place, slice):
-            return tuple(self[row] for row in self._rows[place])
-        row = self._rows[place]
+    def __getitem__(self, index: int | slice) -> CaptionedImage | tuple[CaptionedImage, ...]:
+        if isinstance(index, slice):
+            return tuple(self[row] for row in self._rows[index])
+        row = self._rows[index]
         scene = self._known.get(row)
         # of two threads that make the same scene at once, both get the one that was first
         return scene or self._known.setdefault(row, _scene(self._settings, self._name, self._first + row, row))

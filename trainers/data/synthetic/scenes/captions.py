@@ -51,7 +51,7 @@ def captions_of(layout: Layout, mention: float) -> tuple[str, ...]:
 
 
 def _caption(layout: Layout, mention: float, rng: np.random.Generator) -> str:
-    things = [layout.things[place] for place in rng.permutation(len(layout.things))]
+    things = [layout.things[index] for index in rng.permutation(len(layout.things))]
     named = [thing for thing in things if rng.random() < mention] or things[:1]
     named.sort(key=lambda thing: thing.name not in _DOING)  # what can do something comes first
     phrases = [_phrase(thing, rng) for thing in named]

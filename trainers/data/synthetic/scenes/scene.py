@@ -185,9 +185,9 @@ def _thing(name: str, holder: Thing | None, rng: np.random.Generator) -> Thing:
     )
 
 
-def _overlap(one: Box, other: Box) -> float:
+def _overlap(first: Box, second: Box) -> float:
     """Common area as a share of the smaller box."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)]
     return max(width, 0.0) * max(height, 0.0) / min(areas)

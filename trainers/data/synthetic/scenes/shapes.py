@@ -169,8 +169,8 @@ def traffic_light(pen: Pen, colour: Colour, variant: int) -> None:
     pen.rect(shade(colour, 0.74), 0.0, 0.0, 0.21, 0.50, 0.25)
     pen.rect(colour, 0.014, 0.012, 0.196, 0.488, 0.22)
     lamps = ((0.026, (236, 66, 56)), (0.178, (246, 190, 58)), (0.33, (72, 196, 104)))
-    for place, (y, lamp) in enumerate(lamps):
-        lit = place == variant % 3
+    for index, (y, lamp) in enumerate(lamps):
+        lit = index == variant % 3
         pen.oval((28, 28, 34), 0.033, y - 0.004, 0.177, y + 0.140)
         pen.oval(lamp if lit else shade(lamp, 0.62), 0.041, y + 0.004, 0.169, y + 0.132)
         if lit:
@@ -181,8 +181,8 @@ def umbrella(pen: Pen, colour: Colour, variant: int) -> None:
     """Open, with a crook."""
     light, dark, wood = shade(colour, 1.22), shade(colour, 0.78), (104, 74, 54)
     pen.line(wood, 0.038, (0.60, 0.03), (0.60, 0.92), (0.63, 0.97), (0.68, 0.97), (0.70, 0.93))
-    for place, tone in enumerate((dark, colour, light, colour, dark)):
-        left, right = ((0.0, 0.2), (0.2, 0.43), (0.43, 0.77), (0.77, 1.0), (1.0, 1.2))[place]
+    for index, tone in enumerate((dark, colour, light, colour, dark)):
+        left, right = ((0.0, 0.2), (0.2, 0.43), (0.43, 0.77), (0.77, 1.0), (1.0, 1.2))[index]
         pen.oval(tone, left, 0.49, right, 0.60)
     for tone, half in ((dark, 0.60), (colour, 0.40), (light, 0.17)):
         pen.pie(tone, 0.60 - half, 0.05, 0.60 + half, 1.05, 180, 360)
