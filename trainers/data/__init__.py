@@ -18,7 +18,7 @@ from trainers.errors import DataError
 
 
 def named(source: str) -> SourceDescriptor | None:
-    """The dataset of the catalogue that a source names, with parameters (``drawn:bias=0.9``) or without; None: none."""
+    """Return the dataset of the catalogue that a source names, with parameters (``drawn:bias=0.9``) or without."""
     return SOURCES.get(source.strip().partition(":")[0])
 
 
@@ -53,7 +53,7 @@ def inspect_data(choice: DataChoice) -> DataReport:
 
 
 def peek_data(choice: DataChoice, count: int) -> Tensor:
-    """A few images as a run would read them, uint8 ``[n, C, S, S]`` with n at most ``count``, without loading the rest.
+    """Read a few images as a run would, uint8 ``[n, C, S, S]`` with n at most ``count``, without loading the rest.
 
     Raises:
         DataError: the dataset cannot be opened, or none of its images can be decoded.

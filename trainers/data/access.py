@@ -1,8 +1,8 @@
-"""Which files of this machine may be opened, and whether the Hub is asked with this machine's token.
+"""The files of this machine that may be opened, and whether the Hub is asked with this machine's token.
 
 On one's own machine everything opens. Where strangers say what is read nothing does, unless ``RANKSCOPE_FOLDERS`` names
-folders; then only what lies below them, links followed. This holds for the process and its children, not for a run:
-a run that was set up elsewhere opens no more than the others.
+folders; then only what lies below them, links followed. This holds for the process and its children, not for a run: a
+run that was set up elsewhere opens no more than the others.
 
     RANKSCOPE_PUBLIC        ``on``: strangers choose what is read; a Space always counts as that
     RANKSCOPE_FOLDERS       ``on``, ``off``, or the folders that may be opened; ``on`` means nothing in public
@@ -33,14 +33,14 @@ _ON = {"", "on", "1", "yes", "true"}
 
 
 def public() -> bool:
-    """Whether strangers choose what this process reads."""
+    """Return whether strangers choose what this process reads."""
     if os.environ.get(PUBLIC, "").strip().lower() not in OFF | {""}:
         return True
     return "SPACE_ID" in os.environ or os.environ.get("SYSTEM") == "spaces"
 
 
 def serve_strangers() -> Callable[[], None]:
-    """From now on this process and those that it starts read only what strangers may read.
+    """Let this process and those that it starts read only what strangers may read, from now on.
 
     Nor do they use the machine's own Hub token: neither our calls nor those of any library that asks the Hub.
 
@@ -65,22 +65,22 @@ def serve_strangers() -> Callable[[], None]:
 
 
 def token() -> bool | None:
-    """The token for the Hub's clients: False, none, where strangers choose; None, the machine's own, elsewhere."""
+    """Return the token for the Hub's clients: False, none, where strangers choose; else None, the machine's own."""
     return False if public() else None
 
 
 def restricted() -> bool:
-    """Whether some paths may not be opened."""
+    """Return whether some paths may not be opened."""
     return _roots() is not None
 
 
 def opens_folders() -> bool:
-    """Whether any folder of this machine may be opened."""
+    """Return whether any folder of this machine may be opened."""
     return _roots() != []
 
 
 def allowed(path: Path) -> bool:
-    """Whether this folder or file may be opened. Links are followed; nothing outside the roots is looked at."""
+    """Return whether this folder or file may be opened. Links are followed; nothing outside the roots is looked at."""
     roots = _roots()
     if roots is None:
         return True
@@ -92,7 +92,7 @@ def allowed(path: Path) -> bool:
 
 
 def allowed_path(text: str) -> Path:
-    """The path that a text names, ``~`` understood.
+    """Return the path that a text names, ``~`` understood.
 
     Raises:
         DataError: it may not be opened; always :data:`REFUSAL`.
@@ -125,7 +125,7 @@ def check_links(folder: Path) -> None:
 
 
 def _roots() -> list[Path] | None:
-    """The folders that may be opened, links followed, and as they were given; None: all of them."""
+    """Return the folders that may be opened, links followed, and as they were given; None: all of them."""
     value = os.environ.get(FOLDERS, "").strip()
     if value.lower() in _ON:
         return [] if public() else None
@@ -145,7 +145,7 @@ def _below(path: Path, root: Path) -> bool:
 
 
 def _hold_token(hold: bool) -> None:
-    """The library reads its switch when it is imported; by now it may have been."""
+    """Set the library's own switch, which it reads when it is imported; by now it may have been."""
     constants: Any = sys.modules.get("huggingface_hub.constants")
     if constants is not None:
         constants.HF_HUB_DISABLE_IMPLICIT_TOKEN = hold

@@ -1,4 +1,4 @@
-"""What every dataset with labels hands over, and how it tells how far it is."""
+"""The common form of every dataset with labels, and how it tells how far it is."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ class LoadedData:
 
 
 def silent(_text: str, _fraction: float) -> None:
-    """The progress function of a caller that gave none."""
+    """Tell nothing: the progress function of a caller that gave none."""
 
 
 def worded(progress: Progress, before: str = "", after: str = "") -> Progress:
-    """A progress function that puts words around another's text."""
+    """Make a progress function that puts words around another's text."""
     return lambda text, fraction: progress(f"{before}{text}{after}", fraction)
 
 
 def part_of(progress: Progress, begin: float, end: float) -> Progress:
-    """A progress function whose 0 to 1 is ``begin`` to ``end`` of another's."""
+    """Make a progress function whose 0 to 1 is ``begin`` to ``end`` of another's."""
     return lambda text, fraction: progress(text, begin + (end - begin) * fraction)

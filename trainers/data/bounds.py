@@ -18,7 +18,7 @@ _READ = 1 << 20
 
 
 def bound(builder: Any, source: str) -> Any:
-    """The same builder, made to read a bounded number of rows at a time, rows in all, and bytes in all.
+    """Make a builder read a bounded number of rows at a time, rows in all, and bytes in all.
 
     Rows beyond :data:`trainers.data.labelled.table.MOST_ROWS` of a split are not read; whoever looks sees that there
     were more. More bytes than the largest download raise a DataError while they are read.
@@ -50,12 +50,12 @@ def check_files(builder: Any, home: str, source: str) -> None:
 
 
 def not_its_own(source: str) -> DataError:
-    """The error for a dataset that names files elsewhere."""
+    """Return the error for a dataset that names files elsewhere."""
     return DataError(f"{source!r} names files that are not its own, so it is not read. Choose another dataset.")
 
 
 def _checking_archives(inner: Callable[..., Any], source: str) -> Callable[..., Any]:
-    """Generators of splits whose archives are measured before they are unpacked to the disk."""
+    """Wrap a generator of splits so that its archives are measured before they are unpacked to the disk."""
 
     def bounded(manager: Any, *args: Any, **kwargs: Any) -> Any:
         extract = manager.extract
@@ -82,7 +82,7 @@ def _flat(paths: Any) -> Iterator[str]:
 
 
 def _meter(source: str) -> Callable[[int], None]:
-    """Counts bytes that are read of a source; raises when they are too many."""
+    """Return a function that counts the bytes read of a source and raises when they are too many."""
     limit, taken = settings.download_bytes(), 0
 
     def take(count: int) -> None:
@@ -95,7 +95,7 @@ def _meter(source: str) -> Callable[[int], None]:
 
 
 def too_large(source: str, limit: int) -> DataError:
-    """The error for a dataset that unpacks to more than may be downloaded."""
+    """Return the error for a dataset that unpacks to more than may be downloaded."""
     return DataError(
         f"{source!r} unpacks to more than {limit / settings.GB:g} GB, the limit here. Choose a smaller dataset or "
         "subset, or raise RANKSCOPE_DOWNLOAD_GB."

@@ -36,8 +36,9 @@ _FILE_SLICE = 1024 * 1024  # and read at a time
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What was stored: ``tensors`` by name, on the CPU, ``about``, any JSON, and the paths of other ``files`` by name,
-    whose content is as it was written."""
+    """An entry: ``tensors`` by name, on the CPU, ``about``, any JSON, and the paths of other ``files`` by name, whose
+    content is as it was written.
+    """
 
     tensors: dict[str, Tensor]
     about: Any
@@ -56,7 +57,7 @@ def content_key(parts: Iterable[object]) -> str:
 
 
 def read(kind: str, key: str, *, map_above: int | None = None, verified: bool = False) -> Entry | None:
-    """An entry; None if there is none, or a damaged one, which is removed.
+    """Read an entry; None if there is none, or a damaged one, which is removed.
 
     Args:
         map_above: bytes that may be held in memory, smallest arrays first; the rest is memory-mapped (private,
@@ -107,12 +108,12 @@ class Draft:
         self._files: list[str] = []
 
     def file(self, name: str) -> Path:
-        """The path of a further file, which the caller writes before :meth:`commit`."""
+        """Return the path of a further file, which the caller writes before :meth:`commit`."""
         self._files.append(name)
         return self._folder / name
 
     def allocate(self, name: str, shape: Sequence[int], dtype: Any = np.uint8) -> np.memmap:
-        """A new array, mapped from its file.
+        """Make a new array, mapped from its file.
 
         Raises:
             OSError: the disk has no room. Asked for at once, because a full disk under a map ends the process.
@@ -141,7 +142,7 @@ class Draft:
         self._arrays[name] = np.lib.format.open_memmap(path, mode="r+")
 
     def read(self, map_above: int) -> dict[str, Tensor]:
-        """The arrays as :func:`read` gives them."""
+        """Return the arrays as :func:`read` gives them."""
         for array in self._arrays.values():
             array.flush()
         return _read_arrays(self._folder, dict.fromkeys(self._arrays), map_above)
@@ -175,8 +176,9 @@ class Draft:
 
 @contextlib.contextmanager
 def draft(kind: str) -> Iterator[Draft | None]:
-    """A new entry, discarded at the end of the block unless it was committed; None where the cache is off or cannot be
-    written."""
+    """Make a new entry, discarded at the end of the block unless it was committed; None where the cache is off or
+    cannot be written.
+    """
     root = settings.cache_folder()
     with contextlib.ExitStack() as stack:
         folder = None
@@ -246,7 +248,7 @@ def _remove(path: Path) -> bool:
 
 
 def _lock(path: Path, operation: int = fcntl.LOCK_SH) -> int | None:
-    """A descriptor that holds a lock; None if another has it or the file system knows no locks."""
+    """Lock a path and return the descriptor; None if another has it or the file system knows no locks."""
     handle = None
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -261,8 +263,9 @@ def _lock(path: Path, operation: int = fcntl.LOCK_SH) -> int | None:
 def _read_arrays(
     folder: Path, digests: Mapping[str, str | None], map_above: int | None, verified: bool = False
 ) -> dict[str, Tensor]:
-    """The arrays in the order of ``digests``; each that is held in memory is compared with its digest, unless None, and
-    with ``verified`` each that is mapped."""
+    """Read the arrays in the order of ``digests``; each that is held in memory is compared with its digest, unless
+    None, and with ``verified`` each that is mapped.
+    """
     paths = {name: folder / f"{name}.npy" for name in digests}
     sizes = {name: path.stat().st_size for name, path in paths.items()}
     held, tensors = 0, {}

@@ -59,7 +59,7 @@ def square(data: bytes, side: int) -> np.ndarray:
 
 
 def orientation(image: Image.Image) -> int:
-    """How the camera was held, 1 to 8; 1 also where the file's remarks are broken: they must not cost the image."""
+    """Return how the camera was held, 1 to 8; 1 also where the file's remarks are broken, which cost no image."""
     try:
         mark = image.getexif().get(_ORIENTATION, 1)
     except Exception:
@@ -68,7 +68,7 @@ def orientation(image: Image.Image) -> int:
 
 
 def upright(image: Image.Image, mark: int) -> Image.Image:
-    """Turned by an orientation mark."""
+    """Turn an image by an orientation mark."""
     return image.transpose(_TURNS[mark]) if mark in _TURNS else image
 
 
@@ -80,7 +80,7 @@ def resized(
     *,
     keyed: bool = False,
 ) -> Image.Image:
-    """At another size, before anything else is done to it, so that only small images are converted.
+    """Resize an image before anything else is done to it, so that only small images are converted.
 
     Args:
         box: the part that is wanted; None: all of it.
@@ -99,7 +99,7 @@ def resized(
 
 
 def eight_bit(image: Image.Image) -> Image.Image:
-    """An image of :func:`resized` in mode L or RGB; transparency is laid on white."""
+    """Convert an image of :func:`resized` to mode L or RGB; transparency is laid on white."""
     if image.mode in ("L", "RGB"):
         return image
     if image.mode in ("LA", "RGBA", "La", "RGBa"):
@@ -112,7 +112,7 @@ def eight_bit(image: Image.Image) -> Image.Image:
 
 
 def _averageable(image: Image.Image, keyed: bool) -> Image.Image:
-    """The same in a mode whose pixels can be averaged."""
+    """Convert an image to a mode whose pixels can be averaged."""
     if image.mode == "1":
         return image.convert("L")
     if image.mode == "PA" or ("transparency" in image.info and (keyed or image.mode == "P")):

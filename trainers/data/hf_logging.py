@@ -18,7 +18,7 @@ _CONNECT_SECONDS = 5.0
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No progress bars, log lines or warnings of the two libraries inside; their settings come back after."""
+    """Silence progress bars, log lines and warnings of the two libraries; their settings come back after."""
     import datasets
     import huggingface_hub.utils as hub
 
@@ -36,7 +36,7 @@ def quiet() -> Iterator[None]:
 
 
 def online() -> bool:
-    """Whether the Hub can be reached: HF_HUB_OFFLINE does not forbid it, and its server accepts a connection.
+    """Return whether the Hub can be reached: HF_HUB_OFFLINE does not forbid it, and its server accepts a connection.
 
     The library itself tries for half a minute before it says no.
     """

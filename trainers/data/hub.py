@@ -47,12 +47,12 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
 
 
 def remote(name: str) -> str:
-    """The id as ``datasets`` takes it, said so that it never opens a folder of that name."""
+    """Return the id as ``datasets`` takes it, so written that it never opens a folder of that name."""
     return f"hf://datasets/{name}" if Path(name).exists() else name
 
 
 def _sample(builder: Any, name: str, rows: int) -> Splits:
-    """The first rows of each split, streamed: enough to see the columns, without the download."""
+    """Stream the first rows of each split: enough to see the columns, without the download."""
     with explained(name):
         streams = builder.as_streaming_dataset()
         heads = {str(split): _head(streams[split], rows) for split in list(streams)[:_MOST_SPLITS]}
@@ -61,7 +61,7 @@ def _sample(builder: Any, name: str, rows: int) -> Splits:
 
 
 def _head(stream: Any, rows: int) -> ArrowTable | None:
-    """The first rows as they are stored: what is nested in them is not decoded, no path in them is opened."""
+    """Read the first rows as they are stored: what is nested in them is not decoded, no path in them is opened."""
     import datasets
     import pyarrow
 
@@ -92,7 +92,7 @@ def _read(builder: Any, name: str, connected: bool, progress: Progress) -> Split
 
 
 def _copy(name: str) -> Path:
-    """Where ``huggingface_hub`` keeps the files of a dataset."""
+    """Return the folder where ``huggingface_hub`` keeps the files of a dataset."""
     import huggingface_hub.constants
 
     return Path(huggingface_hub.constants.HF_HUB_CACHE) / f"datasets--{name.replace('/', '--')}"

@@ -50,11 +50,11 @@ _DECODERS = {"WEBP": 12, "JPEG2000": 16, "AVIF": 8}  # bytes a pixel that their 
 
 
 class UndecodableError(DataError):
-    """These bytes are no image that can be used; says why in a sentence."""
+    """Bytes that are no image that can be used; says why in a sentence."""
 
 
 def read_below(path: Path, roots: Iterable[Path]) -> bytes | None:
-    """The bytes of an image file; None where it is missing, too large, or outside all ``roots`` (resolved folders)."""
+    """Read an image file; None where it is missing, too large, or outside all ``roots`` (resolved folders)."""
     try:
         path = path.resolve()
         inside = any(root in path.parents for root in roots)
@@ -96,7 +96,7 @@ _BUDGET = ByteBudget(BUDGET)
 
 
 def open_header(data: bytes) -> Image.Image:
-    """An image whose format, size and mode are known and whose pixels are still packed.
+    """Open an image: its format, size and mode are known and its pixels are still packed.
 
     Raises:
         UndecodableError: no image of an accepted format, one without pixels, with too long a side or too many scans.
@@ -183,7 +183,7 @@ def _coefficients(image: Any, pixels: int) -> int:
 
 
 def _in_one_scan(image: Any) -> bool:
-    """Whether a JPEG's first scan has all of its channels and all of their bits, so that the decoder reads no other."""
+    """Return whether a JPEG's first scan has all bits of all its channels, so that the decoder reads no other."""
     data = image.fp.getbuffer() if isinstance(image.fp, io.BytesIO) else b""
     scan = image.fp.tell() - 8 - 2 * len(image.layer)  # where the marker of a scan of all channels stands
     return bytes(data[scan : scan + 2]) == b"\xff\xda" and not image.info.get("progressive")

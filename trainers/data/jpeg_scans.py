@@ -13,7 +13,7 @@ _ALONE = (0x01, 0xD8)  # markers without a segment
 
 
 def scans(data: bytes) -> int:
-    """The number of scans of the first image in ``data``; counting ends above :data:`MOST_SCANS`.
+    """Count the scans of the first image in ``data``, up to one more than :data:`MOST_SCANS`.
 
     Previews inside the file's remarks, and what follows the image, do not count.
     """

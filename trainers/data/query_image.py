@@ -14,7 +14,7 @@ _LUMA = (0.299, 0.587, 0.114)  # ITU-R BT.601, as Pillow
 
 
 def decode_query(data: bytes, *, channels: int, side: int) -> Tensor:
-    """An image upright, 8-bit, without alpha, its centre square resized, as the images of a run are.
+    """Decode an image upright, 8-bit, without alpha, its centre square resized, as the images of a run are.
 
     Of an animation the first frame counts. A grey image is repeated over three channels; of a colour image that an
     encoder of grey images is to see, the luminance is taken.

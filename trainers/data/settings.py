@@ -1,4 +1,4 @@
-"""What the machine allows: where the disk cache is, how much memory and disk it may take.
+"""The limits of the machine: where the disk cache is, how much memory and disk it may take.
 
 Everything here comes from the environment, because it belongs to the machine and not to a run.
 
@@ -21,7 +21,7 @@ GB = 1_000_000_000
 
 
 def cache_folder() -> Path | None:
-    """The folder of the disk cache, not necessarily made yet; None: keep nothing on disk."""
+    """Return the folder of the disk cache, not necessarily made yet; None: keep nothing on disk."""
     value = os.environ.get("RANKSCOPE_CACHE", "").strip()
     if value.lower() in access.OFF:
         return None

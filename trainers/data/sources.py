@@ -1,4 +1,4 @@
-"""What a source string means: a folder or zip file of this machine, or a Hub dataset. Nothing is opened before that."""
+"""The meaning of a source: a folder or zip file of this machine, or a Hub dataset. Nothing is opened before that."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REVISION = re.compile(r"[A-Za-z0-9][\w./\-]{0,199}")
 
 
 def resolve(source: str) -> Path | str:
-    """The folder or zip file that a source names, as a path, or its Hub id, as text.
+    """Return the folder or zip file that a source names, as a path, or its Hub id, as text.
 
     Raises:
         DataError: a folder that does not exist or may not be opened here, or text that is neither.

@@ -38,7 +38,7 @@ Scored = Literal["queries", "images", "captions"]
 
 
 def scored_on(metric: str) -> Scored:
-    """What the values of a metric are of: images without an object, original images, or their captions."""
+    """Return what the values of a metric are of: images without an object, original images, or their captions."""
     return "images" if metric.startswith("i2t_") else "captions" if metric.startswith("t2i_") else "queries"
 
 
@@ -77,7 +77,7 @@ class Benchmark:
         return against(len(self.queries), len(self.gallery), self.total)
 
     def classes_of(self, scored: Scored) -> list[str]:
-        """The class taken out of the image of each query, image or caption; "": nothing is taken out of it.
+        """Return the class taken out of the image of each query, image or caption; "": nothing is taken out of it.
 
         Results with the same class taken out depend on each other: comparisons over seeds draw these classes.
         """
@@ -89,13 +89,14 @@ class Benchmark:
         return [first.get(image, "") for image in images]
 
     def part(self, queries: int, gallery: int) -> Benchmark:
-        """A smaller benchmark for use during training: the first queries and their images, and a random part of the
-        gallery that contains all captions of these images."""
+        """Make a smaller benchmark for use during training: the first queries and their images, and a random part of
+        the gallery that contains all captions of these images.
+        """
         keep = np.arange(min(queries, len(self.queries)))
         images = np.unique(self.origin[keep].numpy())
-        place = np.full(len(self.images), -1)
-        place[images] = np.arange(len(images))
-        own = place[self.owner.numpy()] >= 0
+        number = np.full(len(self.images), -1)
+        number[images] = np.arange(len(images))
+        own = number[self.owner.numpy()] >= 0
         captions = tuple(caption for caption, mine in zip(self.captions, own.tolist(), strict=True) if mine)
         said = set(captions)
         needed = np.array([caption in said for caption in self.gallery])
@@ -105,9 +106,9 @@ class Benchmark:
             self,
             images=self.images[images],
             captions=captions,
-            owner=torch.from_numpy(place[self.owner.numpy()[own]]),
+            owner=torch.from_numpy(number[self.owner.numpy()[own]]),
             queries=self.queries[keep],
-            origin=torch.from_numpy(place[self.origin[keep].numpy()]),
+            origin=torch.from_numpy(number[self.origin[keep].numpy()]),
             rerendered=None if self.rerendered is None else self.rerendered[keep],
             present=self.present[keep],
             removed=self.removed[keep],
@@ -120,7 +121,7 @@ class Benchmark:
     def score(
         self, *, images: Tensor, queries: Tensor, gallery: Tensor, captions: Tensor | None, again: Tensor | None = None
     ) -> Result:
-        """The metrics of one model, from its embeddings.
+        """Compute the metrics of one model, from its embeddings.
 
         Args:
             images: floating ``[N, D]``; queries: ``[Q, D]``; gallery: ``[G, D]``.
@@ -143,7 +144,7 @@ class Benchmark:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What one model reaches.
+    """The result of one model.
 
     Attributes:
         values: metric to float64 per query (or image, or caption); NaN: left out of that mean.
@@ -210,8 +211,8 @@ def make_benchmark(
     shuffled: bool = False,
     progress: Progress = silent,
 ) -> Benchmark:
-    """The benchmark of a whole dataset: its test split gives the queries, the captions of all splits are the gallery
-    (Kim et al. 2023, 3.2).
+    """Make the benchmark of a whole dataset: its test split gives the queries, the captions of all splits are the
+    gallery (Kim et al. 2023, 3.2). 2023, 3.2).
 
     Args:
         dataset: images, captions and boxes.
@@ -231,15 +232,15 @@ def make_benchmark(
     if shuffled:
         scenes = in_random_order(scenes, seed)
     gallery = gather(dataset, matcher_of(dataset, words))
-    found = make_benchmarks(
+    benchmarks = make_benchmarks(
         scenes, gallery, [side], title=dataset.title, fill=fill, limit=limit, every=every, seed=seed, progress=progress
     )
-    return found[side]
+    return benchmarks[side]
 
 
 def in_random_order(scenes: Sequence[CaptionedImage], seed: int) -> tuple[CaptionedImage, ...]:
-    """The scenes in an order of their own for each seed."""
-    return tuple(scenes[int(place)] for place in np.random.default_rng(seed).permutation(len(scenes)))
+    """Shuffle the scenes, for each seed differently."""
+    return tuple(scenes[int(number)] for number in np.random.default_rng(seed).permutation(len(scenes)))
 
 
 def make_benchmarks(
@@ -256,7 +257,7 @@ def make_benchmarks(
     rerender: bool = True,
     progress: Progress = silent,
 ) -> dict[int, Benchmark]:
-    """One benchmark at several image sizes: the same removals, so that models of all these sizes can be compared.
+    """Make one benchmark at several image sizes: the same removals, so that models of all these sizes can be compared.
 
     Args:
         scenes: of the test split, in the order in which they are used.
@@ -275,9 +276,9 @@ def make_benchmarks(
     check_memory(len(scenes) if recall_images is None else min(recall_images, len(scenes)), sides)
     stages, tally = Stages(progress, (2.0, 1.0, 1.0, 1.0)), Tally()
     longest, part = longest_side(scenes, max(sides)), stages.next()
-    found = removals(scenes, fill_named(fill), every=every, seed=seed, longest=longest, tally=tally)
+    possible = removals(scenes, fill_named(fill), every=every, seed=seed, longest=longest, tally=tally)
     done, queries = _squared(
-        islice(found, limit),
+        islice(possible, limit),
         sides,
         lambda count: part("filling objects", max(tally.images / len(scenes), count / (limit or np.inf))),
     )
@@ -287,7 +288,9 @@ def make_benchmarks(
             f"classes, {tally.no_allowed_class} no class that the overlap rules allow."
         )
     whole, images = _whole(done, scenes, sides, recall_images, stages.next())
-    again = _rerendered(done, sides, stages.next()) if rerender and are_drawn([one.scene for one in done]) else {}
+    again = (
+        _rerendered(done, sides, stages.next()) if rerender and are_drawn([removal.scene for removal in done]) else {}
+    )
     stages.next()("matching captions with classes", 0.0)
     shared = _shared(done, whole, gallery) | {"tally": tally}
     return {
@@ -297,12 +300,12 @@ def make_benchmarks(
 
 
 def _squared(
-    found: Iterable[Removal], sides: Sequence[int], told: Callable[[int], None]
+    possible: Iterable[Removal], sides: Sequence[int], told: Callable[[int], None]
 ) -> tuple[list[Removal], dict[int, Tensor]]:
-    """The removals without pixels, and side to their images uint8 ``[Q, 3, side, side]``."""
+    """Square the removals: return them without pixels, and side to their images uint8 ``[Q, 3, side, side]``."""
     done: list[Removal] = []
     images: dict[int, list[Tensor]] = {side: [] for side in sides}
-    for removal in found:
+    for removal in possible:
         told(len(done))
         for side, squares in images.items():
             squares.append(squash(removal.pixels, side))
@@ -311,13 +314,13 @@ def _squared(
 
 
 def _shared(done: Sequence[Removal], whole: Sequence[CaptionedImage], gallery: Gallery) -> dict[str, Any]:
-    """What the benchmarks of all sizes have in common."""
+    """Return what the benchmarks of all sizes have in common."""
     present, removed = class_tables([removal.judgement for removal in done], gallery.matcher.classes)
-    place = {id(scene): row for row, scene in enumerate(whole)}
+    number = {id(scene): row for row, scene in enumerate(whole)}
     return {
         "captions": tuple(text for scene in whole for text in scene.captions),
         "owner": torch.tensor([row for row, scene in enumerate(whole) for _ in scene.captions], dtype=torch.int64),
-        "origin": torch.tensor([place[id(removal.scene)] for removal in done], dtype=torch.int64),
+        "origin": torch.tensor([number[id(removal.scene)] for removal in done], dtype=torch.int64),
         "present": torch.from_numpy(present),
         "removed": torch.from_numpy(removed),
         "gallery": gallery.texts,
@@ -335,16 +338,16 @@ def _whole(
     most: int | None,
     progress: Progress,
 ) -> tuple[list[CaptionedImage], Mapping[int, Tensor]]:
-    """The images as they are and their scenes; with a limit those of the removals come first."""
+    """Return the images as they are and their scenes; with a limit those of the removals come first."""
     if most is not None:
         wanted = {id(removal.scene): removal.scene for removal in done}
         most = max(most, len(wanted))
         wanted |= {id(scene): scene for scene in scenes if scene.captions}
         scenes = tuple(wanted.values())
     images, kept = read_images(scenes, sides, progress, most)
-    return [scenes[place] for place in kept], images
+    return [scenes[number] for number in kept], images
 
 
 def _rerendered(done: Sequence[Removal], sides: Sequence[int], progress: Progress) -> dict[int, Tensor]:
-    scenes, gone = [one.scene for one in done], [one.judgement.removed for one in done]
+    scenes, gone = [removal.scene for removal in done], [removal.judgement.removed for removal in done]
     return {side: drawn_images(scenes, side, progress, gone) for side in sides}

@@ -1,4 +1,4 @@
-"""Which numbers the benchmark over a dataset shows, their words, and what their intervals cover."""
+"""The numbers that the benchmark over a dataset shows, their words, and what their intervals cover."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INTERVALS = (
 
 
 def measures_json(keys: Iterable[str]) -> dict[str, Any]:
-    """The large figures, the bars, the title of every key of a result, and what the intervals cover."""
+    """Return the large figures, the bars, the title of every key of a result, and what the intervals cover."""
     return {
         "headline": [_json(key) for key in HEADLINE],
         "bars": [_json(key) for key in BARS],

@@ -36,20 +36,20 @@ def classes_of(caption: str, words: Matcher) -> frozenset[str]:
 
 
 def mention_table(captions: Iterable[str], words: Matcher) -> np.ndarray:
-    """Which classes every caption names: bool ``[G, C]``, columns in the order of ``words.classes``.
+    """Return which classes every caption names: bool ``[G, C]``, columns in the order of ``words.classes``.
 
     Equal captions are read once.
     """
-    place = {name: column for column, name in enumerate(words.classes)}
+    column_of = {name: column for column, name in enumerate(words.classes)}
     rows: list[int] = []
     seen: dict[str, int] = {}
     distinct: list[list[int]] = []
     for caption in captions:
         row = seen.setdefault(caption, len(seen))
         if row == len(distinct):
-            distinct.append([place[name] for name in classes_of(caption, words)])
+            distinct.append([column_of[name] for name in classes_of(caption, words)])
         rows.append(row)
-    table = np.zeros((len(distinct), len(place)), dtype=bool)
+    table = np.zeros((len(distinct), len(column_of)), dtype=bool)
     for row, columns in enumerate(distinct):
         table[row, columns] = True
     return table[np.asarray(rows, dtype=np.int64)]
@@ -84,7 +84,7 @@ def remove_phrases(caption: str, removed: Iterable[str], words: Matcher) -> Edit
 
 
 def _trimmed(left: str) -> str:
-    """What is left after a phrase whose edges were found by rule."""
+    """Trim what is left after a phrase whose edges were found by rule."""
     for mark in (".", ",", ";"):
         left = left.replace(f" {mark}", mark)
     left = left.lstrip(",;. ")
@@ -95,7 +95,7 @@ def _trimmed(left: str) -> str:
 
 @cache
 def prompt_templates() -> tuple[str, ...]:
-    """The 80 templates that CLIP was published with, each with one ``{}``.
+    """Return the 80 templates that CLIP was published with, each with one ``{}``.
 
     The paper fills one of 80 templates without listing them; these are taken to be the ones (our reading).
     """
@@ -105,7 +105,7 @@ def prompt_templates() -> tuple[str, ...]:
 
 
 def prompt(classes: Sequence[str], template: str) -> str:
-    """A template filled with class names joined by *and*.
+    """Fill a template with class names joined by *and*.
 
     Raises:
         UserError: there is no class, or the template has no ``{}``.
@@ -119,10 +119,10 @@ def prompt(classes: Sequence[str], template: str) -> str:
 
 
 def language_note(captions: Sequence[str], words: Matcher) -> str | None:
-    """A warning when the captions do not look English, else None.
+    """Return a warning when the captions do not look English, else None.
 
-    Either many letters lie outside ASCII, or not one of at least 20 captions names a class of the table. Nothing
-    fails then, but the scores mean nothing unless a word table for that language is loaded.
+    Either many letters lie outside ASCII, or not one of at least 20 captions names a class of the table. Nothing fails
+    then, but the scores mean nothing unless a word table for that language is loaded.
     """
     letters = [letter for caption in captions[:1000] for letter in caption if letter.isalpha()]
     foreign = sum(not letter.isascii() for letter in letters)

@@ -35,21 +35,21 @@ class Phrase:
 
 
 def noun_phrases(text: str) -> tuple[Phrase, ...]:
-    """The noun phrases of a caption in order, without overlap; none for an empty text or one without nouns."""
+    """Find the noun phrases of a caption in order, without overlap; none in an empty text or one without nouns."""
     tokens = tokenise(text)
-    found, begin = [], None
-    for place, token in enumerate(tokens):
-        run = tokens[begin:place] if begin is not None else ()
-        before = tokens[place - 1].word if place else ""
-        verdict = _read(run, before, token, tokens[place + 1].word if place + 1 < len(tokens) else "")
+    runs, begin = [], None
+    for position, token in enumerate(tokens):
+        run = tokens[begin:position] if begin is not None else ()
+        before = tokens[position - 1].word if position else ""
+        verdict = _read(run, before, token, tokens[position + 1].word if position + 1 < len(tokens) else "")
         if verdict != "inside" and begin is not None:
-            found.append((begin, place))
+            runs.append((begin, position))
             begin = None
         if verdict == "starts" or (verdict == "inside" and begin is None):
-            begin = place
+            begin = position
     if begin is not None:
-        found.append((begin, len(tokens)))
-    trimmed = [_trim(tokens, first, last) for first, last in found]
+        runs.append((begin, len(tokens)))
+    trimmed = [_trim(tokens, first, last) for first, last in runs]
     return tuple(
         Phrase(text=text[tokens[first].start : tokens[last - 1].end], tokens=tokens[first:last], first=first, last=last)
         for first, last in trimmed
@@ -58,7 +58,7 @@ def noun_phrases(text: str) -> tuple[Phrase, ...]:
 
 
 def _read(run: Sequence[Token], before: str, token: Token, follows: str) -> str:
-    """Whether a token goes on with the run (``inside``), ``starts`` another or is in no phrase (``outside``)."""
+    """Return whether a token goes on with the run (``inside``), ``starts`` another or is in no phrase (``outside``)."""
     word = token.word
     if run and any(mark in token.gap for mark in _STOPS):
         return "outside" if _ends(word, (), "", follows) else "starts"
@@ -76,8 +76,8 @@ def _read(run: Sequence[Token], before: str, token: Token, follows: str) -> str:
 
 
 def _ends(word: str, run: Sequence[Token], before: str, follows: str) -> bool:
-    """Whether a word is in no noun phrase here."""
-    after_of = max((place + 1 for place, token in enumerate(run) if token.word == "of"), default=0)
+    """Return whether a word is in no noun phrase here."""
+    after_of = max((position + 1 for position, token in enumerate(run) if token.word == "of"), default=0)
     noun = any(map(_is_noun, run[after_of:]))
     closed = not follows or follows in lexicon.DETERMINERS or follows in lexicon.BREAKS
     if noun and closed and word in lexicon.ENDS_OPEN:
@@ -101,7 +101,7 @@ def _ends(word: str, run: Sequence[Token], before: str, follows: str) -> bool:
 
 
 def _is_verb(word: str, run: Sequence[Token], closed: bool) -> bool:
-    """A verb by its number: a base form after a plural (``people stand``), *-s* after a singular (``a man paints``)."""
+    """Tell a verb by its number: a base form after a plural (``men stand``), *-s* after a singular (``he paints``)."""
     if _plural(run[-1].word):
         return word in lexicon.PLAIN
     single = run[0].word in ("a", "an") and run[-1].word != "couple" and all(token.word != "of" for token in run)

@@ -40,7 +40,7 @@ class Drawing:
     notes: tuple[str, ...] = ()
 
     def mask(self, width: int, height: int) -> np.ndarray:
-        """The pixels that it covers, bool ``[height, width]``."""
+        """Return the pixels that it covers, bool ``[height, width]``."""
         scaled = [(x0 * width, y0 * height, x1 * width, y1 * height) for x0, y0, x1, y1 in self.boxes]
         covered = pixel_mask(scaled, width, height)
         if self.strokes:
@@ -85,23 +85,23 @@ def dropped_note(boxes: int) -> tuple[str, ...]:
 
 
 def _read_strokes(asked: Sequence[Stroke]) -> tuple[tuple[Stroke, ...], tuple[str, ...]]:
-    found, dropped, notes = [], 0, []
+    kept, dropped, notes = [], 0, []
     for each in asked:
         points = _points(each.points)
         dropped += len(each.points) - len(points)
         if points and math.isfinite(each.radius) and each.radius > 0:
-            found.append(replace(each, radius=min(each.radius, 0.5), points=points))
+            kept.append(replace(each, radius=min(each.radius, 0.5), points=points))
         else:
             dropped += len(points)
-    total = sum(len(stroke.points) for stroke in found)
+    total = sum(len(stroke.points) for stroke in kept)
     if total > MOST_POINTS:
         step = math.ceil(total / MOST_POINTS)
-        found = [replace(one, points=[*one.points[::step], one.points[-1]]) for one in found]
+        kept = [replace(thinned, points=[*thinned.points[::step], thinned.points[-1]]) for thinned in kept]
         notes.append(f"{total:,} points were drawn; 1 in {step} is used.")
     if dropped:
         what = "1 point of a stroke" if dropped == 1 else f"{dropped:,} points of strokes"
         notes.append(f"{what} could not be used.")
-    return tuple(found), tuple(notes)
+    return tuple(kept), tuple(notes)
 
 
 def _points(values: Sequence[object]) -> list[tuple[float, float]]:
@@ -127,7 +127,7 @@ def _brushed(strokes: Sequence[Stroke], width: int, height: int) -> np.ndarray:
 def _spaced(places: Sequence[tuple[float, float]], least: float) -> list[tuple[float, float]]:
     """Without points that are hardly away from the one before; a big brush would paint the same pixels again."""
     kept = [places[0]]
-    for place in places[1:]:
-        if math.dist(place, kept[-1]) >= least:
-            kept.append(place)
+    for point in places[1:]:
+        if math.dist(point, kept[-1]) >= least:
+            kept.append(point)
     return kept if len(places) == 1 or kept[-1] == places[-1] else [*kept, places[-1]]

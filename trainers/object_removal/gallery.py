@@ -37,7 +37,7 @@ class Gallery:
 
     @classmethod
     def of(cls, texts: Sequence[str], matcher: Matcher, notes: Sequence[str] = (), total: int | None = None) -> Gallery:
-        """A gallery of these captions, out of ``total`` (None: of all); which classes they name is computed later."""
+        """Make a gallery of captions, out of ``total`` (None: of all); the classes they name are computed later."""
         texts = tuple(texts)
         return cls(
             texts=texts,
@@ -53,7 +53,7 @@ class Gallery:
         return self.mentioned.first(len(self.texts))
 
     @cached_property
-    def place(self) -> Mapping[str, int]:
+    def row_of(self) -> Mapping[str, int]:
         """Row of each caption."""
         return {text: row for row, text in enumerate(self.texts)}
 
@@ -66,11 +66,11 @@ class Gallery:
         return mark.hexdigest()
 
     def first(self, count: int) -> Gallery:
-        """The first ``count`` captions."""
+        """Return the first ``count`` captions."""
         return self if count >= len(self.texts) else replace(self, texts=self.texts[:count])
 
     def naming(self, name: str, further: Sequence[str] = ()) -> Gallery:
-        """The same captions matched with one more class, or with other words for a class.
+        """Match the same captions with one more class, or with other words for a class.
 
         Only captions that named the class or contain a word of it, old or new, are matched again.
 
@@ -99,7 +99,7 @@ class Gallery:
 
 
 class Mentions:
-    """Which classes each caption names, computed on demand; safe between threads."""
+    """The classes that each caption names, computed on demand; safe between threads."""
 
     def __init__(self, texts: Sequence[str], matcher: Matcher, table: np.ndarray | None = None) -> None:
         self._texts = texts
@@ -120,7 +120,7 @@ class Mentions:
 def gather(
     dataset: CaptionedDataset, matcher: Matcher, *, first: str | None = None, most: int | None = None
 ) -> Gallery:
-    """The gallery of a dataset: the captions of all its splits (Kim et al. 2023, 3.2).
+    """Gather the gallery of a dataset: the captions of all its splits (Kim et al. 2023, 3.2). 2023, 3.2).
 
     Args:
         dataset: where the captions come from.
@@ -146,7 +146,7 @@ def gather(
 
 
 def against(queries: int, captions: int, total: int) -> str:
-    """What a figure is about, with the cap on captions: ``1,000 queries against 20,000 of 30,983 captions``."""
+    """Say what a figure is about, with the cap on captions: ``1,000 queries against 20,000 of 30,983 captions``."""
     which = f"all {total:,}" if captions == total else f"{captions:,} of {total:,}"
     return f"{queries:,} queries against {which} captions"
 
@@ -157,10 +157,10 @@ def _holds(text: str, words: Iterable[str]) -> bool:
 
 
 def _first_words(entries: Iterable[str]) -> tuple[str, ...]:
-    """The word that each entry begins with, in all its forms: a caption without any of them names no such class."""
-    found: dict[str, None] = {}
+    """Return the first word of each entry, in all its forms: a caption without any of them names no such class."""
+    words: dict[str, None] = {}
     for entry in entries:
         whole = " ".join(token.word for token in tokenise(entry))
         for form in forms(whole) if whole else ():
-            found[form.split(" ")[0]] = None
-    return tuple(found)
+            words[form.split(" ")[0]] = None
+    return tuple(words)

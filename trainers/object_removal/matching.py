@@ -29,13 +29,13 @@ class Matcher(Protocol):
         """Further words that stand for each class beside its name; none where an annotation decides."""
 
     def phrases(self, caption: str) -> tuple[NamedPhrase, ...]:
-        """The noun phrases that name a class: what is deleted when the class is removed."""
+        """Return the noun phrases that name a class: what is deleted when the class is removed."""
 
     def shown(self, caption: str) -> tuple[NamedPhrase, ...]:
-        """The part of each phrase that shows which class it names: a word of the table, or the phrase itself."""
+        """Return the part of each phrase that shows which class it names: a word of the table, or the phrase itself."""
 
     def with_words(self, words: Mapping[str, Sequence[str]]) -> Matcher:
-        """The same and these classes, each named by its own name and by the words given for it.
+        """Add classes, each named by its own name and by the words given for it.
 
         A class that is there already stays as it is if no words are given for it.
         """
@@ -84,18 +84,18 @@ class Annotated:
         marked = self._known.get(caption)
         if marked is None:
             return _about(self.classes, by_words(caption))
-        found = _about(frozenset(self.classes) - self._by_words, marked)
-        return found + _about(self._by_words, by_words(caption)) if self._by_words else found
+        unchanged = _about(frozenset(self.classes) - self._by_words, marked)
+        return unchanged + _about(self._by_words, by_words(caption)) if self._by_words else unchanged
 
 
 def _about(classes: Collection[str], phrases: Iterable[NamedPhrase]) -> tuple[NamedPhrase, ...]:
-    """The phrases that name some of the classes, with these alone."""
+    """Select the phrases that name some of the classes, with these alone."""
     named = ((phrase, tuple(name for name in phrase.classes if name in classes)) for phrase in phrases)
-    return tuple(replace(phrase, classes=found) for phrase, found in named if found)
+    return tuple(replace(phrase, classes=left) for phrase, left in named if left)
 
 
 def annotated(scenes: Iterable[CaptionedImage], words: Matcher, classes: Sequence[str] = ()) -> Matcher:
-    """What reads the captions of images: their annotation where they have one, else ``words``.
+    """Return a matcher of the captions of images: by their annotation where they have one, else ``words``.
 
     A caption that stands at several images is read as it is annotated at the first of them (our reading).
 
@@ -114,16 +114,16 @@ def annotated(scenes: Iterable[CaptionedImage], words: Matcher, classes: Sequenc
     return Annotated(known, tuple(seen), words) if known else words
 
 
-def matcher_of(found: CaptionedDataset, words: Matcher) -> Matcher:
-    """What reads the captions of a dataset.
+def matcher_of(dataset: CaptionedDataset, words: Matcher) -> Matcher:
+    """Return a matcher of the captions of a dataset.
 
     Args:
-        found: the dataset.
+        dataset: with captions.
         words: a word table; classes that it lacks stand for their own name and its plural, and for the dataset's words.
     """
-    further = {name: tuple(_spelt(found.words.get(name, ()), words)) for name in found.classes}
-    scenes = (scene for part in found.splits.values() for scene in part)
-    return annotated(scenes, words.with_words(further), found.classes)
+    further = {name: tuple(_spelt(dataset.words.get(name, ()), words)) for name in dataset.classes}
+    scenes = (scene for part in dataset.splits.values() for scene in part)
+    return annotated(scenes, words.with_words(further), dataset.classes)
 
 
 def _spelt(names: Iterable[str], words: Matcher) -> Iterator[str]:

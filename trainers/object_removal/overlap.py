@@ -1,8 +1,9 @@
-"""Which classes may be taken out of an image (Kim et al. 2023, equations 1 to 3), with the gaps filled.
+"""The classes that may be taken out of an image (Kim et al. 2023, equations 1 to 3), with the gaps filled. 2023,
+equations 1 to 3), with the gaps filled.
 
 Readings of ours, where the paper is silent: areas are those of unions; an overlap between tau1 and tau2 forbids the
-removal; in the case of several classes the survivors are measured against everything that is removed; a removal
-after which no class is left is refused; one class per image is chosen with equal chances under a fixed seed.
+removal; in the case of several classes the survivors are measured against everything that is removed; a removal after
+which no class is left is refused; one class per image is chosen with equal chances under a fixed seed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ONE_CLASS = "This image has one class only: nothing is left to be named, so only
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What taking out one class means.
+    """The verdict on taking out one class.
 
     Attributes:
         chosen: the class asked for.
@@ -76,38 +77,38 @@ def judge(regions: Regions, chosen: str) -> Judgement:
 
 
 def _problems(regions: Regions, removed: tuple[str, ...], lost: dict[str, float], share: float) -> tuple[str, ...]:
-    found = []
+    problems = []
     if len(regions.classes) < 2:
-        found.append(ONE_CLASS)
+        problems.append(ONE_CLASS)
     elif not lost:
-        found.append(f"With {', '.join(removed)} gone no object is left.")
+        problems.append(f"With {', '.join(removed)} gone no object is left.")
     for name, part in lost.items():
         if part >= TAU1:
-            found.append(
+            problems.append(
                 f"{name} would lose {part:.0%} of its area: too much to stay (limit {TAU1:.0%}), too "
                 f"little to be removed with it (above {TAU2:.0%})."
             )
     if share >= TAU3:
-        found.append(f"The removed region is {share:.0%} of the image; less than {TAU3:.0%} is needed.")
-    return tuple(found)
+        problems.append(f"The removed region is {share:.0%} of the image; less than {TAU3:.0%} is needed.")
+    return tuple(problems)
 
 
 def judge_all(regions: Regions) -> tuple[Judgement, ...]:
-    """One judgement per class of the image."""
+    """Return one judgement per class of the image."""
     return tuple(judge(regions, name) for name in regions.classes)
 
 
 def choose(regions: Regions, seed: int) -> Judgement | None:
-    """One allowed removal with equal chances, the same for the same seed; None if there is none.
+    """Choose one allowed removal with equal chances, the same for the same seed; None if there is none.
 
     Args:
         seed: any whole number; give every image its own, for example from its id.
     """
-    allowed = [found for found in judge_all(regions) if found.allowed]
+    allowed = [judgement for judgement in judge_all(regions) if judgement.allowed]
     return allowed[int(np.random.default_rng(seed).integers(len(allowed)))] if allowed else None
 
 
 def _lost(regions: Regions, name: str, gone: np.ndarray) -> float:
     """area(gone and B_c) / area(B_c): the class that must survive is the denominator."""
-    own = regions.cells[name]
-    return regions.pixels(own & gone) / regions.pixels(own)
+    area = regions.cells[name]
+    return regions.pixels(area & gone) / regions.pixels(area)

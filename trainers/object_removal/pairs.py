@@ -30,7 +30,7 @@ class Removal:
     judgement: Judgement
 
     def without_pixels(self) -> Removal:
-        """What it says, without its picture: a thousand of them then weigh nothing."""
+        """Return the same without its pixels: a thousand of them then weigh nothing."""
         return replace(self, pixels=np.zeros((0, 0, 3), dtype=np.uint8))
 
 
@@ -52,7 +52,7 @@ class Pair:
 
 @dataclass
 class Tally:
-    """How many images and captions went where; filled while removals and pairs are made."""
+    """The counts of images and captions, by where they went; filled while removals and pairs are made."""
 
     images: int = 0
     unreadable: int = 0
@@ -73,24 +73,24 @@ class Tally:
 
 
 def objects(scene: CaptionedImage, width: int, height: int) -> tuple[tuple[Box, ...], tuple[str, ...], int]:
-    """A scene's usable boxes, their classes and how many boxes were dropped."""
+    """Return a scene's usable boxes, their classes and how many boxes were dropped."""
     clean = clean_boxes(scene.boxes, width, height)
-    return clean.boxes, tuple(scene.classes[place] for place in clean.kept), clean.dropped
+    return clean.boxes, tuple(scene.classes[index] for index in clean.kept), clean.dropped
 
 
 def scaled_mask(picture: Picture, boxes: Sequence[Box], classes: Sequence[str], removed: Sequence[str]) -> np.ndarray:
     """Pixels of every box of the removed classes in the decoded image, bool ``[H, W]``."""
     height, width = picture.pixels.shape[:2]
-    found = [
+    scaled = [
         tuple(value * picture.scale for value in box)
         for box, name in zip(boxes, classes, strict=True)
         if name in removed
     ]
-    return pixel_mask(clean_boxes(found, width, height).boxes, width, height)
+    return pixel_mask(clean_boxes(scaled, width, height).boxes, width, height)
 
 
 def image_seed(image_id: str, seed: int) -> int:
-    """A number of the image's own, so that the choice in one image depends on no other."""
+    """Return a number for this image alone, so that the choice in one image depends on no other."""
     return zlib.crc32(f"{seed}/{image_id}".encode())
 
 
@@ -166,20 +166,20 @@ def build_pairs(
     """
     count = tally if tally is not None else Tally()
     words = annotated(scenes, words.with_words({name: () for scene in scenes for name in scene.classes}))
-    for found in removals(scenes, fill, seed=seed, longest=longest, tally=count):
+    for removal in removals(scenes, fill, seed=seed, longest=longest, tally=count):
         if text == "prompts":
-            said = [(caption, False) for caption in _prompts(found, captions_each, seed)]
+            said = [(caption, False) for caption in _prompts(removal, captions_each, seed)]
         else:
-            said = _deleted(found, words, only_edited)[:captions_each]
+            said = _deleted(removal, words, only_edited)[:captions_each]
         if said:
             texts, edited = zip(*said, strict=True)
-            yield Pair(removal=found, texts=texts, edited=edited)
+            yield Pair(removal=removal, texts=texts, edited=edited)
         else:
             count.no_caption += 1
 
 
 def class_tables(judgements: Sequence[Judgement], classes: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Classes left and classes taken out as the metric wants them: bool ``[Q, C]`` twice.
+    """Return the classes left and the classes taken out as the metric wants them: bool ``[Q, C]`` twice.
 
     Args:
         judgements: one per query.
@@ -188,33 +188,33 @@ def class_tables(judgements: Sequence[Judgement], classes: Sequence[str]) -> tup
     Raises:
         UserError: an image has a class that is no column.
     """
-    place = {name: column for column, name in enumerate(classes)}
-    tables = np.zeros((2, len(judgements), len(place)), dtype=bool)
+    column_of = {name: column for column, name in enumerate(classes)}
+    tables = np.zeros((2, len(judgements), len(column_of)), dtype=bool)
     for row, judgement in enumerate(judgements):
-        unknown = [name for name in (*judgement.kept, *judgement.removed) if name not in place]
+        unknown = [name for name in (*judgement.kept, *judgement.removed) if name not in column_of]
         if unknown:
             raise UserError(f"The word table lacks {', '.join(unknown)}; extend it with `with_classes` first.")
-        tables[0, row, [place[name] for name in judgement.kept]] = True
-        tables[1, row, [place[name] for name in judgement.removed]] = True
+        tables[0, row, [column_of[name] for name in judgement.kept]] = True
+        tables[1, row, [column_of[name] for name in judgement.removed]] = True
     return tables[0], tables[1]
 
 
 def _judgements(regions: Regions, every: bool, seed: int) -> list[Judgement]:
     if every:
-        return [found for found in judge_all(regions) if found.allowed]
-    found = choose(regions, seed)
-    return [] if found is None else [found]
+        return [judgement for judgement in judge_all(regions) if judgement.allowed]
+    judgement = choose(regions, seed)
+    return [] if judgement is None else [judgement]
 
 
-def _prompts(found: Removal, each: int, seed: int) -> list[str]:
+def _prompts(removal: Removal, each: int, seed: int) -> list[str]:
     templates = prompt_templates()
-    rng = np.random.default_rng(image_seed(found.scene.image_id, seed + 1))
-    return [prompt(found.judgement.kept, templates[int(rng.integers(len(templates)))]) for _ in range(each)]
+    rng = np.random.default_rng(image_seed(removal.scene.image_id, seed + 1))
+    return [prompt(removal.judgement.kept, templates[int(rng.integers(len(templates)))]) for _ in range(each)]
 
 
-def _deleted(found: Removal, words: Matcher, only_edited: bool) -> list[tuple[str, bool]]:
-    """Captions that name something left, and whether they were edited; edited ones first."""
-    judgement, kept = found.judgement, set(found.judgement.kept)
-    read = [remove_phrases(caption, judgement.removed, words) for caption in found.scene.captions]
-    left = [(one.text, bool(one.deleted)) for one in read if one.text and one.kept & kept]
-    return sorted((one for one in left if one[1] or not only_edited), key=lambda one: not one[1])
+def _deleted(removal: Removal, words: Matcher, only_edited: bool) -> list[tuple[str, bool]]:
+    """Return the captions that name something left, and whether they were edited; edited ones first."""
+    judgement, kept = removal.judgement, set(removal.judgement.kept)
+    read = [remove_phrases(caption, judgement.removed, words) for caption in removal.scene.captions]
+    left = [(edited.text, bool(edited.deleted)) for edited in read if edited.text and edited.kept & kept]
+    return sorted((edited for edited in left if edited[1] or not only_edited), key=lambda edited: not edited[1])

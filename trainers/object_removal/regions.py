@@ -1,4 +1,4 @@
-"""Where the objects of an image are: boxes or masks on one grid of cells, so that unions and overlaps are exact.
+"""The regions of the objects of an image: boxes or masks on one grid of cells, so that unions and overlaps are exact.
 
 Boxes are cut at each other's edges (coordinate compression); the cells between the cuts are inside or outside every
 box, and areas are sums of cells. With masks every cell is a pixel.
@@ -36,7 +36,7 @@ class CleanBoxes:
 def clean_boxes(boxes: Sequence[Sequence[float]], width: int, height: int) -> CleanBoxes:
     """Sort reversed corners, cut to the image, drop what is left without an area or is not finite."""
     good, kept = [], []
-    for place, box in enumerate(boxes):
+    for index, box in enumerate(boxes):
         if len(box) != 4 or not all(math.isfinite(value) for value in box):
             continue
         x0, x1 = sorted((float(box[0]), float(box[2])))
@@ -45,7 +45,7 @@ def clean_boxes(boxes: Sequence[Sequence[float]], width: int, height: int) -> Cl
         y0, y1 = max(y0, 0.0), min(y1, float(height))
         if x1 > x0 and y1 > y0:
             good.append((x0, y0, x1, y1))
-            kept.append(place)
+            kept.append(index)
     return CleanBoxes(boxes=tuple(good), kept=tuple(kept), dropped=len(boxes) - len(good))
 
 
@@ -70,7 +70,7 @@ class Regions:
 
     @classmethod
     def of_boxes(cls, boxes: Sequence[Box], classes: Sequence[str], width: int, height: int) -> Regions:
-        """From boxes that :func:`clean_boxes` returned, one class name each.
+        """Make them from boxes that :func:`clean_boxes` returned, one class name each.
 
         Raises:
             UserError: the numbers of boxes and names differ, or the image has no pixels.
@@ -93,7 +93,7 @@ class Regions:
 
     @classmethod
     def of_masks(cls, masks: Sequence[np.ndarray], classes: Sequence[str]) -> Regions:
-        """From bool masks ``[H, W]`` of one image, one class name each; empty masks are left out.
+        """Make them from bool masks ``[H, W]`` of one image, one class name each; empty masks are left out.
 
         Raises:
             UserError: no mask, shapes that differ, or not one name per mask.
@@ -124,7 +124,7 @@ class Regions:
 
 
 def pixel_mask(boxes: Sequence[Box], width: int, height: int) -> np.ndarray:
-    """The pixels that boxes touch, bool ``[height, width]``: edges are rounded outwards so that nothing shows."""
+    """Return the pixels that boxes touch, bool ``[height, width]``: edges are rounded outwards, so nothing shows."""
     mask = np.zeros((height, width), dtype=bool)
     for x0, y0, x1, y1 in boxes:
         mask[math.floor(y0) : math.ceil(y1), math.floor(x0) : math.ceil(x1)] = True

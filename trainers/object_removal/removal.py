@@ -1,4 +1,4 @@
-"""What is removed from an image, and what goes with it: one class, several at once, or a region that is drawn."""
+"""The removal from an image, and what goes with it: one class, several at once, or a region that is drawn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTHING_INSIDE = "Nothing that was drawn lies inside the image. Draw over the ob
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What is to be removed.
+    """The target of a removal.
 
     Attributes:
         classes: classes that are known in the image, the chosen one first; empty if something was drawn.
@@ -57,7 +57,7 @@ class Target:
         return cls(drawing=read_drawing(boxes or (), strokes or ()))
 
     def named(self, name: str, words: Sequence[str] = ()) -> Target:
-        """The same region with a name, spelt as the word table has it.
+        """Name the same region, spelt as the word table has it.
 
         Raises:
             DataError: it has no letters, or too many.
@@ -68,7 +68,8 @@ class Target:
         return replace(self, name=table_name(name, load_words()), words=tuple(words))
 
     def mask(self, objects: Mapping[str, np.ndarray], side: int) -> tuple[np.ndarray, tuple[str, ...]]:
-        """The pixels of a square image that go, bool ``[S, S]``, and of classes those that go: with what they cover.
+        """Return the pixels of a square image that go, bool ``[S, S]``, and of classes those that go: with what they
+        cover.
 
         Args:
             objects: class to the pixels of its objects, bool ``[S, S]``.
@@ -89,14 +90,14 @@ class Target:
 
 
 def table_name(name: str, words: WordTable) -> str:
-    """The word table's spelling of a class, if it has it; else the name as it is."""
+    """Return the word table's spelling of a class, if it has it; else the name as it is."""
     plain = " ".join(token.word for token in tokenise(name))
     spelt = {" ".join(token.word for token in tokenise(known)): known for known in words.classes}
     return spelt.get(plain, name)
 
 
 def together(regions: Regions, classes: Sequence[str]) -> Judgement:
-    """One judgement for several classes at once: they count as one class, the first one.
+    """Judge several classes at once: they count as one class, the first one.
 
     Raises:
         UserError: the image has no such class.
@@ -134,14 +135,14 @@ def drawn_over(
     """
     if not region.any():
         raise DataError(NOTHING_INSIDE)
-    others = [(known, own) for known, own in objects if known != name]
+    others = [(known, mask) for known, mask in objects if known != name]
     judgement = judge(
-        Regions.of_masks([region, *(own for _, own in others)], [name, *(known for known, _ in others)]), name
+        Regions.of_masks([region, *(mask for _, mask in others)], [name, *(known for known, _ in others)]), name
     )
     if not objects:  # what else is there nobody has said: it may be one class or ten
-        problems = tuple(NONE_MARKED if one == ONE_CLASS else one for one in judgement.problems)
+        problems = tuple(NONE_MARKED if problem == ONE_CLASS else problem for problem in judgement.problems)
         judgement = replace(judgement, problems=problems)
-    same = np.any([np.zeros_like(region), *(own for known, own in objects if known == name)], axis=0)
+    same = np.any([np.zeros_like(region), *(mask for known, mask in objects if known == name)], axis=0)
     left = float((same & ~region).sum() / max(1, same.sum()))
     if left > 1 - TAU2:
         said = f"{left:.0%} of what is marked as {name} in this image lies outside the drawing and stays."

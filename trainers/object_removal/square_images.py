@@ -37,20 +37,20 @@ def read_images(
         return {side: drawn_images(scenes, side, progress) for side in sides}, list(range(count))
     images: dict[int, list[Tensor]] = {side: [] for side in sides}
     kept: list[int] = []
-    for place, scene in enumerate(scenes):
+    for index, scene in enumerate(scenes):
         if len(kept) >= count:
             break
-        progress("reading images", max(place / len(scenes), len(kept) / count))
+        progress("reading images", max(index / len(scenes), len(kept) / count))
         try:
             pixels = read_picture(scene.load() or b"", LONGEST).pixels
         except DataError:
             continue
-        kept.append(place)
-        for side, found in images.items():
-            found.append(squash(pixels, side))
+        kept.append(index)
+        for side, squared in images.items():
+            squared.append(squash(pixels, side))
     if not kept:
         raise DataError(f"None of {len(scenes)} images can be read.")
-    return {side: torch.stack(found) for side, found in images.items()}, kept
+    return {side: torch.stack(squared) for side, squared in images.items()}, kept
 
 
 def drawn_images(

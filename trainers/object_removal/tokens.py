@@ -48,18 +48,18 @@ class Token:
 
 def tokenise(text: str) -> tuple[Token, ...]:
     """Words in order; hyphens and punctuation separate, a possessive *'s* is left out, ``don't`` is one word."""
-    found, last = [], 0
+    tokens, last = [], 0
     for match in _WORD.finditer(text):
         word = match.group().lower().replace("’", "'")
         gap = text[last : match.start()]
         if not (word == "s" and gap in ("'", "’")):
-            found.append(Token(word=word, start=match.start(), end=match.end(), gap=gap))
+            tokens.append(Token(word=word, start=match.start(), end=match.end(), gap=gap))
         last = match.end()
-    return tuple(found)
+    return tuple(tokens)
 
 
 def forms(word: str) -> tuple[str, ...]:
-    """A word and its plurals, the regular one built by rule: ``puppy`` gives ``puppy``, ``puppies``.
+    """Return a word and its plurals, the regular one built by rule: ``puppy`` gives ``puppy``, ``puppies``.
 
     Only the last word of several is inflected. A word that looks plural already gets no further form.
     """

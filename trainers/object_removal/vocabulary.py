@@ -1,4 +1,4 @@
-"""Which object classes a text is about: a word table, compared by whole tokens, longest entry first.
+"""The object classes that a text is about: a word table, compared by whole tokens, longest entry first.
 
 The table is Kim et al. 2023, table 4 (``assets/vocabularies/coco_words.json``). These are our readings: a listed word
 counts as a whole token and in its plural; the longest entry wins, so that ``hot dog`` names no dog; and the words of
@@ -6,8 +6,8 @@ counts as a whole token and in its plural; the longest entry wins, so that ``hot
 ``skier``): they name a person, as its ``biker``, ``rider`` and ``surfer`` do and as ``equestrian`` does in the paper's
 section 3.2, and not what they ride.
 
-Known crudeness, kept because the published table has it: ``board`` stands for three classes, ``glass`` and ``bag``
-for two, ``sign`` for any sign, ``orange`` also for the colour, ``trunk`` for a car.
+Known crudeness, kept because the published table has it: ``board`` stands for three classes, ``glass`` and ``bag`` for
+two, ``sign`` for any sign, ``orange`` also for the colour, ``trunk`` for a car.
 """
 
 from __future__ import annotations
@@ -64,25 +64,25 @@ class WordTable:
         return tuple(self.words)
 
     def with_classes(self, names: Iterable[str]) -> WordTable:
-        """The same table and the names it lacks, each standing for itself and its plural."""
+        """Add the names that the table lacks, each standing for itself and its plural."""
         return self.with_words(dict.fromkeys(names, ()))
 
     def with_words(self, words: Mapping[str, Sequence[str]]) -> WordTable:
-        """The same table and these classes; those that come without words stay as they are, if they are there."""
+        """Add classes; those that come without words stay as they are, if they are there."""
         changed = {name: more for name, more in words.items() if (more or name not in self.words) and tokenise(name)}
         return WordTable({**self.words, **changed}) if changed else self
 
     def phrases(self, caption: str) -> tuple[NamedPhrase, ...]:
-        """The noun phrases of a caption that hold a word of a class."""
-        found = []
+        """Return the noun phrases of a caption that hold a word of a class."""
+        phrases = []
         for phrase in noun_phrases(caption):
             named = frozenset().union(*(mention.classes for mention in self.mentions(phrase.tokens)))
             if named:
-                found.append(_named(phrase.start, phrase.end, named))
-        return tuple(found)
+                phrases.append(_named(phrase.start, phrase.end, named))
+        return tuple(phrases)
 
     def shown(self, caption: str) -> tuple[NamedPhrase, ...]:
-        """The words of classes inside the noun phrases of a caption."""
+        """Return the words of classes inside the noun phrases of a caption."""
         return tuple(
             _named(phrase.tokens[mention.first].start, phrase.tokens[mention.last - 1].end, mention.classes)
             for phrase in noun_phrases(caption)
@@ -90,18 +90,18 @@ class WordTable:
         )
 
     def mentions(self, tokens: Sequence[Token]) -> tuple[Mention, ...]:
-        """What the tokens name, in order, without overlap."""
-        found, place = [], 0
+        """Return what the tokens name, in order, without overlap."""
+        mentions, position = [], 0
         words = [token.word for token in tokens]
-        while place < len(words):
-            for length in range(min(self._longest, len(words) - place), 0, -1):
-                classes = self._entries.get(tuple(words[place : place + length]))
+        while position < len(words):
+            for length in range(min(self._longest, len(words) - position), 0, -1):
+                classes = self._entries.get(tuple(words[position : position + length]))
                 if classes:
-                    found.append(Mention(first=place, last=place + length, classes=classes))
-                    place += length - 1
+                    mentions.append(Mention(first=position, last=position + length, classes=classes))
+                    position += length - 1
                     break
-            place += 1
-        return tuple(found)
+            position += 1
+        return tuple(mentions)
 
     def _add(self, name: str, further: Sequence[str]) -> None:
         if not tokenise(name) or isinstance(further, str) or not all(isinstance(word, str) for word in further):

@@ -22,7 +22,7 @@ _SCALE = 20.0  # for models without a learnt temperature, such as VSE++
 
 
 def class_embeddings(model: ImageTextModel, classes: Sequence[str]) -> Tensor:
-    """One unit embedding per class: the normalised mean over the 80 prompt templates.
+    """Compute one unit embedding per class: the normalised mean over the 80 prompt templates.
 
     This encodes 80 texts per class; keep the result while model and classes stay the same.
 
@@ -47,7 +47,7 @@ def class_embeddings(model: ImageTextModel, classes: Sequence[str]) -> Tensor:
 def name_box(
     model: ImageTextModel, pixels: np.ndarray, box: Box, classes: Sequence[str], embeddings: Tensor, *, top: int = 5
 ) -> list[tuple[str, float]]:
-    """The likeliest classes of the content of a box.
+    """Return the likeliest classes of the content of a box.
 
     Args:
         model: the one that made the embeddings.
@@ -72,7 +72,7 @@ def name_box(
     crop = encode_images(model, squash(_crop(pixels, box), model.side)[None])
     probabilities = (_scale(model) * (crop @ embeddings.T)[0]).softmax(0)
     values, places = probabilities.topk(min(top, len(classes)))
-    return [(classes[place], value) for place, value in zip(places.tolist(), values.tolist(), strict=True)]
+    return [(classes[index], value) for index, value in zip(places.tolist(), values.tolist(), strict=True)]
 
 
 def _crop(pixels: np.ndarray, box: Box) -> np.ndarray:
@@ -91,7 +91,7 @@ def _crop(pixels: np.ndarray, box: Box) -> np.ndarray:
 
 @torch.no_grad()
 def _scale(model: ImageTextModel) -> float:
-    """The factor of the model's cosines before its softmax."""
+    """Return the factor of the model's cosines before its softmax."""
     learnt = dict(model.named_parameters())
     value = learnt.get("scale", learnt.get("net.logit_scale"))
     return _SCALE if value is None else float(value.exp())

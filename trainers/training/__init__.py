@@ -1,1 +1,1 @@
-"""What every kind of run trains with: loop, optimizer, schedule, augmentation, worker."""
+"""The training of every kind of run: loop, optimizer, schedule, augmentation, worker."""

@@ -69,7 +69,7 @@ class Arm(ABC):
         """Parameter groups of the optimizer, each with ``params``, ``lr`` and ``weight_decay``."""
 
     def _slowed(self, groups: list[dict[str, Any]], rate: float) -> list[dict[str, Any]]:
-        """The groups, with what lies in front of an encoder's head in groups of its own where its rate is another."""
+        """Put what lies in front of an encoder's head in groups of its own where its rate is another."""
         if rate == 1:
             return groups
         encoders = [part for net in self.networks.values() for part in net.modules() if isinstance(part, Encoder)]
@@ -86,7 +86,7 @@ class Arm(ABC):
 
     @abstractmethod
     def step(self, batch: Any, factor: float) -> dict[str, Tensor | float]:
-        """One optimizer step.
+        """Take one optimizer step.
 
         Args:
             batch: what the loop made for this step.
@@ -100,7 +100,7 @@ class Arm(ABC):
         """
 
     def after_step(self) -> None:  # noqa: B027 - most do nothing
-        """Called after every step, before the next arm's."""
+        """Do what follows every step, before the next arm's."""
 
     def descend(self, loss: Tensor, factor: float, step: int, rows: Tensor | np.ndarray) -> None:
         """Take one optimizer step on ``loss``; ``step`` and the batch's ``rows`` are for the message of a bad step."""
@@ -120,7 +120,7 @@ class Arm(ABC):
         return self._stepper.clipping
 
     def tensors(self) -> dict[str, Tensor]:
-        """The state of the networks and of the optimizer, and :attr:`state`, by name, for a checkpoint."""
+        """Return the state of the networks and of the optimizer, and :attr:`state`, by name, for a checkpoint."""
         prefix = f"arm{self.index}"
         states = {
             f"{prefix}/{network}/{name}": value

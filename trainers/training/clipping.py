@@ -29,7 +29,7 @@ class Clipping:
             nn.utils.clip_grads_with_norm_(weights, self.limit, norm)
 
     def count(self, norm: float) -> None:
-        """A step was taken whose gradient was ``norm`` long before it was shortened."""
+        """Count a step whose gradient was ``norm`` long before it was shortened."""
         if self.limit is not None:
             self.steps += 1
             self.clipped += norm > self.limit
@@ -39,7 +39,7 @@ class Clipping:
         return {"clipped_share": self.clipped / self.steps} if self.steps else {}
 
     def sentence(self, title: str) -> str:
-        """The number of clipped steps, for the log; empty without a limit."""
+        """Write the number of clipped steps, for the log; empty without a limit."""
         if not self.steps:
             return ""
         return (
@@ -47,7 +47,7 @@ class Clipping:
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """The counts, for a checkpoint."""
+        """Return the counts, for a checkpoint."""
         return {"clipping": torch.tensor([self.steps, self.clipped])} if self.steps else {}
 
     def load(self, counts: Tensor | None) -> None:

@@ -73,12 +73,12 @@ class Late:
 
 
 def depth_for(device: torch.device) -> int:
-    """The ``depth`` of :class:`Late` for a device."""
+    """Return the ``depth`` of :class:`Late` for a device."""
     return 0 if device.type == "cpu" else 1
 
 
 def _mark(device: torch.device) -> torch.cuda.Event | None:
-    """An event behind everything queued on the device so far; None where nothing is queued."""
+    """Record an event behind everything queued on the device so far; None where nothing is queued."""
     if device.type != "cuda" or not torch.cuda.is_available():
         return None
     event = torch.cuda.Event()

@@ -56,7 +56,7 @@ class RunEncoders:
             self._images = [checked.whole(number, "images") for number in images]
 
     def tensors(self, arm: int) -> dict[str, Tensor]:
-        """The weights and statistics of an arm's encoder on the CPU, by the names that the encoder gives them.
+        """Return the weights and statistics of an arm's encoder on the CPU, by the names that the encoder gives them.
 
         Raises:
             UserError: there is no such arm.
@@ -101,7 +101,7 @@ class RunEncoders:
 
 
 def read_file(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
-    """The metadata and the tensors of a file that :meth:`RunEncoders.write` wrote.
+    """Read the metadata and the tensors of a file that :meth:`RunEncoders.write` wrote.
 
     Raises:
         UserError: there is no such file, or it does not say which encoder it holds and which images that takes.
@@ -120,7 +120,7 @@ def read_file(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
 
 
 def no_checkpoint(folder: RunFolder) -> UserError:
-    """The error about a run without weights."""
+    """Return the error about a run without weights."""
     return UserError(
         f"Run {folder.id} has no checkpoint that can be read; a run writes its first one in time, and neither "
         "recordings nor comparisons of several runs have one."
@@ -128,7 +128,7 @@ def no_checkpoint(folder: RunFolder) -> UserError:
 
 
 def without_head(tensors: dict[str, Tensor], encoder: type[Encoder]) -> dict[str, Tensor]:
-    """Those of an encoder's tensors that do not belong to the layers behind its pooled features."""
+    """Select those of an encoder's tensors that do not belong to the layers behind its pooled features."""
     behind = tuple(f"{name}." for name in encoder.behind)
     return {name: value for name, value in tensors.items() if not name.startswith(behind)}
 
@@ -189,7 +189,7 @@ def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:
 
 
 def weights_to_start_from(own: dict[str, Tensor], root: Path, written: str, seed: int) -> tuple[dict[str, Tensor], str]:
-    """The weights of the encoder that a run of a seed starts from, and where they come from in words.
+    """Return the weights of the encoder that a run of a seed starts from, and where they come from in words.
 
     Args:
         own: the tensors of the run's own encoder without its head, by name; their values do not matter.
@@ -221,7 +221,7 @@ def weights_to_start_from(own: dict[str, Tensor], root: Path, written: str, seed
 
 
 def of_seed(folder: RunFolder, seed: int) -> RunFolder:
-    """The run itself, or of a plan the one run of that seed."""
+    """Return the run itself, or of a plan the one run of that seed."""
     parts = [part for part in list_runs(folder.path.parent) if part.part_of == folder.id]
     if not parts:
         return folder
@@ -236,5 +236,5 @@ def of_seed(folder: RunFolder, seed: int) -> RunFolder:
 
 
 def shape(tensors: dict[str, Tensor], name: str) -> tuple[int, ...] | None:
-    """Of the tensor of that name; None: there is none."""
+    """Return the shape of the tensor of that name; None: there is none."""
     return tuple(tensors[name].shape) if name in tensors else None

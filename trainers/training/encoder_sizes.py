@@ -1,4 +1,4 @@
-"""How large an encoder is, found out without its weights; parts of a memory estimate."""
+"""The size of an encoder, found out without its weights; parts of a memory estimate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STATE = 4  # weights, gradients, two moments
 
 
 def guessed_shape(data: DataChoice, *, classes: int) -> Shape:
-    """Before the set is opened: as many images as may be read, as large as the drawn ones."""
+    """Guess a shape before the dataset is opened: as many images as may be read, as large as the drawn ones."""
     from trainers.data.labelled.datasets.drawn import IMAGE_SIZE, IMAGES_PER_TEST_POT, IMAGES_PER_TRAIN_POT
 
     drawn = 96 * IMAGES_PER_TRAIN_POT + 80 * IMAGES_PER_TEST_POT
@@ -73,7 +73,7 @@ def _width(name: str, parameters: tuple[tuple[str, Any], ...], channels: int, si
 
 
 def without_values(encoder: Choice, *, channels: int, side: int, dim: int) -> Encoder:
-    """An encoder whose weights do not matter; nothing is loaded.
+    """Build an encoder whose weights do not matter; nothing is loaded.
 
     A network of a library may be of any size: it is made on torch's ``meta`` device, which has shapes and no memory but
     takes a second to be imported. Our own are small.
@@ -90,7 +90,7 @@ def without_values(encoder: Choice, *, channels: int, side: int, dim: int) -> En
 
 
 def unloaded(encoder: Choice, *, channels: int, side: int, dim: int) -> Encoder:
-    """An encoder with weights that are to be replaced: a library's are not loaded.
+    """Build an encoder with weights that are to be replaced: a library's are not loaded.
 
     Raises:
         UserError: it cannot be made.

@@ -19,13 +19,13 @@ OUTPUT = "output.txt"
 
 
 def program_environment() -> dict[str, str]:
-    """The environment in which a child process finds this program, wherever it was started."""
+    """Return the environment in which a child process finds this program, wherever it was started."""
     paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def worker_command(folder: Path) -> list[str]:
-    """The trainer of one run folder."""
+    """Return the command that trains one run folder."""
     return [sys.executable, "-m", "trainers.worker", str(folder)]
 
 
@@ -46,16 +46,16 @@ class Executor(Protocol):
     """Trains runs somewhere: in processes of its own, in the queue of a page, on other machines."""
 
     def devices(self) -> Sequence[Device]:
-        """Those that are free: a run may be launched on each."""
+        """Return the free devices: a run may be launched on each."""
 
     def launch(self, folder: Path, environment: Device) -> None:
         """Have the run ``folder`` trained on a device."""
 
     def holds(self, run_id: str) -> bool:
-        """Whether a run was launched and has not ended."""
+        """Return whether a run was launched and has not ended."""
 
     def reap(self) -> Sequence[Ended]:
-        """The trainers that ended since the last call, as far as they are this one's."""
+        """Return the trainers that ended since the last call, as far as they are this one's."""
 
     def kill(self, run_id: str) -> None:
         """Take back a run that has not begun yet; nothing happens to others."""
@@ -65,7 +65,7 @@ class Executor(Protocol):
 
 
 def local_devices(device: str, parallel: int) -> tuple[Device, ...]:
-    """What this machine has for runs of a device that train at once: its GPUs, or ``parallel`` shares of its cores."""
+    """Return this machine's devices for runs that train at once: its GPUs, or ``parallel`` shares of its cores."""
     if device == "auto" and (names := gpus()):
         return tuple({"CUDA_VISIBLE_DEVICES": gpu} for gpu in names)
     cores = os.cpu_count() or 1
@@ -132,7 +132,7 @@ class ProcessExecutor:
             self._processes[folder], self._taken[folder] = process, environment
 
     def reap(self) -> list[Ended]:
-        """The trainers that ended since the last call."""
+        """Return the trainers that ended since the last call."""
         ended = []
         with self._lock:
             for folder, process in list(self._processes.items()):
@@ -179,7 +179,7 @@ def end(process: subprocess.Popen[bytes], seconds: float) -> None:
 
 
 def last_line(path: Path) -> str:
-    """The last line of a text file that is not blank; empty if there is none."""
+    """Return the last line of a text file that is not blank; empty if there is none."""
     try:
         with open_regular(path, os.O_RDONLY) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))

@@ -16,12 +16,13 @@ _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 @torch.no_grad()
 def folded(module: nn.Module) -> nn.Module:
-    """A copy in evaluation mode that gives the same values, up to rounding, in less time; the module stays as it is.
+    """Copy a module in evaluation mode, folded: the same values, up to rounding, in less time; the module stays as it
+    is.
 
-    Convolutions directly followed by their batch norm in an :class:`torch.nn.Sequential` are folded: both are affine
-    at evaluation, so one convolution with other weights does their work. Everything else is left alone and shares its
-    weights with the module. The copy holds the current weights: it is made anew for every evaluation, which takes
-    about 2 ms for the small net.
+    Convolutions directly followed by their batch norm in an :class:`torch.nn.Sequential` are folded: both are affine at
+    evaluation, so one convolution with other weights does their work. Everything else is left alone and shares its
+    weights with the module. The copy holds the current weights: it is made anew for every evaluation, which takes about
+    2 ms for the small net.
 
     Frozen encoders (``module.frozen``) have nothing to fold in the part that is run again and again.
     """
@@ -44,7 +45,7 @@ def _fold_pairs(row: nn.Sequential) -> None:
 
 
 def _whole(convolution: Convolution, norm: Norm) -> nn.Module:
-    """One convolution equal to the convolution followed by the norm."""
+    """Fold a convolution and the norm that follows it into one convolution."""
     joined = copy.copy(convolution)
     joined._parameters = dict(convolution._parameters)
     assert norm.running_mean is not None and norm.running_var is not None  # see _foldable
@@ -57,7 +58,7 @@ def _whole(convolution: Convolution, norm: Norm) -> nn.Module:
 
 
 def _foldable(convolution: Convolution, norm: Norm) -> bool:
-    """Whether both are torch's own classes, the norm uses running statistics, and neither has a forward hook."""
+    """Return whether both are torch's own classes, the norm uses running statistics, and neither has a forward hook."""
     if type(convolution) not in _CONVOLUTIONS or type(norm) not in _NORMS:
         return False
     watched = any(part._forward_hooks or part._forward_pre_hooks for part in (convolution, norm))

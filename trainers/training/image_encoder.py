@@ -37,7 +37,7 @@ class ImageEncoder:
     device: torch.device
 
     def embed(self, images: Tensor, progress: Progress = silent) -> Tensor:
-        """Unit embeddings float32 ``[N, D]`` on the CPU of images uint8 ``[N, C, H, W]``.
+        """Embed images uint8 ``[N, C, H, W]`` as unit rows float32 ``[N, D]`` on the CPU.
 
         Raises:
             RunError: some are not finite numbers: training diverged.

@@ -35,7 +35,7 @@ class LabelledLoop(Loop):
         return data
 
     def _first_encoder(self, dim: int) -> Encoder:
-        """The encoder that every arm begins with: built with the run's seed, and with the weights of the run that this
+        """Build the encoder that every arm begins with: with the run's seed, and with the weights of the run that this
         one starts from, if any; see :func:`trainers.training.encoder_file.begin`.
 
         Args:

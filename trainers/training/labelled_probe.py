@@ -43,7 +43,7 @@ def write_labelled_probe(folder: RunFolder, data: LoadedData, part: str, rows: T
 
 
 def _noise(data: LoadedData, chosen: ImageSet, rows: Tensor) -> tuple[Attribute, ...]:
-    """Which images have a wrong label, and which; nothing where there is no label noise."""
+    """Return which images have a wrong label, and which; nothing where there is no label noise."""
     if chosen.true_labels is None:
         return ()
     given, true = chosen.labels[rows], chosen.truth[rows]

@@ -79,12 +79,12 @@ class Loop(ABC):
         """
 
     def _stages(self) -> Sequence[Stage]:
-        """The stages in order; one with the run's own settings unless a kind has more."""
+        """Return the stages in order; one with the run's own settings unless a kind has more."""
         return (Stage.of(self.config),)
 
     @abstractmethod
     def _batch(self) -> Any:
-        """What :meth:`Arm.step` of every arm gets in the step number :attr:`step`."""
+        """Return what :meth:`Arm.step` of every arm gets in the step number :attr:`step`."""
 
     @abstractmethod
     def _evaluate(self, arm: Any) -> Finish:
@@ -189,7 +189,7 @@ class Loop(ABC):
         self._last_checkpoint = time.monotonic()
 
     def finish(self, progress: Progress | None = None) -> None:
-        """The last frame, the last checkpoint, and the numbers over the whole test set.
+        """Write the last frame, the last checkpoint, and the numbers over the whole test set.
 
         The checkpoint comes before the numbers, which may take long: whoever stops or kills it there and resumes gets
         the same numbers from the same weights.
@@ -211,7 +211,7 @@ class Loop(ABC):
         return Reached(stages=self.stages, start=self._stage, step=self.step, seconds=self.seconds)
 
     def _one_step(self) -> None:
-        """One step of every arm of which something is trained."""
+        """Take one step with every arm of which something is trained."""
         batch = self._batch()
         factor = self.stage.factor(self.step - self._stage.step, self._reached.scheduled, self._epoch)
         for arm in self.arms:
@@ -271,13 +271,13 @@ class Loop(ABC):
         self.seconds += time.monotonic() - started
 
     def _each_arm(self, tell: Progress) -> Iterator[tuple[Any, Progress]]:
-        """Every arm, and what is told how far its last numbers are: it names the arm where there are several."""
+        """Yield every arm with a progress function for its last numbers; it names the arm where there are several."""
         for number, arm in enumerate(self.arms, start=1):
             which = f", {arm.title} ({number} of {len(self.arms)})" if len(self.arms) > 1 else ""
             yield arm, worded(tell, after=which)
 
     def _is_written(self, key: str) -> bool:
-        """Whether a number of this name was written before."""
+        """Return whether a number of this name was written before."""
         return bool(self.folder.db.rows("SELECT 1 FROM metrics WHERE key = ? LIMIT 1", (key,)))
 
     def _snapshot_due(self) -> bool:

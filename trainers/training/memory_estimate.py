@@ -17,7 +17,7 @@ PROGRAM = 850_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """What is known of the images.
+    """The shape of the images, as far as it is known.
 
     Attributes:
         images: of both splits.
@@ -75,7 +75,7 @@ def check_fits(needed: Footprint) -> None:
 
 
 def too_large(needed: Footprint, most: float) -> str:
-    """The message that refuses a run as too large."""
+    """Write the message that refuses a run as too large."""
     return (
         f"This run would take about {needed.total / settings.GB:.1f} GB of memory, and a run may take "
         f"{most / settings.GB:.1f} GB here now. Most of it goes to {needed.largest}; make that smaller."

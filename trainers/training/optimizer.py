@@ -90,7 +90,7 @@ class Stepper:
         self.clipping.count(norm)
 
     def tensors(self, prefix: str) -> dict[str, Tensor]:
-        """The optimiser's state by name, for a checkpoint; the steps must be settled."""
+        """Return the optimiser's state by name, for a checkpoint; the steps must be settled."""
         states = self._optimiser.state_dict()["state"]
         tensors = {
             f"{prefix}{number}/{name}": value
@@ -123,5 +123,5 @@ def _laid_out(value: Tensor, weight: Tensor) -> Tensor:
 
 
 def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The entries whose name begins with ``prefix``, which is removed."""
+    """Select the entries whose name begins with ``prefix``, which is removed."""
     return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

@@ -45,6 +45,6 @@ class Pace:
             self.seconds = CLOSEST_SECONDS
 
     def due(self, passed: float, cost: float) -> bool:
-        """Whether the next frame is due ``passed`` seconds of training after the last, which took ``cost`` seconds."""
+        """Return whether a frame is due ``passed`` seconds of training after the last, which took ``cost`` seconds."""
         usual = USUAL_SHARE * cost if self._frames >= FIRST_FRAMES else 0.0
         return passed >= max(min(max(self.seconds, usual), WIDEST_SECONDS), MOST_SHARE * cost)

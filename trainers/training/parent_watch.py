@@ -20,7 +20,7 @@ BEAT_SECONDS = 0.5
 
 
 def has_pipe() -> bool:
-    """Whether standard input is a pipe: its end then means that the parent process is gone."""
+    """Return whether standard input is a pipe: its end then means that the parent process is gone."""
     try:
         return stat.S_ISFIFO(os.fstat(0).st_mode)
     except OSError:

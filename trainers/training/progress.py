@@ -23,7 +23,7 @@ class Stages:
         self._most = 0.0
 
     def next(self) -> Progress:
-        """The progress callback of the next stage, 0 to 1; a fraction lower than an earlier one is not shown."""
+        """Return the progress callback of the next stage, 0 to 1; a fraction lower than an earlier one is not shown."""
         share, start = next(self._shares), self._begun
         self._begun += share
         return partial(self._told, start, share)

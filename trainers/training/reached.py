@@ -1,4 +1,4 @@
-"""How far a run is in its stages, and how many steps it will take."""
+"""The progress of a run through its stages, and how many steps it will take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trainers.training.stage import Stage
 
 @dataclass(frozen=True)
 class StageStart:
-    """Which stage is trained, and the steps and seconds of the run when it began."""
+    """The stage that is trained, and the steps and seconds of the run when it began."""
 
     index: int = 0
     step: int = 0
@@ -19,7 +19,7 @@ class StageStart:
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """How far a run is.
+    """The point that a run has reached.
 
     Attributes:
         stages: of the run, their budgets in steps or minutes.

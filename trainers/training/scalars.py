@@ -61,6 +61,6 @@ class ScalarBuffer:
 
 
 def _mean(values: Sequence[float | Tensor]) -> float:
-    """The mean, of all values of a device in one reading."""
+    """Return the mean, read from a device once for all values."""
     numbers = torch.stack(values).tolist() if isinstance(values[0], Tensor) else values  # type: ignore[arg-type]
     return sum(numbers) / len(numbers)

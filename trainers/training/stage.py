@@ -40,7 +40,7 @@ class Stage:
 
     @classmethod
     def of(cls, config: RunConfig, **changes: Any) -> Stage:
-        """A stage with a run's settings, and ``changes``."""
+        """Make a stage with a run's settings, and ``changes``."""
         return converted(config, cls, **changes)
 
     def progress(self, steps: int, seconds: float) -> float:
@@ -55,7 +55,7 @@ class Stage:
         return min(1.0, self._by_steps(steps) if self.steps else self._by_time(seconds))
 
     def factor(self, step: int, progress: float, epoch: int) -> float:
-        """The schedule's factor on the learning rates.
+        """Return the schedule's factor on the learning rates.
 
         Args:
             step: of this stage, from 0.
@@ -67,7 +67,7 @@ class Stage:
         return warm(step, self.warm_up) * SCHEDULES[self.schedule](progress, self.drops)
 
     def in_steps(self, epoch: int) -> Stage:
-        """The same with its budget in epochs converted to steps; ``epoch``: steps in one."""
+        """Convert a budget in epochs to steps; ``epoch``: steps in one."""
         if self.epochs is None:
             return self
         most = max(1, math.ceil(self.epochs * epoch))

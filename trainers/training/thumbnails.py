@@ -31,7 +31,7 @@ def write_probe(folder: RunFolder, images: Tensor, **about: Any) -> None:
 
 
 def _sheets(images: Tensor, tile: int) -> Iterator[bytes]:
-    """Encoded sheets of ``COLUMNS`` x ``COLUMNS`` tiles, row-major; the last may be partly empty."""
+    """Yield encoded sheets of ``COLUMNS`` x ``COLUMNS`` tiles, row-major; the last may be partly empty."""
     for part in images.split(COLUMNS * COLUMNS):
         yield _encode(_grid(part, tile))
 

@@ -1,4 +1,4 @@
-"""Which images and labels a checkpoint was trained on, so that it is resumed on no other ones."""
+"""The images and labels that a checkpoint was trained on, so that it is resumed on no other ones."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class TrainedOn:
 
     @classmethod
     def of(cls, labels: Tensor) -> TrainedOn:
-        """Of images with labels int64 ``[N, L]``."""
+        """Make it from labels int64 ``[N, L]``."""
         digest = hashlib.blake2b(labels.contiguous().numpy().data, digest_size=16)
         return cls(images=len(labels), labels=digest.hexdigest())
 
     def about(self) -> dict[str, object]:
-        """What a checkpoint says of them."""
+        """Return what a checkpoint says of them."""
         return {"trained_on": self.images, "trained_labels": self.labels}
 
     def check(self, about: Mapping[str, object], run: str) -> None:

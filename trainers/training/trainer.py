@@ -1,4 +1,4 @@
-"""What the worker needs of whatever does the work of a run."""
+"""The interface of a trainer, as the worker needs it."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ class Trainer(Protocol):
         """Write everything that resuming needs; the process may end after it."""
 
     def finish(self, progress: Progress | None = None) -> None:
-        """What is left to do after the last step."""
+        """Do what is left after the last step."""

@@ -173,13 +173,13 @@ def _captions(
     loaded: Loaded, captions: tuple[str, ...], gallery: Gallery, vectors: Tensor, tell: Progress
 ) -> Tensor | None:
     """Embeddings of the images' own captions; those of the gallery are known already."""
-    missing = [text for text in dict.fromkeys(captions) if text not in gallery.place]
+    missing = [text for text in dict.fromkeys(captions) if text not in gallery.row_of]
     extra: dict[str, Tensor] = {}
     for start in range(0, len(missing), PIECE):
         tell(f"{loaded.known.title} encodes more captions: {start:,} of {len(missing):,}", start / len(missing))
         part = missing[start : start + PIECE]
         extra |= dict(zip(part, loaded.texts(part), strict=True))
-    found = [extra[text] if text in extra else vectors[gallery.place[text]] for text in captions]
+    found = [extra[text] if text in extra else vectors[gallery.row_of[text]] for text in captions]
     return torch.stack(found) if found else None
 
 

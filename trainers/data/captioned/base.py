@@ -14,7 +14,7 @@ from trainers.registry import Descriptor
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionedRequest:
-    """What is to be loaded.
+    """A request for a captioned dataset.
 
     Attributes:
         source: a name of the catalogue, a folder, a zip file, or a Hub id.

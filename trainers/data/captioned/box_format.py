@@ -1,4 +1,4 @@
-"""Which four numbers a dataset writes for a box, found by looking at them."""
+"""The four numbers that a dataset writes for a box, found by looking at them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SLACK = 1.5  # pixels a box may stick out by rounding
 
 @dataclass(frozen=True, kw_only=True)
 class BoxReading:
-    """How boxes are read. ``unit``: values are shares of the image, 0 to 1, instead of pixels."""
+    """The format of boxes. ``unit``: values are shares of the image, 0 to 1, instead of pixels."""
 
     format: BoxFormat
     unit: bool
@@ -54,7 +54,7 @@ def decide(boxes: np.ndarray, sizes: np.ndarray, areas: np.ndarray | None = None
 
 
 def corners(box: Sequence[float], reading: BoxReading, width: int, height: int) -> Box:
-    """One box as x0, y0, x1, y1 in pixels."""
+    """Convert one box to x0, y0, x1, y1 in pixels."""
     a, b, c, d = (float(value) for value in box)
     if reading.format == "xywh":
         c, d = a + c, b + d

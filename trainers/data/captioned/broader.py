@@ -23,7 +23,7 @@ def broader_classes(categories: Iterable[Any]) -> dict[str, str]:
 
 
 def listed_beside(folder: Path | None) -> dict[str, str]:
-    """The same from the file ``categories.json`` in a folder; empty where there is none that can be read."""
+    """Read the same from the file ``categories.json`` in a folder; empty where there is none that can be read."""
     path = None if folder is None else folder / FILE
     try:
         if path is None or not path.is_file() or path.stat().st_size > _LARGEST:

@@ -1,4 +1,4 @@
-"""Which columns of a dataset hold captions, boxes, classes and image ids, and their cells as plain lists."""
+"""The columns of a dataset that hold captions, boxes, classes and image ids, and their cells as plain lists."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def captions_of(cells: Sequence[Any]) -> tuple[str, ...]:
 
 
 def objects_of(cell: Any, columns: CaptionedColumns) -> list[Object]:
-    """The objects in one row's cell, a list of structs or a struct of lists; not those without class or box."""
+    """Return the objects in one row's cell, a list of structs or a struct of lists; not those without class or box."""
     if isinstance(cell, dict):
         boxes, classes = cell.get(columns.box_key) or [], cell.get(columns.class_key) or []
         areas = cell.get("area") or [None] * len(boxes)
@@ -111,7 +111,7 @@ def _class_name(label: Any, names: tuple[str, ...]) -> str | None:
 
 
 def _struct(feature: Any) -> dict[str, Any]:
-    """The features in a struct or in a list of structs; empty for others."""
+    """Return the features in a struct or in a list of structs; empty for others."""
     inner = getattr(feature, "feature", feature)
     return inner if isinstance(inner, dict) else {}
 

@@ -56,18 +56,18 @@ def load_captioned(
 
 
 def load_chosen(choice: SceneChoice, progress: Progress) -> CaptionedDataset:
-    """The images of a choice, see :func:`load_captioned`."""
+    """Load the images of a choice, see :func:`load_captioned`."""
     return load_captioned(choice.source, captions_from=choice.captions_from, limit=choice.limit, progress=progress)
 
 
 def named(source: str) -> CaptionedDescriptor | None:
-    """The dataset that is made here and that a source names, with parameters or without; None: it names none."""
+    """Return the dataset that is made here and that a source names, with parameters or without; None: none."""
     descriptor = CAPTIONED.get(source.strip().partition(":")[0])
     return descriptor if descriptor is not None and descriptor.recognises is None else None
 
 
 def parameters_of(source: str) -> Any:
-    """The checked parameters of a dataset that is made here, ``bias=0.7,mention=0.9`` behind a colon; else none.
+    """Return the checked parameters of a dataset that is made here, ``bias=0.7,mention=0.9`` behind a colon; else none.
 
     Raises:
         ParameterError: they cannot be read, or one is unknown or out of range.

@@ -32,12 +32,12 @@ def check(choice: DataChoice) -> None:
 
 
 def without(choice: DataChoice) -> DataChoice:
-    """The choice without its hard conditions: what is read."""
+    """Return the choice without its hard conditions: what is read."""
     return dataclasses.replace(choice, conditions=Conditions())
 
 
 def under(data: LoadedData, choice: DataChoice) -> LoadedData:
-    """The dataset under the conditions of ``choice``; itself if there are none.
+    """Put a dataset under the conditions of ``choice``; itself if there are none.
 
     Raises:
         DataError: the images do not meet them; with what to change.

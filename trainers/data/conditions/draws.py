@@ -9,5 +9,5 @@ FOLDS, CLASSES, IMAGES, NOISE = 1, 2, 3, 4
 
 
 def stream(seed: int, which: int) -> np.random.Generator:
-    """A stream of the data seed, which no other condition and no split draws from."""
+    """Return a random stream of the data seed, which no other condition and no split draws from."""
     return np.random.default_rng([seed, which])

@@ -23,7 +23,7 @@ from trainers.registry import Descriptor
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseKind(Descriptor):
-    """Which classes the wrong label of an image may be of.
+    """A rule for the classes that the wrong label of an image may be of.
 
     Attributes:
         siblings: only classes with the same parent, at the next level.
@@ -110,7 +110,7 @@ def wrong_labels(
 
 
 def with_noise(data: LoadedData, conditions: Conditions, seed: int, whole: int, rows: np.ndarray) -> LoadedData:
-    """The dataset with wrong labels on a share of its training images.
+    """Put wrong labels on a share of a dataset's training images.
 
     Args:
         whole: training images of the dataset before any condition.

@@ -16,7 +16,7 @@ _AT_ONCE = 256  # images copied at a time
 
 
 def subset(part: ImageSet, rows: np.ndarray) -> ImageSet:
-    """The images of ascending ``rows`` int64 [n]."""
+    """Return the images of ascending ``rows`` int64 [n]."""
     if len(rows) == len(part):
         return part
     chosen = torch.from_numpy(rows)
@@ -33,8 +33,9 @@ def subset(part: ImageSet, rows: np.ndarray) -> ImageSet:
 
 
 def _copied(images: Tensor, rows: np.ndarray) -> Tensor:
-    """The images of ``rows``; too many for the memory are copied to a file of the disk cache, which nothing else reads
-    and which is gone with the process."""
+    """Copy the images of ``rows``; too many for the memory go to a file of the disk cache, which nothing else reads and
+    which is gone with the process.
+    """
     if len(rows) * images[0].numel() <= settings.memory_bytes():
         return images[torch.from_numpy(rows)]
     with cache.draft("subsets") as draft:

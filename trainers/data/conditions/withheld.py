@@ -16,7 +16,7 @@ _FEWEST = 2  # classes that stay, and images that stay of each
 
 
 def kept_classes(classes: np.ndarray, share: float, turn: np.ndarray) -> np.ndarray:
-    """Which images stay when a share of the classes is left out.
+    """Return which images stay when a share of the classes is left out.
 
     Args:
         classes: int64 [N].
@@ -39,7 +39,7 @@ def kept_classes(classes: np.ndarray, share: float, turn: np.ndarray) -> np.ndar
 
 
 def kept_images(classes: np.ndarray, share: float, turn: np.ndarray) -> np.ndarray:
-    """Which images stay when a share of each class is left out.
+    """Return which images stay when a share of each class is left out.
 
     Args:
         classes: int64 [N].
@@ -59,7 +59,7 @@ def kept_images(classes: np.ndarray, share: float, turn: np.ndarray) -> np.ndarr
 def withhold(
     data: LoadedData, conditions: Conditions, seed: int, whole: int, rows: np.ndarray | None
 ) -> tuple[LoadedData, np.ndarray]:
-    """The dataset without the training classes and images that are withheld.
+    """Withhold training classes and images of a dataset.
 
     Args:
         whole: training images of the dataset before any condition.

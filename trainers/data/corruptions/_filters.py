@@ -12,7 +12,7 @@ from trainers.data.corruptions.base import Draws
 
 
 def convolve(images: Tensor, kernel: Tensor) -> Tensor:
-    """Every channel of ``[B, C, H, W]`` with one odd kernel ``[h, w]``; the border is continued."""
+    """Convolve every channel of ``[B, C, H, W]`` with one odd kernel ``[h, w]``; the border is continued."""
     channels = images.shape[1]
     margin = kernel.shape[1] // 2, kernel.shape[1] // 2, kernel.shape[0] // 2, kernel.shape[0] // 2
     weight = kernel.to(images)[None, None].expand(channels, 1, -1, -1)
@@ -20,7 +20,7 @@ def convolve(images: Tensor, kernel: Tensor) -> Tensor:
 
 
 def bell(sigma: float) -> Tensor:
-    """A Gaussian of standard deviation ``sigma`` pixels, cut at four of them: ``[n]``, of sum one."""
+    """Return a Gaussian of standard deviation ``sigma`` pixels, cut at four of them: ``[n]``, of sum one."""
     reach = max(1, math.ceil(4 * sigma))
     position = torch.arange(-reach, reach + 1)
     weight = torch.exp(-0.5 * (position / max(sigma, 1e-3)) ** 2)
@@ -34,7 +34,7 @@ def gaussian_blur(images: Tensor, sigma: float) -> Tensor:
 
 
 def sample(images: Tensor, offset: Tensor, *, mode: str = "bilinear") -> Tensor:
-    """Each pixel taken from elsewhere in its image; the border is continued.
+    """Take each pixel from elsewhere in its image; the border is continued.
 
     Args:
         images: ``[B, C, H, W]``.
@@ -51,7 +51,7 @@ def sample(images: Tensor, offset: Tensor, *, mode: str = "bilinear") -> Tensor:
 
 
 def zoom(images: Tensor, factor: float) -> Tensor:
-    """The middle of ``[B, C, H, W]``, enlarged."""
+    """Enlarge the middle of ``[B, C, H, W]``."""
     theta = torch.eye(2, 3, device=images.device)[None] / factor
     grid = functional.affine_grid(theta.expand(len(images), -1, -1), list(images.shape), align_corners=False)
     return functional.grid_sample(images, grid, padding_mode="border", align_corners=False)
@@ -78,7 +78,7 @@ def motion_blur(images: Tensor, radius: float, sigma: float, angle: Tensor) -> T
 
 
 def field(draws: Draws, count: int, height: int, width: int, cells: int) -> Tensor:
-    """A smooth random field: normal numbers on a grid of about ``cells`` by ``cells``, interpolated.
+    """Draw a smooth random field: normal numbers on a grid of about ``cells`` by ``cells``, interpolated.
 
     Returns:
         ``[count, 1, height, width]`` of mean about 0 and standard deviation 1 for each image.

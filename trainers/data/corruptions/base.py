@@ -30,11 +30,11 @@ class Draws:
         self._device = device
 
     def uniform(self, *shape: int) -> Tensor:
-        """From 0 to 1, float32."""
+        """Draw from 0 to 1, float32."""
         return torch.rand(shape, generator=self.generator, device=self._device)
 
     def normal(self, *shape: int) -> Tensor:
-        """Standard normal, float32."""
+        """Draw standard normal, float32."""
         return torch.randn(shape, generator=self.generator, device=self._device)
 
 
@@ -88,10 +88,10 @@ def corrupt(corruption: CorruptionDescriptor, images: Tensor, *, severity: int, 
 
 
 def strength(images: Tensor, severity: int, small: Sequence[float], large: Sequence[float]) -> float:
-    """The strength of one severity for images of this size, from the tables for 32 and 224 pixels.
+    """Return the strength of one severity for images of this size, from the tables for 32 and 224 pixels.
 
-    Between these sides it is interpolated along the logarithm of the side; beyond them it stays as it is. That is
-    ours: the paper has these two sizes only.
+    Between these sides it is interpolated along the logarithm of the side; beyond them it stays as it is. That is ours:
+    the paper has these two sizes only.
 
     Args:
         images: ``[B, C, H, W]``.
@@ -104,11 +104,11 @@ def strength(images: Tensor, severity: int, small: Sequence[float], large: Seque
 
 
 def length(images: Tensor, severity: int, small: Sequence[float], large: Sequence[float]) -> float:
-    """As :func:`strength`, for lengths in pixels, which beyond 32 and 224 pixels grow and shrink with the side."""
+    """Return a strength in pixels: :func:`strength`, growing and shrinking with the side beyond 32 and 224 pixels."""
     pixels = strength(images, severity, small, large)
     return pixels * min(1.0, side(images) / SMALL) * max(1.0, side(images) / LARGE)
 
 
 def side(images: Tensor) -> int:
-    """The shorter side of ``[B, C, H, W]``, pixels."""
+    """Return the shorter side of ``[B, C, H, W]``, pixels."""
     return min(images.shape[2:])

@@ -18,7 +18,7 @@ def _defocus(images: Tensor, severity: int, _draws: Draws) -> Tensor:
 
 
 def disk(radius: float, sigma: float) -> Tensor:
-    """A disk with a soft rim, blurred: a kernel ``[n, n]`` of sum one; radius and sigma in pixels."""
+    """Make a disk with a soft rim, blurred: a kernel ``[n, n]`` of sum one; radius and sigma in pixels."""
     weight = bell(sigma)
     reach = math.ceil(radius + 0.5) + len(weight) // 2
     position = torch.arange(-reach, reach + 1).float()

@@ -1,4 +1,4 @@
-"""Which column holds the images and which columns are the label tree, judged by kind, name and the actual rows."""
+"""The image column and the columns of the label tree, judged by kind, name and the actual rows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class LabelColumn:
 
 
 def image_column(table: Table, wanted: str | None) -> str:
-    """The image column: the wanted one, else the first of :attr:`Table.image_columns`.
+    """Return the image column: the wanted one, else the first of :attr:`Table.image_columns`.
 
     Raises:
         DataError: there is none, or the wanted column holds no images.
@@ -67,7 +67,7 @@ def image_column(table: Table, wanted: str | None) -> str:
 
 
 def join(tables: Sequence[Table], column: str) -> Codes:
-    """One label column of several splits, one after the other, under one list of names (joined by name)."""
+    """Join one label column of several splits, one after the other, under one list of names (joined by name)."""
     parts = [table.codes(column) for table in tables]
     given_up = next((part.reason for part in parts if part.reason), "")
     if given_up:
@@ -104,7 +104,7 @@ def describe(name: str, kind: Kind, codes: Codes) -> LabelColumn:
 
 
 def determines(fine: np.ndarray, coarse: np.ndarray) -> bool:
-    """Whether each value of ``fine`` meets one value of ``coarse``; rows where either is missing do not count."""
+    """Return whether each value of ``fine`` meets one value of ``coarse``; rows where one is missing do not count."""
     both = (fine >= 0) & (coarse >= 0)
     if not both.any():
         return False
@@ -119,8 +119,8 @@ def _functional(fine: np.ndarray, coarse: np.ndarray) -> bool:
 
 
 def chain(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> tuple[str, ...]:
-    """The longest chain of likely columns, finest first, in which each determines the next; if several are, the one
-    with most columns called labels, classes, categories and the like.
+    """Return the longest chain of likely columns, finest first, in which each determines the next; if several are, the
+    one with most columns called labels, classes, categories and the like.
 
     Columns that say the same in other words (a number and its name) count once. If the dataset has typed class columns,
     or columns called labels, then free text and numbers of other names do not compete with them.
@@ -145,12 +145,12 @@ def chain(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> tuple[str,
 
 
 def label_kinds(table: Table) -> dict[str, Kind]:
-    """The columns whose kind can be a label."""
+    """Return the columns whose kind can be a label."""
     return {name: kind for name, kind in table.kinds.items() if kind in LABEL_KINDS}
 
 
 def candidates(tables: Sequence[Table]) -> tuple[dict[str, Kind], int]:
-    """The columns of all tables that are looked at as labels, in order, and how many others are left unread.
+    """Return the columns of all tables to look at as labels, in order, and the number of others, which are left unread.
 
     Where there are more than :data:`MOST_COLUMNS`, or fewer where the dataset has many rows, typed class columns come
     first, then those called labels, then those that are not called something else.

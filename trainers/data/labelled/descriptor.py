@@ -33,7 +33,7 @@ class SourceDescriptor(Descriptor):
     inspect: Callable[[DataChoice], DataReport] | None = None
 
     def parameters_of(self, source: str) -> Any:
-        """The checked parameters in a source such as ``drawn:bias=0.9``.
+        """Return the checked parameters in a source such as ``drawn:bias=0.9``.
 
         Raises:
             ParameterError: they cannot be read, or one is unknown or out of range.
@@ -41,7 +41,7 @@ class SourceDescriptor(Descriptor):
         return self.checked(parse_choice("".join(source.split()))[1])
 
     def titled(self, source: str) -> str:
-        """Its title, with the parameters in ``source`` that differ from their defaults.
+        """Return its title, with the parameters in ``source`` that differ from their defaults.
 
         Raises:
             ParameterError: as :meth:`parameters_of`.
@@ -56,5 +56,5 @@ class SourceDescriptor(Descriptor):
 
 
 def written(name: str, values: Mapping[str, Any]) -> str:
-    """The source that names a dataset with parameters: ``drawn:bias=0.9``, or the name alone where there are none."""
+    """Write the source that names a dataset with parameters: ``drawn:bias=0.9``, or the name alone without any."""
     return name + (":" + ",".join(f"{key}={value}" for key, value in values.items()) if values else "")

@@ -76,7 +76,7 @@ class Folder:
     every: bool = False
 
     def files(self) -> Iterator[File]:
-        """Those below it, without hidden ones."""
+        """Yield the files below it, without hidden ones."""
         for folder, names in _walk(self.path):
             for path in (folder / name for name in names):
                 if (self.every or path.suffix.lower() in SUFFIXES) and path.is_file():
@@ -84,7 +84,7 @@ class Folder:
                     yield File(parts=path.relative_to(self.path).parts, size=state.st_size, changed=state.st_mtime_ns)
 
     def read(self, file: File) -> bytes | None:
-        """The bytes of a file; None if it is gone."""
+        """Read a file; None if it is gone."""
         try:
             return self.path.joinpath(*file.parts).read_bytes()
         except OSError:
@@ -108,7 +108,7 @@ class Archive:
         self._members = {member.filename: member for member in self._zip.infolist()}
 
     def files(self) -> Iterator[File]:
-        """The image files in it, without hidden ones and links."""
+        """Yield the image files in it, without hidden ones and links."""
         for name, member in self._members.items():
             parts = tuple(name.split("/"))
             if ".." in parts or name.startswith("/") or "\\" in name or re.match("[A-Za-z]:", name):
@@ -126,7 +126,7 @@ class Archive:
             yield File(parts=parts, size=member.file_size, changed=self._changed)
 
     def read(self, file: File) -> bytes | None:
-        """The bytes of a file; None if it is damaged."""
+        """Read a file; None if it is damaged."""
         member = self._members.get("/".join(file.parts))
         if member is None:
             return None
@@ -144,7 +144,7 @@ FileSource = Folder | Archive
 
 
 def kind(path: Path) -> Literal["images", "tables"] | None:
-    """Whether this holds image files in folders (or is a zip file), or tables for ``datasets``; None: neither.
+    """Return whether this holds image files in folders (or is a zip file), or tables for ``datasets``; None: neither.
 
     Looks at no more than 50,000 names, so that a whole disk given by mistake is answered too.
     """
@@ -165,7 +165,7 @@ def kind(path: Path) -> Literal["images", "tables"] | None:
 
 
 def scan(path: Path, *, every: bool = False) -> tuple[FileSource, list[File]]:
-    """All image files of a folder or zip file in path order; ``every``: all files of a folder.
+    """List all image files of a folder or zip file in path order; ``every``: all files of a folder.
 
     Raises:
         DataError: the zip file cannot be used.
@@ -175,7 +175,7 @@ def scan(path: Path, *, every: bool = False) -> tuple[FileSource, list[File]]:
 
 
 def content_key_of(source: FileSource, files: list[File]) -> str:
-    """Changes when a file is added, removed, renamed or written."""
+    """Return a key that changes when a file is added, removed, renamed or written."""
     return content_key([str(source.path.resolve()), *((file.parts, file.size, file.changed) for file in files)])
 
 
@@ -213,7 +213,7 @@ def _is_split(name: str) -> bool:
 
 
 def _common_depth(files: list[File]) -> int:
-    """Number of outer folders that all files share and that are neither a split nor the only class folder."""
+    """Return how many outer folders all files share that are neither a split nor the only class folder."""
     first = files[0].parts
     shared = 0
     while all(len(file.parts) > shared + 2 and file.parts[shared] == first[shared] for file in files):
@@ -224,7 +224,7 @@ def _common_depth(files: list[File]) -> int:
 
 
 def _walk(root: Path) -> Iterator[tuple[Path, list[str]]]:
-    """The folders below one and the names of their files, in order, without hidden ones."""
+    """Yield the folders below one and the names of their files, in order, without hidden ones."""
     for folder, inner, names in os.walk(root):
         inner[:] = sorted(name for name in inner if not _hidden(name))
         yield Path(folder), [name for name in names if not _hidden(name)]

@@ -12,7 +12,7 @@ from trainers.data.labelled.splits import divide_images
 
 
 def hold_out_images(data: LoadedData, seed: int) -> LoadedData:
-    """The images of both splits together, of every class four to train on for one to test on.
+    """Divide the images of both splits together: of every class four to train on for one to test on.
 
     Args:
         data: in memory.

@@ -26,7 +26,7 @@ class ColourFoundError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What the headers of a few images say.
+    """The findings of a look at the headers of a few images.
 
     Attributes:
         side: in pixels, to read the dataset with.

@@ -206,7 +206,7 @@ class _Decoding:
 
 
 def _losses(lost: int, alone: int, total: int, parts: list[Part], plan: Plan) -> list[str]:
-    """Notes about images that could not be read; refuses a dataset of which too little is left."""
+    """Return notes about images that could not be read; refuse a dataset of which too little is left."""
     classes = [len(np.unique(part.labels[:, 0])) for part in parts]
     if min(classes) < plan.least:
         column = plan.columns[0]

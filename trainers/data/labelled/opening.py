@@ -70,7 +70,7 @@ def open_folder(folder: Path, subset: str | None) -> Opened:
 
 
 def make_builder(path: str, home: str, subset: str | None, revision: str | None, folder: Path | None) -> Any:
-    """A builder of ``datasets`` that reads a bounded amount, and only the dataset's own files.
+    """Make a builder of ``datasets`` that reads a bounded amount, and only the dataset's own files.
 
     Args:
         home: how the names of its own files begin.
@@ -95,14 +95,14 @@ def make_builder(path: str, home: str, subset: str | None, revision: str | None,
 
 
 def prepared_splits(builder: Any, roots: tuple[Path, ...]) -> Splits:
-    """The splits of a builder whose files are prepared; empty ones are left out: ``datasets`` cannot open them."""
+    """Return the splits of a builder whose files are prepared, but for empty ones, which ``datasets`` cannot open."""
     splits = builder.info.splits or {}
     full = {name: builder.as_dataset(split=name) for name, split in splits.items() if split.num_examples}
     return Splits(tables=_tables(full, roots))
 
 
 def _tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
-    """The splits of a ``DatasetDict`` or a ``Dataset``; empty ones are left out."""
+    """Return the splits of a ``DatasetDict`` or a ``Dataset``; empty ones are left out."""
     splits = dataset if isinstance(dataset, dict) else {"all": dataset}
     return {str(name): ArrowTable(split, roots) for name, split in splits.items() if len(split)}
 

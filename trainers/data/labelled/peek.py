@@ -67,6 +67,6 @@ def _part(rows: np.ndarray) -> Part:
 
 
 def _decoded(fetch: EncodedImages, shape: tuple[int, int, int, int]) -> np.ndarray:
-    """Those that can be decoded."""
+    """Decode the images that can be decoded."""
     pixels = np.zeros(shape, np.uint8)
     return pixels[decode_all(fetch, pixels, lambda _: None)]

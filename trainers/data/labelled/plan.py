@@ -32,7 +32,7 @@ _PLAIN = ("label", "labels", "label name", "class name", "target", "y", "cls")
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Which columns are read.
+    """The columns that are read.
 
     Attributes:
         images: the image column of each table.
@@ -66,7 +66,7 @@ def plan_rows(
     notes: list[str],
     titles: tuple[str, ...] | None = None,
 ) -> Plan:
-    """The rows to train and to test on, their labels, and the tree.
+    """Plan the rows to train and to test on, their labels, and the tree.
 
     Raises:
         DataError: too few classes with two images, or where images are held out too few images.
@@ -92,7 +92,7 @@ def plan_rows(
 def _all_rows(
     used: Mapping[str, Table], columns: Columns, notes: list[str], titles: tuple[str, ...] | None
 ) -> tuple[Part, Hierarchy]:
-    """The rows of all tables that have a label, and the tree; without label columns all rows, in one class."""
+    """Return the rows of all tables that have a label, and the tree; without label columns all rows, in one class."""
     names, tables, labels, codes = tuple(used), tuple(used.values()), columns.labels, columns.codes
     owner = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     rows = np.concatenate([np.arange(len(table)) for table in tables])
@@ -110,7 +110,7 @@ def _all_rows(
 
 
 def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> dict[str, Table]:
-    """One or two splits by name, that to train on first; splits without rows or images do not count.
+    """Return one or two splits by name, that to train on first; splits without rows or images do not count.
 
     Raises:
         DataError: nothing is left.
@@ -137,7 +137,7 @@ def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> dict[st
 def choose_columns(
     used: Mapping[str, Table], choice: DataChoice, tree: tuple[str, ...] | None, notes: list[str]
 ) -> Columns:
-    """The image and label columns of the splits in use.
+    """Choose the image and label columns of the splits in use.
 
     Args:
         tree: label columns that the layout of the dataset gives.

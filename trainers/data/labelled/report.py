@@ -1,4 +1,4 @@
-"""What is in a dataset, before it is loaded: splits, columns, a proposal and whatever stands in its way."""
+"""The report on a dataset before it is loaded: splits, columns, a proposal and whatever stands in its way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAMPLE_ROWS = 300
 
 @dataclass(frozen=True, kw_only=True)
 class DataReport:
-    """What the loader sees and would do.
+    """A report: what the loader sees and would do.
 
     Attributes:
         title, licence: as the dataset says.
@@ -71,7 +71,7 @@ def inspect_source(choice: DataChoice) -> DataReport:
 
 
 def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataReport:
-    """The report with what the steps of :func:`trainers.data.labelled.plan.make_plan` say, as far as they go."""
+    """Add to the report what the steps of :func:`trainers.data.labelled.plan.make_plan` say, as far as they go."""
     notes, shared = list(splits.notes), None
     try:
         used = used_splits(splits, choice, notes)

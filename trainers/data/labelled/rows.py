@@ -24,13 +24,13 @@ class Part:
     before_cap: int = 0
 
     def take(self, index: np.ndarray) -> Part:
-        """Some of the rows (indices or a mask)."""
+        """Select some of the rows (indices or a mask)."""
         return replace(self, owner=self.owner[index], rows=self.rows[index], labels=self.labels[index])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What will be decoded.
+    """The plan of what will be decoded.
 
     Attributes:
         columns: the image column of each table.
@@ -58,7 +58,7 @@ class EncodedImages:
     part: Part
 
     def __call__(self, rows: np.ndarray) -> list[bytes | None]:
-        """Encoded bytes of rows of the part, given their places int64 [n]; None where there are none."""
+        """Read the encoded bytes of rows of the part, given their indices int64 [n]; None where there are none."""
         images: list[bytes | None] = [None] * len(rows)
         for table, column, indices, inner in self._by_table(rows):
             for index, image in zip(indices, table.images(column, inner), strict=True):
@@ -66,7 +66,7 @@ class EncodedImages:
         return images
 
     def sizes(self, rows: np.ndarray) -> np.ndarray:
-        """How many bytes these are, int64 [n], as far as it can be told without reading them."""
+        """Return how many bytes these are, int64 [n], as far as it can be told without reading them."""
         sizes = np.zeros(len(rows), dtype=np.int64)
         for table, column, places, inner in self._by_table(rows):
             sizes[places] = table.sizes(column, inner)

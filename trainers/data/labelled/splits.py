@@ -1,4 +1,4 @@
-"""Which splits are used, how classes are divided between train and test, and which images a cap keeps."""
+"""The choice of splits, the division of classes between train and test, and the images that a cap keeps."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def divide(labels: np.ndarray, seed: int) -> np.ndarray:
 
 
 def in_a_row(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The finest classes int64 [C] in a random order with siblings side by side at every level.
+    """Put the finest classes int64 [C] in a random order with siblings side by side at every level.
 
     Args:
         labels: int64 [N, L], finest first, a tree.
@@ -95,10 +95,10 @@ def divide_images(classes: np.ndarray, seed: int) -> np.ndarray:
 
 
 def cap(classes: np.ndarray, maximum: int, seed: int) -> np.ndarray:
-    """Indices, ascending, of at most ``maximum`` rows: whole classes, rather than a few of each.
+    """Choose at most ``maximum`` rows, by index, ascending: whole classes, rather than a few of each.
 
-    Whole classes are kept in a random order while they fit. Only classes so large that fewer than 32 would fit (or
-    all, if there are fewer) are themselves thinned at random, to no fewer than eight images where two classes fit so.
+    Whole classes are kept in a random order while they fit. Only classes so large that fewer than 32 would fit (or all,
+    if there are fewer) are themselves thinned at random, to no fewer than eight images where two classes fit so.
 
     Args:
         classes: int64 [N].

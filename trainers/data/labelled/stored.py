@@ -43,7 +43,7 @@ def image_fingerprint(images: Tensor) -> str:
 
 
 def read(key: str, name: str) -> LoadedData | None:
-    """The dataset stored under a key, with ``name`` as its name; None if there is none."""
+    """Read the dataset stored under a key, with ``name`` as its name; None if there is none."""
     entry = cache.read(KIND, key, map_above=settings.memory_bytes())
     if entry is None:
         return None

@@ -40,7 +40,7 @@ class Codes:
 
     @classmethod
     def given_up(cls, count: int, reason: str) -> Codes:
-        """A column of ``count`` rows that is not read."""
+        """Make the codes of a column of ``count`` rows that is not read."""
         return cls(values=np.full(count, -1, dtype=np.int64), names=(), reason=reason)
 
 
@@ -52,7 +52,7 @@ class Table(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """Number of rows N that are read."""
+        """Return the number of rows N that are read."""
 
     @property
     def image_columns(self) -> list[str]:
@@ -63,7 +63,7 @@ class Table(ABC):
 
     @abstractmethod
     def codes(self, column: str) -> Codes:
-        """A label column of all rows; read once and kept."""
+        """Read a label column of all rows; read once and kept."""
 
     @abstractmethod
     def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ class Table(ABC):
 
     @abstractmethod
     def images(self, column: str, rows: np.ndarray) -> list[bytes | None]:
-        """Encoded images of the rows (int64 [n], any order); None where there is none, or one too large to be read."""
+        """Read the encoded images of the rows (int64 [n], any order); None where there is none, or one is too large."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +119,7 @@ class ArrowTable(Table):
         return self._codes[column]
 
     def values(self, column: str, most: int | None = None) -> list[Any]:
-        """The first ``most`` cells of a column, or all, as plain Python values, whatever it holds.
+        """Return the first ``most`` cells of a column, or all, as plain Python values, whatever it holds.
 
         Raises:
             DataError: they take more than may be listed.
@@ -157,14 +157,14 @@ class ArrowTable(Table):
         return images
 
     def lists(self, columns: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
-        """Some columns side by side, a bounded number of rows at a time, as plain Python values."""
+        """Yield some columns side by side, a bounded number of rows at a time, as plain Python values."""
         rows = self._rows.select_columns(list(columns))
         for start in range(0, self._count, _SLICE):
             part = rows[start : min(start + _SLICE, self._count)]
             yield list(zip(*(part.column(name).to_pylist() for name in columns), strict=True))
 
     def _slices(self, column: str, count: int) -> Iterator[Any]:
-        """The first cells of a column as Arrow arrays of bounded length."""
+        """Yield the first cells of a column as Arrow arrays of bounded length."""
         # Slices copy nothing, so all columns are sliced; choosing one first would copy what is known of every other.
         for start in range(0, count, _SLICE):
             yield self._rows[start : min(start + _SLICE, count)].column(column)

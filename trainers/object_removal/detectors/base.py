@@ -94,14 +94,14 @@ class DetectorDescriptor(Descriptor):
 def _sorted(raw: Raw, lowest: float, size: tuple[int, int]) -> Detections:
     """Objects with at least the lowest score, a named class and a usable box; highest score first."""
     good = [
-        place
-        for place in np.argsort(-raw.scores, kind="stable").tolist()
-        if raw.scores[place] >= lowest and raw.names[place] not in NO_CLASS
+        index
+        for index in np.argsort(-raw.scores, kind="stable").tolist()
+        if raw.scores[index] >= lowest and raw.names[index] not in NO_CLASS
     ]
-    clean = clean_boxes([raw.boxes[place].tolist() for place in good], size[1], size[0])
-    kept = [good[place] for place in clean.kept]
+    clean = clean_boxes([raw.boxes[index].tolist() for index in good], size[1], size[0])
+    kept = [good[index] for index in clean.kept]
     return Detections(
         boxes=clean.boxes,
-        names=tuple(_OTHER_NAMES.get(raw.names[place], raw.names[place]) for place in kept),
-        scores=tuple(float(raw.scores[place]) for place in kept),
+        names=tuple(_OTHER_NAMES.get(raw.names[index], raw.names[index]) for index in kept),
+        scores=tuple(float(raw.scores[index]) for index in kept),
     )

@@ -35,7 +35,7 @@ class TorchvisionParameters:
 
 
 def cached(weights: Any) -> Path:
-    """Where torch keeps the published weights on this machine, once they are downloaded."""
+    """Return the path where torch keeps the published weights on this machine, once they are downloaded."""
     return Path(torch.hub.get_dir()) / "checkpoints" / weights.url.rpartition("/")[2]
 
 
@@ -65,7 +65,7 @@ def _file(text: str) -> str | None:
 
 @lru_cache(maxsize=8)
 def _reachable(server: str, _minute: int) -> bool:
-    """Whether a server takes a connection; asked once a minute at most."""
+    """Return whether a server takes a connection; asked once a minute at most."""
     if os.environ.get("HF_HUB_OFFLINE", "").strip().lower() in {"1", "on", "yes", "true"}:
         return False
     if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
@@ -110,7 +110,7 @@ def _detect(net: nn.Module, categories: list[str], image: np.ndarray) -> Raw:
     output = net([torch.from_numpy(image).permute(2, 0, 1).float() / 255])[0]
     return Raw(
         boxes=output["boxes"].numpy(),
-        names=[categories[place] for place in output["labels"].tolist()],
+        names=[categories[label] for label in output["labels"].tolist()],
         scores=output["scores"].numpy(),
     )
 

@@ -43,7 +43,7 @@ def _detect(processor: Any, net: Any, score: float, image: np.ndarray) -> Raw:
     objects = processor.post_process_object_detection(output, threshold=score, target_sizes=[image.shape[:2]])[0]
     return Raw(
         boxes=objects["boxes"].numpy(),
-        names=[str(net.config.id2label[place]) for place in objects["labels"].tolist()],
+        names=[str(net.config.id2label[label]) for label in objects["labels"].tolist()],
         scores=objects["scores"].numpy(),
     )
 

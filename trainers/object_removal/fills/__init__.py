@@ -14,7 +14,7 @@ FILLS = load(sys.modules[__name__])
 
 
 def fill_named(name: str) -> FillDescriptor:
-    """A fill by name.
+    """Return a fill by name.
 
     Raises:
         ParameterError: there is none of that name.

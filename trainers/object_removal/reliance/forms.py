@@ -31,7 +31,7 @@ _EXPOSURE, _TINT = (0.6, 1.3), 0.25  # of other light: factors of linear light, 
 
 
 def filled(image: Tensor, mask: np.ndarray, fill: FillDescriptor) -> Tensor:
-    """An image uint8 ``[C, S, S]`` with the object under ``mask`` painted over.
+    """Paint over the object under ``mask`` in an image uint8 ``[C, S, S]``.
 
     Raises:
         UserError: the mask covers everything, or the fill cannot be used.
@@ -48,7 +48,7 @@ def mean_colour(images: Tensor) -> Tensor:
 
 
 def beside(mask: np.ndarray) -> np.ndarray | None:
-    """As many pixels as an object has, none of them its own: bool ``[S, S]``; None: it covers more than half.
+    """Choose as many pixels as an object has, none of them its own: bool ``[S, S]``; None: it covers more than half.
 
     They are its shape moved to where it overlaps the object least, sideways if that will do, and going on at the
     opposite edge; pixels far from the object make up for what overlaps.
@@ -72,8 +72,8 @@ def in_other_light(images: Tensor, places: np.ndarray) -> Tensor:
     """Photographs uint8 ``[n, C, S, S]`` as if the light were brighter or darker and of another colour; the same for
     the same place."""
     changed = torch.empty_like(images)
-    for at, place in enumerate(places.tolist()):
-        draws = np.random.default_rng((1, place))
+    for at, index in enumerate(places.tolist()):
+        draws = np.random.default_rng((1, index))
         factors = draws.uniform(*_EXPOSURE) * (1 + draws.uniform(-_TINT, _TINT, len(images[at])))
         linear = (images[at].double() / 255) ** 2 * torch.from_numpy(factors)[:, None, None]
         changed[at] = (linear.clamp(0, 1).sqrt() * 255).round().to(torch.uint8)

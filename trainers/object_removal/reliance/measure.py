@@ -58,7 +58,7 @@ def measure(
 def read_queries(
     encoders: Encoders, settings: Settings | None = None, progress: Progress = silent
 ) -> tuple[ObjectImages, Queries]:
-    """The gallery and the queries of :func:`measure`, for those who show them; from the disk cache once measured.
+    """Read the gallery and the queries of :func:`measure`, for those who show them; from the disk cache once measured.
 
     Raises:
         UserError: as :func:`measure`.
@@ -80,7 +80,7 @@ def _prepared(
 def _objects(
     own: DataChoice | SceneChoice | None, settings: Settings, encoder: ImageEncoder, progress: Progress
 ) -> ObjectImages:
-    """The images of the first source that knows their objects."""
+    """Return the images of the first source that knows their objects."""
     source = (settings.data or "").strip() or (own.source if own else "")
     if not source:
         raise DataError("It is not known which images this encoder was trained on. Name a dataset (--data).")
@@ -153,24 +153,24 @@ def _searched(
 ) -> dict[str, Scores]:
     gallery = encoder.embed(images, part_of(progress, 0.0, 0.6))
     forms = {}
-    for number, (form, own) in enumerate(queries.items()):
+    for number, (form, images_of_form) in enumerate(queries.items()):
         begin = 0.6 + 0.3 * number / len(queries)
-        forms[form] = encoder.embed(own, part_of(progress, begin, begin + 0.3 / len(queries)))
+        forms[form] = encoder.embed(images_of_form, part_of(progress, begin, begin + 0.3 / len(queries)))
     progress("scoring the queries", 0.9)
     return score_forms(forms, gallery, labels, places, whole)
 
 
 def _tensors(scores: dict[str, Scores]) -> dict[str, torch.Tensor]:
     tensors: dict[str, torch.Tensor] = {}
-    for form, one in scores.items():
-        named = {f"{form}_{name}": values for name, values in one.metrics.items()}
-        named |= {f"{form}_{part}": getattr(one, part) for part in _PARTS}
+    for form, form_scores in scores.items():
+        named = {f"{form}_{name}": values for name, values in form_scores.metrics.items()}
+        named |= {f"{form}_{part}": getattr(form_scores, part) for part in _PARTS}
         tensors |= {name: torch.from_numpy(np.ascontiguousarray(values)) for name, values in named.items()}
     return tensors
 
 
 def _kept(key: str, queries: Queries) -> dict[str, Scores] | None:
-    """What was measured before; None: nothing, or of other queries."""
+    """Read what was measured before; None: nothing, or of other queries."""
     stored = cache.read(_KIND, key)
     if stored is None:
         return None
@@ -186,4 +186,6 @@ def _kept(key: str, queries: Queries) -> dict[str, Scores] | None:
         }
     except KeyError:
         return None
-    return scores if all(len(one.stays) == queries.asked[form] for form, one in scores.items()) else None
+    return (
+        scores if all(len(form_scores.stays) == queries.asked[form] for form, form_scores in scores.items()) else None
+    )

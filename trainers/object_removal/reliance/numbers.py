@@ -1,4 +1,4 @@
-"""What is measured of every form of the queries, and the differences between forms that a control belongs to."""
+"""The numbers of every form of the queries, and the differences between forms that a control belongs to."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Contrast:
 
 
 CONTRASTS = {
-    f"{one.first} - {one.second}": one
-    for one in (
+    f"{contrast.first} - {contrast.second}": contrast
+    for contrast in (
         Contrast(first=PLACEBO, second=WITHOUT, title="lost with the object, beyond the placebo"),
         Contrast(first=SILHOUETTE, second=WITHOUT, title="found by the outline alone"),
         Contrast(first=RELIT, second=MOVED, title="lost with the background, beyond other light"),
@@ -72,20 +72,22 @@ _OWN = {
 
 
 def measures_of(name: str, depth: int) -> tuple[str, ...]:
-    """What a form or a contrast has for labels of ``depth`` levels."""
+    """Return the measures of a form or a contrast for labels of ``depth`` levels."""
     if name in CONTRASTS:
         return (*METRICS, STAYS)
     return (*METRICS, *(() if name in _UNMOVED else (STAYS,)), *((MISSED,) if depth > 1 else ()))
 
 
 def described(measure: str) -> Described:
-    """A metric, :data:`STAYS` or :data:`MISSED` in words."""
+    """Describe a metric, :data:`STAYS` or :data:`MISSED` in words."""
     if measure not in _OWN:
         return describe(measure)
-    own = _OWN[measure]
-    return Described(key=measure, measure=own, title=own.title, short=own.title, sentence=own.sentence)
+    measured = _OWN[measure]
+    return Described(
+        key=measure, measure=measured, title=measured.title, short=measured.title, sentence=measured.sentence
+    )
 
 
 def title_of(name: str) -> str:
-    """A form or a contrast in words."""
+    """Name a form or a contrast in words."""
     return CONTRASTS[name].title if name in CONTRASTS else TITLES[name]

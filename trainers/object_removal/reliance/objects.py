@@ -89,10 +89,10 @@ class ObjectImages:
         """S."""
         return int(self.images.shape[-1])
 
-    def known(self, place: int) -> dict[str, np.ndarray]:
+    def known(self, index: int) -> dict[str, np.ndarray]:
         """Class to the pixels of its objects in one image, bool ``[S, S]``; classes without any are left out."""
-        found = {OBJECT: self.masks(np.array([place]))[0]} if self.classes is None else self.classes(place)
-        return {name: mask for name, mask in found.items() if mask.any()}
+        masks = {OBJECT: self.masks(np.array([index]))[0]} if self.classes is None else self.classes(index)
+        return {name: mask for name, mask in masks.items() if mask.any()}
 
 
 def square_masks(boxes: Sequence[Sequence[Box]], sizes: Sequence[tuple[int, int]], side: int) -> np.ndarray:
@@ -104,13 +104,13 @@ def square_masks(boxes: Sequence[Sequence[Box]], sizes: Sequence[tuple[int, int]
         side: S.
     """
     masks = np.zeros((len(boxes), side, side), dtype=bool)
-    for mask, own, (width, height) in zip(masks, boxes, sizes, strict=True):
+    for mask, of_image, (width, height) in zip(masks, boxes, sizes, strict=True):
         edge = min(width, height)
         if edge < 1:
             continue
         left, top, scale = (width - edge) / 2, (height - edge) / 2, side / edge
         moved = [((x0 - left) * scale, (y0 - top) * scale, (x1 - left) * scale, (y1 - top) * scale)
-                 for x0, y0, x1, y1 in own]  # fmt: skip
+                 for x0, y0, x1, y1 in of_image]  # fmt: skip
         mask |= pixel_mask(clean_boxes(moved, side, side).boxes, side, side)
     return masks
 
@@ -129,15 +129,16 @@ def class_masks(scene: CaptionedImage, side: int) -> dict[str, np.ndarray]:
 
 
 def square_mask(mask: np.ndarray, side: int) -> np.ndarray:
-    """A mask bool ``[H, W]`` of an upright image, cut and resized like the image: bool ``[S, S]``, every pixel that the
-    mask touches."""
+    """Cut and resize a mask bool ``[H, W]`` of an upright image like the image: bool ``[S, S]``, every pixel that the
+    mask touches.
+    """
     height, width = mask.shape
     edge = min(width, height)
     left, top = (width - edge) // 2, (height - edge) // 2
     cut = mask[top : top + edge, left : left + edge]
     small = torch.nn.functional.adaptive_max_pool2d(torch.from_numpy(cut[None].astype(np.float32)), side)
-    found: np.ndarray = small[0].numpy() > 0
-    return found
+    covered: np.ndarray = small[0].numpy() > 0
+    return covered
 
 
 def fingerprint(images: Tensor, labels: np.ndarray, *more: object) -> str:

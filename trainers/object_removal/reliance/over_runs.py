@@ -77,25 +77,25 @@ def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundRe
 
 
 def text(parts: Sequence[Part]) -> str:
-    """As Markdown, for a terminal or a document."""
+    """Write the parts as Markdown, for a terminal or a document."""
     shown = [f"**{part.title[:1].upper()}{part.title[1:]}**\n\n{part.table.markdown()}" for part in parts]
     return "\n".join(shown).rstrip()
 
 
 def _words(measure: str, changed: str, judged: bool) -> Described:
-    """A measure as the head of a column; a difference has no better direction."""
-    own = described(measure)
+    """Describe a measure as the head of a column; a difference has no better direction."""
+    description = described(measure)
     if not judged:
-        return own
-    plain = replace(own.measure, better="")
-    return replace(own, measure=plain, title=f"{changed}{own.title}")
+        return description
+    plain = replace(description.measure, better="")
+    return replace(description, measure=plain, title=f"{changed}{description.title}")
 
 
 _Pairs = list[tuple[BackgroundResult, BackgroundResult | None]]
 
 
 def _paired(results: Sequence[BackgroundResult], others: Sequence[BackgroundResult]) -> _Pairs:
-    """Each run with the other one of its seed, if there are others."""
+    """Pair each run with the other one of its seed, if there are others."""
     first = [(arm.title, list(arm.scores)) for arm in results[0].arms]
     for result in (*results, *others):
         for arm in result.arms:
@@ -120,8 +120,8 @@ def _cells(pairs: _Pairs, names: Sequence[str], measures: Sequence[str], thirds:
     for name in names:
         for third in pairs[0][0].thirds if thirds else ("",):
             for result, other in pairs:
-                for place, arm in enumerate(result.arms):
-                    before = None if other is None else other.arms[place]
+                for number, arm in enumerate(result.arms):
+                    before = None if other is None else other.arms[number]
                     cells.append(_cell(result, arm, before, name, measures, third))
     return cells
 
@@ -134,20 +134,20 @@ def _cell(
     measures: Sequence[str],
     third: str,
 ) -> Cell:
-    """One arm of one run; of :data:`MISSED` the mean alone, as the queries with a wrong first result differ by run."""
+    """Make the cell of one arm of one run; of :data:`MISSED` the mean alone, as its queries differ by run."""
     there = measures_of(name, len(result.levels))
     condition = {"queries": title_of(name)} | ({"objects": third} if third else {})
     means, kept = {}, {}
     for measure in (measure for measure in measures if measure in there):
-        own = arm.values(name, measure)
+        after = arm.values(name, measure)
         old = None if before is None else before.values(name, measure)
         if third:
-            some = result.thirds.get(third, np.zeros(len(own), dtype=bool))
-            own, old = np.where(some, own, np.nan), None if old is None else np.where(some, old, np.nan)
+            some = result.thirds.get(third, np.zeros(len(after), dtype=bool))
+            after, old = np.where(some, after, np.nan), None if old is None else np.where(some, old, np.nan)
         if measure == MISSED:
-            means[measure] = _mean(own) - (0.0 if old is None else _mean(old))
+            means[measure] = _mean(after) - (0.0 if old is None else _mean(old))
             continue
-        values = own if old is None else own - old
+        values = after if old is None else after - old
         means[measure], kept[measure] = _mean(values), values
     return Cell(
         variant=arm.title,

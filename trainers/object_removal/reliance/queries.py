@@ -150,7 +150,7 @@ def make_queries(
 
 
 def _lacking(good: np.ndarray, free: np.ndarray) -> list[str]:
-    """What could not be filled, as sentences."""
+    """Return what could not be filled, as sentences."""
     without, covered = int((~good).sum()), int((~free[good]).sum())
     notes = [f"From {without} images the object could not be removed."] if without else []
     if covered:
@@ -159,7 +159,7 @@ def _lacking(good: np.ndarray, free: np.ndarray) -> list[str]:
 
 
 def _placebo_fill(fill: FillDescriptor) -> FillDescriptor:
-    """The same fill; an area without an object cannot be drawn again, so it is filled as photographs are."""
+    """Return the same fill, or one for photographs: an area without an object cannot be drawn again."""
     if fill.redraw is None:
         return fill
     usual = entry(FILLS, TELEA, "fill")
@@ -175,15 +175,15 @@ def _choose(objects: ObjectImages, queries: int, seed: int) -> tuple[np.ndarray,
     masks, bare, full, alone = [], 0, 0, 0
     for first in range(0, len(order), 256):  # masks may have to be drawn: no more of them than are needed
         part = order[first : first + 256]
-        for place, mask in zip(part.tolist(), objects.masks(part), strict=True):
+        for index, mask in zip(part.tolist(), objects.masks(part), strict=True):
             if len(chosen) == queries:
                 break
             share = float(mask.mean())
             bare += share == 0
             full += share > MOST_COVERED
-            alone += bool(0 < share <= MOST_COVERED and not findable[place])
-            if 0 < share <= MOST_COVERED and findable[place]:
-                chosen.append(place)
+            alone += bool(0 < share <= MOST_COVERED and not findable[index])
+            if 0 < share <= MOST_COVERED and findable[index]:
+                chosen.append(index)
                 masks.append(mask)
         if len(chosen) == queries:
             break
@@ -209,7 +209,7 @@ def _forms(
     fills: tuple[FillDescriptor, FillDescriptor],
     progress: Progress,
 ) -> dict[str, Tensor]:
-    """The forms; as ``good`` which queries lost their object, and as ``beside`` which have a placebo, bool ``[Q]``."""
+    """Make the forms; ``good``: which queries lost their object, ``beside``: which have a placebo, bool ``[Q]``."""
     whole = objects.images[torch.from_numpy(places)]
     colour = mean_colour(objects.images)[None, :, None, None]
     mask = torch.from_numpy(masks)[:, None]
@@ -226,14 +226,14 @@ def _forms(
         free = beside(masks[at])
         placebo.append(None if free is None else _filled(whole[at], free, placebo_fill))
     for form, images in ((WITHOUT, without), (PLACEBO, placebo)):
-        forms[form] = torch.stack([whole[at] if one is None else one for at, one in enumerate(images)])
+        forms[form] = torch.stack([whole[at] if image is None else image for at, image in enumerate(images)])
     progress("drawing the objects in other light and before another background", 1.0)
     relit = objects.redrawn.get(redrawn.RELIT)
     forms[RELIT] = in_other_light(whole, places) if relit is None else relit(places)
     if redrawn.ELSEWHERE in objects.redrawn:
         forms[MOVED] = objects.redrawn[redrawn.ELSEWHERE](places)
-    forms["good"] = torch.tensor([one is not None for one in without])
-    forms["beside"] = torch.tensor([one is not None for one in placebo])
+    forms["good"] = torch.tensor([image is not None for image in without])
+    forms["beside"] = torch.tensor([image is not None for image in placebo])
     return forms
 
 
@@ -256,7 +256,7 @@ def _tied_queries(tied: TiedClasses | None, tensors: Mapping[str, Tensor]) -> Ti
 
 
 def _tied_forms(tied: TiedClasses, queries: int, seed: int, progress: Progress) -> dict[str, Tensor]:
-    """The forms of queries of classes that were trained on, and their places as ``tied``."""
+    """Make the forms of queries of classes that were trained on, and their indices as ``tied``."""
     progress("drawing new images of training classes", 0.0)
     places = np.sort(np.random.default_rng(seed).permutation(len(tied))[:queries])
     return {

@@ -1,4 +1,4 @@
-"""What a measurement gives: numbers with intervals, and the queries behind them."""
+"""The result of a measurement: numbers with intervals, and the queries behind them."""
 
 from __future__ import annotations
 
@@ -76,19 +76,22 @@ class ArmBackground:
     def names(self) -> list[str]:
         """The forms, and the contrasts of those that are there."""
         there = self.scores
-        return [*there, *(name for name, one in CONTRASTS.items() if one.first in there and one.second in there)]
+        return [
+            *there,
+            *(name for name, contrast in CONTRASTS.items() if contrast.first in there and contrast.second in there),
+        ]
 
     def values(self, name: str, measure: str) -> np.ndarray:
-        """A measure of every query of a form, or the difference of a contrast, float64 ``[Q]``."""
+        """Return a measure of every query of a form, or the difference of a contrast, float64 ``[Q]``."""
         if name in CONTRASTS:
             both = CONTRASTS[name]
             return self.values(both.first, measure) - self.values(both.second, measure)
         scores = self.scores[name]
-        own = {STAYS: scores.stays, MISSED: scores.missed}
-        return own[measure] if measure in own else scores.metrics[measure]
+        beside_metrics = {STAYS: scores.stays, MISSED: scores.missed}
+        return beside_metrics[measure] if measure in beside_metrics else scores.metrics[measure]
 
     def number(self, name: str, measure: str, objects: str = "", some: np.ndarray | None = None) -> Number:
-        """A number with its interval; of ``some`` queries alone, bool ``[Q]``."""
+        """Return a number with its interval; of ``some`` queries alone, bool ``[Q]``."""
         kept = slice(None) if some is None else some
         values = self.values(name, measure)
         lost = None
@@ -97,8 +100,9 @@ class ArmBackground:
         return Number(form=name, objects=objects, measure=measure, interval=bootstrap(values[kept]), lost=lost)
 
     def unnoticing(self) -> np.ndarray:
-        """All queries, int64 ``[Q]``, those first that notice the absence of their object least: most neighbours
-        stay, then the largest similarity with the whole image."""
+        """Order all queries, int64 ``[Q]``, those first that notice the absence of their object least: most neighbours
+        stay, then the largest similarity with the whole image.
+        """
         scores = self.scores[WITHOUT]
         return np.lexsort((-scores.similarity, -scores.stays))
 
@@ -144,7 +148,7 @@ class BackgroundResult:
 
     @classmethod
     def of(cls, objects: ObjectImages, queries: Queries, arms: Iterable[ArmBackground], seed: int) -> BackgroundResult:
-        """The measurement of ``arms``, trained with ``seed``, with these queries against these images."""
+        """Put together the measurement of ``arms``, trained with ``seed``, with these queries against these images."""
         tied = queries.tied
         return cls(
             title=objects.title,
@@ -174,36 +178,39 @@ class BackgroundResult:
         return {title: which == at for at, title in enumerate(THIRDS) if (which == at).any()}
 
     def numbers(self, arm: int) -> list[Number]:
-        """Every number of an arm: form by form, contrast by contrast, and R@1 of the thirds."""
-        one, depth = self.arms[arm], len(self.levels)
-        numbers = [one.number(name, measure) for name in one.names for measure in measures_of(name, depth)]
-        for name in one.names:
+        """Return every number of an arm: form by form, contrast by contrast, and R@1 of the thirds."""
+        background, depth = self.arms[arm], len(self.levels)
+        numbers = [
+            background.number(name, measure) for name in background.names for measure in measures_of(name, depth)
+        ]
+        for name in background.names:
             if name in TITLES and name not in TIED:
-                numbers += [one.number(name, METRICS[0], objects, some) for objects, some in self.thirds.items()]
+                numbers += [background.number(name, METRICS[0], objects, some) for objects, some in self.thirds.items()]
         return numbers
 
     def unnoticing(self, arm: int, most: int | None = None) -> list[dict[str, Any]]:
-        """The queries of an arm, those first that do not notice the absence of their object, with their neighbours.
+        """Return the queries of an arm, those first that do not notice the absence of their object, with their
+        neighbours.
 
         Each has ``query`` (its number), ``place`` in the gallery, ``row``, ``id``, ``classes`` finest first, ``stays``,
         ``similarity``, ``covered``, and by form the places of its ``nearest`` and whether its class comes ``first``.
         """
-        one = self.arms[arm]
-        if not one.scores:
+        background = self.arms[arm]
+        if not background.scores:
             return []
         listed = []
-        asked = {form: scores for form, scores in one.scores.items() if form not in TIED}
-        for query in one.unnoticing()[:most].tolist():
-            place = int(self.places[query])
+        asked = {form: scores for form, scores in background.scores.items() if form not in TIED}
+        for query in background.unnoticing()[:most].tolist():
+            index = int(self.places[query])
             listed.append(
                 {
                     "query": query,
-                    "place": place,
-                    "row": int(self.rows[place]),
-                    "id": self.ids[place] if self.ids else "",
-                    "classes": self.classes(place),
-                    "stays": float(one.scores[WITHOUT].stays[query]),
-                    "similarity": round(float(one.scores[WITHOUT].similarity[query]), 4),
+                    "place": index,
+                    "row": int(self.rows[index]),
+                    "id": self.ids[index] if self.ids else "",
+                    "classes": self.classes(index),
+                    "stays": float(background.scores[WITHOUT].stays[query]),
+                    "similarity": round(float(background.scores[WITHOUT].similarity[query]), 4),
                     "covered": round(float(self.covered[query]), 4),
                     "nearest": {form: scores.nearest[query].tolist() for form, scores in asked.items()},
                     "first": {form: bool(scores.metrics["R_at_1"][query] == 1) for form, scores in asked.items()},
@@ -211,19 +218,19 @@ class BackgroundResult:
             )
         return listed
 
-    def classes(self, place: int) -> list[str]:
-        """The classes of an image of the gallery, finest first."""
-        return [names[int(label)] for names, label in zip(self.names, self.labels[place], strict=True)]
+    def classes(self, index: int) -> list[str]:
+        """Return the classes of an image of the gallery, finest first."""
+        return [names[int(label)] for names, label in zip(self.names, self.labels[index], strict=True)]
 
     def table(self) -> list[dict[str, Any]]:
-        """A row per number, by the names of :data:`COLUMNS`."""
+        """Return a row per number, by the names of :data:`COLUMNS`."""
         rows = []
-        for place, arm in enumerate(self.arms):
-            for number in self.numbers(place):
-                own, lost = number.interval, number.lost
+        for number_of_arm, arm in enumerate(self.arms):
+            for number in self.numbers(number_of_arm):
+                interval, lost = number.interval, number.lost
                 about = (arm.run, arm.arm, arm.title, number.form, number.objects, number.measure)
                 more = (None,) * 3 if lost is None else (lost.mean, lost.low, lost.high)
-                cells = (*about, own.mean, own.low, own.high, own.queries, *more)
+                cells = (*about, interval.mean, interval.low, interval.high, interval.queries, *more)
                 rows.append(dict(zip(COLUMNS, cells, strict=True)))
         return rows
 
@@ -247,28 +254,30 @@ class BackgroundResult:
             "levels": list(self.levels),
             "forms": {form: title for form, title in TITLES.items() if any(form in arm.scores for arm in self.arms)},
             "contrasts": {
-                name: one.title for name, one in CONTRASTS.items() if any(name in arm.names for arm in self.arms)
+                name: contrast.title
+                for name, contrast in CONTRASTS.items()
+                if any(name in arm.names for arm in self.arms)
             },
             "measures": {name: described(name).title for name in measures_of(WITHOUT, len(self.levels))},
             "objects": {title: self._covering(some) for title, some in self.thirds.items()},
             "intervals": INTERVALS,
             "arms": [
                 {"run": arm.run, "arm": arm.arm, "title": arm.title, "step": arm.step, "error": arm.error}
-                | {"unnoticing": self.unnoticing(place, most)}
-                for place, arm in enumerate(self.arms)
+                | {"unnoticing": self.unnoticing(number, most)}
+                for number, arm in enumerate(self.arms)
             ],
             "numbers": self.table(),
         }
 
     def text(self) -> str:
-        """The numbers as lines for a terminal."""
+        """Write the numbers as lines for a terminal."""
         head = f"{len(self.places):,} queries against {len(self.rows):,} images of {self.title}; fill: {self.fill}"
         lines = [head, f"R@1 of a random order: {self.chance:.3f}", *self.notes, INTERVALS]
-        for place, arm in enumerate(self.arms):
+        for index, arm in enumerate(self.arms):
             lines += ["", f"{arm.title} (arm {arm.arm} at step {arm.step})"]
             if arm.error:
                 lines.append(f"  {arm.error}")
-            for number in self.numbers(place):
+            for number in self.numbers(index):
                 about = (title_of(number.form), number.objects and f"{number.objects} of the objects")
                 words = ", ".join(filter(None, (*about, described(number.measure).title)))
                 lost = "" if number.lost is None else f"  lost {interval_text(number.lost)}"
@@ -276,7 +285,7 @@ class BackgroundResult:
         return "\n".join(lines)
 
     def _covering(self, some: np.ndarray) -> list[float]:
-        """The least and the most of an image that the objects of some queries cover."""
+        """Return the least and the most of an image that the objects of some queries cover."""
         return [float(self.covered[some].min()), float(self.covered[some].max())]
 
 
@@ -288,5 +297,5 @@ def write_csv(file: Any, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def interval_text(interval: Interval) -> str:
-    """The mean and the ends of the interval, three decimals each."""
+    """Write the mean and the ends of the interval, three decimals each."""
     return f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"

@@ -23,7 +23,7 @@ _CELLS = 2**22  # similarities held at once
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """Of Q queries, for one form of them.
+    """The scores of Q queries, for one form of them.
 
     Attributes:
         metrics: float64 ``[Q]`` by the names of :data:`METRICS`, NaN where a query has no positive.
@@ -40,7 +40,7 @@ class Scores:
     missed: np.ndarray
 
     def only(self, some: np.ndarray) -> Scores:
-        """The same with NaN for all queries but ``some``, bool ``[Q]``."""
+        """Put NaN for all queries but ``some``, bool ``[Q]``."""
 
         def kept(values: np.ndarray) -> np.ndarray:
             return np.where(some, values, np.nan)
@@ -75,13 +75,14 @@ def score_forms(
     scores = {}
     for form, queries in forms.items():
         values = score_blocks(ranked_blocks(queries, labels[places], gallery, labels, places), metrics).values
-        own = near if form == whole else nearest(queries, gallery, places)
+        nearest_rows = near if form == whole else nearest(queries, gallery, places)
         scores[form] = Scores(
             metrics=values,
-            nearest=own,
-            stays=np.array([len(np.intersect1d(a, b)) for a, b in zip(near, own, strict=True)]) / near.shape[1],
+            nearest=nearest_rows,
+            stays=np.array([len(np.intersect1d(a, b)) for a, b in zip(near, nearest_rows, strict=True)])
+            / near.shape[1],
             similarity=torch.nn.functional.cosine_similarity(queries.double(), untouched.double()).numpy(),
-            missed=missed_when_wrong(shared_levels(labels[own[:, 0]], labels[places]), labels.shape[1]),
+            missed=missed_when_wrong(shared_levels(labels[nearest_rows[:, 0]], labels[places]), labels.shape[1]),
         )
     return scores
 
@@ -95,15 +96,15 @@ def nearest(queries: Tensor, gallery: Tensor, places: np.ndarray, count: int = N
     unit = torch.nn.functional.normalize(gallery.double(), dim=1)
     asked = torch.nn.functional.normalize(queries.double(), dim=1)
     kept = min(count, len(gallery) - int((places >= 0).any()))
-    found = np.empty((len(queries), kept), dtype=np.int64)
+    rows = np.empty((len(queries), kept), dtype=np.int64)
     step = max(1, _CELLS // max(1, len(gallery)))
     for first in range(0, len(queries), step):
         part = slice(first, first + step)
         similarity = (asked[part] @ unit.T).numpy()
         there = np.flatnonzero(places[part] >= 0)
         similarity[there, places[part][there]] = -np.inf
-        found[part] = np.argsort(-similarity, axis=1, kind="stable")[:, :kept]
-    return found
+        rows[part] = np.argsort(-similarity, axis=1, kind="stable")[:, :kept]
+    return rows
 
 
 def chance(labels: np.ndarray, places: np.ndarray) -> float:

@@ -64,6 +64,6 @@ def crop(images: Tensor, boxes: Tensor) -> Tensor:
 
 
 def _samples(start: Tensor, length: Tensor, side: int) -> Tensor:
-    """Where the pixels of the result look, float32 ``[B, side]``; -1..1 from edge to edge, as in ``grid_sample``."""
+    """Return where each pixel samples, float32 ``[B, side]``; -1..1 from edge to edge, as in ``grid_sample``."""
     centres = (torch.arange(side, dtype=torch.float64) + 0.5) / side
     return (2 * (start[:, None] + length[:, None] * centres) / side - 1).float()

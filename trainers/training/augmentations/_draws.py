@@ -28,7 +28,7 @@ class Draws:
         self._left: Tensor | None = None
 
     def take(self, numbers: int) -> Tensor:
-        """The next float64 ``[count, numbers]``; an image's do not depend on how many others there are.
+        """Take the next float64 ``[count, numbers]``; an image's do not depend on how many others there are.
 
         Raises:
             ValueError: more than :data:`NUMBERS` in all.
@@ -48,7 +48,7 @@ class Draws:
         return low + (high - low) * self.take(1)[:, 0]
 
     def part(self, start: int, stop: int) -> Draws:
-        """The remaining numbers of the images from ``start`` to before ``stop``; taking them takes none from here."""
+        """Return the remaining numbers of the images from ``start`` to before ``stop``; they stay here, too."""
         part = copy.copy(self)
         part._left = self._remaining()[start:stop]
         return part

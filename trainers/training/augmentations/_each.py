@@ -37,7 +37,7 @@ def each(images: Tensor, draws: Draws, transform: Callable[[Tensor], Tensor]) ->
 
 
 def crop_and_each(transform: Callable[[Tensor], Tensor], *, smallest: float, channels: int) -> Change:
-    """A resized crop, a mirror where images have colours, then ``transform`` on each image, see :func:`each`.
+    """Make a resized crop, a mirror where images have colours, then ``transform`` on each image, see :func:`each`.
 
     Args:
         smallest: share of the area that the smallest crop has.

@@ -18,7 +18,8 @@ _MOST_HUE = 0.5  # half the colour circle: further is back again
 
 @dataclass(frozen=True, kw_only=True)
 class Jitter:
-    """How far colours change: factors are drawn from 1 - x to 1 + x and not below 0, a hue from -x to x of the circle.
+    """The strength of a change of colours: factors are drawn from 1 - x to 1 + x and not below 0, a hue from -x to x of
+    the circle.
 
     Attributes:
         strength: multiplies the four.

@@ -13,7 +13,7 @@ PIECE = 1 << 18
 
 
 def in_pieces(change: Change) -> Change:
-    """The same change, on the CPU made piece by piece: the memory is the bottleneck there, and the result the same."""
+    """Make a change piece by piece on the CPU: the memory is the bottleneck there, and the result the same."""
 
     def pieces(images: Tensor, draws: Draws) -> Tensor:
         count = len(images)

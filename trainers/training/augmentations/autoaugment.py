@@ -11,7 +11,7 @@ from trainers.training.augmentations.base import AugmentationDescriptor, Change
 
 @dataclass(frozen=True, kw_only=True)
 class AutoAugmentParameters:
-    """Which policy."""
+    """The policy."""
 
     policy: str = parameter(
         "imagenet", choices=("imagenet", "cifar10", "svhn"), help="The dataset on which the pairs were searched for."

@@ -1,4 +1,4 @@
-"""What an augmentation is: a pure function of the images and of (seed, step, view), for whole batches on a device."""
+"""The interface of augmentations: pure functions of the images and of (seed, step, view), for whole batches."""
 
 from __future__ import annotations
 

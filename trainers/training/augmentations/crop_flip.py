@@ -16,7 +16,7 @@ from trainers.training.augmentations.base import COLOUR, AugmentationDescriptor,
 
 @dataclass(frozen=True, kw_only=True)
 class CropFlipParameters:
-    """How large the crops are."""
+    """The size of the crops."""
 
     smallest: float = parameter(
         0.2,

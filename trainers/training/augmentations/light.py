@@ -16,14 +16,14 @@ from trainers.training.augmentations.base import COLOUR, AugmentationDescriptor,
 
 @dataclass(frozen=True, kw_only=True)
 class LightParameters:
-    """How strong it is."""
+    """The strength of the augmentation."""
 
     strength: float = parameter(1.0, low=0.0, high=3.0, help="Multiplies turn, change of size, move and light.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How far an image may be changed.
+    """The limits of the changes of an image.
 
     Attributes:
         rotate: largest rotation, degrees.
@@ -40,7 +40,7 @@ class Limits:
     flip: bool = True
 
     def times(self, strength: float) -> Limits:
-        """The same, multiplied."""
+        """Multiply the limits."""
         return Limits(
             rotate=self.rotate * strength,
             scale=self.scale * strength,
@@ -51,9 +51,10 @@ class Limits:
 
 
 def for_channels(channels: int) -> Limits:
-    """The limits for images of so many channels.
+    """Return the limits for images of so many channels.
 
-    Colour images may be mirrored; grey drawings and letters may not, because a mirrored letter is another letter."""
+    Colour images may be mirrored; grey drawings and letters may not, because a mirrored letter is another letter.
+    """
     return Limits() if channels == COLOUR else Limits(flip=False, light=0.0, rotate=10.0)
 
 

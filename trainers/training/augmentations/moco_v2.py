@@ -21,7 +21,7 @@ JITTER_PROBABILITY = 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class MocoV2Parameters:
-    """How strong it is."""
+    """The strength of the augmentation."""
 
     strength: float = parameter(1.0, low=0.0, high=2.0, help="Multiplies the colour jitter; 1 is the paper's.")
     smallest: float = parameter(0.2, low=0.01, high=1.0, help="Share of the area that the smallest crop has.")

@@ -13,7 +13,7 @@ MAGNITUDES = 31  # torchvision's number of steps
 
 @dataclass(frozen=True, kw_only=True)
 class RandAugmentParameters:
-    """How strong it is."""
+    """The strength of the augmentation."""
 
     num_ops: int = parameter(2, low=0, high=10, title="Operations", help="Operations on an image, one after another.")
     magnitude: int = parameter(9, low=0, high=MAGNITUDES - 1, help="Strength of each; 0 hardly changes an image.")

@@ -21,7 +21,7 @@ JITTER_PROBABILITY = 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class SimclrParameters:
-    """How strong it is."""
+    """The strength of the augmentation."""
 
     strength: float = parameter(
         1.0, low=0.0, high=2.0, help="s of the paper: jitter of 0.8 s, and 0.2 s for the hue; 0.5 for CIFAR."

@@ -19,7 +19,7 @@ LICENCE = "annotations CC BY 4.0; the images belong to their Flickr authors, mos
 
 
 def recognises(folder: Path | None) -> bool:
-    """Whether caption files lie in the folder or in its ``annotations``."""
+    """Return whether caption files lie in the folder or in its ``annotations``."""
     return folder is not None and folder.is_dir() and bool(_files(folder, "captions"))
 
 

@@ -9,7 +9,7 @@ from trainers.data.synthetic.scenes.build import TITLE
 
 
 def load(request: CaptionedRequest) -> CaptionedDataset:
-    """The scenes of the requested parameters; each is drawn when it is looked at."""
+    """Return the scenes of the requested parameters; each is drawn when it is looked at."""
     request.progress("drawing scenes", 0.0)
     return drawn_scenes(request.parameters, request.limit)
 

@@ -51,7 +51,7 @@ class Chunk:
 
 
 def recognises(folder: Path | None) -> bool:
-    """Whether the folder holds captions and annotations of Flickr30k Entities."""
+    """Return whether the folder holds captions and annotations of Flickr30k Entities."""
     return folder is not None and (folder / "Sentences").is_dir() and (folder / "Annotations").is_dir()
 
 
@@ -89,7 +89,7 @@ def load(request: CaptionedRequest) -> CaptionedDataset:
 
 
 def parse_sentence(line: str) -> tuple[str, tuple[Chunk, ...]]:
-    """A line of ``Sentences`` as its plain text and its marked phrases."""
+    """Split a line of ``Sentences`` into its plain text and its marked phrases."""
     line, text, last, chunks = line.strip(), "", 0, []
     for match in _CHUNK.finditer(line):
         text += line[last : match.start()]
@@ -124,7 +124,7 @@ def _image(folder: Path, home: Path, number: str) -> CaptionedImage:
 
 
 def _named(chunks: Iterable[Chunk]) -> Iterable[NamedPhrase]:
-    """The phrases that name a class; those without a box name it as well."""
+    """Yield the phrases that name a class; those without a box name it as well."""
     for chunk in chunks:
         classes = _classes(chunk.types)
         if classes and chunk.end > chunk.start:

@@ -132,7 +132,7 @@ def _object_cells(table: ArrowTable, columns: CaptionedColumns, count: int) -> l
 
 
 def _side_by_side(table: ArrowTable, names: Sequence[str], count: int) -> list[tuple[Any, ...]]:
-    """The first rows of some columns, which may be none."""
+    """Return the first rows of some columns; there may be no columns."""
     return list(zip(*(table.values(name, count) for name in names), strict=True)) or [()] * count
 
 
@@ -148,7 +148,7 @@ def _size(data: bytes | None) -> tuple[int, int]:
 
 
 def _reading(rows: list[Row]) -> BoxReading | None:
-    """How the boxes are read; None: there are none."""
+    """Return the format of the boxes; None: there are none."""
     looked = [row for row in rows if row[1]][:_LOOKED_AT]
     objects = [(*boxed, image.width, image.height) for image, listed in looked for boxed in listed]
     if not objects:

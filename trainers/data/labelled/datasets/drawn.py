@@ -65,7 +65,7 @@ class DrawnParameters:
 
 @dataclass(frozen=True, kw_only=True)
 class Shot:
-    """What one image shows: image ``number`` of a pot, in a room of its own (None) or in one of the tied rooms."""
+    """An image to draw: image ``number`` of a pot, in a room of its own (None) or in one of the tied rooms."""
 
     pot: Pot
     pot_id: int
@@ -92,7 +92,7 @@ def load(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
 
 
 def test_shots(choice: DataChoice) -> tuple[Shot, ...]:
-    """What each test image of :func:`load` shows, in order.
+    """Return what each test image of :func:`load` shows, in order.
 
     Raises:
         DataError: as :func:`load`.
@@ -122,7 +122,7 @@ def new_shots(choice: DataChoice, each: int) -> tuple[Shot, ...]:
 
 
 def _shots(choice: DataChoice) -> tuple[tuple[Shot, ...], tuple[Shot, ...]]:
-    """What the images of the train and of the test pots show, pot by pot."""
+    """Return what the images of the train and of the test pots show, pot by pot."""
     bias = DESCRIPTOR.parameters_of(choice.source).bias
     kinds, shots, first = make_pots(choice.seed), [], 0
     for pots, most in zip(kinds, (IMAGES_PER_TRAIN_POT, IMAGES_PER_TEST_POT), strict=True):
@@ -149,19 +149,20 @@ def _shots(choice: DataChoice) -> tuple[tuple[Shot, ...], tuple[Shot, ...]]:
 
 
 def home_rooms(pots: int, seed: int) -> list[int]:
-    """The room of each pot: dealt in turn, so that neighbours in the list, such as the pots of a shape that are
-    trained on, have different ones."""
+    """Deal the pots their rooms in turn, so that neighbours in the list, such as the pots of a shape that are trained
+    on, have different ones.
+    """
     rng = Rng(seed, "rooms")
     return [room for _ in range(0, pots, len(WALLS)) for room in rng.shuffled(range(len(WALLS)))][:pots]
 
 
 def _is_tied(shot: Shot, seed: int, bias: float) -> bool:
-    """Whether an image shows the room of its pot; what does at one bias does at every higher one."""
+    """Return whether an image shows the room of its pot; what does at one bias does at every higher one."""
     return Rng(seed, "tied", shot.pot_id, shot.number).unit() < bias
 
 
 def background_of(shot: Shot, seed: int) -> int:
-    """Which of :data:`WALL_NAMES` an image has."""
+    """Return which of :data:`WALL_NAMES` an image has."""
     if shot.room is not None:
         return shot.room
     rng = _stream(shot, seed)
@@ -170,7 +171,7 @@ def background_of(shot: Shot, seed: int) -> int:
 
 
 def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
-    """Both splits, of different pots."""
+    """Draw both splits, of different pots."""
     size = _size(choice)
     train_pots, test_pots = make_pots(choice.seed)
     shots = _shots(choice)
@@ -214,7 +215,7 @@ def drawing_code() -> str:
 
 
 def peek(choice: DataChoice, count: int) -> torch.Tensor:
-    """An image of each of ``count`` pots to train on, uint8 [count, 3, S, S].
+    """Draw an image of each of ``count`` pots to train on, uint8 [count, 3, S, S].
 
     Raises:
         DataError: as :func:`load` about the image size.
@@ -267,7 +268,7 @@ def draw_shot(
     relit: bool = False,
     empty: bool = False,
 ) -> NDArray[np.uint8]:
-    """One image, uint8 [3, size, size].
+    """Draw one image, uint8 [3, size, size].
 
     Args:
         reliefs: keeps the maps of silhouettes already seen.
@@ -282,15 +283,16 @@ def draw_shot(
 
 
 def pot_mask(shot: Shot, size: int, seed: int, reliefs: Reliefs) -> NDArray[np.bool_]:
-    """The pixels in which some of the pot is seen, bool [size, size]: outside them its image is the same to the bit
-    with the pot and without, but for the shadow."""
+    """Return the pixels in which some of the pot is seen, bool [size, size]: outside them its image is the same to the
+    bit with the pot and without, but for the shadow.
+    """
     seen, rng = _seen(shot, size, seed, reliefs)
     mask: NDArray[np.bool_] = visible_part(shot.pot, seen, size, rng) > 0
     return mask
 
 
 def _seen(shot: Shot, size: int, seed: int, reliefs: Reliefs) -> tuple[Relief, Rng]:
-    """The silhouette as the camera sees it, and the stream of what else is drawn."""
+    """Return the silhouette as the camera sees it, and the stream of what else is drawn."""
     rng = _stream(shot, seed)
     key = (shot.pot.shape, rng.pick(TILTS))
     if key not in reliefs:

@@ -45,11 +45,11 @@ class Known:
         return replace(report, title=self.title, proposal=replace(report.proposal, source=self.name))
 
     def peek(self, choice: DataChoice, count: int) -> Tensor:
-        """A few of its images, see ``trainers.data.peek_data``."""
+        """Read a few of its images, see ``trainers.data.peek_data``."""
         return peek_source(self._pinned(choice), count)
 
     def _pinned(self, choice: DataChoice) -> DataChoice:
-        """The choice with this dataset's own columns and splits wherever it leaves them open."""
+        """Return the choice with this dataset's own columns and splits wherever it leaves them open."""
         fields = ("subset", "image_column", "label_columns", "train_split", "test_split")
         return replace(
             choice, source=self.hub, **{name: getattr(choice, name) or getattr(self, name) for name in fields}

@@ -22,10 +22,10 @@ def shade(colour: Colour, factor: float) -> Colour:
 
 
 def unit(colour: Colour) -> Floats:
-    """A colour from 0 to 1, [3, 1, 1]."""
+    """Scale a colour to 0 to 1, [3, 1, 1]."""
     return np.array(colour, dtype=np.float32).reshape(3, 1, 1) / np.float32(255)
 
 
 def linear(colour: Colour) -> Floats:
-    """A colour in linear light (gamma 2), [3, 1, 1]."""
+    """Convert a colour to linear light (gamma 2), [3, 1, 1]."""
     return unit(colour) * unit(colour)

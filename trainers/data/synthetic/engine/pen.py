@@ -27,15 +27,15 @@ class Pen:
         self._mirrored = mirrored
 
     def poly(self, colour: Colour, *points: Point) -> None:
-        """A filled polygon."""
+        """Draw a filled polygon."""
         self._draw.polygon([self._at(point) for point in points], fill=colour)
 
     def blob(self, colour: Colour, *points: Point) -> None:
-        """A filled closed curve through the points."""
+        """Draw a filled closed curve through the points."""
         self._draw.polygon([self._at(point) for point in _smooth(points)], fill=colour)
 
     def leaf(self, colour: Colour, base: Point, tip: Point, width: float) -> None:
-        """A leaf with a lighter half; ``width`` in units of the frame."""
+        """Draw a leaf with a lighter half; ``width`` in units of the frame."""
         along = tip[0] - base[0], tip[1] - base[1]
         length = (along[0] ** 2 + along[1] ** 2) ** 0.5
         middle = base[0] + 0.55 * along[0], base[1] + 0.55 * along[1]
@@ -45,17 +45,17 @@ class Pen:
         self.blob(shade(colour, 1.18), base, sides[0], tip, middle)
 
     def oval(self, colour: Colour, x0: float, y0: float, x1: float, y1: float) -> None:
-        """A filled ellipse inside a rectangle."""
+        """Draw a filled ellipse inside a rectangle."""
         self._draw.ellipse(self._rectangle(x0, y0, x1, y1), fill=colour)
 
     def rect(self, colour: Colour, x0: float, y0: float, x1: float, y1: float, round_by: float = 0.0) -> None:
-        """A filled rectangle; ``round_by`` is a share of its shorter side."""
+        """Draw a filled rectangle; ``round_by`` is a share of its shorter side."""
         area = self._rectangle(x0, y0, x1, y1)
         radius = round_by * min(area[2] - area[0], area[3] - area[1])
         self._draw.rounded_rectangle(area, radius=radius, fill=colour)
 
     def line(self, colour: Colour, width: float, *points: Point) -> None:
-        """A line with round joints and ends; ``width`` is a share of the frame's height."""
+        """Draw a line with round joints and ends; ``width`` is a share of the frame's height."""
         pixels = max(1.0, width * (self._frame[3] - self._frame[1]))
         places = [self._at(point) for point in points]
         self._draw.line(places, fill=colour, width=round(pixels), joint="curve")
@@ -64,7 +64,7 @@ class Pen:
             self._draw.ellipse((x - half, y - half, x + half, y + half), fill=colour)
 
     def pie(self, colour: Colour, x0: float, y0: float, x1: float, y1: float, start: float, end: float) -> None:
-        """A slice of an ellipse, degrees clockwise from three o'clock."""
+        """Draw a slice of an ellipse, degrees clockwise from three o'clock."""
         if self._mirrored:
             start, end = 180 - end, 180 - start
         self._draw.pieslice(self._rectangle(x0, y0, x1, y1), start, end, fill=colour)
@@ -83,7 +83,7 @@ class Pen:
 
 @lru_cache(maxsize=512)
 def _smooth(points: tuple[Point, ...]) -> tuple[Point, ...]:
-    """A closed Catmull-Rom curve through the points."""
+    """Return a closed Catmull-Rom curve through the points."""
     count, curve = len(points), []
     for index in range(count):
         a, b, c, d = (points[(index + shift) % count] for shift in (-1, 0, 1, 2))

@@ -31,7 +31,7 @@ class Rng:
         return _mix(self._state)
 
     def unit(self) -> float:
-        """A number in [0, 1) with 53 bits."""
+        """Draw a number in [0, 1) with 53 bits."""
         return (self.bits() >> 11) / (1 << 53)
 
     def between(self, low: float, high: float) -> float:
@@ -43,15 +43,15 @@ class Rng:
         return spread * (2.0 * (self.unit() + self.unit() + self.unit()) / 3.0 - 1.0)
 
     def below(self, count: int) -> int:
-        """A whole number in [0, count)."""
+        """Draw a whole number in [0, count)."""
         return (self.bits() * count) >> 64
 
     def happens(self, probability: float) -> bool:
-        """True with the given probability."""
+        """Return True with the given probability."""
         return self.unit() < probability
 
     def pick(self, items: Sequence[Item]) -> Item:
-        """One of ``items``."""
+        """Draw one of ``items``."""
         return items[self.below(len(items))]
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:

@@ -1,4 +1,4 @@
-"""What surrounds a pot: wall, niche, table, shadow, window light and the leaves in front."""
+"""The surroundings of a pot: wall, niche, table, shadow, window light and the leaves in front."""
 
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ def make_background(rng: Rng) -> Background:
 
 
 def in_room(background: Background, seed: int, number: int) -> Background:
-    """The same light and leaves in room ``number`` of a seed: its wall, backdrop and table are always the same.
+    """Move a background to room ``number`` of a seed, whose wall, backdrop and table are always the same; light and
+    leaves stay.
 
     There is a room for each of :data:`WALLS`.
     """
@@ -114,7 +115,7 @@ def in_room(background: Background, seed: int, number: int) -> Background:
 
 
 def in_light(background: Background, rng: Rng) -> Background:
-    """The same room and leaves in other light: lamp, colour, exposure and the shade of a window."""
+    """Put a background in other light: lamp, colour, exposure and the shade of a window; room and leaves stay."""
     other = make_background(rng)
     return replace(background, **{name: getattr(other, name) for name in _LIGHT})
 
@@ -152,7 +153,7 @@ def paint_background(
 
 
 def _backdrop(background: Background, x: Floats, y: Floats, edge: float) -> Floats:
-    """How much of the second wall colour shows, [n, n]."""
+    """Return how much of the second wall colour shows, [n, n]."""
     dx = x - background.place
     if background.backdrop == "niche":
         top = 0.32
@@ -200,7 +201,7 @@ def foreground(image: Floats, background: Background, x: Floats, y: Floats, rng:
 def _leaf(
     image: Floats, x: Floats, y: Floats, cx: float, cy: float, c: float, s: float, size: float, colour: Floats
 ) -> None:
-    """A lens shape from (cx, cy) along (c, s), its lower half a shade darker, in place."""
+    """Draw a lens shape from (cx, cy) along (c, s), its lower half a shade darker, in place."""
     n = x.size
     left, right = (min(n, max(0, int(n * (cx + size * c + side * 1.3 * size)))) for side in (-1, 1))
     top, bottom = (min(n, max(0, int(n * (cy + size * s + side * 1.3 * size)))) for side in (-1, 1))
@@ -216,7 +217,7 @@ def _leaf(
 
 
 def _varied(colour: Colour, rng: Rng) -> Floats:
-    """A display colour, randomly a little lighter or darker, in linear light (gamma 2)."""
+    """Make a display colour randomly a little lighter or darker, in linear light (gamma 2)."""
     varied = clip01(unit(colour) * np.float32(1 + rng.around(0.12)) + np.float32(rng.around(0.03)))
     return varied * varied
 

@@ -60,7 +60,7 @@ class Pot:
 
 
 def make_pots(seed: int) -> tuple[tuple[Pot, ...], tuple[Pot, ...]]:
-    """The train and the test pots, shelf by shelf, shape by shape.
+    """Make the train and the test pots, shelf by shelf, shape by shape.
 
     Glazes and motifs are dealt out evenly to every shape and inks without regard to it, so that none of them tells a
     shape or a shelf; the three together tell a pot wherever it stands. A loss that only separates pots is thus free to
@@ -93,7 +93,7 @@ def make_pots(seed: int) -> tuple[tuple[Pot, ...], tuple[Pot, ...]]:
 
 
 def hierarchy(pots: tuple[Pot, ...]) -> Hierarchy:
-    """The tree over ``pots``, whose class ids are their positions."""
+    """Return the tree over ``pots``, whose class ids are their positions."""
     shapes = tuple(silhouette.name for _, silhouettes in SHELVES for silhouette in silhouettes)
     shelves = tuple(name for name, _ in SHELVES)
     return Hierarchy(levels=LEVELS, names=(tuple(pot.name for pot in pots), shapes, shelves))
@@ -113,7 +113,7 @@ class _Deck:
 
 
 def _paint(taken: set[Paint], glazes: _Deck, motifs: _Deck, rng: Rng) -> Paint:
-    """A paint that no pot has: the next glaze, the next motif that still has a free ink on it."""
+    """Choose a paint that no pot has: the next glaze, the next motif that still has a free ink on it."""
     glaze = glazes.deal()
     inks = [ink for ink in INKS if _contrast(GLAZES[glaze], INKS[ink]) >= _LEAST_CONTRAST]  # they stand out on it
     while True:

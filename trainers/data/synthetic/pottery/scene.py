@@ -32,7 +32,7 @@ _TONE_DRIFT, _HUE_DRIFT = 0.24, 0.13
 
 @dataclass(frozen=True, kw_only=True)
 class Pose:
-    """Where the pot stands.
+    """The position of the pot.
 
     Attributes:
         x, y: its middle in the image, 0 to 1, y down.
@@ -51,8 +51,9 @@ class Pose:
 
 
 class Covered(NamedTuple):
-    """What a pot covers of an image: rows and columns of its bounding box, and in it float32 maps, see
-    :class:`trainers.data.synthetic.pottery.silhouettes.Relief`."""
+    """The part of an image that a pot covers: rows and columns of its bounding box, and in it float32 maps, see
+    :class:`trainers.data.synthetic.pottery.silhouettes.Relief`.
+    """
 
     rows: slice
     columns: slice
@@ -108,8 +109,8 @@ def render(
 
 
 def visible_part(pot: Pot, relief: Relief, size: int, rng: Rng) -> Floats:
-    """How much of each pixel the pot takes in the image that :func:`render` draws, what stands in front of it taken
-    off: float32 [size, size], 0 to 1.
+    """Return how much of each pixel the pot takes in the image that :func:`render` draws, what stands in front of it
+    taken off: float32 [size, size], 0 to 1.
     """
     background = make_background(rng)
     pose = make_pose(rng)
@@ -135,7 +136,7 @@ def _axes(size: int) -> tuple[int, Floats, Floats]:
 
 
 def make_pose(rng: Rng) -> Pose:
-    """A pose within the image, the pot's middle near the image's."""
+    """Draw a pose within the image, the pot's middle near the image's."""
     return Pose(
         x=0.5 + rng.around(0.16),
         y=0.53 + rng.around(0.14),
@@ -147,7 +148,7 @@ def make_pose(rng: Rng) -> Pose:
 
 
 def _covered(relief: Relief, pose: Pose, n: int) -> Covered:
-    """The maps of ``relief`` in an image of n fine pixels to a side."""
+    """Place the maps of ``relief`` in an image of n fine pixels to a side."""
     c, s = cos_sin(pose.lean)
     half_x, half_y = relief.reach + 0.02, 0.5 * relief.top + 0.14
     wide, high = pose.scale * (c * half_x + abs(s) * half_y), pose.scale * (c * half_y + abs(s) * half_x)
@@ -219,7 +220,7 @@ def _shading(nx: Floats, ny: Floats, lamp_x: float, background: Background) -> t
 
 
 def _fired(colour: Colour, rng: Rng) -> Floats:
-    """A colour as one firing gave it: a little lighter or darker, a little off in hue; linear light, [3, 1, 1]."""
+    """Vary a colour as one firing does: a little lighter or darker, a little off in hue; linear light, [3, 1, 1]."""
     drift = [[[rng.around(_HUE_DRIFT)]] for _ in range(3)]
     fired = np.sqrt(linear(colour)) * np.float32(1 + rng.around(_TONE_DRIFT)) + np.array(drift, dtype=np.float32)
     fired = clip01(fired)

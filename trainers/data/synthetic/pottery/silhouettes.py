@@ -36,12 +36,12 @@ class Silhouette:
 
 @dataclass(frozen=True, kw_only=True)
 class Relief:
-    """What the camera sees of a bare silhouette, on a grid of float32 cells [rows, columns, 9], top row first.
+    """The camera's view of a bare silhouette, on a grid of float32 cells [rows, columns, 9], top row first.
 
-    Channels: body coverage, arc length from the foot, angle in turns, normal x, normal y, mouth coverage,
-    height within the mouth (-1 front, 1 back), handle coverage, handle roundness (-1 outer rim, 1 inner rim).
-    ``length`` is the outline's arc length, ``girth`` its mean radius; ``top`` and ``reach`` are the greatest height and
-    the greatest distance from the axis of a covered cell; ``density`` is the number of cells to a unit.
+    Channels: body coverage, arc length from the foot, angle in turns, normal x, normal y, mouth coverage, height within
+    the mouth (-1 front, 1 back), handle coverage, handle roundness (-1 outer rim, 1 inner rim). ``length`` is the
+    outline's arc length, ``girth`` its mean radius; ``top`` and ``reach`` are the greatest height and the greatest
+    distance from the axis of a covered cell; ``density`` is the number of cells to a unit.
     """
 
     cells: Floats
@@ -186,7 +186,7 @@ def _half(x: Floats, radius: Floats, pull: Floats) -> Floats:
 def _stack(
     x: Floats, y: Floats, height: Floats, radius: Floats, pull: Floats, tilt: float, density: int
 ) -> tuple[NDArray[np.intp], Floats]:
-    """The topmost ellipse over every cell (index, the nearest in height where there is none) and the coverage."""
+    """Return the topmost ellipse over every cell (index, nearest in height where there is none) and the coverage."""
     nearest = np.minimum(np.searchsorted(height, y[:, 0]), len(height) - 1)
     owner = np.broadcast_to(nearest[:, None], (y.size, x.size)).copy()
     cover = np.zeros(owner.shape, dtype=np.float32)
@@ -207,7 +207,7 @@ def _stack(
 def _share(
     x: Floats, y: Floats, owner: NDArray[np.intp], height: Floats, radius: Floats, pull: Floats, tilt: float
 ) -> Floats:
-    """Where between its ellipse and the next a cell lies, in [0, 1]."""
+    """Return where between its ellipse and the next a cell lies, in [0, 1]."""
     after = np.minimum(owner + 1, len(height) - 1)
     here, there = (tilt * _half(x, radius[i], pull[i]) for i in (owner, after))
     forward = y < height[after] - there

@@ -30,11 +30,11 @@ class Drawing:
     size: int
 
     def load(self) -> bytes:
-        """The scene as PNG."""
+        """Draw the scene as PNG."""
         return self.without(())
 
     def without(self, removed: Sequence[str]) -> bytes:
-        """The same scene without some classes, as PNG: exactly what a fill tries to reconstruct."""
+        """Draw the scene without some classes, as PNG: exactly what a fill tries to reconstruct."""
         data = io.BytesIO()
         Image.fromarray(self.pixels(self.size, removed)).save(data, "PNG", compress_level=1)
         return data.getvalue()
@@ -79,7 +79,7 @@ class Split(Sequence[CaptionedImage]):
 
 
 def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> CaptionedDataset:
-    """The scenes of one seed, split into ``train``, ``val`` and ``test``; nothing is made or drawn before it is
+    """Return the scenes of one seed, split into ``train``, ``val`` and ``test``; each is made and drawn when it is
     looked at.
 
     Args:
@@ -101,13 +101,13 @@ def drawn_scenes(settings: DrawnScenes, limit: int | None = None) -> CaptionedDa
 
 
 def drawing_of(scene: CaptionedImage) -> Drawing | None:
-    """What draws a scene; None for one that was not drawn here."""
+    """Return the drawing of a scene; None for one that was not drawn here."""
     drawing = getattr(scene.load, "__self__", None)
     return drawing if isinstance(drawing, Drawing) else None
 
 
 def are_drawn(scenes: Sequence[CaptionedImage]) -> bool:
-    """Whether all of them are drawn scenes."""
+    """Return whether all of them are drawn scenes."""
     return bool(scenes) and all(drawing_of(scene) is not None for scene in scenes)
 
 
@@ -117,7 +117,7 @@ def pixels(
     removed: Sequence[Sequence[str]] | None = None,
     progress: Progress = silent,
 ) -> np.ndarray:
-    """Many scenes at once, without the way through PNG.
+    """Draw many scenes at once, without the way through PNG.
 
     Args:
         scenes: drawn ones.

@@ -72,7 +72,7 @@ def _fits(text: str) -> bool:
 
 
 def _body(named: list[Thing], phrases: list[str], rng: np.random.Generator) -> str:
-    """What is named and how it belongs together, without a place."""
+    """Say what is named and how it belongs together, without a place."""
     if len(named) == 1:
         doing = _DOING.get(named[0].name)
         return f"{phrases[0]} {_pick(doing, rng)}" if doing and rng.random() < 0.6 else phrases[0]
@@ -101,7 +101,7 @@ def _phrase(thing: Thing, rng: np.random.Generator) -> str:
 
 
 def _plain(thing: Thing) -> str:
-    """A thing in two or three words, for where there is no room."""
+    """Name a thing in two or three words, for where there is no room."""
     noun = "person" if thing.name == "person" else _NOUNS[thing.name][0]
     return f"{_article(noun)} {noun}"
 

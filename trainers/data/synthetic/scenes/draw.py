@@ -50,7 +50,7 @@ def _put(image: Image.Image, thing: Thing, box: tuple[int, int, int, int], facto
 
 
 def pixel_box(box: tuple[float, float, float, float], size: int) -> tuple[int, int, int, int]:
-    """The whole pixels of an image of side ``size`` that a thing may touch; it is drawn to fill them."""
+    """Return the whole pixels of an image of side ``size`` that a thing may touch; it is drawn to fill them."""
     x0, y0, x1, y1 = (value * size for value in box)
     return math.floor(x0), math.floor(y0), math.ceil(x1), math.ceil(y1)
 

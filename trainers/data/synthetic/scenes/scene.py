@@ -1,4 +1,4 @@
-"""What is in the drawn scenes: twelve COCO classes, five of which mostly occur with one other."""
+"""The content of the drawn scenes: twelve COCO classes, five of which mostly occur with one other."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Thing:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """What decides a scene's image. ``background`` is one of :data:`BACKGROUNDS`; ``things`` are drawn in order."""
+    """The content of a scene's image. ``background`` is one of :data:`BACKGROUNDS`; ``things`` are drawn in order."""
 
     number: int
     seed: int
@@ -127,7 +127,7 @@ def make_layout(seed: int, number: int, bias: float) -> Layout:
 
 
 def _names(rng: np.random.Generator, bias: float) -> tuple[list[str], str]:
-    """The classes of a scene, each once, and its background."""
+    """Draw the classes of a scene, each once, and its background."""
     anchor, companion, background = PAIRS[int(rng.integers(len(PAIRS)))]
     names = [anchor, companion]
     if rng.random() >= bias:
@@ -145,7 +145,7 @@ def _names(rng: np.random.Generator, bias: float) -> tuple[list[str], str]:
 
 
 def _place(names: list[str], rng: np.random.Generator) -> list[Thing]:
-    """All of the names with little overlap; a thing for which there is no room is left out."""
+    """Place all of the names with little overlap; a thing for which there is no room is left out."""
     placed: list[Thing] = []
     for name in sorted(names, key=lambda name: name == "umbrella"):  # after the hand that may hold it
         holder = next((thing for thing in placed if thing.name == "person"), None) if name == "umbrella" else None
@@ -159,7 +159,7 @@ def _place(names: list[str], rng: np.random.Generator) -> list[Thing]:
 
 
 def _thing(name: str, holder: Thing | None, rng: np.random.Generator) -> Thing:
-    """A thing somewhere; with a ``holder`` in its hand."""
+    """Draw a thing somewhere; with a ``holder`` in its hand."""
     chance = rng.random(6).tolist()  # one call is several times faster than six
     measure = MEASURES[int(chance[0] * 3)]
     low, high = _SCALES[measure]
@@ -186,7 +186,7 @@ def _thing(name: str, holder: Thing | None, rng: np.random.Generator) -> Thing:
 
 
 def _overlap(first: Box, second: Box) -> float:
-    """Common area as a share of the smaller box."""
+    """Return the common area as a share of the smaller box."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)]

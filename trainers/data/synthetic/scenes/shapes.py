@@ -1,4 +1,4 @@
-"""How each class looks: flat shapes of two or three tones, in units of their height.
+"""The look of each class: flat shapes of two or three tones, in units of their height.
 
 Every function takes the pen, the colour and a variant (any whole number): people differ in hair and skin, a traffic
 light in the lamp that is lit. What a shape covers is measured, so that boxes are tight whatever is drawn here.
@@ -125,7 +125,7 @@ def bird(pen: Pen, colour: Colour, variant: int) -> None:
 
 
 def car(pen: Pen, colour: Colour, variant: int) -> None:
-    """From the side, the bonnet at the right."""
+    """Draw a car from the side, the bonnet at the right."""
     dark, glass = shade(colour, 0.72), (176, 212, 232)
     pen.blob(
         colour, (0.26, 0.50), (0.44, 0.10), (0.62, 0.0), (1.20, 0.0), (1.38, 0.08), (1.68, 0.48), (1.0, 0.56)
@@ -148,7 +148,7 @@ def car(pen: Pen, colour: Colour, variant: int) -> None:
 
 
 def boat(pen: Pen, colour: Colour, variant: int) -> None:
-    """A sailing boat: hull, mast, two sails and a pennant."""
+    """Draw a sailing boat: hull, mast, two sails and a pennant."""
     sail = (250, 247, 238)
     pen.rect((122, 88, 62), 0.535, 0.02, 0.565, 0.80)
     pen.poly(colour, (0.565, 0.0), (0.70, 0.035), (0.565, 0.075))
@@ -163,7 +163,7 @@ def boat(pen: Pen, colour: Colour, variant: int) -> None:
 
 
 def traffic_light(pen: Pen, colour: Colour, variant: int) -> None:
-    """Three lamps on a pole, one of them lit."""
+    """Draw three lamps on a pole, one of them lit."""
     pen.rect((96, 100, 110), 0.085, 0.44, 0.125, 1.0)
     pen.rect((78, 82, 92), 0.045, 0.96, 0.165, 1.0, 0.3)
     pen.rect(shade(colour, 0.74), 0.0, 0.0, 0.21, 0.50, 0.25)
@@ -190,7 +190,7 @@ def umbrella(pen: Pen, colour: Colour, variant: int) -> None:
 
 
 def frisbee(pen: Pen, colour: Colour, variant: int) -> None:
-    """A disc in flight, seen from a little above."""
+    """Draw a disc in flight, seen from a little above."""
     pen.oval(shade(colour, 0.62), 0.0, 0.16, 2.3, 1.0)
     pen.oval(colour, 0.0, 0.0, 2.3, 0.82)
     pen.oval(shade(colour, 1.3), 0.30, 0.10, 2.0, 0.64)
@@ -199,7 +199,7 @@ def frisbee(pen: Pen, colour: Colour, variant: int) -> None:
 
 
 def sports_ball(pen: Pen, colour: Colour, variant: int) -> None:
-    """A ball with a band."""
+    """Draw a ball with a band."""
     band = (250, 248, 240) if min(colour) < 200 else (120, 126, 140)
     pen.oval(shade(colour, 0.74), 0.0, 0.0, 1.0, 1.0)
     pen.oval(colour, 0.0, 0.0, 0.95, 0.94)
@@ -208,7 +208,7 @@ def sports_ball(pen: Pen, colour: Colour, variant: int) -> None:
 
 
 def chair(pen: Pen, colour: Colour, variant: int) -> None:
-    """A kitchen chair, seen from the front."""
+    """Draw a kitchen chair, seen from the front."""
     dark, light = shade(colour, 0.7), shade(colour, 1.2)
     for x in (0.10, 0.48):
         pen.rect(dark, x, 0.62, x + 0.06, 0.92, 0.3)
@@ -244,7 +244,7 @@ SHAPES: dict[str, Callable[[Pen, Colour, int], None]] = {draw.__name__.replace("
 
 @lru_cache(maxsize=256)
 def extent(name: str, variant: int) -> tuple[float, float, float, float]:
-    """What a shape covers, measured on a large drawing: x0, y0, x1, y1 in its own units."""
+    """Measure what a shape covers, on a large drawing: x0, y0, x1, y1 in its own units."""
     edge, side = round(_ROOM_AROUND * _MEASURED), round((3 + 2 * _ROOM_AROUND) * _MEASURED)
     image = Image.new("RGB", (side, edge * 2 + _MEASURED))  # no shape has a black as deep as this
     pen = Pen(ImageDraw.Draw(image), (edge, edge, edge + _MEASURED, edge + _MEASURED), mirrored=False)

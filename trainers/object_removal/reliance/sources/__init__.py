@@ -1,4 +1,4 @@
-"""Where images with a known object come from, one file each; adding one is adding a file with a ``DESCRIPTOR``."""
+"""The sources of images with a known object, one file each; adding one is adding a file with a ``DESCRIPTOR``."""
 
 import sys
 
@@ -15,7 +15,7 @@ _NOTHING_KNOWN = (
 
 
 def load_objects(request: ObjectRequest) -> ObjectImages:
-    """The images of the first source that knows their objects.
+    """Load the images of the first source that knows their objects.
 
     Raises:
         DataError: the dataset cannot be read, or knows of no objects.

@@ -13,7 +13,7 @@ from trainers.registry import Descriptor
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectRequest:
-    """Which images, and how an encoder takes them.
+    """A request: which images, and how an encoder takes them.
 
     Attributes:
         data: the dataset; with captions as a choice of these if it was trained on as such.

@@ -27,7 +27,7 @@ from trainers.object_removal.square_images import check_memory
 class _Main:
     """An image with its largest object: its class, the pixels of that class bool ``[S, S]``, uint8 ``[C, S, S]``."""
 
-    place: int
+    index: int
     scene: CaptionedImage
     name: str
     mask: np.ndarray
@@ -43,29 +43,29 @@ def _load(request: ObjectRequest) -> ObjectImages | None:
     if not any(scene.boxes for scene in scenes):
         return None
     check_memory(min(request.limit, len(scenes)), [request.side])
-    found, unread = _read(scenes, request)
-    if not found:
+    mains, unread = _read(scenes, request)
+    if not mains:
         raise DataError(f"{dataset.title} has no image with an object that can be read.")
-    images = torch.stack([one.pixels for one in found])
-    masks = np.stack([one.mask for one in found])
-    labels, hierarchy = _labels([one.name for one in found], dataset.broader)
+    images = torch.stack([main.pixels for main in mains])
+    masks = np.stack([main.mask for main in mains])
+    labels, hierarchy = _labels([main.name for main in mains], dataset.broader)
     notes = [f"An image's class is that of its largest object, of {len(hierarchy.names[0])} classes."]
     if unread:
         notes.append(f"{unread} images could not be read, or show no object in their centre square.")
 
     def empty(places: np.ndarray) -> Tensor:
-        return with_channels(_without([found[at] for at in places.tolist()], request.side), request.channels)
+        return with_channels(_without([mains[at] for at in places.tolist()], request.side), request.channels)
 
-    drawn = all(drawing_of(one.scene) is not None for one in found)
+    drawn = all(drawing_of(main.scene) is not None for main in mains)
     return ObjectImages(
         title=dataset.title,
         images=images,
         labels=labels,
         hierarchy=hierarchy,
-        rows=np.array([one.place for one in found]),
-        ids=tuple(one.scene.image_id for one in found),
+        rows=np.array([main.index for main in mains]),
+        ids=tuple(main.scene.image_id for main in mains),
         masks=lambda places: masks[places],
-        classes=lambda place: class_masks(found[place].scene, request.side),
+        classes=lambda index: class_masks(mains[index].scene, request.side),
         redrawn={EMPTY: empty} if drawn else {},
         own=request.own,
         notes=tuple(notes),
@@ -74,23 +74,23 @@ def _load(request: ObjectRequest) -> ObjectImages | None:
 
 
 def _read(scenes: Sequence[CaptionedImage], request: ObjectRequest) -> tuple[list[_Main], int]:
-    """The images with an object in their centre square, and how many have none or cannot be read."""
-    found: list[_Main] = []
+    """Read the images with an object in their centre square; also return how many have none or cannot be read."""
+    mains: list[_Main] = []
     unread = 0
-    for place, scene in enumerate(scenes):
-        if len(found) >= request.limit:
+    for index, scene in enumerate(scenes):
+        if len(mains) >= request.limit:
             break
-        if place % 16 == 0:
-            request.progress(f"reading images: {place:,} of {len(scenes):,}", place / len(scenes))
-        one = _main(place, scene, request)
-        if one is None:
+        if index % 16 == 0:
+            request.progress(f"reading images: {index:,} of {len(scenes):,}", index / len(scenes))
+        main = _main(index, scene, request)
+        if main is None:
             unread += 1
         else:
-            found.append(one)
-    return found, unread
+            mains.append(main)
+    return mains, unread
 
 
-def _main(place: int, scene: CaptionedImage, request: ObjectRequest) -> _Main | None:
+def _main(index: int, scene: CaptionedImage, request: ObjectRequest) -> _Main | None:
     if not scene.boxes:
         return None
     try:
@@ -102,7 +102,7 @@ def _main(place: int, scene: CaptionedImage, request: ObjectRequest) -> _Main | 
     largest = max(of_class, key=lambda name: int(of_class[name].sum()))
     if not of_class[largest].any():
         return None
-    return _Main(place=place, scene=scene, name=largest, mask=of_class[largest], pixels=pixels)
+    return _Main(index=index, scene=scene, name=largest, mask=of_class[largest], pixels=pixels)
 
 
 def _labels(names: Sequence[str], broader: Mapping[str, str]) -> tuple[np.ndarray, Hierarchy]:
@@ -113,17 +113,19 @@ def _labels(names: Sequence[str], broader: Mapping[str, str]) -> tuple[np.ndarra
         columns.append([broader.get(name, name) for name in names])
         levels.append("supercategory")
     listed = [tuple(sorted(set(column))) for column in columns]
-    place = [{name: at for at, name in enumerate(one)} for one in listed]
-    labels = np.array([[at[name] for at, name in zip(place, row, strict=True)] for row in zip(*columns, strict=True)])
+    number_of = [{name: at for at, name in enumerate(names_of)} for names_of in listed]
+    labels = np.array(
+        [[at[name] for at, name in zip(number_of, row, strict=True)] for row in zip(*columns, strict=True)]
+    )
     return labels, Hierarchy(levels=tuple(levels), names=tuple(listed))
 
 
-def _without(found: Sequence[_Main], side: int) -> Tensor:
+def _without(mains: Sequence[_Main], side: int) -> Tensor:
     """Drawn scenes without the class of their largest object, uint8 ``[n, 3, S, S]``."""
     images = []
-    for one in found:
-        assert one.scene.without is not None
-        images.append(torch.from_numpy(np.array(square(one.scene.without((one.name,)), side))))
+    for main in mains:
+        assert main.scene.without is not None
+        images.append(torch.from_numpy(np.array(square(main.scene.without((main.name,)), side))))
     return torch.stack(images) if images else torch.zeros(0, 3, side, side, dtype=torch.uint8)
 
 

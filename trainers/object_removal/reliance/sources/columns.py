@@ -59,13 +59,13 @@ def _read(plan: Plan, request: ObjectRequest, title: str) -> ObjectImages:
     for first in range(0, len(part.rows), _AT_ONCE):
         tell(f"reading images: {first:,} of {len(part.rows):,}", first / len(part.rows))
         places = np.arange(first, min(first + _AT_ONCE, len(part.rows)))
-        for place, data in zip(places.tolist(), fetch(places), strict=True):
+        for index, data in zip(places.tolist(), fetch(places), strict=True):
             try:
                 pixels = torch.from_numpy(np.array(square(data or b"", request.side)))[None]
             except UndecodableError:
                 continue
             images.append(with_channels(pixels, request.channels)[0])
-            good.append(place)
+            good.append(index)
     if not images:
         raise DataError(f"None of the {len(part.rows)} test images of {title} can be read.")
     kept, pixels = np.array(good), torch.stack(images)
@@ -89,7 +89,7 @@ def _read(plan: Plan, request: ObjectRequest, title: str) -> ObjectImages:
 
 
 def _masks(plan: Plan, part: Part, side: int) -> np.ndarray:
-    """The object of each image of the part, bool ``[n, S, S]``; of a damaged cell all False."""
+    """Read the object of each image of the part, bool ``[n, S, S]``; of a damaged cell all False."""
     masks = np.zeros((len(part.rows), side, side), dtype=bool)
     for owner, table in enumerate(plan.tables):
         places = np.flatnonzero(part.owner == owner)
@@ -104,13 +104,13 @@ def _masks(plan: Plan, part: Part, side: int) -> np.ndarray:
 
 
 def _painted(table: ArrowTable, column: str, rows: np.ndarray, side: int) -> np.ndarray:
-    """From images in which the object is not black."""
+    """Read masks from images in which the object is not black."""
     masks = np.zeros((len(rows), side, side), dtype=bool)
     for first in range(0, len(rows), _AT_ONCE):
-        for place, data in enumerate(table.images(column, rows[first : first + _AT_ONCE]), start=first):
+        for index, data in enumerate(table.images(column, rows[first : first + _AT_ONCE]), start=first):
             try:
                 edge = min(header(data or b"")[:2])
-                masks[place] = square_mask(square(data or b"", edge).max(axis=0) > 0, side)
+                masks[index] = square_mask(square(data or b"", edge).max(axis=0) > 0, side)
             except UndecodableError:
                 continue
     return masks
@@ -135,7 +135,7 @@ def _cells(table: ArrowTable, columns: CaptionedColumns) -> list[object]:
 
 
 def _boxes(cell: object, columns: CaptionedColumns) -> list[Sequence[float]]:
-    """The boxes in one cell: of a column of structs, or a column that is a box or a list of boxes itself."""
+    """Read the boxes in one cell: of a column of structs, or a column that is a box or a list of boxes itself."""
     if columns.objects is not None:
         if columns.class_key is not None:
             return [box for box, _, _ in objects_of(cell, columns)]

@@ -47,7 +47,7 @@ def _load(request: ObjectRequest) -> ObjectImages | None:
 
 
 def _tied(choice: DataChoice, request: ObjectRequest) -> TiedClasses | None:
-    """New images of the pots that were trained on; None: two of each are more than may be searched."""
+    """Draw new images of the pots that were trained on; None: two of each are more than may be searched."""
     pots = len(drawn.new_shots(choice, 1))
     each = min(_EACH, request.limit // pots, choice.max_images // pots)
     if each < 2:
@@ -91,7 +91,7 @@ class _Again:
         return self.drawn(places, relit=True)
 
     def elsewhere(self, places: np.ndarray) -> Tensor:
-        """In a room whose wall is not the one that the image has."""
+        """Draw the images in a room whose wall is not the one that the image has."""
 
         def room(shot: Shot) -> int:
             return _another(drawn.background_of(shot, self._seed), "elsewhere", shot, self._seed)
@@ -111,7 +111,7 @@ class _Again:
 
 
 def _another(room: int, purpose: str, shot: Shot, seed: int) -> int:
-    """A room with another wall than ``room`` has."""
+    """Choose a room with another wall than ``room`` has."""
     return (room + 1 + Rng(seed, purpose, shot.pot_id, shot.number).below(len(WALLS) - 1)) % len(WALLS)
 
 
