@@ -43,7 +43,7 @@ def _trains(run: Run) -> bool:
 
 
 def _report(title: str, media_type: str, form: str) -> Export:
-    """The report of a plan in one of the forms of :func:`write_report`."""
+    """Return the report of a plan in one of the forms of :func:`write_report`."""
     return Export(title, media_type, lambda _library, run, path: write_report(run, path, form), _plans)
 
 

@@ -22,8 +22,8 @@ CHUNK = 2**20
 
 
 def zip_chunks(run: Run, *, weights: bool) -> Generator[bytes, None, None]:
-    """The run folder as a zip of ``<id>/...``, in parts as they are packed: nothing waits for the whole, and no copy of
-    it is kept. Unpacked into a runs folder it is a run again.
+    """Pack the run folder as a zip of ``<id>/...``, in parts as they are packed: nothing waits for the whole, and no
+    copy of it is kept. Unpacked into a runs folder it is a run again.
 
     The database is copied in a consistent state before the first part, even while the run trains: every frame that it
     announces is then whole on disk. Locks, side files and the owner's digest stay behind. Files that are replaced or
@@ -61,7 +61,7 @@ def _packed(archive: zipfile.ZipFile, file: Path, name: str) -> Iterator[None]:
 
 
 def _files(run: Run, *, weights: bool) -> Iterator[tuple[Path, str]]:
-    """What is packed beside the database, and its name in the zip.
+    """Yield what is packed beside the database, and its name in the zip.
 
     Raises:
         RunError: a file is too large.
@@ -81,7 +81,7 @@ def _files(run: Run, *, weights: bool) -> Iterator[tuple[Path, str]]:
 
 
 class _Parts(io.RawIOBase):
-    """What was written and not yet taken."""
+    """The bytes that were written and not yet taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -99,6 +99,6 @@ class _Parts(io.RawIOBase):
         return len(part)
 
     def take(self) -> bytes:
-        """All of it."""
+        """Return everything written since the last call."""
         parts, self._parts, self.held = self._parts, [], 0
         return b"".join(parts)

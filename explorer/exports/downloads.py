@@ -42,7 +42,7 @@ _Key = tuple[Path, str, tuple[object, ...]]
 
 
 def download_routes(library: Library) -> list[Route]:
-    """The address of all of them."""
+    """Return the route of all downloads."""
     return reads({"/run/{id}/download/{kind}": Downloads(library).answer})
 
 
@@ -88,14 +88,14 @@ class Downloads:
         self._numbers = itertools.count()
 
     @functools.cached_property
-    def _place(self) -> Path:
+    def _folder(self) -> Path:
         """The folder of what is kept; it goes with this object, at the latest when the program ends."""
-        place = Path(tempfile.mkdtemp(prefix="rankscope-"))
-        weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
-        return place
+        folder = Path(tempfile.mkdtemp(prefix="rankscope-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
     async def answer(self, request: Request) -> Response:
-        """The run as a file to keep; ``?weights=1`` puts checkpoints into the zip.
+        """Send the run as a file to keep; ``?weights=1`` puts checkpoints into the zip.
 
         Raises:
             UserError: there is no such run or download, or not yet, or no room to make it.
@@ -118,7 +118,7 @@ class Downloads:
         return _sent(request, run, key[1], await asyncio.shield(making))
 
     def _look(self, request: Request) -> Response | tuple[Run, _Key]:
-        """The reply where nothing has to be made first; else what to make."""
+        """Return the reply where nothing has to be made first; else what to make."""
         name = request.path_params["kind"]
         with reading(request.path_params["id"][:40], passed=UserError):
             run = self._library.watch(request.path_params["id"])
@@ -146,8 +146,8 @@ class Downloads:
             if not key[0].is_dir():  # type: ignore[index]  # the run was deleted
                 self._kept.drop(key)
         with reading(run.id, passed=UserError):
-            self._place.mkdir(mode=0o700, exist_ok=True)
-            path = self._place / f"{next(self._numbers)}-{name}"
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            path = self._folder / f"{next(self._numbers)}-{name}"
             try:
                 write(self._library, run, path)
                 if path.suffix in _TEXT:
@@ -161,8 +161,8 @@ class Downloads:
 def _stamp(run: Run) -> tuple[object, ...]:
     """Differs when what a download is made of was written to: the run, its checkpoint, the runs of a plan."""
     folder = run.folder
-    places = [folder.path, *(part.path for part in kind_of(run.config).parts_of(folder))]
-    stamps: list[object] = [folder.state().phase, *(one for place in places for one in written(place))]
+    folders = [folder.path, *(part.path for part in kind_of(run.config).parts_of(folder))]
+    stamps: list[object] = [folder.state().phase, *(stamp for path in folders for stamp in written(path))]
     for name in ("probe.safetensors", "ckpt/last.safetensors"):
         with contextlib.suppress(OSError):
             about = (folder.path / name).stat()
@@ -181,12 +181,12 @@ def _head(run: Run, name: str) -> dict[str, str]:
 
 
 def _streamed(run: Run, name: str, chunks: Generator[bytes, None, None]) -> Response:
-    """What is wrong with the run shows in the first part, and becomes a sentence."""
+    """Stream a download; what is wrong with the run shows in the first part, and becomes a sentence."""
     return _Streamed(next(chunks), chunks, media_type=EXPORTS[name].media_type, headers=_head(run, name))
 
 
 def _sent(request: Request, run: Run, name: str, made: Made) -> Response:
-    """A file that was made, as the visitor's program can read it."""
+    """Send a file that was made, as the visitor's program can read it."""
     headers, kind = _head(run, name), EXPORTS[name].media_type
     done = BackgroundTask(lambda _made: None, made)  # it stays until it is sent
     if made.path.suffix not in _TEXT:

@@ -14,7 +14,7 @@ from trainers.training.encoder_file import RunEncoders
 
 
 def has_encoders(run: Run) -> bool:
-    """Whether its kind trains encoders; of a recording, whether its weights are there too."""
+    """Return whether a run's kind trains encoders; of a recording, whether its weights are there too."""
     return bool(run.config.encoder_prefix) and (not run.recorded or is_there(run.folder.path / "ckpt"))
 
 

@@ -35,7 +35,7 @@ class MapSeries:
 
 
 def replay(series: MapSeries) -> go.Figure:
-    """The maps of all arms side by side, with a slider over the steps; coloured by the hierarchy.
+    """Draw the maps of all arms side by side, with a slider over the steps; coloured by the hierarchy.
 
     Names come from data: they are escaped here, because plotly reads a few HTML tags in texts.
     """
@@ -64,7 +64,7 @@ def replay(series: MapSeries) -> go.Figure:
 
 
 def curves(panels: Mapping[str, Sequence[tuple[Sequence[float], Sequence[float]]]], titles: Sequence[str]) -> go.Figure:
-    """One panel per measure, one line per arm.
+    """Draw one panel per measure, one line per arm.
 
     Args:
         panels: heading to, for each arm, steps and values (empty where the arm has none).
@@ -76,7 +76,7 @@ def curves(panels: Mapping[str, Sequence[tuple[Sequence[float], Sequence[float]]
         rows=rows, cols=columns, subplot_titles=[html.escape(h) for h in panels], vertical_spacing=0.35 / rows
     )
     shown: set[int] = set()
-    for place, arms in enumerate(panels.values()):
+    for index, arms in enumerate(panels.values()):
         for arm, (steps, values) in enumerate(arms):
             if not len(steps):
                 continue
@@ -86,7 +86,7 @@ def curves(panels: Mapping[str, Sequence[tuple[Sequence[float], Sequence[float]]
             trace = go.Scatter(x=list(steps), y=list(values), mode=mode, line=line, name=name, legendgroup=group)
             trace.showlegend = arm not in shown
             shown.add(arm)
-            figure.add_trace(trace, row=place // columns + 1, col=place % columns + 1)
+            figure.add_trace(trace, row=index // columns + 1, col=index % columns + 1)
     figure.update_xaxes(title_text="step", title_font_size=11)
     figure.update_layout(
         font_family=FONT, template="plotly_white", height=90 + 260 * rows, margin={"t": 60, "b": 50, "l": 50, "r": 20},

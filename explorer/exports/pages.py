@@ -41,7 +41,7 @@ th:first-child { text-align: left; }
 
 
 def write_replay(library: Library, run: Run, path: Path) -> None:
-    """The maps of all arms side by side as they moved, at most 30 frames.
+    """Write the maps of all arms side by side as they moved, at most 30 frames.
 
     Raises:
         RunError: the run has no maps yet.
@@ -55,7 +55,7 @@ def write_replay(library: Library, run: Run, path: Path) -> None:
 
 
 def write_curves(run: Run, path: Path) -> None:
-    """Every number over the steps, and the final numbers where the run is finished."""
+    """Write every number over the steps, and the final numbers where the run is finished."""
     scalars, titles = [*run.folder.scalars(), *maps.scalars(run.folder)], arm_titles(run.config)
     measures = kind_of(run.config).measures_of(run.config)
     levels = () if run.probe is None else tuple(run.probe.hierarchy.levels)
@@ -83,7 +83,7 @@ def curve_panels(
 
 def _stages(scalars: Sequence[Scalar]) -> list[tuple[int, str]]:
     """Step and title of each stage that has begun, in order; empty for a run of one stage."""
-    return sorted({(one.step, one.key.removeprefix(STAGE)) for one in scalars if one.key.startswith(STAGE)})
+    return sorted({(begun.step, begun.key.removeprefix(STAGE)) for begun in scalars if begun.key.startswith(STAGE)})
 
 
 def _series(run: Run, probe: Probe, frames: Sequence[Frame]) -> figures.MapSeries:
@@ -154,7 +154,7 @@ def _figure(number: Described, value: float) -> str:
 
 
 def _floor(scalars: Sequence[Scalar], measures: Measures) -> str:
-    """The numbers measured before any training, as sentences."""
+    """Write the numbers measured before any training, as sentences."""
     floor = {scalar.key: scalar.value for scalar in scalars if scalar.key.startswith("floor_")}
     return "".join(
         f"<p class='quiet'>{html.escape(measures.describe(key).title)}: {value:.3f}.</p>"
@@ -163,7 +163,7 @@ def _floor(scalars: Sequence[Scalar], measures: Measures) -> str:
 
 
 def _page(run: Run, figure: go.Figure, body: str) -> str:
-    """The whole page; plotly's own code is inside, so it opens without a network."""
+    """Write the whole page; plotly's own code is inside, so it opens without a network."""
     title = html.escape(run_title(run))
     plain = {"displayModeBar": False, "scrollZoom": True, "responsive": True}
     drawing = figure.to_html(include_plotlyjs=True, full_html=False, auto_play=False, config=plain)

@@ -1,4 +1,4 @@
-"""What a plan has found, as files: tables, verdicts, plain values."""
+"""The findings of a plan as files: tables, verdicts, plain values."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def write_report(run: Run, path: Path, form: str) -> None:
     Raises:
         RunError: none of its runs has finished.
     """
-    found = report(run.folder)
-    if all(part.table is None for part in found.parts):
+    plan_report = report(run.folder)
+    if all(part.table is None for part in plan_report.parts):
         raise RunError(f"The comparison {run.id} has no result yet; download it when one of its runs has finished.")
-    made = getattr(found, form)()
+    made = getattr(plan_report, form)()
     if form == "json":
         made = json.dumps(made, ensure_ascii=False, allow_nan=False, indent=1)
     path.write_bytes(made if isinstance(made, bytes) else made.encode("utf-8", "replace"))

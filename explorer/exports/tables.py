@@ -77,7 +77,7 @@ def write_embeddings(library: Library, run: Run, path: Path) -> None:
 
 
 def stored_frames(library: Library, run: Run, ks: Sequence[int]) -> Iterator[Frame]:
-    """The frames of ``ks`` that can be read; one that was dropped meanwhile is skipped."""
+    """Yield the frames of ``ks`` that can be read; one that was dropped meanwhile is skipped."""
     for k in ks:
         if is_there(run.folder.frame_path(k)):
             yield library.frame(run, k)

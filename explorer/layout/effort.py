@@ -1,4 +1,4 @@
-"""How much work a map gets, and how far its points move for no other reason than random numbers."""
+"""The work that goes into a map, and how far its points move for no other reason than random numbers."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ REFINING_ALPHA = 0.25
 
 
 def refining(points: int) -> Effort:
-    """The effort of a refined map."""
+    """Return the effort of a refined map."""
     fewest, most = REFINING_EPOCHS
     return Effort(epochs=min(max(REFINING_EPOCH_POINTS // points, fewest), most), alpha=REFINING_ALPHA)
 
 
 def noise_floor(near: Neighbours, xy: np.ndarray, effort: Effort, seed: int) -> float:
-    """How far points move when the same embedding is laid out once more with other random numbers.
+    """Measure how far points move when the same embedding is laid out once more with other random numbers.
 
     Args:
         near: of the embedding that ``xy`` shows.

@@ -10,7 +10,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA
 
 
 def environment() -> dict[str, str]:
-    """What the layout process adds to its environment; it must be set before numpy and numba are imported.
+    """Return the additions of the layout process to its environment; to be set before numpy and numba are imported.
 
     The trainer needs the other cores. A thread that waits must sleep, not spin.
     """
@@ -22,7 +22,7 @@ def environment() -> dict[str, str]:
 
 
 def _cache() -> Path | None:
-    """The user's cache folder for this program; None without a home to write to.
+    """Return the user's cache folder for this program; None without a home to write to.
 
     Not a temporary folder instead: the cache is code that is loaded again, and others may write there.
     """

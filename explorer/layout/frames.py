@@ -74,7 +74,7 @@ class Layouter:
         self.previous = previous
 
     def next(self, snapshot: Snapshot, method: str = "umap") -> Frame:
-        """The frame of ``snapshot``.
+        """Make the frame of ``snapshot``.
 
         Args:
             snapshot: embeddings ``[P, D]`` of each arm; row i is the same image in all arms and snapshots.
@@ -100,7 +100,7 @@ class Layouter:
     def between(
         self, before: Frame, after: Frame, snapshot: Snapshot, method: str = "umap", shown: Snapshot | None = None
     ) -> Frame:
-        """The frame of a ``snapshot`` that was passed over, so that it lies on the way from one frame to a later one.
+        """Make the frame of a ``snapshot`` that was passed over, on the way from one frame to a later one.
 
         It starts from where the points were by then if they moved evenly, and keeps to the later frame's axis box.
 
@@ -119,7 +119,7 @@ class Layouter:
         return self._measured((frame, maps), snapshot, before, shown)
 
     def refine(self, frame: Frame, snapshot: Snapshot) -> Frame | None:
-        """The map that more epochs make of the last ``frame`` of a run; None where UMAP cannot improve any of its maps.
+        """Refine the last ``frame`` of a run with more epochs; None where UMAP cannot improve any of its maps.
 
         Its ``drift`` and motion are those from ``frame``; it has no noise floor, so all of its motion is drawn.
 
@@ -142,37 +142,37 @@ class Layouter:
     def _measured(
         self, made: tuple[Frame, list[_Map]], snapshot: Snapshot, before: Frame | None, shown: Snapshot | None
     ) -> Frame:
-        """The frame with what is true of its maps; twins are measured once."""
+        """Add to a frame what is true of its maps; twins are measured once."""
         frame, maps = made
         arms: list[FrameArm] = []
-        for i, (arm, one) in enumerate(zip(frame.arms, maps, strict=True)):
-            twin = next((j for j in range(i) if maps[j] is one), None)
-            known = self._of_arm(i, frame, one, snapshot, before, shown) if twin is None else arms[twin].measures
+        for i, (arm, arm_map) in enumerate(zip(frame.arms, maps, strict=True)):
+            twin = next((j for j in range(i) if maps[j] is arm_map), None)
+            known = self._of_arm(i, frame, arm_map, snapshot, before, shown) if twin is None else arms[twin].measures
             arms.append(dataclasses.replace(arm, measures=known))
         return dataclasses.replace(frame, arms=tuple(arms))
 
     def _of_arm(
-        self, i: int, frame: Frame, one: _Map, snapshot: Snapshot, before: Frame | None, shown: Snapshot | None
+        self, i: int, frame: Frame, arm_map: _Map, snapshot: Snapshot, before: Frame | None, shown: Snapshot | None
     ) -> dict[str, float]:
         xy, embeddings = unpack(frame.arms[i].xy, frame.limit), snapshot.embeddings[i]
-        found = self._measurer.labels(embeddings, xy)
-        if one.effort is not None and one.near is not None:
-            found |= {numbers.EPOCHS: float(one.effort.epochs)}
+        measures = self._measurer.labels(embeddings, xy)
+        if arm_map.effort is not None and arm_map.near is not None:
+            measures |= {numbers.EPOCHS: float(arm_map.effort.epochs)}
         if before is None or i >= len(before.arms) or len(before.arms[i].xy) != len(xy):
-            return found
-        if shown is not None and before.arms[i].method == one.method:
+            return measures
+        if shown is not None and before.arms[i].method == arm_map.method:
             past = unpack(before.arms[i].xy, before.limit)
             moved = Moved(xy=xy, before=past, embeddings=embeddings, embeddings_before=shown.embeddings[i])
-            found |= self._measurer.agreement(moved)
-        if one.effort is not None and one.near is not None and before.arms[i].method == one.method:
-            found[numbers.NOISE_FLOOR] = noise_floor(one.near, xy, one.effort, self._seed_of(frame.k + 1))
-        return found
+            measures |= self._measurer.agreement(moved)
+        if arm_map.effort is not None and arm_map.near is not None and before.arms[i].method == arm_map.method:
+            measures[numbers.NOISE_FLOOR] = noise_floor(arm_map.near, xy, arm_map.effort, self._seed_of(frame.k + 1))
+        return measures
 
     def _seed_of(self, k: int) -> int:
         return self._seed * 1_000_003 + k
 
     def _past(self, snapshot: Snapshot) -> list[_Map | None]:
-        """The maps to start from, as they were stored, so that a restored process continues exactly like this one."""
+        """Return the maps to start from, as they were stored: a restored process continues exactly like this one."""
         frame = self.previous
         shape = [len(embeddings) for embeddings in snapshot.embeddings]
         if frame is None or [len(arm.xy) for arm in frame.arms] != shape:
@@ -195,7 +195,7 @@ def _mixed(before: Frame, after: Frame, share: float, limit: float) -> Frame:
 
 
 def _map(embeddings: np.ndarray, before: _Map | None, anchor: np.ndarray | None, method: str, seed: int) -> _Map:
-    """One arm's next map, aligned to its previous one, or at the start to the first arm's map."""
+    """Make one arm's next map, aligned to its previous one, or at the start to the first arm's map."""
     near = nearest(embeddings, STORED_NEIGHBOURS)
     if method == "pca" or len(embeddings) < FEWEST_POINTS:
         target = anchor if before is None else before.xy
@@ -212,7 +212,7 @@ def _map(embeddings: np.ndarray, before: _Map | None, anchor: np.ndarray | None,
 
 
 def _refined(embeddings: np.ndarray, before: _Map, seed: int) -> _Map:
-    """One arm's map after more epochs; the same one where it is not UMAP's."""
+    """Refine one arm's map with more epochs; the same one where it is not UMAP's."""
     if before.method != "umap" or len(embeddings) < FEWEST_POINTS:
         return before
     near = nearest(embeddings, STORED_NEIGHBOURS)
@@ -232,7 +232,7 @@ def _effort(near: Neighbours, before: _Map | None) -> Effort:
 
 
 def _twin(embeddings: Sequence[np.ndarray], past: Sequence[_Map | None], i: int) -> int | None:
-    """An earlier arm with the same embeddings and the same previous map, so that arm ``i`` shares its next map."""
+    """Find an earlier arm with the same embeddings and the same previous map, so that arm ``i`` shares its next map."""
     for j in range(i):
         mine, other = past[i], past[j]
         same_past = mine is other or (mine is not None and other is not None and np.array_equal(mine.xy, other.xy))

@@ -27,7 +27,7 @@ FEWEST_POINTS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class LabelMeasures:
-    """How the separation of classes on a map compares with that in the space.
+    """The separation of classes on a map compared with that in the space.
 
     Attributes:
         trustworthiness: 0..1; 1: no two classes are closer together on the map than in the space.
@@ -91,7 +91,7 @@ class LabelPairs:
 
 
 def compared(space: np.ndarray, xy: np.ndarray) -> LabelMeasures:
-    """Both measures from the separation of each pair of classes in the space and on the map, float ``[pairs]`` each."""
+    """Compute both measures from the separation of each pair of classes in space and on the map, float ``[pairs]``."""
     return LabelMeasures(
         trustworthiness=float(1 - np.maximum(space - xy, 0).mean()),
         continuity=float(1 - np.maximum(xy - space, 0).mean()),
@@ -99,7 +99,7 @@ def compared(space: np.ndarray, xy: np.ndarray) -> LabelMeasures:
 
 
 def _members(labels: np.ndarray, chance: np.random.Generator) -> list[np.ndarray]:
-    """The points of each class, or a sample of them; classes with too few points are left out."""
+    """Return the points of each class, or a sample of them; classes with too few points are left out."""
     order = np.argsort(labels, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
     return [
@@ -116,7 +116,7 @@ def _pair(first: np.ndarray, second: np.ndarray, chance: np.random.Generator) ->
 
 
 def _separation(points: np.ndarray, masks: np.ndarray) -> float:
-    """The between-dataset Calinski-Harabasz index of two groups, adjusted for chance; below chance counts as 0."""
+    """Compute the between-dataset Calinski-Harabasz index of two groups, adjusted for chance; 0 below chance."""
     logs = _log_indices(points.astype(np.float64), masks)
     if logs is None:
         return 0.0

@@ -1,4 +1,4 @@
-"""What is true of a map: how it stands to the space, level by level, and whether it moves as the space does."""
+"""The truth of a map: how it compares with the space, level by level, and whether it moves as the space does."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ class Measurer:
         """
         if len(xy) != self._points:
             return {}
-        space, found = unit_rows(embeddings), {}
+        space, measures = unit_rows(embeddings), {}
         for level, pairs in enumerate(self._levels):
             measured = pairs.measure(space, xy)
             if measured is not None:
-                found[maps.at_level(maps.TRUSTWORTHINESS, level)] = measured.trustworthiness
-                found[maps.at_level(maps.CONTINUITY, level)] = measured.continuity
-        return found
+                measures[maps.at_level(maps.TRUSTWORTHINESS, level)] = measured.trustworthiness
+                measures[maps.at_level(maps.CONTINUITY, level)] = measured.continuity
+        return measures
 
     def agreement(self, moved: Moved) -> dict[str, float]:
         """Rank correlation of the moves on the map and in the space; nothing where one of them stood still."""
         if moved.embeddings_before is None or moved.embeddings_before.shape != moved.embeddings.shape:
             return {}
         away = np.linalg.norm(unit_rows(moved.embeddings) - unit_rows(moved.embeddings_before), axis=1)
-        found = rank_correlation(moves(moved.xy, moved.before), away)
-        return {} if found is None else {maps.AGREEMENT: found}
+        correlation = rank_correlation(moves(moved.xy, moved.before), away)
+        return {} if correlation is None else {maps.AGREEMENT: correlation}

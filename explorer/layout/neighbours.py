@@ -13,7 +13,7 @@ _SPARE = 4  # more are asked for than needed, so that ties at the edge of the li
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours:
-    """For every point its nearest others, nearest first, ties by index.
+    """The nearest others of every point, nearest first, ties by index.
 
     Attributes:
         ids: int32 ``[P, K]``; the point itself is never among them.
@@ -25,7 +25,7 @@ class Neighbours:
 
 
 def nearest(embeddings: np.ndarray, k: int) -> Neighbours:
-    """The ``min(k, P - 1)`` nearest neighbours by cosine, found by comparing all pairs.
+    """Find the ``min(k, P - 1)`` nearest neighbours by cosine, by comparing all pairs.
 
     Args:
         embeddings: float ``[P, D]``; rows are brought to unit length, rows that are not finite count as zero.
@@ -70,7 +70,7 @@ def _search(rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _search_by_blocks(rows: np.ndarray, k: int, block: int = 1024) -> tuple[np.ndarray, np.ndarray]:
-    """The ``k`` largest products of every row, in no particular order; used without faiss."""
+    """Find the ``k`` largest products of every row, in no particular order; used without faiss."""
     similarities = np.empty((len(rows), k), np.float32)
     ids = np.empty((len(rows), k), np.int64)
     for start in range(0, len(rows), block):

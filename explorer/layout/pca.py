@@ -25,7 +25,7 @@ def pca(embeddings: np.ndarray, spread: float = 4.0) -> np.ndarray:
 
 
 def _directions(points: np.ndarray) -> np.ndarray:
-    """Unit columns ``[D, 2]`` of largest variance; the largest entry of each by magnitude is positive."""
+    """Return unit columns ``[D, 2]`` of largest variance; the largest entry of each by magnitude is positive."""
     count, dim = points.shape
     if dim <= count:
         _, vectors = np.linalg.eigh(points.T @ points)

@@ -10,14 +10,14 @@ LATE = 2  # snapshots that may wait before the live map skips to the newest
 
 
 def thin(ks: Sequence[int], most: int = MOST_FRAMES) -> list[int]:
-    """At most ``most`` (2 or more) of ``ks``, evenly spaced, always with the first and the last."""
+    """Choose at most ``most`` (2 or more) of ``ks``, evenly spaced, always with the first and the last."""
     if len(ks) <= most:
         return list(ks)
     return [ks[round(i * (len(ks) - 1) / (most - 1))] for i in range(most)]
 
 
 def next_snapshot(ks: Sequence[int], last: int | None, *, live: bool) -> int | None:
-    """The snapshot beyond the newest frame to lay out now, or None.
+    """Choose the snapshot beyond the newest frame to lay out now; None: none.
 
     A run begins with its first snapshot, where all arms are still equal. While it trains, its map stays with the
     present: a layout that falls behind skips. After training the rest is laid out thinned; what was skipped is
@@ -37,7 +37,7 @@ def next_snapshot(ks: Sequence[int], last: int | None, *, live: bool) -> int | N
 
 
 def missing(ks: Sequence[int], drawn: Collection[int], most: int = MOST_FRAMES) -> list[int]:
-    """The skipped snapshots before the newest frame that are drawn later, oldest first.
+    """Return the skipped snapshots before the newest frame that are drawn later, oldest first.
 
     They are those of ``thin(ks, most)`` that have no frame within half the distance between two of them.
 
@@ -45,15 +45,15 @@ def missing(ks: Sequence[int], drawn: Collection[int], most: int = MOST_FRAMES) 
         ks: versions of the snapshots, rising.
         drawn: versions that have a frame.
     """
-    places = [place for place, k in enumerate(ks) if k in drawn]
+    places = [index for index, k in enumerate(ks) if k in drawn]
     if not places:
         return []
     reach = max(1.0, (len(ks) - 1) / (most - 1)) / 2
-    wanted = {k: place for place, k in enumerate(ks)}
+    wanted = {k: index for index, k in enumerate(ks)}
     missing = []
     for k in thin(ks, most):
-        place = wanted[k]
-        right = bisect.bisect_left(places, place)
-        if right < len(places) and min(abs(place - near) for near in places[max(right - 1, 0) : right + 1]) >= reach:
+        index = wanted[k]
+        right = bisect.bisect_left(places, index)
+        if right < len(places) and min(abs(index - near) for near in places[max(right - 1, 0) : right + 1]) >= reach:
             missing.append(k)
     return missing

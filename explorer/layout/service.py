@@ -97,6 +97,6 @@ class LayoutService:
 
 
 def _fresh(path: Path) -> bool:
-    """Whether the run's database was written to lately; a cheap check before it is opened."""
+    """Return whether the run's database was written to lately; a cheap check before it is opened."""
     newest = max((nanoseconds for _, nanoseconds, _ in written(path)), default=0)
     return time.time() - newest / 1e9 < ACTIVE_SECONDS

@@ -116,9 +116,9 @@ class Session:
         return more and not live
 
     def _between(self, drawn: Sequence[int], snapshot: Snapshot, method: str) -> Frame:
-        """The frame of a snapshot, on the way between the nearest frames that can be read."""
-        place = bisect.bisect(drawn, snapshot.k)
-        earlier, later = self._readable(drawn[:place][::-1]), self._readable(drawn[place:])
+        """Make the frame of a snapshot, on the way between the nearest frames that can be read."""
+        index = bisect.bisect(drawn, snapshot.k)
+        earlier, later = self._readable(drawn[:index][::-1]), self._readable(drawn[index:])
         if earlier is not None and later is not None and len(earlier.arms[0].xy) == len(later.arms[0].xy):
             return self._layouter.between(earlier, later, snapshot, method, self._snapshot_of(earlier.k))
         return Layouter(previous=earlier or later, measurer=Measurer(self._labels())).next(snapshot, method)
@@ -132,7 +132,7 @@ class Session:
         return None
 
     def _snapshot(self, entry: tuple[int, int, float]) -> Snapshot | None:
-        """None where its embeddings are lost: one lost file must not hold up the snapshots after it."""
+        """Read a snapshot; None where its embeddings are lost, as one lost file must not hold up those after it."""
         k, step, seconds = entry
         try:
             return Snapshot(k=k, step=step, seconds=seconds, embeddings=self.folder.embeddings(k))
@@ -167,7 +167,7 @@ class Session:
         self._last, self._damaged = newest, set()
 
     def _labels(self) -> np.ndarray | None:
-        """Of the points; None before the data is read, and where they cannot be read: maps need none."""
+        """Return the labels of the points; None before the data is read or where they cannot be: maps need none."""
         try:
             probe = self.folder.probe()
         except RunError:
@@ -175,7 +175,7 @@ class Session:
         return None if probe is None else probe.labels
 
     def _snapshot_of(self, k: int) -> Snapshot | None:
-        """The snapshot that map ``k`` shows; None where its embeddings are not kept."""
+        """Return the snapshot that map ``k`` shows; None where its embeddings are not kept."""
         entry = self.folder.announced(snapshot_of(k))
         if entry is None:
             return None
@@ -195,8 +195,10 @@ class Session:
         return None if k is None else entries[k]
 
     def _method(self, warmth: Warmth) -> str | None:
-        """None: wait for UMAP. A map shows PCA at once, but never goes back to it from UMAP while UMAP is on its way,
-        and a run that has ended waits after its first map instead of filling in the rest with PCA."""
+        """Choose the method of the next map; None: wait for UMAP. A map shows PCA at once, but never goes back to it
+        from UMAP while UMAP is on its way, and a run that has ended waits after its first map instead of filling in the
+        rest with PCA.
+        """
         if not warmth.warming:
             return warmth.method
         previous = self._layouter.previous

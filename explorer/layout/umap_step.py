@@ -95,7 +95,7 @@ def _edges(neighbours: Neighbours, epochs: int) -> tuple[np.ndarray, np.ndarray,
 
 
 def _apart(start: np.ndarray, seed: int) -> np.ndarray:
-    """A copy in which no two points coincide: between coinciding points every gradient is zero."""
+    """Copy a layout so that no two points coincide: between coinciding points every gradient is zero."""
     layout = np.array(start, dtype=np.float32, order="C")
     if len(np.unique(layout, axis=0)) < len(layout):
         layout += np.random.default_rng(seed).normal(scale=1e-3, size=layout.shape).astype(np.float32)

@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 def _ratio(ratio: float) -> Row:
-    """A point of the paper's figure 4: so many pairs from up to five captions of an image."""
+    """Make a point of the paper's figure 4: so many pairs from up to five captions of an image."""
     return Row(f"ratio_{ratio:g}", f"D + D′, {ratio:g}", {"ratio": ratio, "captions_each": 5})
 
 
@@ -165,7 +165,7 @@ def values_of(row: Row, config: RunConfig) -> dict[str, Any]:
 
 
 def read(kept: Path, rows: Sequence[str], seeds: Sequence[int]) -> dict[str, dict[int, dict[str, Any]]]:
-    """The kept values of each row, by its name and seed; a row of which nothing is trained has the seed 0."""
+    """Read the kept values of each row, by its name and seed; a row of which nothing is trained has the seed 0."""
     kept_rows: dict[str, dict[int, dict[str, Any]]] = {}
     for name in rows:
         paths = {seed: _path(kept, ROWS[name], seed) for seed in (seeds if ROWS[name].recipe is not None else (0,))}
@@ -174,7 +174,7 @@ def read(kept: Path, rows: Sequence[str], seeds: Sequence[int]) -> dict[str, dic
 
 
 def compared(rows: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> Table:
-    """The rows over their seeds; what nothing is trained of stands apart, under 0 steps."""
+    """Compare the rows over their seeds; what nothing is trained of stands apart, under 0 steps."""
     return Table(
         metrics=tuple(map(describe, COLUMNS)),
         conditions=("steps",),
@@ -194,7 +194,7 @@ def _cells(rows: Mapping[str, Mapping[int, Mapping[str, Any]]], key: str) -> Ite
 
 
 def _scores(run: Mapping[str, Any], key: str) -> QueryScores:
-    """One metric of every query of a run."""
+    """Return one metric of every query of a run."""
     values, classes = np.array(run["values"][key], dtype=np.float32), run["classes"][scored_on(key)]
     return QueryScores(
         metrics=(key,),
@@ -231,7 +231,7 @@ def document(rows: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> str:
 
 
 def _made(runs: Mapping[int, Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The runs of a row that are trained on object-removed pairs."""
+    """Return the runs of a row that are trained on object-removed pairs."""
     return [run for run in runs.values() if run["pairs"] and run["pairs"]["removed"]]
 
 

@@ -51,7 +51,7 @@ def main(argv: list[str]) -> None:
     check(config)
     path = record(config, arguments.out, frames=arguments.frames)
     recorded = [RunFolder(path), *children_of(RunFolder(path))]
-    print(f"recorded {path} ({sum(one.size() for one in recorded) / 1e6:.1f} MB)")
+    print(f"recorded {path} ({sum(recording_size.size() for recording_size in recorded) / 1e6:.1f} MB)")
 
 
 def record(config: Config, out: Path, *, frames: int) -> Path:
@@ -86,7 +86,7 @@ def record(config: Config, out: Path, *, frames: int) -> Path:
 
 
 def _made(folder: RunFolder, out: Path, frames: int) -> list[Path]:
-    """Recordings of a run that has ended, and of the runs of a plan; that of ``folder`` comes last."""
+    """Record a run that has ended, and the runs of a plan; that of ``folder`` comes last."""
     made, parts = [], _finished_parts(folder)
     for part in parts:
         _draw(part)
@@ -124,7 +124,7 @@ def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
 
 
 def _copied(folder: RunFolder, out: Path) -> RunFolder:
-    """A copy without maps, embeddings and images: all that a plan has."""
+    """Copy a run without maps, embeddings and images: all that a plan has."""
     recording = RunFolder(out / folder.id)
     recording.path.mkdir(parents=True)
     of_plans = ("part_of", "test_queries.safetensors") if folder.part_of else ()
@@ -136,7 +136,7 @@ def _copied(folder: RunFolder, out: Path) -> RunFolder:
 
 
 def _compacted(recording: RunFolder) -> Path:
-    """Its folder, when all is written."""
+    """Compact a recording's database and return its folder, when all is written."""
     recording.db.close()
     with contextlib.closing(sqlite3.connect(recording.path / "run.db")) as copy:
         copy.execute("PRAGMA journal_mode=DELETE")  # a recording is read from read-only places: no side files

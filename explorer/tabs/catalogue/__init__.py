@@ -60,7 +60,7 @@ def _sections() -> Iterator[tuple[str, list[str]]]:
 
 
 def loss_text(loss: LossDescriptor) -> str:
-    """One loss as Markdown."""
+    """Write one loss as Markdown."""
     names = [loss.name, *(name for name, other in LOSSES.items() if other.alias_of == loss.name)]
     facts = [", ".join(f"`{name}`" for name in names), *_needs(loss)]
     paper = f"[{loss.paper} {loss.year}]({loss.url})"
@@ -69,19 +69,19 @@ def loss_text(loss: LossDescriptor) -> str:
 
 
 def entry_text(entry: Any) -> str:
-    """One entry of a registry that a kind of run lists, as Markdown."""
+    """Write one entry of a registry that a kind of run lists, as Markdown."""
     facts = f"`{entry.name}` · {entry.family.lower()}"
     return _entry(entry.title, entry.sentence, f"[{entry.paper}]({entry.url})", facts, _panel(entry.parameters))
 
 
 def metric_text(metric: Measure) -> str:
-    """One metric as Markdown."""
+    """Write one metric as Markdown."""
     paper = f"[{metric.paper}]({metric.url})"
     return _entry(metric.title, metric.sentence, _equation(metric), paper, f"`{metric.name}`")
 
 
 def model_text(model: ModelDescriptor) -> str:
-    """One image-text model as Markdown."""
+    """Write one image-text model as Markdown."""
     facts = [f"`{model.name}`", "can be fine-tuned" if model.trainable else "cannot be fine-tuned here"]
     if not model.trained:
         facts.append("starts from random weights")
@@ -99,7 +99,7 @@ def _equation(described: LossDescriptor | Measure) -> str:
 
 
 def _needs(loss: LossDescriptor) -> list[str]:
-    """What a loss uses beside embeddings and labels of one batch."""
+    """List what a loss uses beside embeddings and labels of one batch."""
     memory = f"keeps a cross-batch memory of {loss.memory}" if loss.memory else "can use a cross-batch memory"
     facts = (
         (loss.hierarchy, "uses the label tree"),
@@ -111,7 +111,7 @@ def _needs(loss: LossDescriptor) -> list[str]:
 
 
 def _panel(parameters: type) -> str:
-    """The parameters behind a line that counts them; empty if there are none."""
+    """Write the parameters behind a line that counts them; empty if there are none."""
     fields = specs(parameters)
     count = "1 parameter" if len(fields) == 1 else f"{len(fields)} parameters"
     listed = "\n".join(_parameter_text(spec) for spec in fields)

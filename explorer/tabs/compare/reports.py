@@ -1,4 +1,4 @@
-"""What the page shows of plans: the list of them, and the report of each, made anew only when a run has moved on."""
+"""The plans as the page shows them: the list, and the report of each, made anew only when a run has moved on."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ class PlanReports:
 
     def list(self) -> list[Json]:
         """Id, title and phase of every plan, newest first, recordings last; damaged ones are left out."""
-        found = []
+        plans = []
         for folder in self._library.folders():
             try:
                 with reading(folder.id):
                     if not folder.part_of and self._is_plan(folder.id):
-                        found.append(_entry(self._library.get(folder.id)))
+                        plans.append(_entry(self._library.get(folder.id)))
             except RunError:
                 continue
-        return found
+        return plans
 
     def about(self, run: Run, token: str | None) -> Json:
-        """The report of a plan and its state.
+        """Return the report of a plan and its state.
 
         Raises:
             RunError: it is no plan, or cannot be read.
         """
         kind = plan_of(run.config)
         plan = self._kept.get(run.folder.path, lambda: _Plan(run))  # an own one may have the id of a recording
-        children, found = plan.look(run)
+        children, report = plan.look(run)
         state = run.folder.state()
         about = {
             "id": run.id,
@@ -85,7 +85,7 @@ class PlanReports:
                 "queue_position": position(self._queue, run, state.phase),
                 "words": _words(state.phase, children),
             },
-            **found,
+            **report,
         }
         text = json.dumps(about, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return about | {"revision": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]}
@@ -109,7 +109,7 @@ class _Plan:
         self._lock = threading.Lock()
 
     def look(self, run: Run) -> tuple[list[Child], Json]:
-        """The runs, and the parts of the report as plain values."""
+        """Return the runs, and the parts of the report as plain values."""
         with self._lock, reading(run.id):
             if time.monotonic() - self._seen >= LOOK_SECONDS:
                 phase = run.folder.state().phase
@@ -138,7 +138,7 @@ def _entry(run: Run) -> Json:
 
 
 def _words(phase: str, children: list[Child]) -> str:
-    """The state of a plan in a line."""
+    """Return the state of a plan in a line."""
     label, far = PHASES[phase].label.capitalize(), total(children).message
     if not PHASES[phase].begun:
         return f"{label}: {len(children)} runs are planned."

@@ -14,7 +14,7 @@ from explorer.tabs.compare.reports import PlanReports
 
 
 def plan_routes(shared: Shared) -> list[Route]:
-    """All of them."""
+    """Return the routes of plans."""
     reports = PlanReports(shared.library, shared.runs)
 
     def plan(run: Run, request: Request) -> Response:

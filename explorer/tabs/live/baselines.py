@@ -35,20 +35,21 @@ class Baselines:
         self._compared: Cache[tuple[bool, str]] = Cache(limit=_KEPT)
 
     def choices(self, run: Run) -> Json:
-        """The other runs on the same images, newest first, recordings last."""
-        found = []
+        """List the other runs on the same images, newest first, recordings last."""
+        runs = []
         for folder in self._library.folders():
             try:
                 with reading(folder.id, passed=UserError):
                     other = self._library.get(folder.id)
                     if other.id != run.id and not self._compare(run, other)[1]:
-                        found.append(_named(other))
+                        runs.append(_named(other))
             except UserError:
                 continue  # damaged, or its images are not read yet
-        return {"runs": found}
+        return {"runs": runs}
 
     def numbers(self, run: Run, other_id: str, row: int) -> Json:
-        """The numbers of another run beyond metrics row ``row``, and which of its arms each of the run's stands beside.
+        """Return the numbers of another run beyond metrics row ``row``, and which of its arms each of the run's is
+        compared with.
 
         ``why`` says in a sentence why it cannot be compared; then there is nothing else. ``more``: there are further
         numbers now; ``moving``: there may be later.
@@ -75,7 +76,7 @@ class Baselines:
             return {"why": str(error)}
 
     def _compare(self, run: Run, other: Run) -> tuple[bool, str]:
-        """Whether both maps show the same images and no other; and why the runs are on other images, or nothing.
+        """Return whether both maps show the same images and no other; and why the runs are on other images, or nothing.
 
         Raises:
             RunError: one is damaged, or its images are not read yet.

@@ -8,7 +8,7 @@ from trainers.metrics import METRICS, controlled_errors
 
 
 def table() -> dict[str, Any]:
-    """Every case, the metrics in the order of its values, and the ranges of its settings; the same for every run."""
+    """Return every case, the metrics in the order of its values, and the ranges of its settings."""
     return {
         "words": list(controlled_errors.WORDS),
         "metrics": [

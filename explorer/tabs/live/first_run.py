@@ -16,7 +16,7 @@ def _phase(run: Run) -> str:
 
 
 def start(library: Library) -> str | None:
-    """The run that a new visitor sees first: one that trains, the last finished one, or a recording."""
+    """Choose the run that a new visitor sees first: one that trains, the last finished one, or a recording."""
     ranked = []
     for folder in library.folders():
         try:
@@ -30,4 +30,4 @@ def start(library: Library) -> str | None:
             ranked.append((2 + list(KINDS).index(run.config.kind), folder.id))
         elif PHASES[phase].active or phase == "finished":
             ranked.append((phase == "finished", folder.id))
-    return min(ranked, key=lambda one: one[0], default=(0, None))[1]  # of equal ones the newest comes first
+    return min(ranked, key=lambda candidate: candidate[0], default=(0, None))[1]  # of equal ones the newest comes first

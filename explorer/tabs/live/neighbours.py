@@ -19,7 +19,7 @@ SCORES = ("AP", "HAP")  # of a query against the whole probe
 
 
 def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]:
-    """The first results of query ``index`` at frame ``k``, and the query's own scores over the whole probe.
+    """Return the first results of query ``index`` at frame ``k``, and the query's own scores over the whole probe.
 
     The ids come with the frame; similarities and scores need the embeddings of ``k``; without them similarities are
     None and there are no scores. The query itself is never among its results.
@@ -62,7 +62,7 @@ def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> list
 
 
 def _scored(probe: Probe, embeddings: np.ndarray | None, index: int, ids: np.ndarray) -> dict[str, Any]:
-    """Nothing is known without embeddings, or where training diverged and left numbers that mean nothing."""
+    """Score the results; nothing is known without embeddings, or where training diverged."""
     if embeddings is None or not np.isfinite(embeddings).all():
         return {"similarity": [None] * len(ids), "scores": []}
     vectors = embeddings.astype(np.float32)

@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def live_routes(shared: Shared) -> list[Route]:
-    """All of them."""
+    """Return the routes of the tab Live."""
     ends = RunEndpoints(shared)
     of_run = partial(about_run, shared.library)
     table: dict[str, Endpoint] = {
@@ -53,14 +53,14 @@ class RunEndpoints:
         self._baselines = Baselines(shared.library)
 
     def poll(self, run: Run, request: Request) -> Response:
-        """What is new."""
+        """Answer with what is new."""
         after, row = _query(request, "after", -1), _query(request, "row", 0)
         if not run.recorded:
             self._shared.layout.watch(run.id)
         return json_reply(view.poll(run, self._shared.runs, after, row))
 
     def frame(self, run: Run, request: Request) -> Response:
-        """The maps of all arms, as binary coordinates."""
+        """Answer with the maps of all arms, as binary coordinates."""
         k = _path(request, "k")
         content = self._shared.library.coordinates(run, k)
         if run.recorded or run.folder.state().phase == "finished":
@@ -70,16 +70,16 @@ class RunEndpoints:
         return unless_known(request, version, Response(content, media_type=_BINARY))
 
     def baselines(self, run: Run, _request: Request) -> Response:
-        """The runs that can be pinned beside it."""
+        """Answer with the runs that can be pinned beside it."""
         return json_reply(self._baselines.choices(run))
 
     def baseline(self, run: Run, request: Request) -> Response:
-        """The numbers of one of them."""
+        """Answer with the numbers of one of them."""
         other = request.path_params["other"]
         return json_reply(self._baselines.numbers(run, other, _query(request, "row", 0)))
 
     def neighbours(self, run: Run, request: Request) -> Response:
-        """The results of one image."""
+        """Answer with the results of one image."""
         k, index = _path(request, "k"), _path(request, "index")
         return json_reply(neighbours(self._shared.library, run, k, index))
 
@@ -92,7 +92,7 @@ class RunEndpoints:
 
 
 def _sheet(run: Run, request: Request) -> Response:
-    """One sheet of thumbnails."""
+    """Answer with one sheet of thumbnails."""
     name = request.path_params["name"]
     number, _, suffix = name.partition(".")
     if suffix != "webp" or not _NUMBER.fullmatch(number):

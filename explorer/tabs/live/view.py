@@ -1,4 +1,4 @@
-"""What the page shows of a run, as plain values for JSON. Read-only, cheap, and safe to call for any visitor."""
+"""A run as the page shows it, as plain values for JSON. Read-only, cheap, and safe to call for any visitor."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def about(run: Run) -> Json:
 
 
 def _alone(run: Run) -> str:
-    """What a run does not show that belongs to no plan; empty for those that do."""
+    """Say what a run does not show that belongs to no plan; empty for those that do."""
     return "" if run.folder.part_of else kind_of(run.config).alone(run.config)
 
 
@@ -74,8 +74,8 @@ def _arms(config: Config) -> list[Json]:
 
 
 def _ablation(config: Config) -> Json | None:
-    found = ablation(kind_of(config).arms(config))
-    return None if found is None else asdict(found)
+    compared = ablation(kind_of(config).arms(config))
+    return None if compared is None else asdict(compared)
 
 
 def _points(probe: Probe) -> Json:
@@ -88,7 +88,7 @@ def _points(probe: Probe) -> Json:
         "points": len(probe.labels),
         "labels": probe.labels.T.tolist(),
         "colours": [class_colours(probe.labels, level) for level in range(tree.depth)],
-        "attributes": [_attribute(one, probe) for one in probe.attributes],
+        "attributes": [_attribute(attribute, probe) for attribute in probe.attributes],
         "notes": list(probe.notes),
         "tile": probe.tile,
         "columns": probe.columns,
@@ -96,27 +96,32 @@ def _points(probe: Probe) -> Json:
     }
 
 
-def _attribute(one: Attribute, probe: Probe) -> Json:
-    """An attribute; of one whose values are classes the tree has the names."""
-    names = list(one.names) if one.level is None else []
-    more = {name: value for name in ("ringed", "level") if (value := getattr(one, name)) is not None}
-    return {"name": one.name, "names": names, "values": one.values.tolist(), "colours": _colours(one, probe)} | more
+def _attribute(attribute: Attribute, probe: Probe) -> Json:
+    """Describe an attribute; where its values are classes the tree has the names."""
+    names = list(attribute.names) if attribute.level is None else []
+    more = {name: value for name in ("ringed", "level") if (value := getattr(attribute, name)) is not None}
+    return {
+        "name": attribute.name,
+        "names": names,
+        "values": attribute.values.tolist(),
+        "colours": _colours(attribute, probe),
+    } | more
 
 
-def _colours(one: Attribute, probe: Probe) -> Json:
+def _colours(attribute: Attribute, probe: Probe) -> Json:
     """Colours of the values; classes have those that they have in the tree."""
-    if one.level is None:
-        return class_colours(one.values[:, None])
+    if attribute.level is None:
+        return class_colours(attribute.values[:, None])
     labels = probe.labels.copy()
-    labels[:, one.level] = one.values
+    labels[:, attribute.level] = attribute.values
     above = parents(probe)
-    for level in range(one.level, probe.hierarchy.depth - 1):
+    for level in range(attribute.level, probe.hierarchy.depth - 1):
         labels[:, level + 1] = np.array(above[level])[labels[:, level]]
-    return class_colours(labels, one.level)
+    return class_colours(labels, attribute.level)
 
 
 def parents(probe: Probe) -> list[list[int]]:
-    """For every level but the coarsest, the id of each class's parent one level up; -1 for a class without images."""
+    """Return for every level but the coarsest the id of each class's parent, -1 for a class without images."""
     parents: list[list[int]] = []
     for level in range(probe.hierarchy.depth - 1):
         above = np.full(len(probe.hierarchy.names[level]), -1, dtype=np.int64)
@@ -126,7 +131,7 @@ def parents(probe: Probe) -> list[list[int]]:
 
 
 def poll(run: Run, queue: Runs, after: int, row: int) -> Json:
-    """What is new beyond frame ``after`` and metrics row ``row``.
+    """Return what is new beyond frame ``after`` and metrics row ``row``.
 
     Training that is resumed drops what was written after its checkpoint. Where that leaves ``after`` beyond the newest
     frame, ``rewound`` is true and the newest frame and all frames come again.
@@ -176,9 +181,13 @@ def metrics(run: Run, after: int, most: int = METRIC_ROWS) -> tuple[int, list[li
 
 
 def _map_numbers(run: Run, after: int) -> list[list[Any]]:
-    """The numbers of the maps beyond frame ``after`` as ``[arm, step, key, value]``."""
-    found = maps.scalars(run.folder, after)
-    return [[one.arm, one.step, one.key, one.value] for one in found if finite_number(one.value) is not None]
+    """Return the numbers of the maps beyond frame ``after`` as ``[arm, step, key, value]``."""
+    scalars = maps.scalars(run.folder, after)
+    return [
+        [scalar.arm, scalar.step, scalar.key, scalar.value]
+        for scalar in scalars
+        if finite_number(scalar.value) is not None
+    ]
 
 
 def _keys(run: Run, keys: set[str]) -> dict[str, Json]:

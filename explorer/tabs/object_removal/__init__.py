@@ -31,14 +31,14 @@ _REPLY = """(said) => {
 
 @dataclass(frozen=True, kw_only=True)
 class Answering:
-    """What answers the tab, and what starts its runs."""
+    """The services of the tab: what answers it, and what starts its runs."""
 
     objects: Objects
     finetuning: Finetuning
 
 
 def service(shared: Shared) -> Answering:
-    """What the tab keeps."""
+    """Make the services of the tab."""
     objects = Objects(shared.settings, shared.library, turns=shared.turns)
     return Answering(objects=objects, finetuning=Finetuning(shared.runs, objects.datasets, objects.models))
 

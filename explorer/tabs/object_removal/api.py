@@ -89,12 +89,12 @@ def _score_objects(objects: Objects) -> Any:
 
 
 def _ready(objects: Objects) -> list[str]:
-    """The models that are asked if none is named."""
+    """Return the models that are asked if none is named."""
     return [name for name in CHOSEN if objects.models.known(name).missing is None]
 
 
 def _reference(objects: Objects, image: str, dataset: str, visitor: str) -> str:
-    """Reference of the image that is meant; an image file becomes an upload."""
+    """Return the reference of the image that is meant; an image file becomes an upload."""
     text = str(image).strip()
     if text.isascii() and text.isdigit() and len(text) < 8:
         return f"{dataset}.{int(text)}"

@@ -109,7 +109,7 @@ class NameBox(Body):
 
 
 class Action(Body):
-    """What to do with a run; ``token`` shows whose it is, ``id`` names it."""
+    """An action on a run; ``token`` shows whose it is, ``id`` names it."""
 
     action: Text = REQUIRED
     token: Annotated[str, text(200, least=0)] = ""

@@ -59,7 +59,7 @@ class CaptionEncoding(Job):
         return sum(len(piece) for piece in tuple(self.pieces))
 
     def first(self, count: int) -> Tensor:
-        """The first ``count`` captions, float32 ``[count, D]``; they must have been encoded."""
+        """Return the first ``count`` captions, float32 ``[count, D]``; they must have been encoded."""
         pieces = tuple(self.pieces)
         return pieces[0][:count] if len(pieces) == 1 else torch.cat(pieces)[:count]
 
@@ -88,7 +88,7 @@ class CaptionIndex:
         )
 
     def ask(self, model: str, dataset: str) -> CaptionEncoding:
-        """The encoded captions of a dataset, begun now if they were not.
+        """Return the encoding of a dataset's captions, begun now if it was not.
 
         Raises:
             GoneError: no such model.
@@ -96,16 +96,16 @@ class CaptionIndex:
         """
         key = self._key(model, dataset)
         with self._lock:
-            found = self._known.get(key)
-            if found is None or found.error is not None:
-                found = self._known[key] = self._jobs.add(CaptionEncoding(model=model, dataset=dataset))
+            encoding = self._known.get(key)
+            if encoding is None or encoding.error is not None:
+                encoding = self._known[key] = self._jobs.add(CaptionEncoding(model=model, dataset=dataset))
             self._known.move_to_end(key)
-        return found
+        return encoding
 
     def enough(
         self, models: Sequence[str], dataset: str, patience: float, hurry: float
     ) -> tuple[list[CaptionEncoding], int]:
-        """The encoded captions of several models, and how many every one of them has; 0 if too few to answer from.
+        """Wait for the encoded captions of several models; return them and how many every one has, 0 if too few.
 
         Args:
             patience: seconds to wait for all captions.
@@ -114,33 +114,33 @@ class CaptionIndex:
         Raises:
             UserError: no such model, too many wait, or one of them failed with this error.
         """
-        found = [self.ask(name, dataset) for name in models]
+        encodings = [self.ask(name, dataset) for name in models]
         start = time.monotonic()
         while True:
-            finished = all(one.done.is_set() for one in found)
-            for one in found:
-                if one.error is not None:
-                    raise one.error
-            count, waited = min(one.count for one in found), time.monotonic() - start
+            finished = all(encoding.done.is_set() for encoding in encodings)
+            for encoding in encodings:
+                if encoding.error is not None:
+                    raise encoding.error
+            count, waited = min(encoding.count for encoding in encodings), time.monotonic() - start
             if finished or waited > patience or (waited > min(hurry, patience) and count >= ENOUGH):
-                return found, count if finished or count >= ENOUGH else 0
-            next(one for one in found if not one.done.is_set()).done.wait(0.05)
+                return encodings, count if finished or count >= ENOUGH else 0
+            next(encoding for encoding in encodings if not encoding.done.is_set()).done.wait(0.05)
 
     def has(self, models: Iterable[str], dataset: str) -> bool:
-        """Whether all of these models have encoded all captions of a dataset."""
+        """Return whether all of these models have encoded all captions of a dataset."""
         keys = [self._key(model, dataset) for model in models]
         with self._lock:
-            found = [self._known.get(key) for key in keys]
-        return all(one is not None and one.phase == "done" for one in found)
+            encodings = [self._known.get(key) for key in keys]
+        return all(encoding is not None and encoding.phase == "done" for encoding in encodings)
 
     def going(self) -> list[CaptionEncoding]:
-        """Those that wait or run."""
+        """Return the encodings that wait or run."""
         return self._jobs.going()
 
     def forget(self, dataset: str) -> None:
         """Drop what belongs to a dataset that was closed."""
         with self._lock:
-            for key in [key for key, one in self._known.items() if key[1] == dataset and one.done.is_set()]:
+            for key in [key for key, encoding in self._known.items() if key[1] == dataset and encoding.done.is_set()]:
                 del self._known[key]
 
     def close(self) -> None:
@@ -174,12 +174,12 @@ class CaptionIndex:
     def _trim(self, spare: CaptionEncoding) -> None:
         """Drop what was used longest ago until the rest fits; ``spare`` stays."""
         with self._lock:
-            total = sum(one.bytes for one in self._known.values())
-            for key, one in list(self._known.items()):
-                if one.error is not None:
+            total = sum(encoding.bytes for encoding in self._known.values())
+            for key, encoding in list(self._known.items()):
+                if encoding.error is not None:
                     del self._known[key]
-                elif total > self._limit and one.done.is_set() and one is not spare:
-                    total -= one.bytes
+                elif total > self._limit and encoding.done.is_set() and encoding is not spare:
+                    total -= encoding.bytes
                     del self._known[key]
 
 

@@ -83,7 +83,7 @@ class OpenDataset:
         return gather(self.data, self.matcher, first=self.data.test_split, most=MOST_CAPTIONS)
 
     def about(self) -> dict[str, Any]:
-        """What the page is told."""
+        """Describe it for the page."""
         licence = self.data.licence
         told = f" Licence: {licence}." if licence and licence != "unknown" else ""
         return {
@@ -118,7 +118,7 @@ class Datasets:
         self._drawing = threading.Lock()  # a dataset that takes minutes to open must not delay the drawn one
 
     def get(self, name: str) -> OpenDataset:
-        """An open dataset.
+        """Return an open dataset.
 
         Raises:
             GoneError: it is not open, or no longer.
@@ -127,20 +127,20 @@ class Datasets:
         if name == DRAWN:
             return self.drawn()
         with self._lock:
-            found = self._open.get(name)
-            if found is not None:
+            dataset = self._open.get(name)
+            if dataset is not None:
                 self._open.move_to_end(name)
-                return found
+                return dataset
         raise GoneError(f"The dataset {name[:80]!r} is not open, or no longer: open it again.")
 
     def listed(self) -> list[OpenDataset]:
-        """The drawn scenes, then the others, the one used last first."""
+        """List the drawn scenes, then the others, the one used last first."""
         with self._lock:
             others = list(self._open.values())[::-1]
         return [self.drawn(), *others]
 
     def drawn(self) -> OpenDataset:
-        """The drawn scenes, made on first use."""
+        """Return the drawn scenes, made on first use."""
         with self._drawing:
             if self._drawn is None:
                 self._drawn = _opened(DRAWN, DRAWN, None, None, self._load(DRAWN))
@@ -200,7 +200,7 @@ def _with_notes(made: OpenDataset, limit: int) -> OpenDataset:
 
 
 def _name(source: str, captions_from: str | None, limit: int) -> str:
-    """The last part of the source and a digest of all of it: visitors are told no path of this machine."""
+    """Name a dataset by the last part of its source and a digest of all of it: visitors are told no path."""
     last = source.strip().rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
     plain = _ODD.sub("-", last).strip("-")[:40] or "dataset"
     mark = hashlib.sha256(f"{source.strip()}\n{captions_from}\n{limit}".encode()).hexdigest()[:10]

@@ -37,14 +37,19 @@ class Detection:
         self._lock = threading.Lock()
 
     def listed(self) -> list[dict[str, Any]]:
-        """Every detector, and what is missing for it."""
+        """List every detector, and what is missing for it."""
         return [
-            {"name": one.name, "title": one.title, "sentence": one.sentence, "missing": one.lacking()}
-            for one in detectors().values()
+            {
+                "name": detector.name,
+                "title": detector.title,
+                "sentence": detector.sentence,
+                "missing": detector.lacking(),
+            }
+            for detector in detectors().values()
         ]
 
     def detect(self, asked: bodies.Detect) -> dict[str, Any]:
-        """The objects of an image with their judgements.
+        """Detect the objects of an image, and judge them.
 
         Raises:
             UserError: no such image or detector, or it cannot be had here.
@@ -56,20 +61,23 @@ class Detection:
             raise RequestError(f"There is no detector {name[:40]!r}; choose from {', '.join(known)}.")
         picture = self._images.picture(image, SHOWN)
         with self._lock:  # a network serves one thread at a time
-            found = self._loaded.get(name, lambda: known[name].build({}))(picture.pixels)
+            detected = self._loaded.get(name, lambda: known[name].build({}))(picture.pixels)
         boxes: list[Box] = []
-        for box in found.boxes:
+        for box in detected.boxes:
             x0, y0, x1, y1 = (value / picture.scale for value in box)
             boxes.append((x0, y0, x1, y1))
-        marked = replace(image, boxes=tuple(boxes), classes=found.names)
-        notes = [] if found.names else ["Nothing was found. Draw a box around what is to go, and say what it is."]
+        marked = replace(image, boxes=tuple(boxes), classes=detected.names)
+        notes = [] if detected.names else ["Nothing was found. Draw a box around what is to go, and say what it is."]
         scores: dict[str, list[float]] = {}
-        for label, score in zip(found.names, found.scores, strict=True):
+        for label, score in zip(detected.names, detected.scores, strict=True):
             scores.setdefault(label, []).append(round(score, 3))
-        return {"objects": [{**one, "scores": scores[one["class"]]} for one in judged(marked)], "notes": notes}
+        return {
+            "objects": [{**judgement, "scores": scores[judgement["class"]]} for judgement in judged(marked)],
+            "notes": notes,
+        }
 
     def name(self, asked: bodies.NameBox) -> dict[str, Any]:
-        """The classes that a model sees in a box, likeliest first.
+        """Name the classes that a model sees in a box, likeliest first.
 
         Raises:
             UserError: no such image or model, or the box is too small.
@@ -88,13 +96,13 @@ class Detection:
         classes = tuple(dict.fromkeys((*own, *load_words().classes)))
         with loaded.use() as model:
             prompts = self._prompts.get((loaded.digest, classes), lambda: class_embeddings(model, classes))
-            found = name_box(model, picture.pixels, box, classes, prompts, top=NAMES)
-        names = [{"class": name, "score": round(float(score), 4)} for name, score in found]
+            likeliest = name_box(model, picture.pixels, box, classes, prompts, top=NAMES)
+        names = [{"class": name, "score": round(float(score), 4)} for name, score in likeliest]
         return {"names": names, "notes": known.notes(image.source == "drawn")}
 
 
 def detectors() -> Mapping[str, DetectorDescriptor]:
-    """The catalogue, imported when somebody looks: torchvision takes seconds that a start need not wait for."""
+    """Import the catalogue when somebody looks: torchvision takes seconds that a start need not wait for."""
     from trainers.object_removal.detectors import DETECTORS
 
     return DETECTORS

@@ -1,4 +1,4 @@
-"""From what the page sends to a run that fine-tunes an image-text model on object-removed images."""
+"""The way from what the page sends to a run that fine-tunes an image-text model on object-removed images."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class Finetuning:
             return {"error": str(error)}
 
     def config(self, asked: Finetune) -> Config:
-        """The configuration that a request describes, checked: of a run, or of a sweep of such runs over seeds.
+        """Make the configuration that a request describes and check it: of a run, or of a sweep of such runs over
+        seeds.
 
         Raises:
             UserError: something in it is wrong; the message says what.
@@ -82,7 +83,7 @@ class Finetuning:
         return config
 
     def _recipe(self, values: dict[str, Any]) -> dict[str, Any]:
-        """A recipe's own values; :func:`trainers.kinds.finetuning.recipes.recipe` checks them."""
+        """Return a recipe's own values; :func:`trainers.kinds.finetuning.recipes.recipe` checks them."""
         unknown = [name for name in values if name not in _RECIPE]
         if unknown:
             raise RequestError(f"A recipe has {', '.join(_RECIPE)}; got {unknown[0][:40]!r}.")

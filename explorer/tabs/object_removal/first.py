@@ -1,4 +1,4 @@
-"""Which image a visitor sees first, what is removed from it, and which models are asked."""
+"""The first image that a visitor sees, what is removed from it, and which models are asked."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _LOOKED_AT = 48
 
 
 def instructive(dataset: OpenDataset, images: InputImages) -> tuple[str, str | None]:
-    """An image's reference and the class to remove: :data:`OPENING`, else the first image whose captions mention a
-    small object that may be removed; without such an image any, and None."""
+    """Choose an image, by its reference, and the class to remove: :data:`OPENING`, else the first image whose captions
+    mention a small object that may be removed; without such an image any, and None.
+    """
     place = next((place for place, scene in enumerate(dataset.scenes) if scene.image_id == OPENING), None)
     if place is not None:
         return f"{dataset.name}.{place}", TAKEN
@@ -27,8 +28,8 @@ def instructive(dataset: OpenDataset, images: InputImages) -> tuple[str, str | N
         except UserError:
             continue
         named = [classes_of(caption, dataset.matcher) for caption in image.captions]
-        for found in judged(image):
-            often = sum(found["class"] in names for names in named)
-            if found["allowed"] and 0.005 <= found["share"] <= 0.15 and often > len(named) / 2:
-                return ref, found["class"]
+        for judgement in judged(image):
+            often = sum(judgement["class"] in names for names in named)
+            if judgement["allowed"] and 0.005 <= judgement["share"] <= 0.15 and often > len(named) / 2:
+                return ref, judgement["class"]
     return (refs[0] if refs else ""), None

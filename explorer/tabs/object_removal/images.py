@@ -75,7 +75,7 @@ class InputImage:
         return "drawn" if self.dataset.drawn else "dataset"
 
     def regions(self) -> Regions:
-        """Where its objects are."""
+        """Return the regions of its objects."""
         return Regions.of_boxes(self.boxes, self.classes, self.width, self.height)
 
 
@@ -95,7 +95,7 @@ class InputImages:
         self._pictures: Cache[Picture] = Cache(limit=read_again, cost=lambda picture: picture.pixels.nbytes)
 
     def get(self, ref: str) -> InputImage:
-        """One image.
+        """Return one image.
 
         Raises:
             GoneError: there is none, or no longer.
@@ -110,7 +110,7 @@ class InputImages:
         return self._of_dataset(self._datasets.get(name), key)
 
     def asked(self, ref: str, objects: Sequence[bodies.FoundObject]) -> InputImage:
-        """One image; an upload with the objects that a detector found in it.
+        """Return one image; an upload with the objects that a detector found in it.
 
         Raises:
             UserError: as :meth:`get`.
@@ -120,21 +120,21 @@ class InputImages:
             return image
         boxes, classes = [], []
         for each in objects:
-            found, _ = read_boxes(each.boxes)
+            corners, _ = read_boxes(each.boxes)
             width, height = image.width, image.height
-            boxes += [(x0 * width, y0 * height, x1 * width, y1 * height) for x0, y0, x1, y1 in found]
-            classes += [each.name] * len(found)
+            boxes += [(x0 * width, y0 * height, x1 * width, y1 * height) for x0, y0, x1, y1 in corners]
+            classes += [each.name] * len(corners)
         return replace(image, boxes=tuple(boxes), classes=tuple(classes))
 
     def listing(self, name: str, offset: int, count: int) -> dict[str, Any]:
-        """A page of a dataset's images."""
+        """List a page of a dataset's images."""
         dataset = self._datasets.get(name)
-        places = range(offset, min(offset + count, len(dataset.scenes)))
-        found = []
-        for place in places:
-            classes = list(dict.fromkeys(dataset.scenes[place].classes))
-            found.append({"ref": f"{dataset.name}.{place}", "alt": _alt(dataset, place), "classes": classes})
-        return {"total": len(dataset.scenes), "images": found}
+        indices = range(offset, min(offset + count, len(dataset.scenes)))
+        listed = []
+        for index in indices:
+            classes = list(dict.fromkeys(dataset.scenes[index].classes))
+            listed.append({"ref": f"{dataset.name}.{index}", "alt": _alt(dataset, index), "classes": classes})
+        return {"total": len(dataset.scenes), "images": listed}
 
     def add(self, data: bytes, name: str = "", visitor: str = "") -> InputImage:
         """Keep an image that a visitor uploads; its reference cannot be guessed.
@@ -158,7 +158,7 @@ class InputImages:
         return self._uploads.get(image.ref, lambda: image, visitor)
 
     def picture(self, image: InputImage, longest: int = LONGEST) -> Picture:
-        """Its pixels, the longer side at most ``longest``.
+        """Return its pixels, the longer side at most ``longest``.
 
         Raises:
             DataError: the image cannot be read.
@@ -170,7 +170,7 @@ class InputImages:
         return self._pictures.get((image.ref, longest), lambda: read_picture(scene.load() or b"", longest))
 
     def shown(self, image: InputImage, longest: int) -> Picture:
-        """As the page shows it.
+        """Return its pixels as the page shows it.
 
         Raises:
             DataError: the image cannot be read.
@@ -178,7 +178,7 @@ class InputImages:
         return self.enlarged(image, min(longest, LONGEST)) or self.picture(image, longest)
 
     def enlarged(self, image: InputImage, side: int = LONGEST) -> Picture | None:
-        """A drawn scene drawn at a size that suits the eye; None for images, which are shown as models see them."""
+        """Draw a drawn scene at a size that suits the eye; None for images, which are shown as models see them."""
         drawing = None if image.scene is None else drawing_of(image.scene)
         if drawing is None:
             return None
@@ -228,14 +228,14 @@ def about(image: InputImage) -> dict[str, Any]:
 
 
 def judged(image: InputImage) -> list[dict[str, Any]]:
-    """Its classes with their boxes as fractions, and what removing each of them would mean."""
+    """List its classes with their boxes as fractions, and what removing each of them would mean."""
     if not image.classes:
         return []
-    found, size = [], np.array([image.width, image.height] * 2)
+    objects, size = [], np.array([image.width, image.height] * 2)
     fractions = np.round(np.array(image.boxes) / size, 5).tolist()
     for judgement in judge_all(image.regions()):
         boxes = [box for box, name in zip(fractions, image.classes, strict=True) if name == judgement.chosen]
-        found.append(
+        objects.append(
             {
                 "class": judgement.chosen,
                 "boxes": boxes,
@@ -246,11 +246,11 @@ def judged(image: InputImage) -> list[dict[str, Any]]:
                 "problems": list(judgement.problems),
             }
         )
-    return found
+    return objects
 
 
 def shrunk(picture: Picture, longest: int) -> Picture:
-    """The same picture with its longer side at most ``longest``."""
+    """Shrink a picture until its longer side is at most ``longest``."""
     height, width = picture.pixels.shape[:2]
     ratio = longest / max(width, height)
     if ratio >= 1:

@@ -1,4 +1,4 @@
-"""Where Kim et al. 2023 leave something open, and how it is read here; shown beside the numbers."""
+"""The points that Kim et al. 2023 leave open, and how they are read here; shown beside the numbers."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Known:
 
     @classmethod
     def of(cls, descriptor: ModelDescriptor, name: str, values: Mapping[str, Any] = MappingProxyType({})) -> Known:
-        """A model of the registry with these parameters."""
+        """Describe a model of the registry with these parameters."""
         return cls(
             name=name,
             title=f"{descriptor.title} {name.partition(':')[2]}" if values else descriptor.title,
@@ -76,11 +76,11 @@ class Known:
         )
 
     def notes(self, drawn: bool) -> list[str]:
-        """What to know of its answers about a drawn scene, or about another image."""
+        """Return notes on its answers about a drawn scene, or about another image."""
         return [] if drawn or self.natural_images else [STRANGER]
 
     def json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return it as plain values."""
         return {**asdict(self), "ready": self.missing is None}
 
 
@@ -102,17 +102,17 @@ class Loaded:
 
     @contextmanager
     def use(self) -> Iterator[ImageTextModel]:
-        """The model, while nobody else uses it."""
+        """Lend the model, while nobody else uses it."""
         with self._lock:
             yield self._model
 
     def images(self, images: Tensor) -> Tensor:
-        """Unit embeddings float32 ``[N, D]`` of images uint8 ``[N, 3, side, side]``."""
+        """Encode images uint8 ``[N, 3, side, side]`` as unit rows float32 ``[N, D]``."""
         with self.use() as model:
             return encode_images(model, images)
 
     def texts(self, texts: Sequence[str]) -> Tensor:
-        """Unit embeddings float32 ``[N, D]`` of captions."""
+        """Encode captions as unit rows float32 ``[N, D]``."""
         with self.use() as model:
             return encode_texts(model, texts)
 
@@ -136,16 +136,16 @@ class Models:
     def listed(self) -> list[Known]:
         """Models of the menu, then the newest fine-tuned ones."""
         own = [Known.of(descriptor, descriptor.name) for descriptor in self._menu.values()]
-        found: list[Known] = []
+        of_runs: list[Known] = []
         for folder in self._library.folders():
-            if len(found) >= _LISTED:
+            if len(of_runs) >= _LISTED:
                 break
             with suppress(RunError), reading(folder.id):  # a damaged run hides no other
-                found += self._arms(self._library.get(folder.id))
-        return own + found
+                of_runs += self._arms(self._library.get(folder.id))
+        return own + of_runs
 
     def known(self, name: str) -> Known:
-        """What is known of a model before it is loaded.
+        """Return what is known of a model before it is loaded.
 
         Raises:
             GoneError: there is no such model or run.
@@ -155,13 +155,13 @@ class Models:
             return Known.of(*self._parsed(name))
         with reading(arm[0], passed=UserError):
             arms = self._arms(self._library.get(arm[0]))
-        found = next((one for one in arms if one.name == name), None)
-        if found is None:
+        model = next((model for model in arms if model.name == name), None)
+        if model is None:
             raise GoneError("This run has no model that can be asked: it has no such arm or no checkpoint yet.")
-        return found
+        return model
 
     def get(self, name: str) -> Loaded:
-        """The model, loaded now if need be; that may take minutes where weights are downloaded.
+        """Return the model, loaded now if need be; that may take minutes where weights are downloaded.
 
         Raises:
             GoneError: there is no such model or run.
@@ -204,12 +204,12 @@ class Models:
         return None if descriptor is None else descriptor.shipped
 
     def version(self, name: str) -> int:
-        """A run that trains on writes other weights under the same name."""
+        """Return a number that changes with the weights: a run that trains on writes others under the same name."""
         arm = _arm_of_run(name)
         return 0 if arm is None else _checkpoint_time(self._library.get(arm[0]))
 
     def _parsed(self, text: str) -> tuple[ModelDescriptor, str, dict[str, Any]]:
-        """A model of the registry as :func:`trainers.parameters.parse_choice` reads it: descriptor, text, values."""
+        """Read a model of the registry as :func:`trainers.parameters.parse_choice` does: descriptor, text, values."""
         descriptor = self._menu.get(text.partition(":")[0])
         if descriptor is None:
             raise GoneError(f"There is no model {text[:80]!r}; there are {', '.join(self._menu)}.")
@@ -231,7 +231,7 @@ class Models:
             access.allowed_path(place)
 
     def _arms(self, run: Run) -> list[Known]:
-        """The models of a fine-tuning run, none if it is another kind of run or has no weights yet."""
+        """Return the models of a fine-tuning run, none if it is another kind of run or has no weights yet."""
         config = run.config
         if not isinstance(config, FinetuningConfig) or run.recorded or not _checkpoint_time(run):
             return []
@@ -255,7 +255,7 @@ def _arm_of_run(name: str) -> tuple[str, int] | None:
 
 
 def _checkpoint_time(run: Run) -> int:
-    """When its weights were written, nanoseconds; 0: never."""
+    """Return when a run's weights were written, nanoseconds; 0: never."""
     for name in ("last", "previous"):
         with suppress(OSError):
             return (run.folder.path / "ckpt" / f"{name}.safetensors").stat().st_mtime_ns

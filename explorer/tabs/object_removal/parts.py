@@ -14,7 +14,7 @@ VERDICTS = ("names removed", "names removed", "names nothing present", "correct"
 
 
 def parts(text: str, matcher: Matcher, present: Collection[str], removed: Collection[str]) -> list[dict[str, Any]]:
-    """The caption cut around everything that names a class; together the texts of the parts are the caption.
+    """Cut a caption around everything that names a class; together the texts of the parts are the caption.
 
     ``kind`` is ``removed`` if one of a part's ``classes`` was removed, ``present`` if one is there, else None. Where
     two overlap, what names a removed class is shown.
@@ -24,13 +24,13 @@ def parts(text: str, matcher: Matcher, present: Collection[str], removed: Collec
     for kind, phrase in sorted(marks, key=lambda mark: (mark[0] != "removed", mark[1].start)):
         if kind is not None and all(phrase.end <= other.start or other.end <= phrase.start for _, other in taken):
             taken.append((kind, phrase))
-    found, last = [], 0
+    pieces, last = [], 0
     for kind, phrase in sorted(taken, key=lambda mark: mark[1].start):
-        found.append(_part(text[last : phrase.start]))
-        found.append(_part(text[phrase.start : phrase.end], kind, sorted(phrase.classes)))
+        pieces.append(_part(text[last : phrase.start]))
+        pieces.append(_part(text[phrase.start : phrase.end], kind, sorted(phrase.classes)))
         last = phrase.end
-    found.append(_part(text[last:]))
-    return [part for part in found if part["text"]] or [_part("")]
+    pieces.append(_part(text[last:]))
+    return [part for part in pieces if part["text"]] or [_part("")]
 
 
 def _part(text: str, kind: str | None = None, classes: Sequence[str] = ()) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def _part(text: str, kind: str | None = None, classes: Sequence[str] = ()) -> di
 
 
 def verdict(code: int, original: bool = False) -> str:
-    """The verdict in words; on an image with nothing removed a caption fits or names nothing present."""
+    """Put a verdict in words; on an image with nothing removed a caption fits or names nothing present."""
     if original:
         return "fits" if code == CORRECT else "names nothing present"
     return VERDICTS[code]

@@ -1,4 +1,4 @@
-"""One object removal from request to answer: the image, the removal, the captions encoded so far, the retrieval."""
+"""The way of one object removal from request to answer: image, removal, captions encoded so far, retrieval."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Answers:
         self._recorded = recorded
 
     def answer(self, query: bodies.Query, wait: float | None = None) -> dict[str, Any]:
-        """The reply, as plain values.
+        """Answer a query with plain values.
 
         Args:
             query: what the page asks.
@@ -59,7 +59,7 @@ class Answers:
     def _told(
         self, k: int, image: InputImage, filled: FilledImage, encodings: Sequence[CaptionEncoding], count: int
     ) -> dict[str, Any]:
-        """What the models retrieve, from the first ``count`` captions."""
+        """Return what the models retrieve, from the first ``count`` captions."""
         models, notes, words = [], [], {}
         for encoding in encodings:
             known = self._models.known(encoding.model)
@@ -93,7 +93,7 @@ class Answers:
 
 
 def _partial(encoding: CaptionEncoding, count: int) -> dict[str, Any] | None:
-    """The progress, where the lists come from a part of the captions."""
+    """Return the progress, where the lists come from a part of the captions."""
     total = 0 if encoding.gallery is None else len(encoding.gallery.texts)
     if count >= total:
         return None
@@ -113,7 +113,7 @@ def _cut(encoding: CaptionEncoding, context: int) -> list[str]:
 
 
 def _naming(gallery: Gallery, filled: FilledImage) -> Gallery:
-    """The gallery matched with every class of the image."""
+    """Match the gallery with every class of the image."""
     for name in (*filled.judgement.kept, *filled.judgement.removed):
         gallery = gallery.naming(name, filled.target.words if name == filled.target.name else ())
     return gallery
@@ -131,7 +131,7 @@ def _words(gallery: Gallery, filled: FilledImage) -> dict[str, list[str]]:
 
 
 def _waiting(known: Known, encoding: CaptionEncoding) -> dict[str, Any]:
-    """The place of a model whose captions are being encoded."""
+    """Return what stands for a model whose captions are being encoded."""
     said = f"{known.title} is not ready ({encoding.message}). Ask again in a moment."
     waiting = {"message": encoding.message, "fraction": round(encoding.fraction, 3)}
     lists: dict[str, Any] = {name: [] for name in ("original", "removed", "entered", "left")}

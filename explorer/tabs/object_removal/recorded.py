@@ -43,8 +43,9 @@ class Recorded:
         self._path = path
 
     def told(self, dataset: str, filled: FilledImage, models: Sequence[str], k: int) -> dict[str, Any] | None:
-        """What the models retrieve before and after; None unless exactly this was recorded: the page's first query, its
-        pixels, models and words."""
+        """Return what the models retrieve before and after; None unless exactly this was recorded: the page's first
+        query, its pixels, models and words.
+        """
         if (dataset, filled.target) != (DRAWN, Target(classes=(TAKEN,))):
             return None
         if (tuple(models), k) != (CHOSEN, K):

@@ -46,7 +46,7 @@ class FilledImage:
     milliseconds: float
 
     def json(self) -> dict[str, Any]:
-        """The part of a reply that tells what was done to the image."""
+        """Return the part of a reply that tells what was done to the image."""
         judgement, drawing = self.judgement, self.target.drawing
         return {
             "filled": self.key,
@@ -75,7 +75,7 @@ class FilledImages:
         self._kept: Cache[bytes] = Cache(limit=kept, cost=len)
 
     def png(self, key: str) -> bytes:
-        """A filled image as a PNG file.
+        """Return a filled image as a PNG file.
 
         Raises:
             GoneError: it is no longer kept.
@@ -123,7 +123,7 @@ def _filled(
 
 
 def judged_mask(image: InputImage, picture: Picture, target: Target) -> tuple[Judgement, np.ndarray]:
-    """What removing it means, and the pixels of this picture to fill; bool ``[H, W]``.
+    """Return what removing it means, and the pixels of this picture to fill; bool ``[H, W]``.
 
     Raises:
         UserError: the image has no such class, or nothing of what was drawn lies inside it.

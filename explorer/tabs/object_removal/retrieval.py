@@ -18,7 +18,7 @@ from trainers.object_removal.pairs import class_tables
 def ranked(
     gallery: Gallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The ``k`` nearest captions of the original and of the image without the object.
+    """Rank the captions: the ``k`` nearest of the original and of the image without the object.
 
     Args:
         gallery: G captions; must know every class of the judgement.
@@ -29,33 +29,33 @@ def ranked(
     """
     whole = replace(judgement, kept=(*judgement.kept, *judgement.removed), removed=())
     present, removed = map(torch.from_numpy, class_tables([whole, judgement], gallery.matcher.classes))
-    found = counterfactual(queries, vectors, torch.from_numpy(gallery.mentions), present, removed, ks=(k,))
+    result = counterfactual(queries, vectors, torch.from_numpy(gallery.mentions), present, removed, ks=(k,))
     both = []
     for row, of in enumerate((whole, judgement)):
-        similarity = (vectors[found.top[row]] @ queries[row]).tolist()
+        similarity = (vectors[result.top[row]] @ queries[row]).tolist()
         both.append(
             [
                 {
-                    "row": int(place),
-                    "text": gallery.texts[place],
+                    "row": int(row_of_caption),
+                    "text": gallery.texts[row_of_caption],
                     "similarity": round(float(near), 4),
                     "verdict": verdict(int(code), original=row == 0),
                     "move": None,
-                    "parts": parts(gallery.texts[place], gallery.matcher, of.kept, of.removed),
+                    "parts": parts(gallery.texts[row_of_caption], gallery.matcher, of.kept, of.removed),
                 }
-                for place, near, code in zip(found.top[row], similarity, found.verdicts[row], strict=True)
+                for row_of_caption, near, code in zip(result.top[row], similarity, result.verdicts[row], strict=True)
             ]
         )
     return both[0], both[1]
 
 
 def compared(gallery: Gallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int) -> dict[str, Any]:
-    """The lists of :func:`ranked` as the page shows them: how far each caption moved, which entered and which left."""
+    """Compare the lists of :func:`ranked` for the page: how far each caption moved, which entered and which left."""
     original, removed = ranked(gallery, vectors, queries, judgement, k)
-    before, after = ([one.pop("row") for one in rows] for rows in (original, removed))
+    before, after = ([line.pop("row") for line in rows] for rows in (original, removed))
     ranks = {row: rank for rank, row in enumerate(before)}
-    for rank, (row, one) in enumerate(zip(after, removed, strict=True)):
-        one["move"] = ranks[row] - rank if row in ranks else "new"
+    for rank, (row, line) in enumerate(zip(after, removed, strict=True)):
+        line["move"] = ranks[row] - rank if row in ranks else "new"
     return {
         "original": original,
         "removed": removed,

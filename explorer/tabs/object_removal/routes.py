@@ -25,7 +25,7 @@ _OPENINGS = MOST + AT_ONCE
 
 
 def objects_routes(objects: Objects) -> list[Route]:
-    """All of them, for :func:`explorer.server.routes.mounted`."""
+    """Return the routes of the tab, for :func:`explorer.server.routes.mounted`."""
     ends = ObjectEndpoints(objects)
     reads: dict[str, Endpoint] = {
         "start": lambda _: json_reply(objects.start()),
@@ -50,12 +50,12 @@ def objects_routes(objects: Objects) -> list[Route]:
         "score": ends.score,
         "score/{job}/stop": ends.stop,
     }
-    found = [Route(f"/objects/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
+    routes = [Route(f"/objects/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
     bounds = {"upload": (UPLOAD, WAITING, objects.images.turns.admitted), "open": (BODY, _OPENINGS, None)}
     for path, work in posts.items():
         end = posted(work, *bounds.get(path, (BODY, AT_ONCE, None)))
-        found.append(Route(f"/objects/{path}", answering(end, 400), methods=["POST"]))
-    return found
+        routes.append(Route(f"/objects/{path}", answering(end, 400), methods=["POST"]))
+    return routes
 
 
 class ObjectEndpoints:
@@ -65,23 +65,23 @@ class ObjectEndpoints:
         self._objects = objects
 
     def images(self, request: Request) -> Response:
-        """A page of a dataset's images."""
+        """Answer with a page of a dataset's images."""
         offset, count = query_number(request, "offset", 0, 10**7), query_number(request, "count", 24, 200)
         return json_reply(self._objects.images.listing(request.path_params["dataset"], offset, count))
 
     def pixels(self, request: Request) -> Response:
-        """The pixels of an image."""
+        """Answer with the pixels of an image."""
         image = self._objects.images.get(request.path_params["ref"])
         # flat colours: as PNG smaller and exact
         kind: Literal["png", "jpeg"] = "png" if image.source == "drawn" else "jpeg"
         return image_reply(encoded(self._objects.images.shown(image, _side(request)).pixels, kind), kind)
 
     def score_job(self, request: Request) -> ScoreJob:
-        """The score that an address names."""
+        """Return the score that an address names."""
         return self._objects.scores.get(request.path_params["job"])
 
     def csv(self, request: Request) -> Response:
-        """A finished score, one line per query and model."""
+        """Answer with a finished score, one line per query and model."""
         headers = {"Content-Disposition": 'attachment; filename="odmap.csv"', "Cache-Control": "no-store"}
         return Response(csv_table(self.score_job(request)), media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -90,7 +90,7 @@ class ObjectEndpoints:
         return json_reply({"dataset": self._objects.openings.open(bodies.Open.parse(body), caller(request)).about()})
 
     def opening(self, request: Request) -> Response:
-        """The progress of opening a dataset; nothing where none is opened, since the page may ask before it begins."""
+        """Answer with the progress of opening a dataset; empty where none is: the page may ask before it begins."""
         job = self._objects.openings.jobs.find(request.path_params["ticket"])
         return json_reply({**job.json(), "result": None} if job else {})
 

@@ -69,7 +69,7 @@ class Scorer:
         self._most = PUBLIC_QUERIES if public else MOST_QUERIES
 
     def check(self, asked: Score) -> Score:
-        """What is asked for, with at most as many queries as are allowed here.
+        """Check what is asked for, and return it with at most as many queries as are allowed here.
 
         Raises:
             UserError: it cannot be computed; the message says why.
@@ -162,11 +162,11 @@ class Scorer:
 
 def _images(loaded: Loaded, images: Tensor, tell: Progress) -> Tensor:
     """Embeddings float32 ``[N, D]`` of images uint8 ``[N, 3, S, S]``; requests of visitors come between the batches."""
-    found, total = [], len(images)
+    embeddings, total = [], len(images)
     for start in range(0, total, BATCH):
         tell(f"{loaded.known.title} encodes images: {start:,} of {total:,}", start / total)
-        found.append(loaded.images(images[start : start + BATCH]))
-    return torch.cat(found)
+        embeddings.append(loaded.images(images[start : start + BATCH]))
+    return torch.cat(embeddings)
 
 
 def _captions(
@@ -179,12 +179,12 @@ def _captions(
         tell(f"{loaded.known.title} encodes more captions: {start:,} of {len(missing):,}", start / len(missing))
         part = missing[start : start + PIECE]
         extra |= dict(zip(part, loaded.texts(part), strict=True))
-    found = [extra[text] if text in extra else vectors[gallery.row_of[text]] for text in captions]
-    return torch.stack(found) if found else None
+    embeddings = [extra[text] if text in extra else vectors[gallery.row_of[text]] for text in captions]
+    return torch.stack(embeddings) if embeddings else None
 
 
 class _Table:
-    """What each query retrieved, by the addresses of the page."""
+    """The results of each query, by the addresses of the page."""
 
     def __init__(self, dataset: OpenDataset, gallery: Gallery, benchmark: Benchmark, result: Result) -> None:
         places = {id(scene): place for place, scene in enumerate(dataset.scenes)}
@@ -197,11 +197,11 @@ class _Table:
         self._codes = result.filled.verdicts[:, 0].tolist()
 
     def failing(self) -> list[dict[str, Any]]:
-        """The first queries whose nearest caption names what was removed."""
+        """Return the first queries whose nearest caption names what was removed."""
         return [self._answer(row) for row, code in enumerate(self._codes) if code < 2][:FAILING]
 
     def rows(self, known: Known) -> list[list[Any]]:
-        """One line per query, as :data:`COLUMNS` says."""
+        """Return one line per query, as :data:`COLUMNS` says."""
         lines = []
         for row, judgement in enumerate(self._judgements):
             about = [known.name, *self._sizes, self._refs[row], self._image_ids[row], "; ".join(judgement.removed)]
@@ -225,7 +225,7 @@ class _Table:
 
 
 def _notes(benchmark: Benchmark, queries: int) -> list[str]:
-    """What a reader of the numbers should know."""
+    """Return what a reader of the numbers should know."""
     notes = [f"Recall is measured over {len(benchmark.scenes):,} images with {len(benchmark.captions):,} captions."]
     if len(benchmark.removals) < queries:
         notes.append(f"{queries:,} queries were asked for; the dataset gives {len(benchmark.removals):,}.")
@@ -237,13 +237,13 @@ def _reasons(counts: Mapping[str, int]) -> list[dict[str, Any]]:
 
 
 def _plain(interval: Interval) -> dict[str, Any]:
-    """An interval as JSON; null where no query counts."""
+    """Return an interval as JSON; null where no query counts."""
     numbers = asdict(interval)
     return {name: None if math.isnan(value) else round(value, 6) for name, value in numbers.items()}
 
 
 def csv_table(job: ScoreJob) -> bytes:
-    """The finished score as a CSV file.
+    """Write the finished score as a CSV file.
 
     Raises:
         GoneError: it is not finished.

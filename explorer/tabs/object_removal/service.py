@@ -95,7 +95,7 @@ class Objects:
         )
 
     def start(self) -> dict[str, Any]:
-        """What the page needs before anything is chosen; nothing is read for it.
+        """Return what the page needs before anything is chosen; nothing is read for it.
 
         Raises:
             UserError: the drawn scenes cannot be had.
@@ -109,7 +109,7 @@ class Objects:
             "dataset": DRAWN,
             "models": [known.json() for known in models],
             "chosen": chosen,
-            "fills": [_fill(one) for one in FILLS.values()],
+            "fills": [_fill(descriptor) for descriptor in FILLS.values()],
             "fill": FILL,
             "first": first,
             "taken": taken,
@@ -118,8 +118,8 @@ class Objects:
             "recorded": self._recorded(),
             "recipes": list(TEXTS),
             "recipe": asdict(Recipe()),
-            "optimisers": [{"name": one.name, "title": one.title} for one in OPTIMISERS.values()],
-            "presets": [_preset(one) for one in PRESETS],
+            "optimisers": [{"name": descriptor.name, "title": descriptor.title} for descriptor in OPTIMISERS.values()],
+            "presets": [_preset(descriptor) for descriptor in PRESETS],
         }
 
     def encode(self, asked: Encode) -> list[dict[str, Any]]:
@@ -140,8 +140,13 @@ class Objects:
     def encoding(self) -> list[dict[str, Any]]:
         """Captions that are being encoded."""
         return [
-            {"model": one.model, "dataset": one.dataset, "message": one.message, "fraction": round(one.fraction, 3)}
-            for one in self.index.going()
+            {
+                "model": encoding.model,
+                "dataset": encoding.dataset,
+                "message": encoding.message,
+                "fraction": round(encoding.fraction, 3),
+            }
+            for encoding in self.index.going()
         ]
 
     @cached_property
@@ -156,7 +161,7 @@ class Objects:
         self.index.close()
 
     def _recorded(self) -> str | None:
-        """A fine-tuning run that ships with the program, to be watched before one of your own."""
+        """Find a fine-tuning run that ships with the program, to be watched before one of your own."""
         for folder in self._library.folders():
             with suppress(RunError):
                 if folder.read_only and isinstance(folder.config, FinetuningConfig):

@@ -18,7 +18,7 @@ def build(_service: RetrievalService) -> None:
 
 
 def service(shared: Shared) -> RetrievalService:
-    """What answers the tab."""
+    """Make what answers the tab."""
     return RetrievalService(shared.settings, shared.library, shared.turns)
 
 

@@ -34,7 +34,8 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
         settings: dict[str, Any] | None = None,
         request: gr.Request | None = None,
     ) -> dict[str, Any]:
-        """The images that every arm of up to four runs finds for a query, with severities and scores.
+        """Find the images of a gallery nearest to a query, for every arm of up to four runs, with severities and
+        scores.
 
         Args:
             runs: ids of runs; the gallery is the first one's.
@@ -58,7 +59,7 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
         return _waited(service.searches.search(search, sender), service.searches.jobs, "a smaller gallery")
 
     def list_mistakes(run: str, k: int = 10, step: int | None = None) -> dict[str, Any]:
-        """The results of every arm by severity, first and first k, and the confusions that cost most.
+        """List the results of every arm by severity, first and first k, and the confusions that cost most.
 
         Args:
             run: id of a run.
@@ -70,7 +71,8 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
     def measure_background(
         run: str, data: str = "", fill: str = "", queries: int = 200, request: gr.Request | None = None
     ) -> dict[str, Any]:
-        """What every arm of a run finds by each form of the queries, beside controls; intervals are over queries only.
+        """Measure what every arm of a run finds by each form of the queries, beside controls; intervals are over
+        queries only.
 
         Args:
             run: id of a run.
@@ -85,7 +87,7 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
 
 
 def _waited(reply: dict[str, Any], jobs: Jobs[Task], instead: str) -> dict[str, Any]:
-    """The answer, once it is there."""
+    """Wait for the answer and return it."""
     if "answer" in reply:
         return reply["answer"]
     job = jobs.get(reply["job"])

@@ -16,7 +16,7 @@ _AT_ONCE = 4
 
 
 def background_routes(service: Backgrounds) -> list[Route]:
-    """All of them."""
+    """Return the routes of the section "Background"."""
 
     def number(request: Request, name: str) -> int:
         return whole_number(request.path_params[name], "A number of an image", 10**9)
@@ -52,10 +52,10 @@ def background_routes(service: Backgrounds) -> list[Route]:
         "measure": lambda request, body: json_reply(service.measure(Measure.parse(body), caller(request))),
         "job/{job}/stop": stop,
     }
-    found = [
+    routes = [
         Route(f"/retrieval/background/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()
     ]
     for path, work in posts.items():
         end = answering(posted(work, BODY, _AT_ONCE), 400)
-        found.append(Route(f"/retrieval/background/{path}", end, methods=["POST"]))
-    return found
+        routes.append(Route(f"/retrieval/background/{path}", end, methods=["POST"]))
+    return routes

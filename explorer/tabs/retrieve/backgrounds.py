@@ -73,16 +73,21 @@ class Backgrounds:
         self._library = library
         self._public = public
         self.jobs: Jobs[Task] = Jobs(lambda job: job.work(job.tell), noun="measurements", most=MOST_JOBS, each=each)
-        self._kept: Cache[Measurement] = Cache(limit=_KEPT, cost=lambda one: one.size, large=True)
+        self._kept: Cache[Measurement] = Cache(limit=_KEPT, cost=lambda measurement: measurement.size, large=True)
 
     def start(self) -> Reply:
-        """What can be chosen."""
-        titles = {one.name: one.title for one in (*SOURCES.values(), *CAPTIONED.values())}
+        """Return what can be chosen."""
+        titles = {descriptor.name: descriptor.title for descriptor in (*SOURCES.values(), *CAPTIONED.values())}
         return {
             "datasets": [{"name": name, "title": titles[name]} for name in DRAWN],
             "fills": [
-                {"name": one.name, "title": one.title, "missing": one.lacking(), "redraws": one.redraw is not None}
-                for one in FILLS.values()
+                {
+                    "name": descriptor.name,
+                    "title": descriptor.title,
+                    "missing": descriptor.lacking(),
+                    "redraws": descriptor.redraw is not None,
+                }
+                for descriptor in FILLS.values()
             ],
             "queries": PUBLIC_QUERIES if self._public else MOST_QUERIES,
         }
@@ -112,7 +117,7 @@ class Backgrounds:
         return self._reply(work, caller)
 
     def query(self, key: str, number: int) -> Reply:
-        """What every arm finds for each form of a query.
+        """Return what every arm finds for each form of a query.
 
         Raises:
             GoneError: the measurement is no longer kept, or has no such query.
@@ -120,13 +125,13 @@ class Backgrounds:
         result = self._get(key).result
         if number >= len(result.places):
             raise GoneError(f"The measurement has {len(result.places):,} queries, numbered from 0; got {number}.")
-        place = int(result.places[number])
-        found = {
+        index = int(result.places[number])
+        answer = {
             "query": number,
-            "place": place,
-            "row": int(result.rows[place]),
-            "id": result.ids[place] if result.ids else "",
-            "classes": result.classes(place),
+            "place": index,
+            "row": int(result.rows[index]),
+            "id": result.ids[index] if result.ids else "",
+            "classes": result.classes(index),
             "covered": float(result.covered[number]),
             "arms": [
                 {
@@ -134,7 +139,7 @@ class Backgrounds:
                     "error": arm.error,
                     "forms": {
                         form: {"stays": float(scores.stays[number]), "similarity": float(scores.similarity[number])}
-                        | {"results": _results(result, place, scores.nearest[number])}
+                        | {"results": _results(result, index, scores.nearest[number])}
                         for form, scores in arm.scores.items()
                         if form not in TIED
                     },
@@ -142,11 +147,11 @@ class Backgrounds:
                 for arm in result.arms
             ],
         }
-        plain: Reply = finite(found)
+        plain: Reply = finite(answer)
         return plain
 
     def form(self, key: str, form: str, number: int) -> bytes:
-        """A form of a query as a JPEG.
+        """Return a form of a query as a JPEG.
 
         Raises:
             GoneError: it is no longer kept, or there is none.
@@ -156,19 +161,19 @@ class Backgrounds:
             raise GoneError(f"There is no image {number} of the form {form[:40]!r}.")
         return encoded(forms[form][number].numpy())
 
-    def image(self, key: str, place: int) -> bytes:
-        """An image of the gallery of a measurement as a JPEG.
+    def image(self, key: str, index: int) -> bytes:
+        """Return an image of the gallery of a measurement as a JPEG.
 
         Raises:
             GoneError: it is no longer kept, or there is none.
         """
         images = self._get(key).objects.images
-        if place >= len(images):
-            raise GoneError(f"The gallery has {len(images):,} images, numbered from 0; there is no {place}.")
-        return encoded(images[place].numpy(), _TILE)
+        if index >= len(images):
+            raise GoneError(f"The gallery has {len(images):,} images, numbered from 0; there is no {index}.")
+        return encoded(images[index].numpy(), _TILE)
 
     def csv(self, key: str) -> bytes:
-        """Every number with its interval.
+        """Return every number with its interval.
 
         Raises:
             GoneError: it is no longer kept.
@@ -204,12 +209,12 @@ class Backgrounds:
 def _results(result: BackgroundResult, query: int, places: np.ndarray) -> list[Reply]:
     shared = shared_levels(result.labels[places], result.labels[query])
     hierarchy = Hierarchy(levels=result.levels, names=result.names)
-    found = []
-    for place, severity in zip(places.tolist(), shared.tolist(), strict=True):
-        ancestor = common_ancestor(result.labels[place], result.labels[query], hierarchy)
+    results = []
+    for index, severity in zip(places.tolist(), shared.tolist(), strict=True):
+        ancestor = common_ancestor(result.labels[index], result.labels[query], hierarchy)
         about = None if ancestor is None else {"name": ancestor.name, "level_name": ancestor.level_name}
-        found.append({"row": place, "severity": severity, "classes": result.classes(place), "ancestor": about})
-    return found
+        results.append({"row": index, "severity": severity, "classes": result.classes(index), "ancestor": about})
+    return results
 
 
 def _gone() -> Measurement:

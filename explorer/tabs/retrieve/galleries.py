@@ -41,7 +41,7 @@ class Galleries:
         self._images: Cache[bytes] = Cache(limit=_IMAGES, cost=len)
 
     def allowed(self, choice: Choice) -> Choice:
-        """The gallery that may be searched here.
+        """Return a choice of gallery if it may be searched here.
 
         Raises:
             DataError: it may not be opened on a public page.
@@ -55,7 +55,7 @@ class Galleries:
         return Choice(name=choice.name, parameters={**choice.parameters, "max_images": most})
 
     def is_open(self, run: str, choice: Choice) -> bool:
-        """Whether it can be searched without being read first."""
+        """Return whether a gallery can be searched without being read first."""
         return choice.name == STORED or self._key(run, choice) in self._open.values
 
     def open(self, run: str, choice: Choice, progress: Progress = silent) -> Gallery:
@@ -68,7 +68,7 @@ class Galleries:
         return self._open.get(self._key(run, choice), lambda: self._retriever.gallery(folder, choice, progress))
 
     def get(self, run: str, choice: Choice) -> Gallery:
-        """An open gallery.
+        """Return an open gallery.
 
         Raises:
             GoneError: it is not open, or no longer.
@@ -79,7 +79,7 @@ class Galleries:
         return self.open(run, choice)
 
     def about(self, gallery: Gallery) -> dict[str, Any]:
-        """What the page is told of a gallery."""
+        """Describe a gallery for the page."""
         return {
             "name": gallery.name,
             "title": gallery.title,
@@ -93,7 +93,7 @@ class Galleries:
     def rows(
         self, run: str, choice: Choice, text: str, offset: int, count: int, row: int | None = None
     ) -> dict[str, Any]:
-        """The images of an open gallery that have a class with ``text`` in its name, a page of them.
+        """List the images of an open gallery that have a class with ``text`` in its name, a page of them.
 
         Args:
             row: an image whose place among them is wanted.
@@ -103,19 +103,21 @@ class Galleries:
             place: of ``row``, None if it is not among them.
         """
         gallery = self.get(run, choice)
-        found = matching(gallery, text)
-        place = None if row is None else int(np.searchsorted(found, row))
-        if place is not None and (place == len(found) or found[place] != row):
+        matches = matching(gallery, text)
+        place = None if row is None else int(np.searchsorted(matches, row))
+        if place is not None and (place == len(matches) or matches[place] != row):
             place = None
-        page = found[offset : offset + count].tolist()
+        page = matches[offset : offset + count].tolist()
         names = gallery.hierarchy.names
-        classes = [[names[level][label] for level, label in enumerate(gallery.labels[one].tolist())] for one in page]
+        classes = [
+            [names[level][label] for level, label in enumerate(gallery.labels[image].tolist())] for image in page
+        ]
         known = gallery.labelled
-        rows = [[one, its if known else []] for one, its in zip(page, classes, strict=True)]
-        return {"total": len(found), "rows": rows, "place": place}
+        rows = [[image, its if known else []] for image, its in zip(page, classes, strict=True)]
+        return {"total": len(matches), "rows": rows, "place": place}
 
     def objects(self, run: str, choice: Choice, row: int) -> dict[str, Any]:
-        """The classes whose objects are known in an image, and the share of it that each covers.
+        """Return the classes whose objects are known in an image, and the share of it that each covers.
 
         Raises:
             UserError: there is no such gallery or image, or it cannot be read.
@@ -124,7 +126,7 @@ class Galleries:
         return {"objects": [{"class": name, "share": round(share, 4)} for name, share in known.items()]}
 
     def image(self, run: str, choice: Choice, row: int, side: int) -> bytes:
-        """An image of an open gallery as a JPEG, at most ``side`` pixels wide; those on the maps as thumbnails.
+        """Return an image of an open gallery as a JPEG, at most ``side`` pixels wide; those on the maps as thumbnails.
 
         Raises:
             GoneError: the gallery is not open, or has no such image.

@@ -26,18 +26,18 @@ def encoded(pixels: np.ndarray, side: int | None = None) -> bytes:
 
 
 def data_url(pixels: np.ndarray) -> str:
-    """The same as the address of an image that is in it."""
+    """Encode an image as an address that it is in."""
     return "data:image/jpeg;base64," + base64.b64encode(encoded(pixels)).decode("ascii")
 
 
 def is_heavy(data: bytes) -> bool:
-    """Whether an image file has so many pixels that unpacking it again takes long."""
+    """Return whether an image file has so many pixels that unpacking it again takes long."""
     with open_header(data) as image:
         return image.width * image.height > _HEAVY
 
 
 def lightened(data: bytes, side: int) -> bytes:
-    """The same image upright as a PNG, with its shorter side ``side`` pixels if that is less."""
+    """Shrink an image file to an upright PNG, with its shorter side ``side`` pixels if that is less."""
     with open_header(data) as image, unpacked(image, 2 * side):
         ratio = min(1.0, side / min(image.size))
         size = (max(1, round(image.width * ratio)), max(1, round(image.height * ratio)))
@@ -48,7 +48,7 @@ def lightened(data: bytes, side: int) -> bytes:
 
 
 def cut(sheet: bytes, columns: int, tile: int, place: int) -> np.ndarray:
-    """The tile ``place`` of a sheet of thumbnails, uint8 ``[3, tile, tile]``."""
+    """Cut the tile number ``place`` out of a sheet of thumbnails, uint8 ``[3, tile, tile]``."""
     with open_header(sheet) as image, unpacked(image):
         left, top = place % columns * tile, place // columns * tile
         cropped = image.convert("RGB").crop((left, top, left + tile, top + tile))

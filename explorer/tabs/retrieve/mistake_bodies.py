@@ -1,4 +1,4 @@
-"""What the section "Mistakes" posts."""
+"""The bodies that the section "Mistakes" posts."""
 
 from __future__ import annotations
 

@@ -16,28 +16,27 @@ Reply = dict[str, Any]
 
 
 def listed_classes(frame: Frame, level: int | None, text: str) -> list[tuple[int, int]]:
-    """Level and place in its table of the classes to list."""
-    tables, depth = frame.found[0].levels, frame.probe.hierarchy.depth
-    if level is not None and level >= depth:
-        raise RunError(f"The run has {depth} levels of classes, numbered from 0; got {level}.")
+    """List classes: the level of each and its index in the table of that level."""
+    tables, levels = frame.mistakes[0].levels, range(frame.probe.hierarchy.depth)
+    if level is not None and level >= len(levels):
+        raise RunError(f"The run has {len(levels)} levels of classes, numbered from 0; got {level}.")
     if text.strip():
         places = [{int(number): at for at, number in enumerate(table.ids)} for table in tables]
         named = find_classes(frame.probe.hierarchy, text, most=sum(map(len, frame.probe.hierarchy.names)))
-        found = [(one, places[one][number]) for one, number in named if number in places[one]]
-        return [(one, at) for one, at in found if level is None or one == level]
-    levels = range(depth) if level is None else (level,)
-    every = [(one, at) for one in levels for at in range(len(tables[one].ids))]
-    return sorted(every, key=lambda place: (-_gap(frame, *place), place))
+        known = [(depth, places[depth][number]) for depth, number in named if number in places[depth]]
+        return [entry for entry in known if level is None or entry[0] == level]
+    every = [(depth, at) for depth in (levels if level is None else (level,)) for at in range(len(tables[depth].ids))]
+    return sorted(every, key=lambda entry: (-_gap(frame, *entry), entry))
 
 
 def _gap(frame: Frame, level: int, at: int) -> float:
-    """How far the arms stay below the best order, mean."""
-    return float(np.mean([one.levels[level].best[at] - one.levels[level].own[at] for one in frame.found]))
+    """Return how far the arms stay below the best order, mean."""
+    return float(np.mean([arm.levels[level].best[at] - arm.levels[level].own[at] for arm in frame.mistakes]))
 
 
 def class_row(frame: Frame, points: dict[int, int | None], level: int, at: int) -> Reply:
-    """A class: its name, its size, its worst query, and the shares of every arm."""
-    tables: Sequence[ClassResults] = [one.levels[level] for one in frame.found]
+    """Describe a class: its name, its size, its worst query, and the shares of every arm."""
+    tables: Sequence[ClassResults] = [arm.levels[level] for arm in frame.mistakes]
     number = int(tables[0].ids[at])
     hierarchy = frame.probe.hierarchy
     query = _worst(frame, level, number)
@@ -61,7 +60,7 @@ def class_row(frame: Frame, points: dict[int, int | None], level: int, at: int) 
 
 
 def _worst(frame: Frame, level: int, number: int) -> int:
-    """The query of a class whose results are least often of it, over all arms; the first of several."""
+    """Return the query of a class whose results are least often of it, over all arms; the first of several."""
     labels = frame.probe.labels[:, level]
     sizes = np.bincount(frame.probe.labels[:, 0])
     queries = np.flatnonzero((labels == number) & (sizes[frame.probe.labels[:, 0]] > 1))
@@ -70,7 +69,7 @@ def _worst(frame: Frame, level: int, number: int) -> int:
 
 
 def placed(probe: Probe, query: int, points: dict[int, int | None]) -> Reply:
-    """Where a query is: its point on the maps, see ``points``, and its row in a part of the dataset."""
+    """Return where a query is: its point on the maps, see ``points``, and its row in a part of the dataset."""
     return {"point": points[query], "row": int(probe.rows[query]), "part": probe.part}
 
 

@@ -17,7 +17,7 @@ _CONFUSION = ("query_class", "result_class", "count", "shared", "missing", "cost
 
 
 def mistake_table(answers: MistakeAnswers, name: str, asked: Mapping[str, Any]) -> bytes:
-    """A table by name.
+    """Write a table, by name.
 
     Args:
         asked: as its body takes it.
@@ -40,53 +40,55 @@ def as_csv(rows: Sequence[Sequence[object]]) -> bytes:
 
 
 def _severity(answers: MistakeAnswers, asked: Mapping[str, Any]) -> Rows:
-    found = answers.severity(bodies.Mistakes.of(asked))
-    several = f"first {found['k']}"
-    rows: Rows = [("run", "step", "arm", "results", *found["words"])]
-    for arm in found["arms"]:
-        rows += [(found["run"], found["step"], arm["title"], "first", *arm["top1"])]
-        rows += [(found["run"], found["step"], arm["title"], several, *arm["topk"])]
+    answer = answers.severity(bodies.Mistakes.of(asked))
+    several = f"first {answer['k']}"
+    rows: Rows = [("run", "step", "arm", "results", *answer["words"])]
+    for arm in answer["arms"]:
+        rows += [(answer["run"], answer["step"], arm["title"], "first", *arm["top1"])]
+        rows += [(answer["run"], answer["step"], arm["title"], several, *arm["topk"])]
         if arm["wrong1"] is not None:
-            rows += [(found["run"], found["step"], arm["title"], "first, if wrong", *arm["wrong1"], 0)]
-    return [*rows, (found["run"], found["step"], "best possible", several, *found["best"])]
+            rows += [(answer["run"], answer["step"], arm["title"], "first, if wrong", *arm["wrong1"], 0)]
+    return [*rows, (answer["run"], answer["step"], "best possible", several, *answer["best"])]
 
 
 def _training(answers: MistakeAnswers, asked: Mapping[str, Any]) -> Rows:
-    found = answers.training(bodies.Mistakes.of(asked))
-    rows: Rows = [("run", "step", "arm", "results", *found["words"])]
-    for arm in found["arms"]:
-        for step, first, several in zip(found["steps"], arm["top1"], arm["topk"], strict=True):
+    answer = answers.training(bodies.Mistakes.of(asked))
+    rows: Rows = [("run", "step", "arm", "results", *answer["words"])]
+    for arm in answer["arms"]:
+        for step, first, several in zip(answer["steps"], arm["top1"], arm["topk"], strict=True):
             if first is None:
                 continue
-            rows += [(found["run"], step, arm["title"], "first", *first)]
-            rows += [(found["run"], step, arm["title"], f"first {found['k']}", *several)]
+            rows += [(answer["run"], step, arm["title"], "first", *first)]
+            rows += [(answer["run"], step, arm["title"], f"first {answer['k']}", *several)]
     return rows
 
 
 def _classes(answers: MistakeAnswers, asked: Mapping[str, Any]) -> Rows:
-    found = answers.classes(bodies.Classes.of({**asked, "count": bodies.MOST_LISTED}))
-    several = f"first {found['k']}"
+    answer = answers.classes(bodies.Classes.of({**asked, "count": bodies.MOST_LISTED}))
+    several = f"first {answer['k']}"
     rows: Rows = [("run", "step", "class", "level", "queries", "arm", "first result is of it", several, "at best")]
-    for one in found["classes"]:
-        about = (found["run"], found["step"], one["name"], one["level"], one["queries"])
-        for title, arm in zip(found["arms"], one["arms"], strict=True):
-            rows.append((*about, title, arm["own1"], arm["own"], one["best"]))
+    for class_row in answer["classes"]:
+        about = (answer["run"], answer["step"], class_row["name"], class_row["level"], class_row["queries"])
+        for title, arm in zip(answer["arms"], class_row["arms"], strict=True):
+            rows.append((*about, title, arm["own1"], arm["own"], class_row["best"]))
     return rows
 
 
 def _confusions(answers: MistakeAnswers, asked: Mapping[str, Any]) -> Rows:
-    found = answers.severity(bodies.Mistakes.of(asked))
+    answer = answers.severity(bodies.Mistakes.of(asked))
     rows: Rows = [("run", "step", "arm", *_CONFUSION)]
-    for arm in found["arms"]:
-        about = (found["run"], found["step"], arm["title"])
-        rows += [(*about, *(one[key] for key in _CONFUSION)) for one in arm["confusions"]]
+    for arm in answer["arms"]:
+        about = (answer["run"], answer["step"], arm["title"])
+        rows += [(*about, *(confusion[key] for key in _CONFUSION)) for confusion in arm["confusions"]]
     return rows
 
 
 def _queries(answers: MistakeAnswers, asked: Mapping[str, Any]) -> Rows:
-    found = answers.queries(bodies.Queries.of({**asked, "count": bodies.MOST_LISTED}))
-    rows: Rows = [("row", "classes", *(f"{arm['title']} ({arm['run']})" for arm in found["arms"]), "spread")]
-    return rows + [(one["row"], " > ".join(one["classes"]), *one["values"], one["spread"]) for one in found["found"]]
+    answer = answers.queries(bodies.Queries.of({**asked, "count": bodies.MOST_LISTED}))
+    rows: Rows = [("row", "classes", *(f"{arm['title']} ({arm['run']})" for arm in answer["arms"]), "spread")]
+    return rows + [
+        (query["row"], " > ".join(query["classes"]), *query["values"], query["spread"]) for query in answer["found"]
+    ]
 
 
 _TABLES: Mapping[str, Callable[[MistakeAnswers, Mapping[str, Any]], Rows]] = {

@@ -25,7 +25,7 @@ class Frame:
     Attributes:
         k: the frame; ``step``: of the training.
         arms: numbers of the arms that have results; ``titles``: of each of these.
-        ids: int64 ``[P, results]`` of each of these arms; ``found``: their mistakes.
+        ids: int64 ``[P, results]`` of each of these arms; ``mistakes``: theirs.
         diverged: titles of the other arms, by number.
     """
 
@@ -35,12 +35,12 @@ class Frame:
     arms: list[int]
     titles: list[str]
     ids: list[np.ndarray]
-    found: list[Mistakes]
+    mistakes: list[Mistakes]
     diverged: dict[int, str]
 
 
 def frame_at(run: Run, step: int | None) -> tuple[str, int, int]:
-    """The run, its newest frame at or before a step, and when that was written.
+    """Find a run's newest frame at or before a step: the run, the frame, and when it was written.
 
     Raises:
         RunError: it has none.
@@ -63,24 +63,24 @@ def _written(folder: RunReader, k: int) -> int:
 
 
 def read_frame(folder: RunReader, k: int, count: int) -> Frame:
-    """The first ``count`` results of every arm at frame ``k``, and their mistakes.
+    """Read the first ``count`` results of every arm at frame ``k``, and their mistakes.
 
     Raises:
         RunError: the run is damaged, shows a single image, or the training of every arm diverged.
     """
     probe, titles = labelled_probe_of(folder), arm_titles(folder.config)
     results = dict(enumerate(probe_results(folder, k, count)))
-    found = {arm: ids for arm, ids in results.items() if ids is not None}
-    if not all(ids.shape[1] for ids in found.values()):
+    finite = {arm: ids for arm, ids in results.items() if ids is not None}
+    if not all(ids.shape[1] for ids in finite.values()):
         raise RunError(f"The run {folder.id} shows a single image: there is none to find.")
     steps = {at: step for at, step, _ in folder.snapshots()} | dict(folder.frame_steps())
     return Frame(
         k=k,
         step=steps.get(k, 0),
         probe=probe,
-        arms=list(found),
-        titles=[titles[arm] for arm in found],
-        ids=list(found.values()),
-        found=[mistakes(ids, probe.labels, most=CONFUSIONS) for ids in found.values()],
-        diverged={arm: titles[arm] for arm in results if arm not in found},
+        arms=list(finite),
+        titles=[titles[arm] for arm in finite],
+        ids=list(finite.values()),
+        mistakes=[mistakes(ids, probe.labels, most=CONFUSIONS) for ids in finite.values()],
+        diverged={arm: titles[arm] for arm in results if arm not in finite},
     )

@@ -18,7 +18,7 @@ _TEXTS = ("run", "home", "baseline", "metric", "text")
 
 
 def mistake_routes(answers: MistakeAnswers) -> list[Route]:
-    """All of them."""
+    """Return the routes of the section "Mistakes"."""
     posts: dict[str, Post] = {
         "severity": lambda _, body: json_reply(answers.severity(bodies.Mistakes.parse(body))),
         "training": lambda _, body: json_reply(answers.training(bodies.Mistakes.parse(body))),
@@ -33,11 +33,11 @@ def mistake_routes(answers: MistakeAnswers) -> list[Route]:
         headers = {"Content-Disposition": f'attachment; filename="rankscope-{name}.csv"', "Cache-Control": "no-store"}
         return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
-    found = [
+    routes = [
         Route(f"/retrieval/mistakes/{path}", answering(posted(work, BODY, _AT_ONCE), 400), methods=["POST"])
         for path, work in posts.items()
     ]
-    return [*found, Route("/retrieval/mistakes/{name}.csv", answering(table, 400), methods=["GET"])]
+    return [*routes, Route("/retrieval/mistakes/{name}.csv", answering(table, 400), methods=["GET"])]
 
 
 def _asked(request: Request) -> dict[str, object]:

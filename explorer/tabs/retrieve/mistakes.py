@@ -41,12 +41,12 @@ class MistakeAnswers:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._frames: Cache[Frame] = Cache(limit=library.room, cost=lambda one: sum(ids.nbytes for ids in one.ids))
+        self._frames: Cache[Frame] = Cache(limit=library.room, cost=lambda frame: sum(ids.nbytes for ids in frame.ids))
         self._queries: Cache[Reply] = Cache(limit=_KEPT)
         self._series: Cache[MistakesOverTraining] = Cache(limit=_SERIES)
 
     def start(self) -> list[Reply]:
-        """The metrics by which queries can be compared; one of them is the usual one."""
+        """List the metrics by which queries can be compared; one of them is the usual one."""
         usual = bodies.USUAL_METRIC
         return [{"name": name, "title": describe(name).title, "usual": name == usual} for name in _metrics()]
 
@@ -64,7 +64,7 @@ class MistakeAnswers:
         with reading(run.id, passed=UserError):
             frame = self._frame(run, asked.k, asked.step)
             points, apart = self._points(run, asked.home)
-            first = frame.found[0]
+            first = frame.mistakes[0]
             return {
                 "run": run.id,
                 "frame": frame.k,
@@ -80,12 +80,12 @@ class MistakeAnswers:
                     {
                         "arm": arm,
                         "title": title,
-                        "top1": plain(one.top1),
-                        "wrong1": None if one.wrong1 is None else plain(one.wrong1),
-                        "topk": plain(one.topk),
-                        "confusions": _confusions(frame.probe, one, points),
+                        "top1": plain(results.top1),
+                        "wrong1": None if results.wrong1 is None else plain(results.wrong1),
+                        "topk": plain(results.topk),
+                        "confusions": _confusions(frame.probe, results, points),
                     }
-                    for arm, title, one in zip(frame.arms, frame.titles, frame.found, strict=True)
+                    for arm, title, results in zip(frame.arms, frame.titles, frame.mistakes, strict=True)
                 ],
                 "diverged": [
                     {"arm": arm, "title": title, "why": _DIVERGED.format(frame.step)}
@@ -94,7 +94,7 @@ class MistakeAnswers:
             }
 
     def training(self, asked: bodies.Mistakes) -> Reply:
-        """The shares of every stored frame; None where the training of an arm had diverged.
+        """Return the shares of every stored frame; None where the training of an arm had diverged.
 
         Raises:
             UserError: there is no such run.
@@ -114,7 +114,7 @@ class MistakeAnswers:
             }
 
     def classes(self, asked: bodies.Classes) -> Reply:
-        """How often results are of their query's class: classes named so, or all, those first that lack most.
+        """Return how often results are of their query's class: classes named so, or all, those first that lack most.
 
         Raises:
             UserError: there is no such run, level, or no results at this step.
@@ -129,13 +129,13 @@ class MistakeAnswers:
                 "run": run.id,
                 "total": len(chosen),
                 "step": frame.step,
-                "k": frame.found[0].k,
+                "k": frame.mistakes[0].k,
                 "arms": frame.titles,
                 "classes": [class_row(frame, points, level, at) for level, at in listed],
             }
 
     def queries(self, asked: bodies.Queries) -> Reply:
-        """The queries on which the arms of a run, and those of a baseline, differ most by a metric.
+        """Return the queries on which the arms of a run, and those of a baseline, differ most by a metric.
 
         Raises:
             UserError: there is no such run or metric, the runs are on other images, or embeddings are not kept.
@@ -148,24 +148,24 @@ class MistakeAnswers:
             return self._queries.get(key, lambda: self._differing(run, baseline, asked))
 
     def baseline(self, asked: bodies.Baseline) -> Reply:
-        """The numbers of a run less those of a baseline, the last ones or those at a step.
+        """Return the numbers of a run less those of a baseline, the last ones or those at a step.
 
         Raises:
             UserError: there is no such run, or they are on other images.
         """
         run, other = self._library.get(asked.run), self._library.get(asked.baseline)
         with reading(run.id, passed=UserError):
-            found = differences(run.folder, other.folder)
+            compared = differences(run.folder, other.folder)
             measures = kind_of(run.config).measures_of(run.config)
             titles, others = arm_titles(run.folder.config), arm_titles(other.folder.config)
             keys = [*measures.numbers, *(f"test/{key}" for key in measures.whole)]
-            keys = [key for key in keys if any((arm, key) in found.numbers for arm in range(len(titles)))]
+            keys = [key for key in keys if any((arm, key) in compared.numbers for arm in range(len(titles)))]
             return {
-                "whole": found.whole,
+                "whole": compared.whole,
                 "measures": [{"key": key, "title": describe_any(key).title} for key in keys],
                 "arms": [
-                    {"title": title, "less": others[found.pairs[arm]]}
-                    | {"numbers": [_difference(found, arm, key, asked.step) for key in keys]}
+                    {"title": title, "less": others[compared.pairs[arm]]}
+                    | {"numbers": [_difference(compared, arm, key, asked.step) for key in keys]}
                     for arm, title in enumerate(titles)
                 ],
             }
@@ -175,7 +175,7 @@ class MistakeAnswers:
         return self._frames.get((*at, k), lambda: read_frame(run.folder, at[1], k))
 
     def _points(self, run: Run, home: str) -> tuple[dict[int, int | None], str | None]:
-        """For each image on the maps of a run its place on those of ``home``, or None; and why there are none."""
+        """Return for each image on a run's maps its point on those of ``home``, or None; and why there are none."""
         count = len(probe_of(run.folder).rows)
         if not home or home == run.id:
             return dict(enumerate(range(count))), None
@@ -183,13 +183,13 @@ class MistakeAnswers:
             shared = shared_images(self._library.get(home).folder, run.folder)
         except UserError as error:
             return dict.fromkeys(range(count)), str(error)
-        found: dict[int, int | None] = dict.fromkeys(range(count))
-        found.update(zip(shared.second.tolist(), shared.first.tolist(), strict=True))
-        return found, None
+        points: dict[int, int | None] = dict.fromkeys(range(count))
+        points.update(zip(shared.second.tolist(), shared.first.tolist(), strict=True))
+        return points, None
 
     def _differing(self, run: Run, baseline: Run | None, asked: bodies.Queries) -> Reply:
         probe = probe_of(run.folder)
-        found = disagreements(
+        differing = disagreements(
             run.folder,
             frame_at(run, asked.step)[1],
             asked.metric,
@@ -201,25 +201,25 @@ class MistakeAnswers:
             "run": run.id,
             "metric": asked.metric,
             "title": describe(asked.metric, probe.hierarchy.levels).title,
-            "queries": found.queries,
-            "arms": [{"run": arm.run, "arm": arm.arm, "title": arm.title} for arm in found.arms],
-            "diverged": found.diverged,
+            "queries": differing.queries,
+            "arms": [{"run": arm.run, "arm": arm.arm, "title": arm.title} for arm in differing.arms],
+            "diverged": differing.diverged,
             "found": [
                 {
-                    "point": one.points[0],
-                    "row": one.row,
+                    "point": query.points[0],
+                    "row": query.row,
                     "part": probe.part,
-                    "classes": _names(probe, one.points[0]),
-                    "values": list(one.values),
-                    "spread": one.spread,
+                    "classes": _names(probe, query.points[0]),
+                    "values": list(query.values),
+                    "spread": query.spread,
                 }
-                for one in found.found
+                for query in differing.found
             ],
         }
 
 
-def _difference(found: BaselineDifferences, arm: int, key: str, step: int | None) -> float | None:
-    return finite_number(found.numbers.get((arm, key)) if step is None else found.at(arm, key, step))
+def _difference(compared: BaselineDifferences, arm: int, key: str, step: int | None) -> float | None:
+    return finite_number(compared.numbers.get((arm, key)) if step is None else compared.at(arm, key, step))
 
 
 def _metrics() -> list[str]:
@@ -229,27 +229,27 @@ def _metrics() -> list[str]:
 
 def _over_training(moments: Moments) -> Reply:
     return {
-        "top1": [None if one is None else plain(one.top1) for one in moments],
-        "topk": [None if one is None else plain(one.topk) for one in moments],
+        "top1": [None if moment is None else plain(moment.top1) for moment in moments],
+        "topk": [None if moment is None else plain(moment.topk) for moment in moments],
     }
 
 
-def _confusions(probe: Probe, found: Mistakes, points: dict[int, int | None]) -> list[Reply]:
+def _confusions(probe: Probe, of_arm: Mistakes, points: dict[int, int | None]) -> list[Reply]:
     names = probe.hierarchy.names[0]
     return [
         {
-            "query_class": names[one.query_class],
-            "result_class": names[one.result_class],
-            "count": one.count,
-            "shared": one.shared,
-            "missing": one.missing,
-            "cost": one.cost,
-            "rank": one.rank,
-            "query": one.query,
-            "result": one.result,
-            **placed(probe, one.query, points),
+            "query_class": names[confusion.query_class],
+            "result_class": names[confusion.result_class],
+            "count": confusion.count,
+            "shared": confusion.shared,
+            "missing": confusion.missing,
+            "cost": confusion.cost,
+            "rank": confusion.rank,
+            "query": confusion.query,
+            "result": confusion.result,
+            **placed(probe, confusion.query, points),
         }
-        for one in found.confusions
+        for confusion in of_arm.confusions
     ]
 
 

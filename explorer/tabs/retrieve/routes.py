@@ -28,7 +28,7 @@ _AT_ONCE = 8
 
 
 def retrieval_routes(service: RetrievalService) -> list[Route]:
-    """All of them, for :func:`explorer.server.routes.mounted`."""
+    """Return the routes of the tab, for :func:`explorer.server.routes.mounted`."""
     ends = RetrievalEndpoints(service)
     searches = service.searches
     reads: dict[str, Endpoint] = {
@@ -48,12 +48,12 @@ def retrieval_routes(service: RetrievalService) -> list[Route]:
         "upload": lambda request, body: json_reply({"upload": service.uploads.add(body, caller(request).address).ref}),
         "job/{job}/stop": ends.stop,
     }
-    found = [Route(f"/retrieval/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
+    routes = [Route(f"/retrieval/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
     bounds = {"upload": (LARGEST, WAITING, service.uploads.turns.admitted)}
     for path, work in posts.items():
         end = posted(work, *bounds.get(path, (BODY, _AT_ONCE, None)))
-        found.append(Route(f"/retrieval/{path}", answering(end, 400), methods=["POST"]))
-    return [*found, *mistake_routes(service.mistakes), *background_routes(service.backgrounds), *_earlier(ends)]
+        routes.append(Route(f"/retrieval/{path}", answering(end, 400), methods=["POST"]))
+    return [*routes, *mistake_routes(service.mistakes), *background_routes(service.backgrounds), *_earlier(ends)]
 
 
 def _earlier(ends: RetrievalEndpoints) -> list[Route]:
@@ -66,11 +66,11 @@ def _earlier(ends: RetrievalEndpoints) -> list[Route]:
         "/objects/neighbours": bodies.neighbours,
         "/retrieval/background/own": bodies.own,
     }
-    found = [Route(path, answering(end, 400), methods=["GET"]) for path, end in reads.items()]
+    routes = [Route(path, answering(end, 400), methods=["GET"]) for path, end in reads.items()]
     for path, read in posts.items():
         end = posted(partial(ends.search_for, read), BODY, _AT_ONCE)
-        found.append(Route(path, answering(end, 400), methods=["POST"]))
-    return found
+        routes.append(Route(path, answering(end, 400), methods=["POST"]))
+    return routes
 
 
 class RetrievalEndpoints:
@@ -80,16 +80,16 @@ class RetrievalEndpoints:
         self._service = service
 
     def runs(self, _request: Request) -> Response:
-        """The runs whose images can be searched."""
+        """Answer with the runs whose images can be searched."""
         return json_reply({"runs": self._service.runs()})
 
     def usable(self, _request: Request) -> Response:
-        """The same as earlier pages took them."""
+        """Answer with the same as earlier pages took them."""
         runs = [{**run, "usable": run["why"] is None and run["weights"]} for run in self._service.runs()]
         return json_reply({"runs": runs})
 
     def search_for(self, read: Callable[[bytes], bodies.Search], request: Request, body: bytes) -> Response:
-        """As :meth:`search`, for what ``read`` makes of a body."""
+        """Search as :meth:`search` does, for what ``read`` makes of a body."""
         return self.search(request, read(body))
 
     def search(self, request: Request, asked: bodies.Search) -> Response:
@@ -97,21 +97,21 @@ class RetrievalEndpoints:
         return json_reply(self._service.searches.search(asked, caller(request)))
 
     def rows(self, request: Request) -> Response:
-        """A page of an open gallery's images, those whose classes have a word in their names."""
+        """Answer with a page of an open gallery's images, those whose classes have a word in their names."""
         text = request.query_params.get("text", "")[:200]
         offset, count = query_number(request, "offset", 0, 10**9), query_number(request, "count", 24, LISTED)
         row = query_number(request, "row", 0, 10**9) if "row" in request.query_params else None
-        found = self._service.galleries.rows(*self._gallery(request), text, offset, count, row)
-        return json_reply(found)
+        page = self._service.galleries.rows(*self._gallery(request), text, offset, count, row)
+        return json_reply(page)
 
     def image(self, request: Request) -> Response:
-        """An image of an open gallery."""
+        """Answer with an image of an open gallery."""
         row = whole_number(request.path_params["row"], "A row", 10**9)
         side = min(max(query_number(request, "side", 128, 10**6), SMALLEST), SIDE)
         return image_reply(self._service.galleries.image(*self._gallery(request), row, side), "jpeg")
 
     def table(self, request: Request) -> Response:
-        """The results of a search as a file."""
+        """Answer with the results of a search as a file."""
         kind = request.path_params["kind"]
         if kind not in TABLES:
             raise GoneError(f"There is no table {kind[:40]!r}; there are {', '.join(TABLES)}.")

@@ -131,7 +131,7 @@ class Searches:
         return self._reply(work, caller, at_once=self._galleries.is_open(run, choice))
 
     def objects(self, asked: Known, caller: Caller = NOBODY) -> Reply:
-        """The classes that can be removed from an image by name; replies as :meth:`open`.
+        """List the classes that can be removed from an image by name; replies as :meth:`open`.
 
         Raises:
             UserError: there is no such run, the gallery may not be opened here, or too many wait.
@@ -155,7 +155,7 @@ class Searches:
         return self._reply(lambda progress: self._answered(plan, progress), caller, at_once=at_once)
 
     def answer(self, name: str) -> Retrieval:
-        """What was found, by the ``table`` of the answer.
+        """Return what was found, by the ``table`` of the answer.
 
         Raises:
             GoneError: it is no longer kept.
@@ -193,9 +193,9 @@ class Searches:
             arms += own
             if not self._stored(asked, gallery, home, run):
                 made = (gallery.name, repr(gallery.parameters), home.id if gallery.name != "dataset" else "")
-                needs += [(name, one.arm, written(run), *made, asked.index) for one in own]
+                needs += [(name, arm.arm, written(run), *made, asked.index) for arm in own]
             elif asked.query.remove is not None:
-                needs += [(name, one.arm, written(run), "embeds") for one in own]
+                needs += [(name, arm.arm, written(run), "embeds") for arm in own]
         if asked.rerank:
             needs.append((_RERANKING, asked.rerank))
         return _Plan(
@@ -226,7 +226,7 @@ class Searches:
         return Query(row=query.row, collection=None if same else collection, removal=removal)
 
     def _stored(self, asked: Search, gallery: Choice, home: Run, run: Run) -> bool:
-        """Whether a run keeps the embeddings that are searched: of the query and of the images on the maps."""
+        """Return whether a run keeps the embeddings that are searched: of the query and of the images on the maps."""
         first, other = home.probe, run.probe
         if gallery.name != STORED or asked.query.upload or first is None or other is None:
             return False
@@ -241,7 +241,7 @@ class Searches:
         if not plan.arms:
             raise RunError(plan.lost[0].error or "No run can be searched.")
         progress("searching", 0.0)
-        found = self._retriever.retrieve(
+        retrieval = self._retriever.retrieve(
             plan.arms,
             plan.query,
             plan.gallery,
@@ -253,22 +253,22 @@ class Searches:
             home=plan.home.folder,
             progress=progress,
         )
-        there = {(arm.run, arm.arm) for arm in found.arms if arm.error is None} | {(_RERANKING, asked.rerank)}
+        there = {(arm.run, arm.arm) for arm in retrieval.arms if arm.error is None} | {(_RERANKING, asked.rerank)}
         for need in plan.needs:
             if need[:2] in there:
                 self._ready.get(need, lambda: True)
-        place = {name: number for number, name in enumerate(plan.order)}
-        arms = sorted((*found.arms, *plan.lost), key=lambda one: (place[one.run], one.arm))
-        found = replace(found, arms=tuple(arms))
+        number = {name: index for index, name in enumerate(plan.order)}
+        arms = sorted((*retrieval.arms, *plan.lost), key=lambda arm: (number[arm.run], arm.arm))
+        retrieval = replace(retrieval, arms=tuple(arms))
         collection = plan.gallery if plan.query.collection is None else plan.query.collection
         levels = self._galleries.open(plan.home.id, collection).hierarchy
         name = secrets.token_hex(12)
-        self._answers.get(name, lambda: found)
+        self._answers.get(name, lambda: retrieval)
         return {
-            **found.as_json(),
+            **retrieval.as_json(),
             "forms": [
                 {"name": form, "title": TITLES[form], "image": data_url(pixels.numpy())}
-                for form, pixels in found.forms.items()
+                for form, pixels in retrieval.forms.items()
             ],
             "levels": list(levels.levels),
             "words": severity_words(levels),
@@ -280,12 +280,12 @@ class Searches:
 
 
 def steps_of(run: Run) -> list[int]:
-    """The steps at which the embeddings of the probe are kept."""
+    """Return the steps at which the embeddings of the probe are kept."""
     return [step for k, step, _ in run.folder.snapshots() if run.folder.embeddings_path(k).is_file()]
 
 
 def written(run: Run) -> int:
-    """When the newest checkpoint was written, ns; 0: there is none."""
+    """Return when the newest checkpoint was written, ns; 0: there is none."""
     path = run.folder.path / "ckpt" / "last.safetensors"
     return path.stat().st_mtime_ns if path.is_file() else 0
 

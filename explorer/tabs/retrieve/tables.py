@@ -11,14 +11,14 @@ from trainers.retrieval.tables import table, write_csv
 
 
 def csv_file(answer: Retrieval) -> bytes:
-    """As CSV that no spreadsheet runs."""
+    """Write an answer as CSV that no spreadsheet runs."""
     out = io.StringIO(newline="")
     write_csv(answer, out)
     return out.getvalue().encode()
 
 
 def parquet_file(answer: Retrieval) -> bytes:
-    """As Parquet."""
+    """Write an answer as Parquet."""
     out = io.BytesIO()
     parquet.write_table(table(answer), out, compression="zstd")
     return out.getvalue()

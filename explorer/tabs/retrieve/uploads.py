@@ -49,7 +49,7 @@ class Uploads:
 
     def __init__(self, turns: Turns | None = None) -> None:
         self.turns = turns or Turns()
-        self._kept: Cache[Upload] = Cache(limit=KEPT, cost=lambda one: len(one.data) + len(one.shown))
+        self._kept: Cache[Upload] = Cache(limit=KEPT, cost=lambda upload: len(upload.data) + len(upload.shown))
 
     def add(self, data: bytes, visitor: str = "") -> Upload:
         """Keep an image file.
@@ -67,7 +67,7 @@ class Uploads:
         return self._kept.get(upload.ref, lambda: upload, visitor)
 
     def get(self, ref: str) -> Upload:
-        """An upload.
+        """Return an upload.
 
         Raises:
             GoneError: there is none, or no longer.

@@ -31,7 +31,7 @@ def build(shared: Shared) -> None:
 
 
 def routes(shared: Shared) -> list[Route]:
-    """The address of the list."""
+    """Return the route of the list."""
 
     def listed(request: Request) -> Response:
         return json_reply({"runs": runs(shared.library, shared.runs, request.headers.get(TOKEN_HEADER) or None)})

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def runs(library: Library, queue: Runs, token: str | None) -> list[Json]:
-    """Every run for the list, newest first, recordings last; a damaged one says so and hides no other."""
+    """List every run, newest first, recordings last; a damaged one says so and hides no other."""
     return [_card(library, folder, queue, token) for folder in library.folders()]
 
 
