@@ -1,4 +1,4 @@
-"""What the page posts to search, and what the public endpoint builds."""
+"""The bodies that the page posts to search, and that the public endpoint builds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ FILL = "telea"
 _Name = Annotated[str, text(80)]
 
 
-PARAMETERS: Mapping[str, Spec] = {spec.name: spec for one in GALLERIES.values() for spec in specs(one.parameters)}
+PARAMETERS: Mapping[str, Spec] = {
+    spec.name: spec for descriptor in GALLERIES.values() for spec in specs(descriptor.parameters)
+}
 """The parameters of all galleries, by name."""
 
 
@@ -42,7 +44,7 @@ def _plain(value: Any) -> Any:
 
 
 class GalleryBody(Body):
-    """Which images are searched, or picked from: the name of a gallery, and beside it its parameters.
+    """The gallery to search, or to pick from: its name, and beside it its parameters.
 
     A parameter that is left out or empty has its default.
     """
@@ -55,7 +57,7 @@ class GalleryBody(Body):
 
     @classmethod
     def read(cls, name: str, query: Mapping[str, str]) -> GalleryBody:
-        """From the name and the query of an address, whose other parts are ignored.
+        """Read it from the name and the query of an address, whose other parts are ignored.
 
         Raises:
             RequestError: a value is refused.
@@ -63,7 +65,7 @@ class GalleryBody(Body):
         return cls.of({"name": name, **{key: _typed(key, query[key]) for key in query if key in PARAMETERS}})
 
     def choice(self) -> Choice:
-        """As the registry of galleries takes it.
+        """Return it as the registry of galleries takes it.
 
         Raises:
             ParameterError: the gallery does not have a parameter, or its value is refused.
@@ -75,7 +77,7 @@ class GalleryBody(Body):
 
 
 def _typed(name: str, text: str) -> Any:
-    """A value from an address: a text or, where the parameter is none, a number or a truth value."""
+    """Convert a value from an address: a text or, where the parameter is none, a number or a truth value."""
     if PARAMETERS[name].type is str:
         return text
     try:
@@ -103,7 +105,7 @@ class Known(Body):
 
 
 class QueryBody(Body):
-    """What is searched for: a row of the gallery, or of another one, or an upload by its reference.
+    """The query: a row of the gallery, or of another one, or an upload by its reference.
 
     Attributes:
         remove: the image is searched for as it is, without this, and with nothing but this.
@@ -153,14 +155,14 @@ class Measure(Body):
 
 
 def own(body: bytes) -> Search:
-    """What earlier pages posted to ``background/own``, as a search: an upload, what is drawn on it, and the gallery."""
+    """Read what earlier pages posted to ``background/own``, as a search: an upload, a drawing on it, the gallery."""
     given = parse(body)
     query = {"upload": given.get("upload"), "remove": given.get("drawing"), "fill": given.get("fill")}
     return Search.of({"runs": [given.get("run")], "query": query, "gallery": given.get("gallery")})
 
 
 def neighbours(body: bytes) -> Search:
-    """What earlier pages posted to ``objects/neighbours``, as a search: an image on the maps without a region."""
+    """Read what earlier pages posted to ``objects/neighbours``, as a search: an image on the maps without a region."""
     given = parse(body)
     query = {"row": given.get("index", 0), "remove": given.get("remove"), "fill": given.get("fill")}
     return Search.of({"runs": [given.get("run")], "query": query, "k": given.get("k", 8)})

@@ -31,7 +31,7 @@ from trainers.runs.damage import reading
 
 
 class RetrievalService:
-    """What the tab's routes and the public endpoint use.
+    """The services that the tab's routes and the public endpoint use.
 
     Args:
         settings: whether the page is public, and what a visitor of it may ask for.
@@ -59,16 +59,16 @@ class RetrievalService:
         )
 
     def start(self) -> dict[str, Any]:
-        """What can be chosen."""
+        """Return what can be chosen."""
         return {
             "galleries": [
-                _entry(one) | {"parameters": [_field(spec) for spec in specs(one.parameters)]}
-                for one in GALLERIES.values()
+                _entry(descriptor) | {"parameters": [_field(spec) for spec in specs(descriptor.parameters)]}
+                for descriptor in GALLERIES.values()
             ],
-            "datasets": [{"name": one.name, "title": one.title} for one in SOURCES.values()],
+            "datasets": [{"name": descriptor.name, "title": descriptor.title} for descriptor in SOURCES.values()],
             "anywhere": not self._public,
-            "indexes": [_entry(one) for one in INDEXES.values()],
-            "rerankings": [_entry(one) for one in RERANKINGS.values()],
+            "indexes": [_entry(descriptor) for descriptor in INDEXES.values()],
+            "rerankings": [_entry(descriptor) for descriptor in RERANKINGS.values()],
             "most": PUBLIC_K if self._public else MOST_K,
             "most_runs": MOST_RUNS,
             "mistakes": self.mistakes.start(),
@@ -76,20 +76,20 @@ class RetrievalService:
         }
 
     def runs(self) -> list[dict[str, Any]]:
-        """The runs whose images can be searched, newest first, recordings last."""
-        found = []
+        """List the runs whose images can be searched, newest first, recordings last."""
+        listed = []
         for folder in self._library.folders():
             try:
                 with reading(folder.id, passed=UserError):
                     run = self._library.get(folder.id)
                     image_config(run.folder)
-                    found.append(run.at_rest("retrieval", partial(_about, run)))
+                    listed.append(run.at_rest("retrieval", partial(_about, run)))
             except UserError:
                 continue  # damaged, or of a kind without an encoder
-        return found
+        return listed
 
     def run(self, run_id: str) -> dict[str, Any]:
-        """One run, and why its images cannot be searched if so.
+        """Describe one run, and why its images cannot be searched if so.
 
         Raises:
             RunError: there is no such run, or it is damaged.
@@ -134,7 +134,7 @@ def _why_not(run: Run) -> str | None:
 
 
 def _field(spec: Spec) -> dict[str, Any]:
-    """What the page needs to draw a field for a parameter."""
+    """Describe the field that the page draws for a parameter."""
     rule = spec.rule
     return {
         "name": spec.name,
@@ -149,6 +149,6 @@ def _field(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _entry(one: Descriptor) -> dict[str, Any]:
-    lacking = one.lacking()
-    return {"name": one.name, "title": one.title, "sentence": one.sentence, "missing": lacking}
+def _entry(descriptor: Descriptor) -> dict[str, Any]:
+    lacking = descriptor.lacking()
+    return {"name": descriptor.name, "title": descriptor.title, "sentence": descriptor.sentence, "missing": lacking}
