@@ -95,8 +95,8 @@ export class Draw {
 
   keyed(event) {
     const way = ARROWS[event.key];
-    if (way) this.tool === "box" ? this.nudge(way, event.shiftKey) : this.walk(way);
-    else if (event.key === " " && this.tool === "brush") this.dab();
+    if (way) this.tool === "box" ? this.nudge(way, event.shiftKey) : this.moveTip(way);
+    else if (event.key === " " && this.tool === "brush") this.addDot();
     else if (event.key === "Enter" && this.region) this.on.drawn();
     else if (event.key === "Escape") this.on.clear();
     else return;
@@ -113,12 +113,12 @@ export class Draw {
     this.boxes = [...this.boxes.slice(0, -1), next];
   }
 
-  walk([dx, dy]) {
+  moveTip([dx, dy]) {
     const [x, y] = this.tip ?? [0.5, 0.5];
     this.tip = [clamp(x + dx * STEP, 0, 1), clamp(y + dy * STEP, 0, 1)];
   }
 
-  dab() {
+  addDot() {
     this.tip ??= [0.5, 0.5];
     this.strokes.push({ radius: this.radius, points: [this.tip] });
   }

@@ -23,8 +23,8 @@ function cell(value) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Image files can be dropped on `node`, and pasted anywhere while it is on screen; each goes to `taken(file)`. */
-export function welcome(node, taken) {
+/** Image files can be dropped on `node`, and pasted anywhere while it is on screen; each goes to `accept(file)`. */
+export function acceptFiles(node, accept) {
   const offered = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   node.addEventListener("dragover", (event) => {
     if (!offered(event)) return;
@@ -36,7 +36,7 @@ export function welcome(node, taken) {
     if (!offered(event)) return;
     event.preventDefault();
     node.classList.remove("rs-dropping");
-    if (event.dataTransfer.files[0]) taken(event.dataTransfer.files[0]);
+    if (event.dataTransfer.files[0]) accept(event.dataTransfer.files[0]);
   });
   window.addEventListener("paste", (event) => {
     const file = [...(event.clipboardData?.files ?? [])].find((one) => one.type.startsWith("image/"));

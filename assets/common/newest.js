@@ -9,20 +9,20 @@ export class Newest {
     Object.assign(this, { work, done, failed, next: null, running: false });
   }
 
-  ask(query) {
+  request(query) {
     this.next = query;
     clearTimeout(this.timer);
-    if (!this.running) this.timer = setTimeout(() => this.turn(), PAUSE);
+    if (!this.running) this.timer = setTimeout(() => this.run(), PAUSE);
   }
 
   /** Drop what is under way. */
-  forget() {
+  cancel() {
     clearTimeout(this.timer);
     this.next = null;
     this.current = null;
   }
 
-  async turn() {
+  async run() {
     const query = (this.current = this.next);
     this.next = null;
     this.running = true;
@@ -34,7 +34,7 @@ export class Newest {
       if (fresh()) this.failed(error, query);
     } finally {
       this.running = false;
-      if (this.next !== null) this.turn();
+      if (this.next !== null) this.run();
     }
   }
 }

@@ -4,17 +4,17 @@ const BUSY = 1000;
 const QUIET = 5000;
 const WAITS = [1, 2, 4];
 
-/** `ask()` returns true while the run is active. `trouble(error)` reports a failed request, `trouble(null)` the next success. */
+/** `request()` returns true while the run is active. `onError(error)` reports a failed request, `onError(null)` the next success. */
 export class Poll {
-  constructor(ask, trouble, watched) {
-    this.ask = ask;
-    this.trouble = trouble;
+  constructor(request, onError, watched) {
+    this.request = request;
+    this.onError = onError;
     this.watched = watched;
     this.failures = 0;
     this.timer = null;
     this.running = false;
-    document.addEventListener("visibilitychange", () => this.wake());
-    new IntersectionObserver(() => this.wake()).observe(watched);
+    document.addEventListener("visibilitychange", () => this.resume());
+    new IntersectionObserver(() => this.resume()).observe(watched);
   }
 
   get seen() {
@@ -24,7 +24,7 @@ export class Poll {
   start() {
     this.running = true;
     this.failures = 0;
-    this.again(0);
+    this.schedule(0);
   }
 
   stop() {
@@ -34,31 +34,31 @@ export class Poll {
   }
 
   /** The page is visible again: ask at once. */
-  wake() {
-    if (this.running && this.seen && this.timer === null && !this.asking) this.again(0);
+  resume() {
+    if (this.running && this.seen && this.timer === null && !this.asking) this.schedule(0);
   }
 
-  again(wait) {
+  schedule(wait) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.turn(), wait);
+    this.timer = setTimeout(() => this.run(), wait);
   }
 
-  async turn() {
+  async run() {
     this.timer = null;
-    if (!this.running || !this.seen) return; // wake() starts the next turn
+    if (!this.running || !this.seen) return; // resume() starts the next one
     this.asking = true;
     let wait = QUIET;
     try {
-      const moving = await this.ask();
+      const moving = await this.request();
       wait = moving ? BUSY : QUIET;
-      if (this.failures) this.trouble(null);
+      if (this.failures) this.onError(null);
       this.failures = 0;
     } catch (error) {
       wait = BUSY * WAITS[Math.min(this.failures, WAITS.length - 1)];
       this.failures += 1;
-      this.trouble(error);
+      this.onError(error);
     }
     this.asking = false;
-    if (this.running && this.timer === null) this.again(wait);
+    if (this.running && this.timer === null) this.schedule(wait);
   }
 }

@@ -40,10 +40,10 @@ export class Scrubber {
     const words = step === undefined ? "no frames yet" : `step ${grouped(step)}${refined ? ", refined" : ""} · ${frames.length} ${frames.length === 1 ? "frame" : "frames"}`;
     this.range.setAttribute("aria-valuetext", step === undefined ? words : `step ${step}${refined ? ", refined map" : ""}, frame ${place + 1} of ${frames.length}`);
     say(this.text, words);
-    this.face();
+    this.showPlayState();
   }
 
-  face() {
+  showPlayState() {
     const [name, label] = this.timer
       ? ["pause", "Pause"]
       : this.place >= this.frames.length - 1
@@ -76,7 +76,7 @@ export class Scrubber {
       if (this.timer) this.timer = setTimeout(next, Math.max(0, this.interval - (performance.now() - begun)));
     };
     this.timer = setTimeout(next, this.interval);
-    this.face();
+    this.showPlayState();
     this.on.playing(true);
   }
 
@@ -84,7 +84,7 @@ export class Scrubber {
     if (!this.timer) return;
     clearTimeout(this.timer);
     this.timer = null;
-    this.face();
+    this.showPlayState();
     this.on.playing(false);
   }
 

@@ -36,4 +36,4 @@ export const pathOf = (run, i) => shownNames(run, i).slice(1).join(" › ");
 export const tooltipOf = (run, i) => namesOf(run, i).map(inFull).join("\n");
 
 /** What a screen reader hears for point i. */
-export const spoken = (run, i) => `Image ${i + 1}: ${shownNames(run, i).join(", ")}`;
+export const imageLabel = (run, i) => `Image ${i + 1}: ${shownNames(run, i).join(", ")}`;

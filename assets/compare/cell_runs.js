@@ -5,7 +5,7 @@ import { iconButton } from "../common/fields.js";
 import { brief } from "../common/names.js";
 import { ink } from "../common/palette.js";
 import { toLive } from "../common/navigation.js";
-import { colour, named, valued, worded } from "./reading.js";
+import { colour, named, format, formatWithInterval } from "./reading.js";
 
 export class CellRuns {
   constructor(tab, closed) {
@@ -29,7 +29,7 @@ export class CellRuns {
     const items = values.map((one) => this.item(one, row, metric, ([low, high]), report));
     const lacking = (row.missing ?? []).map((seed) => el("li", { class: "rs-flow rs-note", text: `seed ${seed}: no result` }));
     const covers = found.covers ? el("p", { class: "rs-note", text: found.covers }) : null;
-    this.node.replaceChildren(head, el("p", { text: worded(metric, found) }), el("ul", { class: "rs-seeds" }, ...items, ...lacking), ...(covers ? [covers] : []));
+    this.node.replaceChildren(head, el("p", { text: formatWithInterval(metric, found) }), el("ul", { class: "rs-seeds" }, ...items, ...lacking), ...(covers ? [covers] : []));
   }
 
   item({ seed, value, run, arm }, row, metric, [low, high], report) {
@@ -37,7 +37,7 @@ export class CellRuns {
     dot.style.left = `${(100 * (value - low)) / (high - low)}%`;
     const title = report.byId.get(run)?.title ?? `run ${run}`;
     const open = el("button", { type: "button", class: "rs-act", text: "Open", "aria-label": `Open ${title}`, onclick: () => toLive(run, arm) });
-    return el("li", {}, el("span", { class: "rs-note", text: `seed ${seed}` }), el("span", { class: "rs-seedtrack", "aria-hidden": "true" }, dot), el("span", { text: valued(metric, value) }), open);
+    return el("li", {}, el("span", { class: "rs-note", text: `seed ${seed}` }), el("span", { class: "rs-seedtrack", "aria-hidden": "true" }, dot), el("span", { text: format(metric, value) }), open);
   }
 }
 

@@ -37,7 +37,7 @@ class Tab {
     this.sections = SECTIONS.map(({ make }) => make(this));
     this.body = el("div", { class: "rs-stack rs-planbody", hidden: true }, this.parts, this.note, ...this.sections.map((section) => section.node));
     host.replaceChildren(this.problem.node, this.vacant, this.bar.node, this.body);
-    this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), host);
+    this.poll = new Poll(() => this.ask(), (error) => this.showError(error), host);
     window.rankscopePlan = { seen: () => (host.offsetParent !== null ? (this.id ?? undefined) : undefined) };
     window.addEventListener("rankscope:wanted", () => this.wanted());
     window.addEventListener("rankscope:changed", () => this.changed());
@@ -58,19 +58,19 @@ class Tab {
     this.body.hidden = true;
     this.problem.say(null);
     this.address();
-    this.again();
+    this.refresh();
   }
 
   /** Something was done with a run: with a deletion the polls had stopped. */
   changed() {
     this.poll.start();
-    this.again();
+    this.refresh();
   }
 
   /** Ask at once, for the list of plans too. */
-  again() {
+  refresh() {
     this.turns = 0;
-    this.poll.again(0);
+    this.poll.schedule(0);
   }
 
   /** The address leads to the plan that is shown. */
@@ -99,7 +99,7 @@ class Tab {
     return report.state.moving;
   }
 
-  trouble(error) {
+  showError(error) {
     this.problem.say(error && (error.status ? error.message : "Reconnecting: the server does not answer. Training goes on if only the connection is lost."));
     if (error?.status !== 404 || this.report) return;
     this.leave(); // another one is shown at the next turn

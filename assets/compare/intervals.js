@@ -4,7 +4,7 @@ import { el } from "../common/dom.js";
 import { hue } from "../common/palette.js";
 import { axisX, dot, gridX, ruleY, text } from "../vendor/plot.js";
 import { known, Pictures } from "./picture.js";
-import { colour, valued, worded } from "./reading.js";
+import { colour, format, formatWithInterval } from "./reading.js";
 
 const ROW = 26;
 const TITLE = 17; // the line of a name that has no room beside its interval
@@ -13,7 +13,7 @@ const LETTER = 7.2; // about the width of a letter
 class Intervals {
   constructor(tab) {
     this.tab = tab;
-    this.pictures = new Pictures((metric, width) => drawing(metric, this.rows, width), (metric) => spoken(metric, this.rows));
+    this.pictures = new Pictures((metric, width) => drawing(metric, this.rows, width), (metric) => describe(metric, this.rows));
     this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Intervals" }, el("h3", { text: "Means and 95 % intervals" }), ...this.pictures.nodes);
   }
 
@@ -25,7 +25,7 @@ class Intervals {
   }
 }
 
-const spoken = (metric, rows) => rows.map((row) => `${row.variant}: ${worded(metric, known(row.cells[metric.key]) ? row.cells[metric.key] : null)}`).join("; ");
+const describe = (metric, rows) => rows.map((row) => `${row.variant}: ${formatWithInterval(metric, known(row.cells[metric.key]) ? row.cells[metric.key] : null)}`).join("; ");
 
 function drawing(metric, rows, width) {
   const room = LETTER * Math.max(...rows.map((row) => row.variant.length)) + 12;
@@ -37,7 +37,7 @@ function drawing(metric, rows, width) {
   const [x, y] = ["mean", "variant"];
   const marks = [
     gridX({ stroke: "var(--rs-line)", strokeOpacity: 1 }),
-    axisX({ tickSize: 0, label: null, tickFormat: (tick) => valued(metric, tick), color: "var(--rs-soft)", tickSpacing: 56 }),
+    axisX({ tickSize: 0, label: null, tickFormat: (tick) => format(metric, tick), color: "var(--rs-soft)", tickSpacing: 56 }),
     text(all, { y, text: y, frameAnchor: "left", dx: above ? 0 : -room, dy: above ? -14 : 0, ...names }),
     text(all.filter((cell) => !known(cell)), { y, text: () => "no result", frameAnchor: "left", textAnchor: "start", fill: "var(--rs-soft)" }),
     ruleY(cells.filter(({ low }) => Number.isFinite(low)), { y, x1: "low", x2: "high", stroke: "fill", strokeWidth: 2.5, strokeLinecap: "round" }),

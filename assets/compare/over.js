@@ -7,7 +7,7 @@ import { brief, inSentence } from "../common/names.js";
 import { hue } from "../common/palette.js";
 import { areaY, axisY, dot, gridY, line as plotLine, ruleX, ruleY } from "../vendor/plot.js";
 import { known, Pictures } from "./picture.js";
-import { colour, named, same, shown, valued } from "./reading.js";
+import { colour, named, same, shown, format } from "./reading.js";
 
 const DECADES = 20; // a largest value this many times the smallest asks for a logarithmic axis
 const LINES = "Lines join means over seeds; the band is the 95 % interval of the mean.";
@@ -24,7 +24,7 @@ class Over {
     this.axisField = field("Over", this.axisMenu);
     this.otherField = field("At", this.otherMenu);
     this.key = el("ul", { class: "rs-flow rs-armkey" });
-    this.pictures = new Pictures((metric) => drawing(metric, this.axisShown, this.lines), (metric) => spoken(metric, this.axisShown, this.lines));
+    this.pictures = new Pictures((metric) => drawing(metric, this.axisShown, this.lines), (metric) => describe(metric, this.axisShown, this.lines));
     const menus = el("div", { class: "rs-flow rs-menus" }, this.axisField, this.otherField);
     this.caption = el("p", { class: "rs-note" });
     this.node = el("section", { class: "rs-stack rs-tight", "aria-label": "Over what was varied" }, this.title, menus, this.key, ...this.pictures.nodes, this.caption);
@@ -81,7 +81,7 @@ function lines(rows, axis) {
   return [...families].map(([title, own]) => ({ title, colour: colour(own[0]), rows: own.map((row) => [axis.values.findIndex((value) => value === at(row, axis)), row]).sort(([a], [b]) => a - b) }));
 }
 
-const spoken = (metric, axis, all) => all.map((line) => `${line.title}: ${line.rows.map(([place, row]) => `${place < 0 ? "" : `${shown(axis.values[place])} `}${valued(metric, row.cells[metric.key]?.mean)}`).join(", ")}`).join("; ");
+const describe = (metric, axis, all) => all.map((line) => `${line.title}: ${line.rows.map(([place, row]) => `${place < 0 ? "" : `${shown(axis.values[place])} `}${format(metric, row.cells[metric.key]?.mean)}`).join(", ")}`).join("; ");
 
 function drawing(metric, axis, all) {
   const scale = scaleOf(axis);
@@ -90,7 +90,7 @@ function drawing(metric, axis, all) {
   const places = [...axis.values.keys()];
   const marks = [
     gridY({ stroke: "var(--rs-line)", strokeOpacity: 1, ticks: 4 }),
-    axisY({ tickSize: 0, ticks: 4, label: null, tickFormat: (tick) => valued(metric, tick), color: "var(--rs-soft)" }),
+    axisY({ tickSize: 0, ticks: 4, label: null, tickFormat: (tick) => format(metric, tick), color: "var(--rs-soft)" }),
     titled(places.map(at), `${axis.title}${SCALES[scale]}`, { tickFormat: (value) => shown(scaled ? value : axis.values[value]) }),
     ...all.flatMap((line) => shapes(line, metric, at)),
   ];

@@ -18,7 +18,7 @@ export class PlanBar {
     this.summary = el("p", { class: "rs-note" });
     this.progress = el("progress", { class: "rs-progress", "aria-label": "Runs that have ended" });
     this.words = el("p", { class: "rs-note rs-phase", role: "status" });
-    this.trouble = el("p", { class: "rs-note rs-why", hidden: true });
+    this.error = el("p", { class: "rs-note rs-why", hidden: true });
     const act = (name) => () => on.act(name, this.plan.id, token());
     this.stop = button("Stop", act("stop"));
     this.resume = button("Resume", act("resume"));
@@ -29,7 +29,7 @@ export class PlanBar {
     const naming = el("div", { class: "rs-stack rs-tight" }, el("div", { class: "rs-flow" }, this.title, this.badge), this.summary);
     this.head = el("header", { class: "rs-planhead" }, naming, this.choice);
     this.moving = el("div", { class: "rs-flow rs-planmoving" }, this.progress, this.words);
-    this.node = el("div", { class: "rs-stack rs-tight", hidden: true }, this.head, this.moving, this.trouble, this.acts);
+    this.node = el("div", { class: "rs-stack rs-tight", hidden: true }, this.head, this.moving, this.error, this.acts);
   }
 
   /** The plans that there are, newest first. */
@@ -57,8 +57,8 @@ export class PlanBar {
     this.progress.hidden = !state.moving;
     say(this.words, state.words);
     this.words.dataset.phase = state.phase;
-    this.trouble.hidden = !state.error;
-    say(this.trouble, state.error ?? "");
+    this.error.hidden = !state.error;
+    say(this.error, state.error ?? "");
     const mine = !plan.read_only && (!this.on.public || plan.mine === true);
     this.stop.hidden = !mine || !state.acts.includes("stop");
     this.resume.hidden = !mine || state.moving || !state.acts.includes("resume");

@@ -73,7 +73,7 @@ export const named = (condition) => Object.entries(condition).map(([name, value]
 export const shown = (value) => (typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value));
 
 /** A number of a metric: per cent for shares. */
-export function valued(metric, value) {
+export function format(metric, value) {
   if (value === null || value === undefined) return "–";
   if (metric.unit === "share") return (100 * value).toFixed(1).replace("-", "−");
   if (metric.unit === "count") return grouped(value);
@@ -86,13 +86,13 @@ const ARROWS = { up: " ↑", down: " ↓" };
 export const heading = (metric) => `${metric.short ?? metric.title}${ARROWS[metric.better] ?? ""}${metric.unit === "share" ? ", %" : ""}`;
 
 /** "62.1 ± 0.4 [61.3, 62.9]". */
-export function worded(metric, cell) {
+export function formatWithInterval(metric, cell) {
   if (cell?.mean === null || cell?.mean === undefined) return "no result";
-  const spread = cell.spread === null ? "" : ` ± ${valued(metric, cell.spread)}`;
-  return `${valued(metric, cell.mean)}${spread}${interval(metric, cell)}`;
+  const spread = cell.spread === null ? "" : ` ± ${format(metric, cell.spread)}`;
+  return `${format(metric, cell.mean)}${spread}${interval(metric, cell)}`;
 }
 
-export const interval = (metric, cell) => (cell.low === null || cell.low === undefined ? "" : ` [${valued(metric, cell.low)}, ${valued(metric, cell.high)}]`);
+export const interval = (metric, cell) => (cell.low === null || cell.low === undefined ? "" : ` [${format(metric, cell.low)}, ${format(metric, cell.high)}]`);
 
 /** The place of a row's colour among those of arms. */
 export const colour = (row) => (row.color ?? 0) % 6;

@@ -3,7 +3,7 @@
 import { el, swatch } from "../common/dom.js";
 import { brief, inFull } from "../common/names.js";
 import { CellRuns } from "./cell_runs.js";
-import { colour, heading, interval, named, same, valued, worded } from "./reading.js";
+import { colour, heading, interval, named, same, format, formatWithInterval } from "./reading.js";
 
 class Table {
   constructor(tab) {
@@ -46,9 +46,9 @@ class Table {
     const cell = row.cells[metric.key];
     if (cell?.mean === null || cell?.mean === undefined) return el("span", { class: "rs-note", text: this.pending(row) });
     const id = JSON.stringify([row.variant, row.condition, metric.key]);
-    const about = `${metric.title} of ${row.variant}: ${worded(metric, cell)}${cell.best ? ", best" : ""}. Show its runs`;
-    const number = el("span", { class: `rs-mean${cell.best ? " rs-best" : ""}`, text: valued(metric, cell.mean) });
-    const spread = cell.spread === null ? null : el("span", { class: "rs-spread", text: ` ± ${valued(metric, cell.spread)}` });
+    const about = `${metric.title} of ${row.variant}: ${formatWithInterval(metric, cell)}${cell.best ? ", best" : ""}. Show its runs`;
+    const number = el("span", { class: `rs-mean${cell.best ? " rs-best" : ""}`, text: format(metric, cell.mean) });
+    const spread = cell.spread === null ? null : el("span", { class: "rs-spread", text: ` ± ${format(metric, cell.spread)}` });
     const range = el("span", { class: "rs-note rs-interval", text: interval(metric, cell).trim() });
     return el("button", { type: "button", class: "rs-cell", "data-cell": id, "aria-label": about, "aria-expanded": String(this.isOpen(row, metric)), onclick: () => this.open(this.isOpen(row, metric) ? null : { row, metric }) }, el("span", {}, number, spread), range);
   }

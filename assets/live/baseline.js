@@ -81,13 +81,13 @@ export class Baseline {
 
   /** Read the numbers of the run that is pinned, from the first one on. */
   async read() {
-    const before = this.there || this.why;
+    const before = this.comparable || this.why;
     this.forget();
     const { turn } = this;
     await this.more();
     if (turn !== this.turn || !this.run) return;
     this.choices();
-    if (before || this.there || this.why) this.changed();
+    if (before || this.comparable || this.why) this.changed();
   }
 
   /** A turn of the poll: a baseline that has ended is not read again. */
@@ -118,12 +118,12 @@ export class Baseline {
   }
 
   /** Whether there is something to compare with. */
-  get there() {
+  get comparable() {
     return this.about !== null;
   }
 
   /** The baseline's arm beside one of the run's: {arm, title, same}, `same` being whether it has its title. */
-  beside(arm) {
+  armFor(arm) {
     const other = this.about.pairs[arm];
     return { arm: other, title: this.about.arms[other], same: this.about.arms[other] === this.run.arms[arm].title };
   }
@@ -133,8 +133,8 @@ export class Baseline {
    * baseline ended before, or where it is measured once (`once`). Null where there is none.
    */
   point(key, arm, measured, once = false) {
-    if (!this.there || !measured) return null;
-    const other = this.series.between(key, this.beside(arm).arm, once ? Infinity : measured[0]);
+    if (!this.comparable || !measured) return null;
+    const other = this.series.between(key, this.armFor(arm).arm, once ? Infinity : measured[0]);
     return other && { step: other[0], value: other[1] };
   }
 
@@ -146,7 +146,7 @@ export class Baseline {
 
   /** Lines of the baseline for a curve up to a step: [line, arm], `arm` being the run's of the same title or null. */
   lines(key, last) {
-    if (!this.there) return [];
+    if (!this.comparable) return [];
     const own = this.run.arms.map(({ title }) => title);
     return this.series.arms(key).flatMap((line, arm) => {
       const shown = line.filter(([step]) => step <= last);
@@ -164,18 +164,18 @@ export class Baseline {
   }
 
   /** Say what is compared, at the step that is shown. */
-  tell(step) {
-    this.summary.hidden = !this.there && !this.why;
+  showSummary(step) {
+    this.summary.hidden = !this.comparable && !this.why;
     if (this.summary.hidden) return;
-    say(this.what, this.there ? `Baseline: ${named(this.about)}` : "The baseline cannot be compared.");
-    this.what.title = this.there ? inFull(this.about.title) : "";
-    say(this.how, this.there ? this.sentence(step) : this.why);
+    say(this.what, this.comparable ? `Baseline: ${named(this.about)}` : "The baseline cannot be compared.");
+    this.what.title = this.comparable ? inFull(this.about.title) : "";
+    say(this.how, this.comparable ? this.sentence(step) : this.why);
   }
 
   sentence(step) {
     const ended = this.ended(step);
     const at = ended === null ? `Differences: this run less the baseline, both at step ${grouped(step)}.` : `Differences: this run at step ${grouped(step)} less the baseline at step ${grouped(ended)}, its last.`;
-    const others = this.run.arms.flatMap(({ title }, arm) => (this.beside(arm).same ? [] : [`${brief(title)} less ${brief(this.beside(arm).title)}`]));
+    const others = this.run.arms.flatMap(({ title }, arm) => (this.armFor(arm).same ? [] : [`${brief(title)} less ${brief(this.armFor(arm).title)}`]));
     const pairs = others.length ? ` ${listed(others)}.` : "";
     return `${at}${pairs}${this.about.whole ? "" : " The maps of the two runs show different images, in part."}`;
   }

@@ -55,7 +55,7 @@ export class Card {
   }
 
   /** How far the picture may be trusted: `about` is the frame's {quality, drift, method, before} of this arm. */
-  trust(about, first) {
+  showFidelity(about, first) {
     if (!about) return say(this.fidelity, "");
     const parts = [];
     const before = about.before?.quality;
@@ -80,7 +80,7 @@ export class Card {
     const known = about.whole.filter(({ key }) => Number.isFinite(value(key)));
     const less = (key) => baseline.less(key, this.arm, point(key), true);
     const whole = known.map(({ key, short }) => `${short} ${figure(value(key))}${less(key) === null ? "" : ` (${signed(less(key))})`}`).join(" · ");
-    const part = filled(about.part, (field) => this.known(field, point));
+    const part = filled(about.part, (field) => this.countAt(field, point));
     say(this.whole, whole ? `${filled(about.whole_test, (field) => value(about.test + field))}: ${whole}` : part);
     const clipped = value(about.clipped);
     say(this.clipped, clipped > 0 ? `gradient clipped in ${percent(clipped)} of steps` : "");
@@ -94,8 +94,8 @@ export class Card {
       const before = this.differences.get(key);
       if (before.textContent !== (node?.textContent ?? "")) before.replaceChildren(...(node ? [node] : []));
     }
-    if (!baseline.there) return say(this.against, "");
-    const { title, same } = baseline.beside(this.arm);
+    if (!baseline.comparable) return say(this.against, "");
+    const { title, same } = baseline.armFor(this.arm);
     const ended = baseline.ended(step);
     return say(this.against, `less the baseline${same ? "" : `’s ${brief(title)}`}${ended === null ? "" : ` at step ${grouped(ended)}, its last`}`);
   }
@@ -107,7 +107,7 @@ export class Card {
   }
 
   /** A count, or with "@step" after a key the step at which it was measured, where the other numbers are newer. */
-  known(field, point) {
+  countAt(field, point) {
     const [key, step] = field.split("@");
     if (!step) return point(key)?.[1];
     const newest = Math.max(...[...this.values.keys()].map((other) => point(other)?.[0] ?? -1));

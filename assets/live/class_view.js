@@ -77,7 +77,7 @@ export class ClassView {
 
   colours() {
     const rgba = new Uint8Array(this.ids.length * 4);
-    this.ids.forEach((id, c) => rgba.set([...this.live.legend.colourOf(id), this.loud(c) ? 255 : 0], c * 4));
+    this.ids.forEach((id, c) => rgba.set([...this.live.legend.colourOf(id), this.highlighted(c) ? 255 : 0], c * 4));
     return rgba;
   }
 
@@ -88,7 +88,7 @@ export class ClassView {
     return legend.only.size === 0 || legend.only.has(this.ids[c]);
   }
 
-  loud(c) {
+  highlighted(c) {
     const { inLasso } = this.live.images;
     return this.visible(c) && (!inLasso || this.members[c].some((i) => inLasso.has(i)));
   }
@@ -96,7 +96,7 @@ export class ClassView {
   hover(c, arm = null, aloud = false) {
     const { live } = this;
     this.hovered = c;
-    if (c !== null && arm !== null) live.float(arm, c, (...where) => live.card.showClass(live.run, this.members[c][0], this.names[c], this.above(c), this.members[c].length, ...where));
+    if (c !== null && arm !== null) live.float(arm, c, (...where) => live.card.showClass(live.run, this.members[c][0], this.names[c], this.pathAbove(c), this.members[c].length, ...where));
     else live.card.hide();
     if (aloud && c !== null) say(live.aloud, `${brief(this.names[c])}, ${grouped(this.members[c].length)} images`);
     live.maps.changed();
@@ -116,7 +116,7 @@ export class ClassView {
     this.live.images.clear();
   }
 
-  reach() {
+  maxRadius() {
     return this.live.maps.dotSize * Math.max(...this.sizes, 0) / 2;
   }
 
@@ -133,18 +133,18 @@ export class ClassView {
   }
 
   /** Names beside the discs; `card` is the map of an arm. */
-  adorn(card, sprites, width, height, now) {
+  drawOverlay(card, sprites, width, height, now) {
     const { scene } = this.live.maps;
     sprites.update(null, scene, card.arm, width, height, now, () => false);
     const order = this.hovered === null ? this.bySize : [this.hovered, ...this.bySize.filter((c) => c !== this.hovered)];
-    const discs = order.filter((c) => this.loud(c)).map((c) => {
+    const discs = order.filter((c) => this.highlighted(c)).map((c) => {
       const [x, y] = scene.toScreen(scene.at(card.arm, c, now), width, height, now);
       return { name: this.names[c], radius: this.radius(c), x, y };
     });
     this.labelsOf(card).update(discs, width, height, scene.moving(now) && !reducedMotion());
   }
 
-  unadorn(card) {
+  hideOverlay(card) {
     this.labels[card.arm]?.hide();
   }
 
@@ -160,7 +160,7 @@ export class ClassView {
   }
 
   /** The path above a class: "Juice › Packages"; empty at the coarsest level. */
-  above(c) {
+  pathAbove(c) {
     const { tree, level } = this.live.legend;
     return path(tree, level, this.ids[c]).slice(1).map(inFull).join(" › ");
   }

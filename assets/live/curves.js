@@ -85,7 +85,7 @@ export class Curves {
 
   /** What the lines of the baseline look like; grey are those that stand in no arm's colour. */
   dotted() {
-    if (!this.baseline.there) return "";
+    if (!this.baseline.comparable) return "";
     const grey = this.baseline.about.arms.filter((title) => !this.run.arms.some((arm) => arm.title === title));
     return grey.length ? `${DOTTED}, its ${listed(grey.map((title) => brief(title)))} grey` : DOTTED;
   }

@@ -15,9 +15,9 @@ export class Sprites {
     plot.prepend(this.node);
   }
 
-  /** Bring the images in line with what is in view. `loud(i)` tells which points are not filtered out. */
-  update(run, scene, arm, width, height, now, loud) {
-    const seen = run && scene.zoom >= ZOOM ? within(scene, arm, width, height, now, loud) : [];
+  /** Bring the images in line with what is in view. `highlighted(i)` tells which points are not filtered out. */
+  update(run, scene, arm, width, height, now, highlighted) {
+    const seen = run && scene.zoom >= ZOOM ? within(scene, arm, width, height, now, highlighted) : [];
     const shown = seen.length <= MOST ? seen : [];
     const size = shown.length <= ROOMY ? 60 : 40;
     shown.forEach(([i, x, y], place) => this.put(place, run, i, x, y, size));
@@ -42,11 +42,11 @@ export class Sprites {
 }
 
 /** [i, x, y] of the points in view; gives up as soon as there are too many to show. */
-function within(scene, arm, width, height, now, loud) {
+function within(scene, arm, width, height, now, highlighted) {
   const seen = [];
   for (let i = 0; i < scene.count && seen.length <= MOST; i += 1) {
     const [x, y] = scene.toScreen(scene.at(arm, i, now), width, height, now);
-    if (x > -20 && y > -20 && x < width && y < height && loud(i)) seen.push([i, x, y]);
+    if (x > -20 && y > -20 && x < width && y < height && highlighted(i)) seen.push([i, x, y]);
   }
   return seen;
 }

@@ -2,7 +2,7 @@
 
 import { reducedMotion, say } from "../common/dom.js";
 import { severity } from "../common/palette.js";
-import { spoken } from "../common/thumbnails.js";
+import { imageLabel } from "../common/thumbnails.js";
 import { marksOf, ringsOf, trailOf } from "./overlays.js";
 
 /** The images on the maps of the Live view `live`; the methods are those that maps ask of `on`. */
@@ -23,7 +23,7 @@ export class ImageView {
     const rgba = new Uint8Array(run.points * 4);
     for (let i = 0; i < run.points; i += 1) {
       rgba.set(legend.colourOfPoint(i), i * 4);
-      rgba[i * 4 + 3] = this.loud(i) ? 255 : 0;
+      rgba[i * 4 + 3] = this.highlighted(i) ? 255 : 0;
     }
     return rgba;
   }
@@ -39,7 +39,7 @@ export class ImageView {
     return this.live.legend.shows(i);
   }
 
-  loud(i) {
+  highlighted(i) {
     return this.visible(i) && (!this.inLasso || this.inLasso.has(i));
   }
 
@@ -50,7 +50,7 @@ export class ImageView {
     live.neighbours.mark(i);
     if (i !== null && arm !== null) live.float(arm, i);
     else live.card.hide();
-    if (aloud && i !== null) say(live.aloud, spoken(live.run, i));
+    if (aloud && i !== null) say(live.aloud, imageLabel(live.run, i));
     live.maps.changed();
   }
 
@@ -59,7 +59,7 @@ export class ImageView {
     if (i === null) return;
     const { live } = this;
     const shown = this.take(i);
-    say(live.aloud, `Chosen: ${spoken(live.run, i)}`);
+    say(live.aloud, `Chosen: ${imageLabel(live.run, i)}`);
     window.dispatchEvent(new CustomEvent("rankscope:query", { detail: { run: live.run.id, row: i } }));
     return shown;
   }
@@ -88,7 +88,7 @@ export class ImageView {
     live.maps.changed();
   }
 
-  reach() {
+  maxRadius() {
     return 0;
   }
 
@@ -110,12 +110,12 @@ export class ImageView {
     const lists = neighbours.shown === this.chosen ? neighbours.lists[arm] : null;
     const results = lists ? lists.ids.map((id, rank) => [id, severity(run, lists.shared[rank]).kind]) : [];
     const trail = this.chosen === null || reducedMotion() ? [] : trailOf(player.past, arm, this.chosen);
-    const rings = ringsOf(this.ringed.filter((i) => this.loud(i)), at, size);
+    const rings = ringsOf(this.ringed.filter((i) => this.highlighted(i)), at, size);
     return [...rings, ...marksOf({ at, chosen: this.chosen, hovered: this.hovered, trail, results })];
   }
 
   /** Images in the place of dots, where a map is zoomed; `card` is the map of an arm. */
-  adorn(card, sprites, width, height, now) {
-    sprites.update(this.live.run, this.live.maps.scene, card.arm, width, height, now, (i) => this.loud(i));
+  drawOverlay(card, sprites, width, height, now) {
+    sprites.update(this.live.run, this.live.maps.scene, card.arm, width, height, now, (i) => this.highlighted(i));
   }
 }

@@ -3,7 +3,7 @@
 import { el, grouped, onPoint, say } from "../common/dom.js";
 import { saveCsv } from "../common/files.js";
 import { brief } from "../common/names.js";
-import { namesOf, thumbnail, spoken, tooltipOf } from "../common/thumbnails.js";
+import { namesOf, thumbnail, imageLabel, tooltipOf } from "../common/thumbnails.js";
 
 const MOST = 60;
 
@@ -51,7 +51,7 @@ export class LassoPanel {
 
   tile(i) {
     const image = thumbnail(el("span", { class: "rs-picture" }), this.run, i);
-    const press = el("button", { type: "button", class: "rs-tile", "aria-label": spoken(this.run, i), title: tooltipOf(this.run, i) }, image);
+    const press = el("button", { type: "button", class: "rs-tile", "aria-label": imageLabel(this.run, i), title: tooltipOf(this.run, i) }, image);
     press.addEventListener("click", () => this.on.choose(i));
     onPoint(press, (pointed) => this.on.hover(pointed ? i : null));
     return el("li", {}, press);

@@ -23,7 +23,7 @@ import { Status } from "../common/status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../common/theme.js";
 import { toPlan, toRetrieve } from "../common/navigation.js";
-import { expose } from "./page_api.js";
+import { installPageApi } from "./page_api.js";
 import { Origin } from "./origin.js";
 
 const AWAY =
@@ -42,9 +42,9 @@ class Live {
     this.run = null;
     this.build();
     this.player = new Player(this);
-    this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), host);
+    this.poll = new Poll(() => this.ask(), (error) => this.showError(error), host);
     onTheme(() => this.run?.points && (this.legend.recolour(isDark()), this.recolour()));
-    expose(this);
+    installPageApi(this);
     this.begin();
   }
 
@@ -58,7 +58,7 @@ class Live {
     this.origin = new Origin();
     this.classes = new ClassView(this);
     this.images = new ImageView(this);
-    const asked = ["hover", "choose", "enter", "clear", "cursor", "lasso", "visible", "loud", "reach", "marks", "adorn"];
+    const asked = ["hover", "choose", "enter", "clear", "cursor", "lasso", "visible", "highlighted", "maxRadius", "marks", "drawOverlay"];
     const points = asked.map((name) => [name, (...given) => (this.classes.on ? this.classes : this.images)[name](...given)]);
     this.maps = new MapGrid(Object.fromEntries(points));
     this.legend = new Legend({ changed: () => this.recolour() });
@@ -94,7 +94,7 @@ class Live {
     try {
       const id = asked.get("run") ?? (await api.start());
       if (id) return await this.open(id, asked);
-      this.vacant();
+      this.showEmpty();
     } catch (error) {
       this.status.problem.say(error.message);
       if (asked.has("run") && error.status) return this.fallBack();
@@ -109,20 +109,20 @@ class Live {
   }
 
   /** A plan has no maps: its own tab shows it. What was shown here stays. */
-  async besides(id) {
+  async openPlan(id) {
     toPlan(id);
-    if (!this.run) await this.usual();
+    if (!this.run) await this.openFirst();
   }
 
   /** Show the usual first run, as soon as there is one; the address stays. */
-  async usual() {
+  async openFirst() {
     const first = await api.start().catch(() => null);
     if (first) return this.open(first, new URLSearchParams(), { aside: true });
-    this.vacant();
-    setTimeout(() => this.run || this.usual(), 4000);
+    this.showEmpty();
+    setTimeout(() => this.run || this.openFirst(), 4000);
   }
 
-  vacant() {
+  showEmpty() {
     this.host.classList.add("rs-norun");
     this.maps.grid.replaceChildren(el("p", { class: "rs-vacant", text: "No run yet. Choose images and losses, then press Train." }));
   }
@@ -132,7 +132,7 @@ class Live {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const run = await api.run(id);
     if (turn !== this.turn) return;
-    if (run.plans) return this.besides(id);
+    if (run.plans) return this.openPlan(id);
     this.host.classList.remove("rs-norun");
     this.poll.stop();
     this.player.stop();
@@ -147,7 +147,7 @@ class Live {
     this.neighbours.load(run);
     this.lassoPanel.show(run, [], 0);
     this.downloads.load(run);
-    this.meet(run);
+    this.showRun(run);
     this.state(run);
     await this.player.load(run, Number(asked.get("k") ?? NaN));
     if (asked.has("i") && Number(asked.get("i")) < run.points) this.images.choose(Number(asked.get("i")));
@@ -170,7 +170,7 @@ class Live {
   }
 
   /** What depends on the probe, which arrives after the run has begun. */
-  meet(run) {
+  showRun(run) {
     this.run = run;
     say(this.title, brief(run.title, 160));
     this.title.title = inFull(run.title);
@@ -192,7 +192,7 @@ class Live {
   recolour() {
     if (this.classes.on) return this.redraw();
     this.paint();
-    return this.tellTruth();
+    return this.showTruth();
   }
 
   /** Other points, or other classes of them: bring the maps in line. */
@@ -202,10 +202,10 @@ class Live {
     this.paint();
     if (this.player.shown) this.move(this.player.shown.places, 0);
     this.maps.cards.forEach((card) => {
-      if (!on) this.classes.unadorn(card);
+      if (!on) this.classes.hideOverlay(card);
       card.describe(on ? this.classes.ids.length : this.run.points, on ? "class" : "image");
     });
-    this.tellTruth();
+    this.showTruth();
   }
 
   /** Show the images at new places, or the classes of images that are there. */
@@ -214,7 +214,7 @@ class Live {
   }
 
   /** Write above each map what is true of it, for the level that colours it. */
-  tellTruth() {
+  showTruth() {
     const { legend, run } = this;
     const level = run.points && legend.tree === run ? legend.level : null;
     this.maps.cards.forEach((card, arm) => card.truth.show(this.player.shown?.arms[arm], level));
@@ -248,9 +248,9 @@ class Live {
     this.refine.show(run.id, news.refinement);
     if (!this.run.points && news.active) {
       const again = await api.run(run.id);
-      if (again.id === this.run.id && again.points) this.meet(again);
+      if (again.id === this.run.id && again.points) this.showRun(again);
     }
-    if (!this.run.points && news.frame) this.meet(await api.run(run.id));
+    if (!this.run.points && news.frame) this.showRun(await api.run(run.id));
     await this.player.extend(news);
     await this.baseline.poll();
     this.state(news);
@@ -259,7 +259,7 @@ class Live {
     return news.metrics.length >= 1500 || news.moving || news.refinement === "awaited";
   }
 
-  trouble(error) {
+  showError(error) {
     if (!error) return;
     this.status.say(error instanceof api.ServerError && error.status ? error.message : AWAY);
   }
@@ -271,9 +271,9 @@ class Live {
     this.move(frame.places, duration);
     this.maps.cards.forEach((card, arm) => {
       card.wait("");
-      card.trust(frame.arms[arm], first);
+      card.showFidelity(frame.arms[arm], first);
     });
-    this.tellTruth();
+    this.showTruth();
     this.numbers();
     this.results();
   }
@@ -288,7 +288,7 @@ class Live {
     this.maps.cards.forEach((card, arm) => {
       card.show((key) => this.series.point(key, arm, step), this.baseline, step);
     });
-    this.baseline.tell(step);
+    this.baseline.showSummary(step);
     this.curves.update(step);
   }
 

@@ -12,8 +12,8 @@ const MAX_SIDE = 8192;
 
 /**
  * `on`: {hover(i | null, arm), choose(i | null, arm), lasso(ids), clear(), cursor(), visible(i): may it be picked,
- * loud(i): is it neither filtered out nor outside the lasso, reach(): px from its middle that the largest point reaches,
- * marks(arm, at, size): the rings and trails to draw, `at(i)` being where a point is now and `size` how wide a dot, adorn(card,
+ * highlighted(i): is it neither filtered out nor outside the lasso, maxRadius(): px from its middle that the largest point reaches,
+ * marks(arm, at, size): the rings and trails to draw, `at(i)` being where a point is now and `size` how wide a dot, drawOverlay(card,
  * sprites, width, height, now): what stands beside the points}. `run` is the one whose images are shown; a point is one of
  * them, or a class of them.
  */
@@ -115,7 +115,7 @@ export class MapGrid {
       const area = card.plot.getBoundingClientRect();
       const scale = this.scene.scale(area.width, area.height, now);
       const marks = live && this.scene.arms[card.arm] ? this.on.marks(card.arm, (i) => this.scene.at(card.arm, i, now), this.dot(area.width)) : [];
-      if (live && this.scene.arms[card.arm]) this.on.adorn(card, this.sprites[card.arm], area.width, area.height, now);
+      if (live && this.scene.arms[card.arm]) this.on.drawOverlay(card, this.sprites[card.arm], area.width, area.height, now);
       const [x, y] = [area.left - box.left, area.top - box.top];
       return { x, y, w: area.width, h: area.height, centre: this.scene.worldCentre(now), scale, marks };
     });
@@ -162,7 +162,7 @@ export class MapGrid {
   actions(arm) {
     const { scene, on } = this;
     const now = () => performance.now();
-    const find = (pixel, radius) => scene.pick(arm, pixel, ...this.size(arm), now(), Math.max(radius, on.reach()), on.visible);
+    const find = (pixel, radius) => scene.pick(arm, pixel, ...this.size(arm), now(), Math.max(radius, on.maxRadius()), on.visible);
     return {
       whole: () => scene.whole,
       zoom: (pixel, factor) => {

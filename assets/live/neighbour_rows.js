@@ -5,7 +5,7 @@ import { el, onPoint, say } from "../common/dom.js";
 import { button } from "../common/fields.js";
 import { brief } from "../common/names.js";
 import { severity } from "../common/palette.js";
-import { pathOf, thumbnail, shownNames, spoken, tooltipOf } from "../common/thumbnails.js";
+import { pathOf, thumbnail, shownNames, imageLabel, tooltipOf } from "../common/thumbnails.js";
 import { armHeading, similarity, strip, Tile } from "../common/tiles.js";
 
 const RANKS = 10;
@@ -78,7 +78,7 @@ export class NeighbourRows {
 
   about(index) {
     const { run } = this;
-    thumbnail(this.query, run, index).setAttribute("aria-label", spoken(run, index));
+    thumbnail(this.query, run, index).setAttribute("aria-label", imageLabel(run, index));
     say(this.name, shownNames(run, index)[0]);
     say(this.path, pathOf(run, index));
     this.name.title = tooltipOf(run, index);

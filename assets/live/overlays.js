@@ -3,7 +3,7 @@
 import { isDark, ink } from "../common/theme.js";
 
 const TRAIL = 5; // frames
-const BEADS = 9; // dots between two frames
+const TRAIL_DOTS = 9; // dots between two frames
 const SOLID = 99; // a ring this wide is a filled dot
 const SEVERITY = {
   light: { same: [10, 122, 92], near: [154, 98, 0], far: [154, 98, 0], none: [177, 28, 96] },
@@ -47,20 +47,20 @@ export function marksOf({ at, chosen, hovered, trail, results }, least = 0) {
   };
   for (const [id, kind] of results) ring(id, 13, 2, shades[kind], 0.9);
   if (chosen !== null) {
-    beads(marks, [...trail, at(chosen)], line);
+    drawTrail(marks, [...trail, at(chosen)], line);
     ring(chosen, 20, 2.5);
   }
   if (hovered !== null) hovered === chosen ? ring(hovered, 27, 1.5, line, 0.7) : ring(hovered, Math.max(17, least), 2);
   return marks;
 }
 
-function beads(marks, places, colour) {
-  const total = (places.length - 1) * BEADS;
+function drawTrail(marks, places, colour) {
+  const total = (places.length - 1) * TRAIL_DOTS;
   for (let leg = 0; leg + 1 < places.length; leg += 1) {
     const [[ax, ay], [bx, by]] = [places[leg], places[leg + 1]];
-    for (let n = 0; n < BEADS; n += 1) {
-      const t = n / BEADS;
-      const alpha = 0.08 + 0.5 * ((leg * BEADS + n) / total);
+    for (let n = 0; n < TRAIL_DOTS; n += 1) {
+      const t = n / TRAIL_DOTS;
+      const alpha = 0.08 + 0.5 * ((leg * TRAIL_DOTS + n) / total);
       marks.push({ x: ax + (bx - ax) * t, y: ay + (by - ay) * t, size: 3, width: SOLID, colour, alpha });
     }
   }

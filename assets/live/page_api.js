@@ -3,7 +3,7 @@
 import * as api from "../common/api.js";
 import { show } from "../common/navigation.js";
 
-export function expose(live) {
+export function installPageApi(live) {
   api.token(); // made now, not at the first use: two tabs that ask at the same moment would each make their own
   window.rankscope = {
     live,

@@ -16,7 +16,7 @@ export class Benchmark {
     this.queries = number(200, 10, 2000, 10);
     this.every = segments("Removals", [["one", "one per image"], ["every", "all removals"]], "one", () => {});
     this.go = button("Measure", () => this.start(), "rs-primary");
-    this.stop = button("Stop", () => this.halt());
+    this.stop = button("Stop", () => this.cancel());
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Measured so far" });
     this.said = el("p", { class: "rs-note", role: "status" });
     this.moving = el("div", { class: "rs-flow rs-moving" }, this.bar, this.stop);
@@ -29,15 +29,15 @@ export class Benchmark {
     this.readings = el("ul", { class: "rs-note rs-readings" });
     const ours = fold("How it is counted, and what the paper leaves open", this.readings);
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Over a whole dataset" }, head, about, form, this.said, this.problem.node, this.result, ours);
-    this.poll = new Poll(() => this.look(), (error) => this.lost(error), this.node);
-    this.move(false);
+    this.poll = new Poll(() => this.read(), (error) => this.showError(error), this.node);
+    this.setRunning(false);
   }
 
   load(start) {
     this.readings.replaceChildren(...start.interpretation.map((text) => el("li", { text })));
   }
 
-  move(on) {
+  setRunning(on) {
     this.moving.style.visibility = on ? "visible" : "hidden";
     this.go.disabled = on;
   }
@@ -46,40 +46,40 @@ export class Benchmark {
     const { settings } = this.on;
     this.problem.say(null);
     this.bar.value = 0;
-    this.move(true);
+    this.setRunning(true);
     say(this.said, "Getting ready …");
     try {
       const asked = { dataset: settings.datasets.value, models: settings.chosen, fill: settings.fill, queries: Number(this.queries.value), every: this.every.value === "every", seed: 0 };
       this.id = (await api.benchmark(asked)).job;
       this.poll.start();
     } catch (error) {
-      this.move(false);
+      this.setRunning(false);
       say(this.said, "");
       this.problem.say(error.message);
     }
   }
 
   /** One turn of the poll: how far the benchmark is, or its result. */
-  async look() {
+  async read() {
     const state = await api.job(this.id);
     this.bar.value = state.fraction ?? 0;
     say(this.said, state.message ?? "");
-    if (!MOVING.has(state.phase)) this.end(state);
+    if (!MOVING.has(state.phase)) this.finish(state);
     return true;
   }
 
   /** The job is unknown to the server, or the server does not answer, which is tried again. */
-  lost(error) {
+  showError(error) {
     this.problem.say(error?.message);
     if (!error?.status) return;
     this.poll.stop();
-    this.move(false);
+    this.setRunning(false);
     say(this.said, "");
   }
 
-  end(state) {
+  finish(state) {
     this.poll.stop();
-    this.move(false);
+    this.setRunning(false);
     if (state.phase === "failed") {
       say(this.said, "");
       this.problem.say(state.error ?? "The benchmark failed without a message.");
@@ -88,7 +88,7 @@ export class Benchmark {
     if (state.result) this.show(state.result);
   }
 
-  halt() {
+  cancel() {
     say(this.said, "Stopping …");
     api.stopJob(this.id).catch((error) => this.problem.say(error.message));
   }

@@ -36,7 +36,7 @@ export class Captions {
   }
 
   /** Nothing has been removed from the image yet. */
-  rest() {
+  reset() {
     this.reply = null;
     this.csv.disabled = true;
     this.cards.forEach((card) => say(card.about, "once something is taken out"));

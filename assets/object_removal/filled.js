@@ -66,7 +66,7 @@ export class Filled {
   }
 
   /** Nothing has been marked yet. */
-  rest(on) {
+  showPrompt(on) {
     this.stage.note.hidden = !on;
     say(this.stage.note, on ? "Mark what is to go, and it is filled here." : "");
   }
@@ -97,7 +97,7 @@ export class Filled {
   }
 
   /** What was done to an uploaded image, while nothing is filled yet. */
-  remark(notes) {
+  showNotes(notes) {
     if (!this.key) say(this.hint, notes.join(" "));
   }
 

@@ -3,7 +3,7 @@
 import { el, say } from "../common/dom.js";
 import { button, choose, field, fields, fold, number, Problem, select, text, valuesOf } from "../common/fields.js";
 import { Follow } from "./follow.js";
-import { Recipe, tellApart } from "./recipe.js";
+import { Recipe, distinguish } from "./recipe.js";
 import { toLive, toPlan } from "../common/navigation.js";
 
 const MOST = 4;
@@ -17,7 +17,7 @@ export class Finetune {
   constructor(on) {
     this.on = on;
     this.recipes = [];
-    this.model = select(() => this.suits());
+    this.model = select(() => this.setLearningRate());
     this.presets = select((name) => this.preset(name));
     this.presetAbout = el("p", { class: "rs-note" });
     this.cards = el("div", { class: "rs-columns" });
@@ -57,12 +57,12 @@ export class Finetune {
     choose(this.controls.optimiser, start.optimisers);
     choose(this.presets, start.presets, start.presets[0]?.name);
     this.preset(this.presets.value);
-    this.suits();
+    this.setLearningRate();
     this.recorded.hidden = !start.recorded;
   }
 
   /** The learning rate that suits the chosen model: the rate of a small one damages a published one. */
-  suits() {
+  setLearningRate() {
     const rate = this.offer.models.find((model) => model.name === this.model.value)?.learning_rate;
     if (rate) this.controls.learning_rate.value = rate;
   }
@@ -100,7 +100,7 @@ export class Finetune {
 
   explain() {
     this.recipes.forEach((recipe, arm) => recipe.place(arm, this.recipes.length));
-    tellApart(this.recipes);
+    distinguish(this.recipes);
     this.more.disabled = this.recipes.length >= MOST;
     say(this.more, this.recipes.length >= MOST ? "Four recipes are the most" : "Compare with another recipe");
   }

@@ -23,7 +23,7 @@ export class Follow {
     const acts = el("div", { class: "rs-flow rs-tight rs-drawing" }, ...Object.values(this.buttons), this.live);
     this.known = el("div", {});
     this.node = el("div", { class: "rs-stack rs-follow", hidden: true }, this.line, this.problem.node, this.plots, acts, this.known, this.uses);
-    this.poll = new Poll(() => this.ask(), (error) => this.trouble(error), this.node);
+    this.poll = new Poll(() => this.ask(), (error) => this.showError(error), this.node);
   }
 
   async open(id) {
@@ -35,12 +35,12 @@ export class Follow {
   }
 
   /** Panels need the arms' titles, which the run knows as soon as it exists. */
-  async meet() {
+  async loadRun() {
     const { id } = this;
     const run = await api.run(id);
     if (id !== this.id) return;
     this.run = run;
-    this.remark(run);
+    this.showNotes(run);
     const still = { hover: () => {}, seek: () => {} };
     this.panels = run.measures.panels.filter((panel) => panel.small).map((panel) => new Panel(run, { ...panel, dashed: null }, still));
     this.plots.replaceChildren(armKey(run.arms.map((arm) => arm.title)), ...this.panels.map((panel) => panel.node));
@@ -48,11 +48,11 @@ export class Follow {
 
   /** One turn; true while the run moves. */
   async ask() {
-    if (!this.run) await this.meet();
+    if (!this.run) await this.loadRun();
     const { id } = this;
     const news = await api.poll(id, -1, this.row);
     if (id !== this.id) return true;
-    if (!this.run.notes.length && news.step > 0) this.remark(await api.run(id)); // known once the images are read
+    if (!this.run.notes.length && news.step > 0) this.showNotes(await api.run(id)); // known once the images are read
     this.row = news.row;
     this.series.add(news.metrics, news.keys);
     this.state(news);
@@ -65,7 +65,7 @@ export class Follow {
   }
 
   /** What each recipe is trained on, and how the dataset was read. */
-  remark(run) {
+  showNotes(run) {
     if (run.id !== this.id) return;
     this.run.notes = run.notes;
     if (!run.notes.length) return; // nothing to unfold before the images are read
@@ -75,7 +75,7 @@ export class Follow {
 
   state(news) {
     say(this.line, sentence(news));
-    this.trouble(news.failed ? { message: news.error ?? "Fine-tuning failed without a message." } : null);
+    this.showError(news.failed ? { message: news.error ?? "Fine-tuning failed without a message." } : null);
     for (const [act, node] of Object.entries(this.buttons)) node.hidden = !news.acts.includes(act);
     if (news.usable && !this.uses.children.length) this.offer();
     if (!news.usable) this.uses.replaceChildren();
@@ -89,10 +89,10 @@ export class Follow {
 
   control(action) {
     this.on.act(action, { id: this.id });
-    this.poll.again(300);
+    this.poll.schedule(300);
   }
 
-  trouble(error) {
+  showError(error) {
     this.problem.say(error?.message);
   }
 }

@@ -17,17 +17,17 @@ export class ImageStrip {
     this.place = el("p", { class: "rs-note rs-place" });
     this.back = iconButton("back", "Previous image", () => this.step(-1), "rs-act rs-step");
     this.forward = iconButton("forward", "Next image", () => this.step(1), "rs-act rs-step");
-    this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.picked() });
+    this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.fileChosen() });
     const own = button("Your image", () => this.file.click());
     own.title = "Choose a file, drop one on the image, or paste one";
     const end = el("div", {}, own, this.file);
     this.node = el("div", { class: "rs-images" }, this.back, this.list, this.forward, this.place, end);
-    this.list.addEventListener("scroll", () => this.near() && this.more());
+    this.list.addEventListener("scroll", () => this.isNearEnd() && this.loadMore());
     this.items = [];
     this.total = 0;
   }
 
-  picked() {
+  fileChosen() {
     const [file] = this.file.files;
     this.file.value = "";
     if (file) this.on.upload(file);
@@ -37,14 +37,14 @@ export class ImageStrip {
     const turn = (this.turn = {});
     Object.assign(this, { dataset, items: [], total: Infinity, reading: false });
     this.list.replaceChildren(...Array.from({ length: 12 }, () => el("li", { class: "rs-thumb rs-placeholder" })));
-    await this.more(turn);
+    await this.loadMore(turn);
   }
 
-  near() {
+  isNearEnd() {
     return this.list.scrollLeft + this.list.clientWidth * 2 > this.list.scrollWidth;
   }
 
-  async more(turn = this.turn, count = PAGE) {
+  async loadMore(turn = this.turn, count = PAGE) {
     if (this.reading || this.items.length >= this.total) return;
     this.reading = true;
     let read = false;
@@ -61,14 +61,14 @@ export class ImageStrip {
     } finally {
       if (turn === this.turn) this.reading = false;
     }
-    if (read) await this.reach(turn);
+    if (read) await this.loadToCurrent(turn);
   }
 
   /** Read on until the shown image is in the strip. */
-  async reach(turn = this.turn) {
+  async loadToCurrent(turn = this.turn) {
     const short = this.number + 1 - this.items.length;
     if (!this.items.length || short <= 0 || this.number >= FAR) return;
-    await this.more(turn, Math.min(AT_ONCE, short + PAGE));
+    await this.loadMore(turn, Math.min(AT_ONCE, short + PAGE));
   }
 
   add({ ref, alt, classes }) {
@@ -88,7 +88,7 @@ export class ImageStrip {
     const number = this.number + 1;
     say(this.place, Number.isFinite(this.total) ? `${number ? grouped(number) : "–"} of ${grouped(this.total)}` : "");
     if (at >= 0) this.reveal(this.items[at].press);
-    else this.reach();
+    else this.loadToCurrent();
   }
 
   reveal(node) {
@@ -111,7 +111,7 @@ export class ImageStrip {
 
   async step(by) {
     const next = this.at + by;
-    if (next >= this.items.length) await this.more();
+    if (next >= this.items.length) await this.loadMore();
     const item = this.items[Math.max(0, next)];
     if (item) this.on.choose(item.ref);
   }

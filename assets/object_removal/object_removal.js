@@ -2,7 +2,7 @@
 
 import { token } from "../common/api.js";
 import { el } from "../common/dom.js";
-import { saveCsv, welcome } from "../common/files.js";
+import { saveCsv, acceptFiles } from "../common/files.js";
 import { Newest } from "../common/newest.js";
 import * as api from "./api.js";
 import { Problem } from "../common/fields.js";
@@ -60,7 +60,7 @@ class RemoveAnObject {
     this.benchmark = new Benchmark({ settings: this.settings, open: (ref, removed) => this.open(ref, removed, true) });
     this.finetune = new Finetune({ act, settings: this.settings, use: (name) => this.useModel(name) });
     this.pair = el("div", { class: "rs-pair" }, this.original.node, this.filled.node);
-    welcome(this.pair, (file) => this.upload(file));
+    acceptFiles(this.pair, (file) => this.upload(file));
     const picking = el("div", { class: "rs-stack rs-tight" }, this.settings.node, this.strip.node);
     this.host.replaceChildren(picking, this.problem.node, this.pair, this.captions.node, this.benchmark.node, this.finetune.node);
     this.original.stage.shape(1, 1);
@@ -74,7 +74,7 @@ class RemoveAnObject {
       this.problem.say(null);
       this.dataset = start.datasets.find(({ name }) => name === start.dataset);
       this.settings.load(start);
-      this.original.know(this.dataset?.classes ?? []);
+      this.original.setClasses(this.dataset?.classes ?? []);
       this.finetune.load(start);
       this.benchmark.load(start);
       this.captions.wait(this.settings.titles);
@@ -90,7 +90,7 @@ class RemoveAnObject {
 
   async openDataset(dataset) {
     this.dataset = dataset;
-    this.original.know(dataset.classes ?? []);
+    this.original.setClasses(dataset.classes ?? []);
     await this.strip.load(dataset.name);
     if (this.strip.items.length && this.dataset === dataset) await this.open(this.strip.items[0].ref);
   }
@@ -102,17 +102,17 @@ class RemoveAnObject {
     if (scroll) this.pair.scrollIntoView({ block: "start" });
     try {
       const image = await api.image(ref);
-      if (turn === this.turn) this.meet(image, removed);
+      if (turn === this.turn) this.showImage(image, removed);
     } catch (error) {
       if (turn === this.turn) this.failed(error);
     }
   }
 
-  meet(image, removed = null) {
+  showImage(image, removed = null) {
     this.image = image;
     this.problem.say(null);
     clearTimeout(this.later);
-    this.asking.forget();
+    this.asking.cancel();
     this.remove = null;
     this.strip.mark(image.ref);
     this.settings.rerender(image.rerender);
@@ -121,9 +121,9 @@ class RemoveAnObject {
     this.filled.show(image, url);
     const classes = removed?.length ? removed : suggestion(image);
     this.captions.wait(this.settings.titles);
-    this.filled.rest(!classes);
+    this.filled.showPrompt(!classes);
     if (classes) this.take({ classes });
-    else this.captions.rest();
+    else this.captions.reset();
   }
 
   async upload(file) {
@@ -132,8 +132,8 @@ class RemoveAnObject {
     try {
       const image = await api.upload(file);
       if (turn !== this.turn) return;
-      this.meet(image);
-      if (image.notes.length) this.filled.remark(image.notes);
+      this.showImage(image);
+      if (image.notes.length) this.filled.showNotes(image.notes);
     } catch (error) {
       if (turn === this.turn) this.problem.say(error.message);
     }
@@ -145,7 +145,7 @@ class RemoveAnObject {
       const reply = await api.detect(image.ref, detector);
       if (image !== this.image) return;
       if (!reply.objects.length) this.problem.say(reply.notes.join(" ") || "Nothing was found. Draw a box around what is to go.");
-      else this.meet({ ...image, objects: reply.objects });
+      else this.showImage({ ...image, objects: reply.objects });
     } catch (error) {
       this.problem.say(error.message);
     }
@@ -170,11 +170,11 @@ class RemoveAnObject {
     if (!this.remove) return;
     clearTimeout(this.later);
     this.problem.say(null);
-    this.reading.rest();
-    this.filled.rest(false);
+    this.reading.hide();
+    this.filled.showPrompt(false);
     this.filled.wait(this.remove.classes ?? [this.remove.class]);
     this.captions.busy(true);
-    this.asking.ask({ image: this.image.ref, remove: this.remove, ...beside(this.image, this.dataset?.name), fill: this.settings.fill, models: this.settings.chosen, k: this.captions.k, patience: PATIENCE });
+    this.asking.request({ image: this.image.ref, remove: this.remove, ...beside(this.image, this.dataset?.name), fill: this.settings.fill, models: this.settings.chosen, k: this.captions.k, patience: PATIENCE });
   }
 
   answered(reply, asked) {
@@ -183,7 +183,7 @@ class RemoveAnObject {
     this.captions.show(reply);
     if (this.remove?.classes) this.original.mark(reply.removed);
     clearTimeout(this.later);
-    if (unfinished(reply)) this.later = setTimeout(() => this.asking.ask(asked), LATE);
+    if (unfinished(reply)) this.later = setTimeout(() => this.asking.request(asked), LATE);
     shown.then(() => this.afterwards(reply, asked)); // what takes long begins when the image is there
   }
 

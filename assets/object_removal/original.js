@@ -52,7 +52,7 @@ export class Original {
   }
 
   /** Class names of the dataset, offered for what is drawn. */
-  know(classes) {
+  setClasses(classes) {
     this.classes = classes;
   }
 
@@ -84,7 +84,7 @@ export class Original {
   /** Say what taking out this object would mean, and light all its boxes. */
   point(object) {
     for (const node of this.layer.children) node.classList.toggle("rs-pointed", node.dataset.class === object?.class);
-    if (!object) return this.rest();
+    if (!object) return this.showHint();
     const along = object.removes.filter((name) => name !== object.class);
     const parts = [`${object.class}: ${percent(object.share)} of the image.`];
     if (along.length) parts.push(`It hides ${listed(along)}, which ${along.length > 1 ? "go" : "goes"} with it.`);
@@ -92,7 +92,7 @@ export class Original {
     return this.hint.classList.toggle("rs-warning", object.problems.length > 0);
   }
 
-  rest() {
+  showHint() {
     this.hint.classList.remove("rs-warning");
     say(this.hint, this.tool === "objects" || this.image.objects.length ? HINTS[this.tool] : HINTS.none);
   }
@@ -106,7 +106,7 @@ export class Original {
     this.pen.use(tool === "objects" ? null : tool, this.stage);
     this.layer.inert = tool !== "objects";
     this.naming.use(tool);
-    this.rest();
+    this.showHint();
   }
 
   clear() {

@@ -29,7 +29,7 @@ export class Reading {
   }
 
   /** Another query shows the progress of its own models. */
-  rest() {
+  hide() {
     this.poll.stop();
     this.node.hidden = true;
   }

@@ -17,7 +17,7 @@ export class Recipe {
     this.texts = start.recipes;
     const fills = start.fills.filter((fill) => !fill.redraws).map((fill) => ({ ...fill, disabled: Boolean(fill.missing) }));
     const changed = () => {
-      this.tell();
+      this.update();
       on.changed();
     };
     const { ratio, ...rest } = { ...start.recipe, ...values };
@@ -42,7 +42,7 @@ export class Recipe {
     const head = el("header", { class: "rs-flow" }, this.square, this.name, this.drop);
     const body = [field("Images as they are", originals), removed.node, el("div", { class: "rs-recipefields" }, ...labels), edited.node, this.ratio.node];
     this.node = el("article", { class: "rs-stack rs-recipe" }, head, ...body, this.about);
-    this.tell();
+    this.update();
   }
 
   /** Which arm this is, and whether it can be removed. */
@@ -52,7 +52,7 @@ export class Recipe {
     this.drop.setAttribute("aria-label", `Remove recipe ${arm + 1}`);
   }
 
-  tell() {
+  update() {
     const { originals, removed, text, fill, captions_each: each, only_edited: edited } = this.controls;
     const source = this.texts.find((one) => one.name === text.value);
     const taken = removed.checked;
@@ -90,7 +90,7 @@ export class Recipe {
 }
 
 /** Give every recipe a title of its own: those that would share one say what sets them apart. */
-export function tellApart(recipes) {
+export function distinguish(recipes) {
   for (const recipe of recipes) {
     const alike = recipes.filter((other) => other.title === recipe.title);
     const apart = recipe.facts.filter((fact, i) => alike.some((other) => other.facts[i] !== fact));

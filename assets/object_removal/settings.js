@@ -105,19 +105,19 @@ export class Settings {
   opening() {
     this.source = text("owner/name, or a folder");
     this.captions = text("captions.json (optional)");
-    this.trouble = new Problem();
+    this.sourceProblem = new Problem();
     this.opened = el("p", { class: "rs-note", role: "status" });
     this.waiting = new Waiting();
     const form = rowForm([field("Hugging Face id or folder", this.source), field("Captions from", this.captions)], "Open", () => this.openDataset());
     this.openButton = form.querySelector("button");
     const bias = slider("Scenes drawn anew; pairs such as dog and frisbee together in", { value: USUAL_BIAS, low: 0.5, high: 1, step: 0.01, words: percent });
     const drawn = rowForm([bias.node], "Draw such scenes", () => this.openDataset(`drawn_scenes:bias=${bias.value}`, ""));
-    return [form, drawn, this.trouble.node, this.waiting.node, this.opened];
+    return [form, drawn, this.sourceProblem.node, this.waiting.node, this.opened];
   }
 
   async openDataset(source = this.source.value.trim(), captions = this.captions.value.trim()) {
-    if (!source) return this.trouble.say("Write the id of a dataset on Hugging Face or the path of a folder.");
-    this.trouble.say(null);
+    if (!source) return this.sourceProblem.say("Write the id of a dataset on Hugging Face or the path of a folder.");
+    this.sourceProblem.say(null);
     this.openButton.disabled = true;
     say(this.opened, "");
     try {
@@ -129,7 +129,7 @@ export class Settings {
       this.on.dataset(dataset);
     } catch (error) {
       say(this.opened, "");
-      this.trouble.say(error.message);
+      this.sourceProblem.say(error.message);
     } finally {
       this.openButton.disabled = false;
     }

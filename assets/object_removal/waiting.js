@@ -12,7 +12,7 @@ export class Waiting {
   constructor() {
     this.said = el("p", { class: "rs-note" });
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Read so far" });
-    this.stop = button("Cancel", () => this.leave());
+    this.stop = button("Cancel", () => this.cancel());
     this.node = el("div", { class: "rs-flow rs-moving", hidden: true }, this.said, this.bar, this.stop);
   }
 
@@ -23,7 +23,7 @@ export class Waiting {
     this.stop.disabled = false;
     this.bar.value = 0;
     say(this.said, "Opening the dataset …");
-    const follow = setInterval(() => this.look(), EVERY);
+    const follow = setInterval(() => this.read(), EVERY);
     try {
       return await api.open(source, captions, this.ticket);
     } finally {
@@ -32,8 +32,8 @@ export class Waiting {
     }
   }
 
-  async look() {
-    if (this.stop.disabled) return this.give(); // what had not begun when it was cancelled may have by now
+  async read() {
+    if (this.stop.disabled) return this.leaveQueue(); // what had not begun when it was cancelled may have by now
     const { message, fraction } = await api.opening(this.ticket).catch(() => ({}));
     if (!message || this.stop.disabled) return undefined;
     say(this.said, `${capital(message)} …`);
@@ -41,13 +41,13 @@ export class Waiting {
     return undefined;
   }
 
-  leave() {
+  cancel() {
     this.stop.disabled = true;
     say(this.said, "Cancelling …");
-    this.give();
+    this.leaveQueue();
   }
 
-  give() {
+  leaveQueue() {
     return api.leave(this.ticket).catch(() => {}); // read in the meantime: the dataset opens
   }
 }

@@ -66,7 +66,7 @@ document.addEventListener("click", (event) => {
 });
 
 /** The boxes of images say what they take when they are empty too. */
-function invite() {
+function describeSources() {
   const words = document.querySelector(".rs-source-words")?.textContent;
   for (const box of words ? document.querySelectorAll('[id|="rs-source"] input') : []) {
     if (box.placeholder === words) continue;
@@ -77,7 +77,7 @@ function invite() {
 
 // Gradio makes the sidebar piece by piece after this module has run.
 new MutationObserver(() => {
-  invite();
+  describeSources();
   const parts = ["rs-pause", "rs-resume", "rs-stop", "rs-status"].map(find);
   if (parts.includes(null) || parts.every((part) => part.dataset.followed)) return;
   for (const part of parts) part.dataset.followed = "yes";

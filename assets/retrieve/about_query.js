@@ -17,18 +17,18 @@ export class AboutQuery {
   /** An image of a gallery: `classes` finest first, empty where they are not known. */
   show(images, row, classes) {
     thumbnail(this.query.image, images, row);
-    this.query.tell(classes, `Image ${row + 1}`, "");
+    this.query.setText(classes, `Image ${row + 1}`, "");
   }
 
-  own(url) {
+  showUpload(url) {
     this.query.image.style.cssText = `background-image: url("${url}"); background-size: cover`;
-    this.query.tell([], "Your image", "");
+    this.query.setText([], "Your image", "");
   }
 
   point(result, images) {
     if (!result) return this.pointed.hide();
     thumbnail(this.pointed.image, images, result.row);
-    this.pointed.tell(result.classes, `Image ${result.row + 1}`, [`Similarity ${figure(result.similarity)}.`, why(result)].filter(Boolean).join(" "));
+    this.pointed.setText(result.classes, `Image ${result.row + 1}`, [`Similarity ${figure(result.similarity)}.`, why(result)].filter(Boolean).join(" "));
     return undefined;
   }
 }
@@ -42,7 +42,7 @@ class Card {
     this.node = el("div", { class: "rs-querycard", "aria-label": label || null, role: label ? "group" : null, "aria-hidden": label ? null : "true" }, this.image, el("div", {}, this.name, this.path, this.note));
   }
 
-  tell(classes, otherwise, note) {
+  setText(classes, otherwise, note) {
     const names = classes.map((one) => brief(one));
     this.node.style.visibility = "";
     say(this.name, names[0] ?? otherwise);

@@ -29,7 +29,7 @@ class LookedAt {
     this.task = new Task(api, STOPPED);
     this.searching = new Task(search, CANCELLED);
     this.run = select(() => this.chosen());
-    this.data = select(() => this.sourced());
+    this.data = select(() => this.sourceChanged());
     this.source = text("A folder or a Hub id with boxes", { onkeydown: (event) => event.key === "Enter" && this.measure() });
     this.other = field("Dataset", this.source, { class: "rs-field", hidden: true });
     this.fill = select(() => {});
@@ -54,7 +54,7 @@ class LookedAt {
     this.chosen();
   }
 
-  look() {
+  refresh() {
     if (this.run.value) this.image.load(this.run.value);
   }
 
@@ -76,7 +76,7 @@ class LookedAt {
     if (run && !this.node.hidden) this.image.load(run.id);
   }
 
-  sourced() {
+  sourceChanged() {
     this.other.hidden = this.data.value !== OTHER;
     if (!this.other.hidden) this.source.focus();
   }

@@ -52,7 +52,7 @@ class Mistakes {
     if (!this.node.hidden) this.ask();
   }
 
-  look() {
+  refresh() {
     if (this.tab.home && this.stale) this.ask();
   }
 
@@ -69,12 +69,12 @@ class Mistakes {
   pin(id) {
     this.declined = id === NONE;
     const other = pinned() && pinned().run !== this.tab.home.id;
-    if (this.declined && !other) this.repin();
+    if (this.declined && !other) this.updatePins();
     else pin(id || null);
   }
 
   /** Another baseline is pinned. */
-  repin() {
+  updatePins() {
     if (!this.places) return;
     this.offer();
     this.stale = true;

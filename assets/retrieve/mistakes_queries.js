@@ -59,9 +59,9 @@ export class DifferentQueries {
     const names = one.classes.map((name) => brief(name));
     const values = places.map((place, at) => el("span", { class: "rs-flow rs-armvalue" }, swatch(place.place), el("span", { text: figure(one.values[at]) })));
     const dots = places.map((place, at) => one.values[at] === null ? "" : el("span", { class: `rs-pairdot ${look(place.place).colour}`, style: `left: ${(one.values[at] * 100).toFixed(1)}%` }));
-    const spoken = places.map((place, at) => `${place.title}${place.of ? `, ${place.of}` : ""} ${figure(one.values[at])}`).join("; ");
+    const label = places.map((place, at) => `${place.title}${place.of ? `, ${place.of}` : ""} ${figure(one.values[at])}`).join("; ");
     const texts = el("span", { class: "rs-pairtext" }, el("span", { class: "rs-clamp rs-pairname", style: "--lines: 1", text: names[0] }), el("span", { class: "rs-note rs-ellipsis", text: names.slice(1).join(" › ") }));
-    const press = el("button", { type: "button", class: "rs-pairrow", title: one.classes.map(inFull).join("\n"), "aria-label": `Image ${one.point + 1}: ${names.join(", ")}. ${answer.title}: ${spoken}`, onclick: () => this.open(one, answer) }, picture(this.images(answer.run), one.point), texts, el("span", { class: "rs-dotline", "aria-hidden": "true" }, ...dots), el("span", { class: "rs-flow rs-values" }, ...values));
+    const press = el("button", { type: "button", class: "rs-pairrow", title: one.classes.map(inFull).join("\n"), "aria-label": `Image ${one.point + 1}: ${names.join(", ")}. ${answer.title}: ${label}`, onclick: () => this.open(one, answer) }, picture(this.images(answer.run), one.point), texts, el("span", { class: "rs-dotline", "aria-hidden": "true" }, ...dots), el("span", { class: "rs-flow rs-values" }, ...values));
     return el("li", {}, press);
   }
 }

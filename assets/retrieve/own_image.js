@@ -2,22 +2,22 @@
 
 import { el } from "../common/dom.js";
 import { button } from "../common/fields.js";
-import { welcome } from "../common/files.js";
+import { acceptFiles } from "../common/files.js";
 import { Webcam } from "./webcam.js";
 
 /** `on`: {taken(file), fail(sentence)}; images may be dropped on `area`. */
 export class OwnImage {
   constructor(on, area) {
     this.on = on;
-    this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.picked() });
+    this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.fileChosen() });
     const own = button("Your image", () => this.file.click());
     own.title = "Choose a file, drop one here, or paste one";
     this.webcam = new Webcam(on);
     this.node = el("div", { class: "rs-flow" }, own, this.webcam.button, this.file);
-    welcome(area, on.taken);
+    acceptFiles(area, on.taken);
   }
 
-  picked() {
+  fileChosen() {
     const [file] = this.file.files;
     this.file.value = "";
     if (file) this.on.taken(file);

@@ -21,7 +21,7 @@ export class Picker {
     this.random = button("Random", () => this.go(Math.floor(Math.random() * this.total)));
     this.place = el("p", { class: "rs-note rs-place", role: "status" });
     this.list = el("ul", { class: "rs-picks", "aria-label": "Images to search with" });
-    this.list.addEventListener("scroll", () => this.near() && this.more());
+    this.list.addEventListener("scroll", () => this.isNearEnd() && this.loadMore());
     arrows(this.list);
     const search = field("Search with an image of", this.words, { class: "rs-field rs-classname" });
     const line = el("div", { class: "rs-flow rs-pickline" }, search, this.random, this.back, this.forward, this.place, ...more);
@@ -69,11 +69,11 @@ export class Picker {
     return api.rows(this.run, this.gallery, { text: this.words.value, offset, count: PAGE, row });
   }
 
-  near() {
+  isNearEnd() {
     return this.list.scrollLeft + this.list.clientWidth * 2 > this.list.scrollWidth;
   }
 
-  async more() {
+  async loadMore() {
     const next = this.begin + this.items.length;
     if (this.reading || next >= this.total) return;
     this.reading = true;

@@ -70,7 +70,7 @@ class Query {
     return handed.gallery || handed.row < home.points ? handed : null;
   }
 
-  look() {
+  refresh() {
     if (!this.tab.home || !this.offered) return;
     const handed = this.taken();
     if (!handed) return;
@@ -165,7 +165,7 @@ class Query {
   }
 
   /** Another baseline is pinned. */
-  repin() {
+  updatePins() {
     if (this.answer) this.rows.show(this.answer, this.images, pinned());
   }
 
@@ -177,7 +177,7 @@ class Query {
     const { upload, row, gallery } = this.query;
     const query = upload ? { upload } : same(gallery, this.gallery) ? { row } : { row, gallery };
     const runs = this.tab.usable.map((run) => run.id);
-    this.asking.ask({ runs, gallery: this.gallery, query, step: this.step, ...this.settings.value });
+    this.asking.request({ runs, gallery: this.gallery, query, step: this.step, ...this.settings.value });
   }
 
   async search(asked) {
@@ -200,13 +200,13 @@ class Query {
     say(this.notes, answer.notes.join(" "));
     this.downloads(answer);
     if (this.ownRow === null && answer.query !== null) this.picker.show(answer.query); // the same image, from another gallery
-    say(this.aloud, spoken(answer));
+    say(this.aloud, describeAnswer(answer));
     this.drawn?.();
   }
 
   aboutQuery(answer) {
     const { upload, row, gallery } = this.query;
-    if (upload) this.about.own(api.uploadUrl(upload));
+    if (upload) this.about.showUpload(api.uploadUrl(upload));
     else this.about.show(same(gallery, this.gallery) ? this.images : this.imagesOf(this.tab.home, gallery), row, answer.classes ?? []);
   }
 
@@ -224,7 +224,7 @@ class Query {
 }
 
 /** What a screen reader hears of an answer. */
-function spoken(answer) {
+function describeAnswer(answer) {
   const arms = answer.arms.map((arm) => {
     const list = arm.reranked ?? arm.ranking;
     return arm.error ?? `${arm.title}: ${answer.scores.flatMap(({ key, title }) => (list.scores[key] === undefined ? [] : [`${title} ${list.scores[key].toFixed(2)}`])).join(", ") || `${list.results.length} results`}`;

@@ -29,12 +29,12 @@ export class ResultRows {
   /** Show an answer; `images`: what the tiles show; `pinned`: the arm, or the run, that the others are compared with. */
   show(answer, images, pinned) {
     const arms = new Map(answer.arms.map((arm) => [`${arm.run}.${arm.arm}`, arm]));
-    for (const row of this.rows) row.show(arms.get(row.place.key) ?? lost(answer, row.place), answer, images, arms.get(this.base(row.place, pinned)), pinned);
+    for (const row of this.rows) row.show(arms.get(row.place.key) ?? lost(answer, row.place), answer, images, arms.get(this.baselineKey(row.place, pinned)), pinned);
     this.mark(null);
   }
 
   /** Key of the arm that one is compared with; of a pinned run its arm of the same title, see `paired`. */
-  base({ run, arm }, pinned) {
+  baselineKey({ run, arm }, pinned) {
     if (!pinned || pinned.arm !== null) return pinned?.key;
     if (pinned.run === run) return null;
     const titles = (id) => this.rows.filter(({ place }) => place.run === id).map(({ place }) => place.title);

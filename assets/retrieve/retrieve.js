@@ -34,8 +34,8 @@ class Tab {
     host.replaceChildren(this.choice, this.bar.node, this.problem.node, this.vacant, this.body);
     this.section(this.shown.name, false);
     window.addEventListener("rankscope:state", (event) => event.detail.id !== this.open && this.follow(event.detail.id));
-    onPin(() => this.repin());
-    window.addEventListener("rankscope:query", (event) => this.hand(event.detail));
+    onPin(() => this.updatePins());
+    window.addEventListener("rankscope:query", (event) => this.searchFor(event.detail));
     this.poll = new Poll(() => this.ask(), (error) => error && !error.status && this.problem.say(error.message), host);
     this.begin();
   }
@@ -57,7 +57,7 @@ class Tab {
   section(name, look = true) {
     this.shown = this.sections.find((section) => section.name === name);
     for (const section of this.sections) section.view.node.hidden = section !== this.shown;
-    if (look) this.shown.view.look();
+    if (look) this.shown.view.refresh();
   }
 
   /** The run that is open in Live is another one. */
@@ -88,12 +88,12 @@ class Tab {
     return [...new Set([this.open, ...this.extra, pinned()?.run])].filter(Boolean).slice(0, this.given.most_runs);
   }
 
-  repin() {
+  updatePins() {
     if (!this.given) return;
     if (JSON.stringify(this.ids) !== JSON.stringify(this.runs.map((run) => run.id)) || !this.others) this.load();
     else {
       this.bar.show(this.runs, this.others, this.given.most_runs);
-      for (const { view } of this.sections) view.repin?.();
+      for (const { view } of this.sections) view.updatePins?.();
     }
   }
 
@@ -147,9 +147,9 @@ class Tab {
   }
 
   /** An image was chosen in Live. */
-  hand(query) {
+  searchFor(query) {
     this.handed = query;
-    this.sections[0].view.look();
+    this.sections[0].view.refresh();
   }
 }
 

@@ -25,11 +25,11 @@ export class SearchSettings {
     this.node.classList.add("rs-how");
     this.node.open = window.innerWidth > WIDE;
     this.words = this.node.querySelector("summary");
-    this.node.addEventListener("change", () => this.tell());
+    this.node.addEventListener("change", () => this.summarise());
   }
 
   /** What is chosen, in the line that stays when the rest is folded away. */
-  tell() {
+  summarise() {
     const chosen = (control) => control.selectedOptions[0]?.textContent ?? "";
     const index = this.index.value === "auto" ? "index chosen by size" : chosen(this.index);
     const again = this.rerank.value === NONE ? "not re-ranked" : `re-ranked by ${chosen(this.rerank)}`;
@@ -60,7 +60,7 @@ export class SearchSettings {
     const title = brief(about.title, 120);
     const count = grouped(about.count);
     this.title = title.startsWith(count) ? title : `${capital(title)}, ${count} images`;
-    this.tell();
+    this.summarise();
   }
 
   /** {k, index, rerank} as a search takes them. */

@@ -31,7 +31,7 @@ export class Task {
     try {
       return await this.follow(id);
     } finally {
-      if (this.id === id) this.rest();
+      if (this.id === id) this.reset();
     }
   }
 
@@ -66,7 +66,7 @@ export class Task {
     this.jobs.stop(this.id).catch(() => {}); // done in the meantime
   }
 
-  rest() {
+  reset() {
     this.id = null;
     this.node.hidden = true;
   }

@@ -22,9 +22,9 @@ class Runs {
     this.problem = new Problem();
     this.list = el("ul", { class: "rs-runlist" });
     host.replaceChildren(this.problem.node, this.empty, this.list);
-    const trouble = (error) => this.problem.say(error && `The list could not be read: ${error.message} It is tried again.`);
-    this.poll = new Poll(() => this.read(), trouble, host);
-    window.addEventListener("rankscope:changed", () => this.poll.again(0));
+    const showError = (error) => this.problem.say(error && `The list could not be read: ${error.message} It is tried again.`);
+    this.poll = new Poll(() => this.read(), showError, host);
+    window.addEventListener("rankscope:changed", () => this.poll.schedule(0));
     this.poll.start();
   }
 
@@ -44,7 +44,7 @@ class Runs {
     const within = new Map(); // the runs of each plan
     for (const run of runs) if (plans.has(run.part_of)) within.set(run.part_of, [...(within.get(run.part_of) ?? []), run]);
     this.fill(this.list, runs.filter((run) => !plans.has(run.part_of)));
-    for (const run of runs) if (run.plans) this.cards.get(run.id)?.hold(within.get(run.id) ?? []);
+    for (const run of runs) if (run.plans) this.cards.get(run.id)?.showParts(within.get(run.id) ?? []);
   }
 
   /** The cards of some runs as the items of a list, in order. */
@@ -65,7 +65,7 @@ class Card {
     this.title = el("button", { type: "button", class: "rs-runtitle", onclick: () => this.open() });
     this.phase = el("span", { class: "rs-note rs-phase" });
     this.about = el("p", { class: "rs-note rs-runabout" });
-    this.trouble = el("p", { class: "rs-note rs-runtrouble" });
+    this.error = el("p", { class: "rs-note rs-runtrouble" });
     this.arms = el("ul", { class: "rs-runarms" });
     this.openButton = button("Open", () => this.open());
     this.resume = button("Resume", () => this.ask("resume"));
@@ -79,7 +79,7 @@ class Card {
     this.within.hidden = true;
     this.within.addEventListener("toggle", () => this.within.open && this.list.fill(this.parts, this.held));
     this.held = [];
-    this.node = el("li", { class: "rs-runcard" }, head, this.about, this.trouble, this.arms, this.acts, this.within);
+    this.node = el("li", { class: "rs-runcard" }, head, this.about, this.error, this.arms, this.acts, this.within);
   }
 
   open() {
@@ -88,7 +88,7 @@ class Card {
   }
 
   /** The runs that are part of this one, behind a line that counts them. */
-  hold(runs) {
+  showParts(runs) {
     this.held = runs;
     this.within.hidden = !runs.length;
     say(this.within.querySelector("summary"), runs.length === 1 ? "1 run" : `${runs.length} runs`);
@@ -109,15 +109,15 @@ class Card {
     say(this.phase, run.recorded ? "recorded run" : run.label);
     this.phase.dataset.phase = run.recorded ? "recorded" : run.phase;
     say(this.about, [brief(run.summary || run.data, 300), steps(run), place(run), size(run.bytes), run.recorded ? null : when(run.created), run.read_only && !run.recorded ? "in a read-only place" : null].filter(Boolean).join(" · "));
-    say(this.trouble, run.error ?? "");
-    this.trouble.hidden = !run.error;
+    say(this.error, run.error ?? "");
+    this.error.hidden = !run.error;
     this.arms.replaceChildren(...run.losses.map((loss, arm) => row(loss, arm, run)));
     this.downloads.show(run);
-    this.allow();
+    this.updateActions();
   }
 
   /** Only what the run's state and its owner allow is offered. */
-  allow() {
+  updateActions() {
     const { run } = this;
     const mine = !run.read_only && (!this.list.shared || run.mine === true);
     this.openButton.hidden = run.damaged;

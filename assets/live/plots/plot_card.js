@@ -8,7 +8,7 @@ export class PlotCard {
   /** `about`: the plot as the server describes it; `view`: what its form made, see forms.js. */
   constructor(run, about, view) {
     Object.assign(this, { run, about, view });
-    const tool = (words, spoken, pressed) => el("button", { type: "button", class: "rs-plottool", text: words, "aria-label": `${about.title}: ${spoken}`, onclick: pressed });
+    const tool = (words, label, pressed) => el("button", { type: "button", class: "rs-plottool", text: words, "aria-label": `${about.title}: ${label}`, onclick: pressed });
     const tools = el("span", { class: "rs-flow rs-plottools" }, tool("CSV", "save as CSV", () => saveCsv(view.rows(), `${this.name}.csv`)), tool("PNG", "save as a picture", () => this.picture()));
     const source = about.source ? el("span", { class: "rs-plotsource" }, " ", about.url ? el("a", { href: about.url, target: "_blank", rel: "noopener", text: about.source }) : about.source, ".") : null;
     this.note = el("p", { class: "rs-note rs-plotnote", text: about.note }, source);
