@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from explorer.exports import figures
 from explorer.exports.tables import stored_frames
 from explorer.layout.align import unpack
-from explorer.layout.plan import thin
+from explorer.layout.snapshots import thin
 from explorer.palette import palette
 from explorer.server import maps
 from explorer.server.library import Library

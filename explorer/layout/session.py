@@ -11,7 +11,7 @@ import numpy as np
 
 from explorer.layout.frames import Layouter
 from explorer.layout.measuring import Measurer
-from explorer.layout.plan import LATE, missing, next_snapshot
+from explorer.layout.snapshots import LATE, missing, next_snapshot
 from explorer.layout.warm import Warmth
 from trainers.errors import RunError
 from trainers.runs import RunFolder

@@ -10,7 +10,7 @@ from tests.data.world import encode, write_split, write_tree
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
-from trainers.data.labelled.plan import level_names
+from trainers.data.labelled.selection import level_names
 from trainers.errors import DataError
 
 

@@ -23,7 +23,7 @@ from starlette.testclient import TestClient
 from explorer.exports import EXPORTS
 from explorer.exports import offered as offered_of
 from explorer.exports.pages import curve_panels
-from explorer.layout.plan import thin
+from explorer.layout.snapshots import thin
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX
 from tests.explorer.page import Line, Watched, routes

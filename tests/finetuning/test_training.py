@@ -76,7 +76,7 @@ def test_epochs_are_counted_over_the_largest_recipe(photos, tmp_path):
         pass
     assert mender.step == steps
     for arm in mender.arms:
-        optimiser = arm._stepper._optimiser
+        optimiser = arm._optimizer._optimiser
         assert type(optimiser) is torch.optim.Adam
         last = 1e-3 * 0.5 ** int((steps - 1) / (largest // 8) / 0.5)
         assert {group["lr"] for group in optimiser.param_groups} == {last}
@@ -89,7 +89,7 @@ def test_metric_learning_counts_epochs_too(tmp_path):
     while trainer.advance(5.0):
         pass
     assert trainer.step == 6  # 48 images, 12 in a batch
-    optimiser = trainer.arms[0]._stepper._optimiser
+    optimiser = trainer.arms[0]._optimizer._optimiser
     assert type(optimiser) is torch.optim.Adam and optimiser.param_groups[0]["lr"] == config.learning_rate / 2
 
 

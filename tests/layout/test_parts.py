@@ -12,8 +12,8 @@ from explorer.layout import neighbours
 from explorer.layout.align import grow, pack, procrustes, unpack
 from explorer.layout.neighbours import nearest, overlap
 from explorer.layout.pca import pca
-from explorer.layout.plan import next_snapshot, thin
 from explorer.layout.quality import drift, kept_neighbours
+from explorer.layout.snapshots import next_snapshot, thin
 from tests.layout.worlds import clusters
 
 

@@ -12,10 +12,10 @@ from explorer.layout import service as service_module
 from explorer.layout.align import unpack
 from explorer.layout.labels import LabelPairs
 from explorer.layout.neighbours import unit_rows
-from explorer.layout.plan import MOST_FRAMES
 from explorer.layout.quality import drift
 from explorer.layout.service import WATCH_SECONDS, LayoutService
 from explorer.layout.session import Session
+from explorer.layout.snapshots import MOST_FRAMES
 from tests.layout.worlds import Always, extend, make_run, set_phase
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy

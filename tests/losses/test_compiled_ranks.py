@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from tests.losses.batches import CORNERS, draw, tree_labels
-from trainers.losses import LOSSES, _compiled_ranks, _numba, forms, kernel
+from trainers.losses import LOSSES, _compiled_ranks, _numba, kernel, surrogates
 from trainers.losses._batch import PairBatch
 from trainers.losses._memory import give_memory
 from trainers.losses._smooth_rank import SmoothRank
@@ -47,7 +47,7 @@ def solved(ranks: Ranker, batch: PairBatch) -> tuple[Tensor, Tensor]:
 
 
 def agree(ranks: Ranker, batch: PairBatch, tolerance: float | None = None) -> None:
-    assert _compiled_ranks.serves(batch.similarity, ranks.form)
+    assert _compiled_ranks.serves(batch.similarity, ranks.surrogate)
     tolerance = tolerance or EPS[batch.similarity.dtype]
     loss, slope = solved(ranks, batch)
     slow, slow_slope = solved(dataclasses.replace(ranks, budget=CHUNKED), batch)
@@ -221,7 +221,7 @@ def test_a_run_says_which_form_its_rank_losses_take() -> None:
     for name, expected in (("happier", {"sup"}), ("smooth_ap", {"smooth"}), ("roadmap", {"sup"}), ("supcon", set())):
         loss = LOSSES[name].build(num_classes=4, dim=8)
         remembered, _ = give_memory(loss, LOSSES[name], size=16, after=0, dim=8, levels=1)
-        assert forms(loss) == forms(remembered) == expected
+        assert surrogates(loss) == surrogates(remembered) == expected
 
 
 def test_compiled_code_is_kept_where_nobody_else_can_write(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from explorer.layout.frames import Layouter
 from explorer.layout.measuring import Measurer
-from explorer.layout.plan import thin
+from explorer.layout.snapshots import thin
 from explorer.layout.umap_step import warm_up
 from tests.make._command import command, parser
 from trainers.cli.start import add_start_flags, configuration

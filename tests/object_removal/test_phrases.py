@@ -27,7 +27,7 @@ from trainers.object_removal.captions import (
     remove_phrases,
 )
 from trainers.object_removal.chunker import noun_phrases
-from trainers.object_removal.tokens import forms, tokenise
+from trainers.object_removal.tokens import inflections, tokenise
 from trainers.object_removal.vocabulary import TABLE, WordTable, added_words, load_words
 
 CHECKED = json.loads(Path(__file__).with_name("captions.json").read_text())
@@ -112,7 +112,7 @@ def test_whole_tokens_and_longest_entry(text, classes):
     [("puppy", "puppies"), ("toy", "toys"), ("bench", "benches"), ("knife", "knives"), ("bus", "buses")],
 )
 def test_plurals(word, plural):
-    assert plural in forms(word)
+    assert plural in inflections(word)
 
 
 def test_the_word_table_has_cocos_classes_and_can_be_replaced(tmp_path):

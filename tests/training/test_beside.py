@@ -15,8 +15,8 @@ from trainers.config import RunConfig
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
+from trainers.training.arm_optimizer import NonFiniteLossError
 from trainers.training.evaluation import Finish, Finisher, ProbeResult
-from trainers.training.optimizer import NonFiniteLossError
 
 GPU = torch.device("cuda")
 

@@ -19,7 +19,7 @@ from trainers.kinds._version1 import CLIPPED_BEFORE
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder, list_runs
-from trainers.training.optimizer import Stepper
+from trainers.training.arm_optimizer import ArmOptimizer
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_only_a_gradient_beyond_the_limit_is_shortened(
     limit: float | None, left: float, counts: tuple[int, int]
 ) -> None:
     weight = torch.nn.Parameter(torch.tensor([1.0]))
-    stepper = Stepper([{"params": [weight], "lr": 0.1, "weight_decay": 0.0}], clip_norm=limit)
+    stepper = ArmOptimizer([{"params": [weight], "lr": 0.1, "weight_decay": 0.0}], clip_norm=limit)
     stepper.step((300 * weight).sum(), 1.0, lambda value, norm: f"{value} {norm}")
     assert weight.grad is not None and weight.grad.item() == pytest.approx(left, rel=1e-5)
     assert (stepper.clipping.steps, stepper.clipping.clipped) == counts

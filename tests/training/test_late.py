@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from trainers.training.arm_optimizer import ArmOptimizer, NonFiniteLossError
 from trainers.training.deferred import HostCopy, Late, depth_for
-from trainers.training.optimizer import NonFiniteLossError, Stepper
 
 
 def test_each_reading_comes_in_order_and_so_many_later() -> None:
@@ -49,7 +49,7 @@ class World:
     def __init__(self, depth: int, optimiser: str = "adamw", clip_norm: float | None = None) -> None:
         self.weight = nn.Parameter(torch.tensor([1.0, 2.0]))
         group = {"params": [self.weight], "lr": 0.1, "weight_decay": 0.01}
-        self.stepper = Stepper([group], optimiser=optimiser, clip_norm=clip_norm, depth=depth)
+        self.stepper = ArmOptimizer([group], optimiser=optimiser, clip_norm=clip_norm, depth=depth)
         self.taken = 0
 
     def step(self, kind: str = "good") -> None:

@@ -15,7 +15,7 @@ from trainers.kinds import check
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
-from trainers.training.optimizer import NonFiniteLossError
+from trainers.training.arm_optimizer import NonFiniteLossError
 
 
 def trainer(root: Path, config: RunConfig) -> MetricLearningLoop:

@@ -13,7 +13,7 @@ from tests.tiny import tiny_config, write_images
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.optimization.optimizers import OPTIMISERS
 from trainers.runs import RunFolder
-from trainers.training.optimizer import NonFiniteLossError, Stepper, under
+from trainers.training.arm_optimizer import ArmOptimizer, NonFiniteLossError, under
 
 FUSED = [(name, depth) for name, entry in OPTIMISERS.items() for depth in (0, 1) if entry.fused or not depth]
 MOMENTA = (0.0, 0.9)
@@ -29,7 +29,7 @@ class Net:
         self.weights = [nn.Parameter(one) for one in made]
         self.images = torch.randn(5, 3, 6, 6, generator=draws)
         groups = [{"params": self.weights, "lr": 0.05, "weight_decay": weight_decay}]
-        self.stepper = Stepper(groups, optimiser=optimiser, momentum=momentum, depth=depth)
+        self.stepper = ArmOptimizer(groups, optimiser=optimiser, momentum=momentum, depth=depth)
         self.taken = 0
 
     def step(self, times: int = 1, spoilt: str = "") -> None:
@@ -134,7 +134,7 @@ def test_momentum_is_that_of_the_setting(name: str) -> None:
 def two_steps(optimiser: str, weight: Tensor, gradients: tuple[Tensor, Tensor], **settings: float) -> Tensor:
     made = nn.Parameter(weight.clone())
     decay = settings.pop("weight_decay", 0.0)
-    stepper = Stepper([{"params": [made], "lr": 0.1, "weight_decay": decay}], optimiser=optimiser, **settings)
+    stepper = ArmOptimizer([{"params": [made], "lr": 0.1, "weight_decay": decay}], optimiser=optimiser, **settings)
     for gradient in gradients:
         stepper.step((made * gradient).sum(), 0.5, lambda *_: "")
     return made.detach()
@@ -164,7 +164,7 @@ def test_lars_by_hand(decay: float) -> None:
     trust = 0.001 * 5 / (10 + 5 * decay)
     made = nn.Parameter(matrix.clone())
     bias = nn.Parameter(torch.tensor([1.0, 2.0]))
-    stepper = Stepper([{"params": [bias, made], "lr": 0.1, "weight_decay": decay}], optimiser="lars")
+    stepper = ArmOptimizer([{"params": [bias, made], "lr": 0.1, "weight_decay": decay}], optimiser="lars")
     stepper.step((made * gradient).sum() + bias.sum(), 1.0, lambda *_: "")
     torch.testing.assert_close(made.detach(), matrix - 0.1 * trust * (gradient + decay * matrix))
     assert bias.tolist() == pytest.approx([0.9, 1.9])
@@ -189,4 +189,4 @@ def test_a_run_resumes_to_the_same_bits(tmp_path: Path, name: str) -> None:
     again.advance(60)
     want, got = (run.arms[0].tensors() for run in (whole, again))
     assert want.keys() == got.keys() and [key for key in want if not torch.equal(want[key], got[key])] == []
-    assert again.arms[0]._stepper._optimiser.param_groups[0]["lr"] == pytest.approx(config.learning_rate * 0.1)
+    assert again.arms[0]._optimizer._optimiser.param_groups[0]["lr"] == pytest.approx(config.learning_rate * 0.1)

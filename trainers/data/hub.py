@@ -12,7 +12,7 @@ from trainers.data import access, settings
 from trainers.data.base import Progress
 from trainers.data.hf_errors import explain, explained
 from trainers.data.hf_logging import offline, online, quiet
-from trainers.data.labelled.opening import Opened, make_builder, prepared_splits, read_card
+from trainers.data.labelled.opening import OpenedDataset, make_builder, prepared_splits, read_card
 from trainers.data.labelled.table import ArrowTable, Splits
 from trainers.errors import DataError
 
@@ -22,7 +22,7 @@ _SAMPLE_BATCH = 20
 _SAMPLE_BYTES = 64_000_000  # of one split
 
 
-def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
+def open_hub(name: str, subset: str | None, revision: str | None) -> OpenedDataset:
     """Open a Hub dataset; without a network, from what is on the disk already.
 
     Raises:
@@ -36,7 +36,7 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> Opened:
     with nullcontext() if connected else offline():
         builder = make_builder(remote(name), f"hf://datasets/{name}@", subset, revision, None)
     card = _card(name, revision) if connected else {}
-    return Opened(
+    return OpenedDataset(
         key=f"{name}/{builder.config_id}/{builder.hash}",
         title=card.get("pretty_name") or name.split("/")[-1],
         licence=card.get("license") or builder.info.license or "unknown",

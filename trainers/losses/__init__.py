@@ -7,7 +7,7 @@ loss = module(embeddings, labels)
 
 import sys
 
-from trainers.losses._compiled_ranks import forms, kernel
+from trainers.losses._compiled_ranks import kernel, surrogates
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.registry import load
 
@@ -18,4 +18,4 @@ for _loss in LOSSES.values():
     if _loss.alias_of is None:
         FAMILIES.setdefault(_loss.family, []).append(_loss)
 
-__all__ = ["FAMILIES", "LOSSES", "LossDescriptor", "LossModule", "forms", "kernel"]
+__all__ = ["FAMILIES", "LOSSES", "LossDescriptor", "LossModule", "kernel", "surrogates"]

@@ -25,72 +25,72 @@ _MEASURED = 1 << 20  # ranks that are passed to the measure at once
 _BLOCKS = 8  # blocks of queries for each thread, so that none idles at the end
 
 
-def serves(similarity: Tensor, form: str) -> bool:
+def serves(similarity: Tensor, surrogate: str) -> bool:
     """Return whether the compiled form can be used: on a CPU where numba works, and not for subclasses of Tensor.
 
     Args:
         similarity: of any device and type.
-        form: ``sup`` or ``smooth``.
+        surrogate: ``sup`` or ``smooth``.
     """
     return (
         similarity.device.type == "cpu"
         and type(similarity) is Tensor
         and similarity.dtype in (torch.float32, torch.float64)
-        and isinstance(_kernels(similarity.dtype, form), ModuleType)
+        and isinstance(_kernels(similarity.dtype, surrogate), ModuleType)
     )
 
 
-def forms(module: nn.Module) -> set[str]:
+def surrogates(module: nn.Module) -> set[str]:
     """Return which of ``sup`` and ``smooth`` a loss, or one inside it, is; empty where it is no rank loss."""
-    return {vars(part)["ranker"].form for part in module.modules() if "ranker" in vars(part)}
+    return {vars(part)["ranker"].surrogate for part in module.modules() if "ranker" in vars(part)}
 
 
 def kernel(device: str | torch.device = "cpu", which: Collection[str] = ("sup", "smooth")) -> str:
-    """Return one sentence for a log: whether rank losses of these forms run compiled on a device."""
+    """Return one sentence for a log: whether rank losses of these surrogates run compiled on a device."""
     if torch.device(device).type != "cpu":
         return f"Rank losses: PyTorch operations on {torch.device(device).type}."
-    for form in sorted(which):
-        kernels = _kernels(torch.float32, form)
+    for surrogate in sorted(which):
+        kernels = _kernels(torch.float32, surrogate)
         if not isinstance(kernels, ModuleType):
             return f"Rank losses: PyTorch operations; numba cannot be used ({type(kernels).__name__}: {kernels})."
     return "Rank losses: compiled for this processor by numba."
 
 
 @lru_cache(maxsize=4)
-def _kernels(dtype: torch.dtype, form: str) -> ModuleType | Exception:
+def _kernels(dtype: torch.dtype, surrogate: str) -> ModuleType | Exception:
     """Return the compiled functions, tried on two queries, or the error where they do not work."""
     try:
         from trainers.losses import _rank_kernels as kernels
 
-        plan = Layout(order=np.array([[0, 1]], dtype=np.int32), counts=np.array([[1, 1]]), row=np.array([0, 0]))
+        layout = Layout(order=np.array([[0, 1]], dtype=np.int32), counts=np.array([[1, 1]]), row=np.array([0, 0]))
         bound = Bound(tau=1.0, rho=1.0, delta=1.0, start=0.0, offset=1.0)
         trial = torch.eye(2, dtype=dtype)
-        given = _step(None) if form == "sup" else np.array([-1, -1])
-        _Work(kernels, form, trial, plan, np.array([0, 1]), bound, given).ranks(np.ones_like(trial.numpy()))
+        given = _step(None) if surrogate == "sup" else np.array([-1, -1])
+        _Work(kernels, surrogate, trial, layout, np.array([0, 1]), bound, given).ranks(np.ones_like(trial.numpy()))
     except Exception as error:  # whatever is wrong with a compiler must cost speed only
         return error
     return kernels
 
 
 def sup(
-    similarity: Tensor, plan: Layout, bound: Bound, measure: Measure, lift: SmoothLift | None
+    similarity: Tensor, layout: Layout, bound: Bound, measure: Measure, lift: SmoothLift | None
 ) -> tuple[Tensor, Tensor]:
     """Compute the loss of :class:`trainers.losses._sup_rank.SupRank` and d loss / d similarity.
 
     Args:
         similarity: ``[B, G]``, float32 or float64.
-        plan: the layout of the queries.
+        layout: the layout of the queries.
         bound, measure, lift: of the loss.
 
     Returns:
         The scalar loss and its ``[B, G]`` slope.
     """
-    return _solve("sup", similarity, plan, bound, measure, lambda asking: _step(lift))
+    return _solve("sup", similarity, layout, bound, measure, lambda asking: _step(lift))
 
 
 def smooth(
     similarity: Tensor,
-    plan: Layout,
+    layout: Layout,
     tau: float,
     measure: Measure,
     least: np.ndarray | None,
@@ -100,7 +100,7 @@ def smooth(
     """Compute the same for :class:`trainers.losses._smooth_rank.SmoothRank`.
 
     Args:
-        similarity, plan, measure: as for :func:`sup`.
+        similarity, layout, measure: as for :func:`sup`.
         tau: width of the sigmoid.
         least: ``[B]`` positives below which a query is left out; None: one.
         own: ``[B]`` the item that is the query and no positive of itself, -1 where none is; None: none is anywhere.
@@ -108,28 +108,28 @@ def smooth(
     """
     everywhere = Bound(tau=tau, rho=0.0, delta=float("inf"), start=0.0, offset=0.0)  # the sigmoid alone
     absent = np.full(len(similarity), -1) if absent is None else absent
-    return _solve("smooth", similarity, plan, everywhere, measure, absent.__getitem__, least, own)
+    return _solve("smooth", similarity, layout, everywhere, measure, absent.__getitem__, least, own)
 
 
 def _solve(
-    form: str,
+    surrogate: str,
     similarity: Tensor,
-    plan: Layout,
+    layout: Layout,
     bound: Bound,
     measure: Measure,
     given: Callable[[np.ndarray], object],
     least: np.ndarray | None = None,
     own: np.ndarray | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Loss and slope. ``given`` makes what the form's kernel takes beside the bound from the queries ``[A]``."""
-    asking = np.flatnonzero(plan.positives[plan.row] >= (1 if least is None else least))
+    """Loss and slope. ``given`` makes what the surrogate's kernel takes beside the bound from the queries ``[A]``."""
+    asking = np.flatnonzero(layout.positives[layout.row] >= (1 if least is None else least))
     if not len(asking):
         return similarity.new_zeros(()), torch.zeros_like(similarity)
-    kernels = _kernels(similarity.dtype, form)
+    kernels = _kernels(similarity.dtype, surrogate)
     if not isinstance(kernels, ModuleType):
         raise kernels
-    work = _Work(kernels, form, similarity, plan, asking, bound, given(asking))
-    counts = plan.counts[work.row]
+    work = _Work(kernels, surrogate, similarity, layout, asking, bound, given(asking))
+    counts = layout.counts[work.row]
     if own is not None:  # the query moves from the finest level to the items that match nothing
         moved = own[asking] >= 0
         counts[:, -1] -= moved
@@ -146,9 +146,9 @@ class _Work:
 
     Args:
         kernels: :mod:`trainers.losses._rank_kernels`.
-        form: which of its functions.
+        surrogate: which of its functions.
         similarity: ``[B, G]``.
-        plan: the layout of all queries.
+        layout: the layout of all queries.
         asking: ``[A]`` int64, the queries with a positive.
         bound: the bound's shape.
         given: what the function takes beside the bound.
@@ -157,21 +157,21 @@ class _Work:
     def __init__(
         self,
         kernels: ModuleType,
-        form: str,
+        surrogate: str,
         similarity: Tensor,
-        plan: Layout,
+        layout: Layout,
         asking: np.ndarray,
         bound: Bound,
         given: object,
     ) -> None:
-        self._run, self._plan, self._given, self.row = getattr(kernels, form), plan, given, plan.row[asking]
+        self._run, self._layout, self._given, self.row = getattr(kernels, surrogate), layout, given, layout.row[asking]
         table = similarity.detach().contiguous().numpy()
         kind = table.dtype.type
         shape = (1.0, bound.start, bound.delta, bound.rho, bound.offset, 1 / bound.tau, 2 * kernels.REACH * bound.tau)
-        self._ends, self._asking, self._table = plan.ends, asking, table
-        self._places = (table, plan.order, asking, self.row, self._ends)
+        self._ends, self._asking, self._table = layout.ends, asking, table
+        self._places = (table, layout.order, asking, self.row, self._ends)
         self._shape = (tuple(kind(number) for number in shape), *kernels.exponential(table.dtype))
-        self._width = int(plan.positives[self.row].max())
+        self._width = int(layout.positives[self.row].max())
 
     def levels(self) -> Tensor:
         """Return ``[A, P]`` int64 level counts of each query's positives, and of what follows them."""
@@ -183,9 +183,9 @@ class _Work:
 
     def valid(self, own: np.ndarray | None) -> Tensor:
         """Return ``[A, P]`` bool: whether a positive stands there that is not the query itself."""
-        valid = np.arange(self._width) < self._plan.positives[self.row, None]
+        valid = np.arange(self._width) < self._layout.positives[self.row, None]
         if own is not None:
-            valid &= self._plan.order[self.row, : self._width] != own[self._asking, None]
+            valid &= self._layout.order[self.row, : self._width] != own[self._asking, None]
         return torch.from_numpy(valid)
 
     def ranks(self, relevance: np.ndarray) -> tuple[Tensor, Tensor]:

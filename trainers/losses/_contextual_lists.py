@@ -124,10 +124,10 @@ class _Terms(torch.autograd.Function):
     """Forms the contextual term's slope in the forward pass; the others' are written in the backward pass."""
 
     @staticmethod
-    def forward(ctx: Any, similarity: Tensor, plan: Neighbourhoods) -> tuple[Tensor, Tensor, Tensor]:
-        loss, slope = _context(plan, with_slope=ctx.needs_input_grad[0])
-        ctx.plan, ctx.slope = plan, slope
-        pull, pulls, push, pushes, total = plan.sums
+    def forward(ctx: Any, similarity: Tensor, neighbourhoods: Neighbourhoods) -> tuple[Tensor, Tensor, Tensor]:
+        loss, slope = _context(neighbourhoods, with_slope=ctx.needs_input_grad[0])
+        ctx.neighbourhoods, ctx.slope = neighbourhoods, slope
+        pull, pulls, push, pushes, total = neighbourhoods.sums
         values = (loss, pull / max(pulls, 1) + push / max(pushes, 1), total / similarity.numel())
         context, contrast, mean = (similarity.new_tensor(value) for value in values)
         return context, contrast, mean
@@ -135,22 +135,22 @@ class _Terms(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, context: Tensor, contrast: Tensor, mean: Tensor) -> tuple[Tensor, None]:
-        plan, s = ctx.plan, ctx.plan.similarity
-        active = max(plan.sums[1], 1), max(plan.sums[3], 1)
+        neighbourhoods, s = ctx.neighbourhoods, ctx.neighbourhoods.similarity
+        active = max(neighbourhoods.sums[1], 1), max(neighbourhoods.sums[3], 1)
         given = context.item(), *(contrast.item() / count for count in active), mean.item() / s.size
         out, weights = np.empty_like(s), tuple(s.dtype.type(weight) for weight in given)
-        _rows(loops.combine, len(s), s, plan.labels, ctx.slope, plan.margins, weights, out)
+        _rows(loops.combine, len(s), s, neighbourhoods.labels, ctx.slope, neighbourhoods.margins, weights, out)
         return torch.from_numpy(out), None
 
 
-def _context(plan: Neighbourhoods, *, with_slope: bool) -> tuple[float, ndarray | None]:
+def _context(neighbourhoods: Neighbourhoods, *, with_slope: bool) -> tuple[float, ndarray | None]:
     """Return the mean of D^2 and its derivative by the cosines ``[n, n]``."""
-    s, n = plan.similarity, len(plan.similarity)
-    near, back = _pair(plan.near), (*_pair(plan.back), plan.back.data)
-    worth, mutual, expanded = expand(plan.near, plan.back, plan.close, s.dtype)
+    s, n = neighbourhoods.similarity, len(neighbourhoods.similarity)
+    near, back = _pair(neighbourhoods.near), (*_pair(neighbourhoods.back), neighbourhoods.back.data)
+    worth, mutual, expanded = expand(neighbourhoods.near, neighbourhoods.back, neighbourhoods.close, s.dtype)
     size, row = np.diff(mutual.indptr), np.repeat(np.arange(n), np.diff(expanded.indptr))
-    closer = plan.close.T.tocsr()
-    misses = _misses(expanded, plan.labels)
+    closer = neighbourhoods.close.T.tocsr()
+    misses = _misses(expanded, neighbourhoods.labels)
     loss = np.einsum("ij,ij->i", misses, misses).sum(dtype=np.float64) / n**2
     if not with_slope:
         return loss, None
@@ -158,7 +158,7 @@ def _context(plan: Neighbourhoods, *, with_slope: bool) -> tuple[float, ndarray 
     mutual.data /= size[mutual.indices].astype(s.dtype)
     slope, pulls = mutual @ misses, np.empty_like(worth)
     _rows(loops.direct, n, near, back, pulls, slope)
-    scale = 2 * plan.alpha * 2 / n**2
+    scale = 2 * neighbourhoods.alpha * 2 / n**2
     rest = worth, misses, by_size, pulls, scale, slope
     _rows(loops.gather, n, s, near, back, _pair(mutual), _pair(closer), *rest)
     return loss, slope

@@ -45,7 +45,7 @@ class Layout:
         return count
 
 
-def layout(labels: Tensor, gallery_labels: Tensor) -> Layout:
+def make_layout(labels: Tensor, gallery_labels: Tensor) -> Layout:
     """Group the gallery by level count for each distinct row of ``labels``.
 
     Args:
@@ -90,12 +90,12 @@ class Chunk:
 
 
 def chunks(
-    plan: Layout, budget: int, *, every: bool = False, least: np.ndarray | None = None
+    layout: Layout, budget: int, *, every: bool = False, least: np.ndarray | None = None
 ) -> tuple[np.ndarray, list[Chunk]]:
     """Order queries with enough positives, similar compositions together, as many as fit ``budget`` padded pairs.
 
     Args:
-        plan: the layout of all queries.
+        layout: the layout of all queries.
         budget: pairs that a chunk may hold; a chunk has at least one query.
         every: pairs are (positive, any item) instead of (item, item of a lower level).
         least: ``[B]``, the number of positives below which a query is left out; None: one.
@@ -103,8 +103,8 @@ def chunks(
     Returns:
         ``[A]`` int64 queries and the chunks, parts of it one after another.
     """
-    asking = np.flatnonzero(plan.positives[plan.row] >= (1 if least is None else least))
-    sizes = plan.counts[plan.row[asking]]
+    asking = np.flatnonzero(layout.positives[layout.row] >= (1 if least is None else least))
+    sizes = layout.counts[layout.row[asking]]
     turn = np.lexsort(sizes.T[::-1])
     return asking[turn], list(_cut([tuple(size) for size in sizes[turn].tolist()], budget, every))
 
@@ -149,17 +149,17 @@ class Sent:
     own: Tensor
 
 
-def send_plan(plan: Layout, queries: np.ndarray, own: np.ndarray | None, device: torch.device) -> Sent:
+def send_layout(layout: Layout, queries: np.ndarray, own: np.ndarray | None, device: torch.device) -> Sent:
     """Copy to the device, in one transfer that the host does not wait for, what :class:`Sent` holds.
 
     Args:
-        plan: the layout of all queries.
+        layout: the layout of all queries.
         queries: ``[A]`` int64.
         own: ``[B]`` int64, as in :class:`trainers.losses._batch.PairBatch`; None: none is anywhere.
         device: of the similarities.
     """
     mine = np.full(len(queries), -1) if own is None else own[queries]
-    parts = (plan.order, plan.counts, queries, plan.row[queries], mine)
+    parts = (layout.order, layout.counts, queries, layout.row[queries], mine)
     packed = torch.from_numpy(np.concatenate([part.ravel().astype(np.int32, copy=False) for part in parts]))
     there = send(packed, device).split([part.size for part in parts])
     order, counts, *rest = (piece.view(part.shape) for piece, part in zip(there, parts, strict=True))

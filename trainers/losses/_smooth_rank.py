@@ -16,7 +16,7 @@ from torch import Tensor
 from trainers.devices.host import host
 from trainers.losses import _compiled_ranks
 from trainers.losses._batch import PairBatch
-from trainers.losses._layout import layout
+from trainers.losses._layout import make_layout
 from trainers.losses._rank_measures import Measure
 from trainers.losses._sup_rank import WithSlope, walk
 
@@ -39,18 +39,18 @@ class SmoothRank:
     without_self: bool = False
     self_in_rank: bool = True
     budget: int | None = None
-    form: ClassVar = "smooth"
+    surrogate: ClassVar = "smooth"
 
     def loss(self, batch: PairBatch) -> Tensor:
         """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
-        similarity, plan = batch.similarity.detach(), layout(batch.labels, batch.gallery_labels)
+        similarity, layout = batch.similarity.detach(), make_layout(batch.labels, batch.gallery_labels)
         own = host(batch.itself) if self.without_self and batch.itself is not None else None
         least = None if own is None else 1 + (own >= 0)  # a query itself is no positive
-        if self.budget is None and _compiled_ranks.serves(similarity, self.form):
+        if self.budget is None and _compiled_ranks.serves(similarity, self.surrogate):
             absent = None if self.self_in_rank else own
-            solution = _compiled_ranks.smooth(similarity, plan, self.tau, self.measure, least, own, absent)
+            solution = _compiled_ranks.smooth(similarity, layout, self.tau, self.measure, least, own, absent)
         else:
-            solution = walk(similarity, plan, self.chunk, self.budget, every=True, least=least, own=own)
+            solution = walk(similarity, layout, self.chunk, self.budget, every=True, least=least, own=own)
         loss: Tensor = WithSlope.apply(batch.similarity, *solution)
         return loss
 

@@ -20,7 +20,7 @@ from trainers.losses import _compiled_ranks
 from trainers.losses._batch import PairBatch
 from trainers.losses._bound import Bound, SmoothLift
 from trainers.losses._bound_sums import bound_pull
-from trainers.losses._layout import FAR, Layout, chunks, layout, segment, send_plan
+from trainers.losses._layout import FAR, Layout, chunks, make_layout, segment, send_layout
 from trainers.losses._rank_measures import Measure
 
 # Pairs held at once: on a CPU what fits the caches, on a GPU enough that launching kernels takes little of the time.
@@ -43,15 +43,15 @@ class SupRank:
     measure: Measure
     lift: SmoothLift | None = None
     budget: int | None = None
-    form: ClassVar = "sup"
+    surrogate: ClassVar = "sup"
 
     def loss(self, batch: PairBatch) -> Tensor:
         """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
-        similarity, plan = batch.similarity.detach(), layout(batch.labels, batch.gallery_labels)
-        if self.budget is None and _compiled_ranks.serves(similarity, self.form):
-            solution = _compiled_ranks.sup(similarity, plan, self.bound, self.measure, self.lift)
+        similarity, layout = batch.similarity.detach(), make_layout(batch.labels, batch.gallery_labels)
+        if self.budget is None and _compiled_ranks.serves(similarity, self.surrogate):
+            solution = _compiled_ranks.sup(similarity, layout, self.bound, self.measure, self.lift)
         else:
-            solution = walk(similarity, plan, self.chunk, self.budget)
+            solution = walk(similarity, layout, self.chunk, self.budget)
         loss: Tensor = WithSlope.apply(batch.similarity, *solution)
         return loss
 
@@ -160,7 +160,7 @@ class WithSlope(torch.autograd.Function):
 
 def walk(
     similarity: Tensor,
-    plan: Layout,
+    layout: Layout,
     chunk: Callable[..., tuple[Tensor, Tensor]],
     budget: int | None,
     *,
@@ -172,15 +172,15 @@ def walk(
 
     Args:
         similarity: ``[B, G]``, without a graph.
-        plan: the layout of all queries.
+        layout: the layout of all queries.
         chunk: scores and slopes of some queries, see :meth:`SupRank.chunk`.
         budget: pairs held at once; None: by device.
         every, least: as for :func:`trainers.losses._layout.chunks`.
         own: ``[B]``, the item that is the query itself and not a positive, -1 for none; None: none for any query.
     """
     budget = budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
-    queries, parts = chunks(plan, budget, every=every, least=least)
-    there = send_plan(plan, queries, own, similarity.device)
+    queries, parts = chunks(layout, budget, every=every, least=least)
+    there = send_layout(layout, queries, own, similarity.device)
     slope, total = torch.zeros_like(similarity), similarity.new_zeros(())
     for some in parts:
         asking, row = there.queries[some.part], there.row[some.part]

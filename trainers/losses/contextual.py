@@ -132,8 +132,10 @@ class Contextual(BatchLoss):
                 f"Use more classes in a batch or a smaller k."
             )
         similarity = rows @ rows.T
-        plan = listed(similarity, labels, k, p)
-        context, contrast, mean = plan.terms(similarity) if plan else whole(similarity, labels, k, p)
+        neighbourhoods = listed(similarity, labels, k, p)
+        context, contrast, mean = (
+            neighbourhoods.terms(similarity) if neighbourhoods else whole(similarity, labels, k, p)
+        )
         return {"context": context, "contrast": contrast, "regulariser": (mean - p.similarity_target).square()}
 
     def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:

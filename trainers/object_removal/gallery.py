@@ -14,7 +14,7 @@ from trainers.data.captioned.images import CaptionedDataset
 from trainers.errors import DataError
 from trainers.object_removal.captions import language_note, mention_table
 from trainers.object_removal.matching import Matcher
-from trainers.object_removal.tokens import forms, tokenise
+from trainers.object_removal.tokens import inflections, tokenise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,6 +161,6 @@ def _first_words(entries: Iterable[str]) -> tuple[str, ...]:
     words: dict[str, None] = {}
     for entry in entries:
         whole = " ".join(token.word for token in tokenise(entry))
-        for form in forms(whole) if whole else ():
-            words[form.split(" ")[0]] = None
+        for inflection in inflections(whole) if whole else ():
+            words[inflection.split(" ")[0]] = None
     return tuple(words)

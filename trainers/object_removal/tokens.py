@@ -58,7 +58,7 @@ def tokenise(text: str) -> tuple[Token, ...]:
     return tuple(tokens)
 
 
-def forms(word: str) -> tuple[str, ...]:
+def inflections(word: str) -> tuple[str, ...]:
     """Return a word and its plurals, the regular one built by rule: ``puppy`` gives ``puppy``, ``puppies``.
 
     Only the last word of several is inflected. A word that looks plural already gets no further form.

@@ -20,7 +20,7 @@ from pathlib import Path
 from trainers.data.captioned.images import NamedPhrase
 from trainers.errors import DataError
 from trainers.object_removal.chunker import noun_phrases
-from trainers.object_removal.tokens import Token, forms, tokenise
+from trainers.object_removal.tokens import Token, inflections, tokenise
 
 _ASSETS = Path(__file__).resolve().parents[2] / "assets" / "vocabularies"
 TABLE = _ASSETS / "coco_words.json"
@@ -111,8 +111,8 @@ class WordTable:
             )
         self.words[name] = tuple(further)
         for word in (name, *further):
-            for form in forms(" ".join(token.word for token in tokenise(word))):
-                key = tuple(form.split())
+            for inflection in inflections(" ".join(token.word for token in tokenise(word))):
+                key = tuple(inflection.split())
                 if key:
                     self._entries[key] = self._entries.get(key, frozenset()) | {name}
 

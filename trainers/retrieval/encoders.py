@@ -24,10 +24,10 @@ from trainers.parameters import Choice, entry, parse_choice
 from trainers.retrieval.probe_results import check_single
 from trainers.runs import RunFolder, checked
 from trainers.runs.damage import damaged, reading
+from trainers.training.arm_optimizer import under
 from trainers.training.encoder_file import no_checkpoint, read_file
 from trainers.training.encoder_sizes import unloaded
 from trainers.training.image_encoder import Encoders, ImageEncoder
-from trainers.training.optimizer import under
 
 
 def encoders_of(written: str, root: Path) -> Encoders:

@@ -14,7 +14,7 @@ from typing import Any
 from trainers.errors import RunError
 from trainers.runs import checked
 from trainers.runs.damage import damaged, reads
-from trainers.runs.opening import PATIENCE, READ_PATIENCE, Opened, can_write
+from trainers.runs.opening import PATIENCE, READ_PATIENCE, OpenedDatabase, can_write
 from trainers.runs.records import PHASES, RunState, Scalar
 
 VERSION = 1
@@ -45,7 +45,7 @@ class Database:
         self._path = path
         self._read_only = read_only
         self._lock = threading.Lock()
-        self._opened: Opened | None = None
+        self._opened: OpenedDatabase | None = None
         self.on_open: Callable[[], object] = lambda: None
         """Called after every opening."""
 
@@ -146,7 +146,7 @@ class Database:
         if self._opened is None:
             if not self._path.exists():
                 raise damaged(self.id, "run.db is missing")
-            self._opened = Opened(self._path, recording=self._read_only)
+            self._opened = OpenedDatabase(self._path, recording=self._read_only)
             self.on_open()
         connection = self._opened.connection
         connection.execute(f"PRAGMA busy_timeout={round(1000 * patience)}")

@@ -14,7 +14,7 @@ PATIENCE = 10.0  # seconds that a writer waits for another
 READ_PATIENCE = 2.0  # and a reader, for whom many others may be waiting
 
 
-class Opened:
+class OpenedDatabase:
     """A connection to a run's database.
 
     In a place that cannot be written, SQLite can make none of the files beside the database that it reads with. A

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from trainers.encoders import Encoder
+from trainers.training.arm_optimizer import ArmOptimizer, under
 from trainers.training.clipping import Clipping
 from trainers.training.deferred import depth_for
-from trainers.training.optimizer import Stepper, under
 from trainers.training.stage import Stage
 
 
@@ -56,7 +56,7 @@ class Arm(ABC):
         """Train what ``stage`` trains from now on, with a new optimizer."""
         trained = {name: net for name, net in self.networks.items() if stage.networks is None or name in stage.networks}
         groups = self._slowed(self.groups(trained, stage), stage.backbone_rate)
-        self._stepper = Stepper(
+        self._optimizer = ArmOptimizer(
             [group for group in groups if group["params"]],
             optimiser=stage.optimiser,
             momentum=stage.momentum,
@@ -104,7 +104,7 @@ class Arm(ABC):
 
     def descend(self, loss: Tensor, factor: float, step: int, rows: Tensor | np.ndarray) -> None:
         """Take one optimizer step on ``loss``; ``step`` and the batch's ``rows`` are for the message of a bad step."""
-        self._stepper.step(loss, factor, lambda value, norm: self._blame(step, rows, value, norm))
+        self._optimizer.step(loss, factor, lambda value, norm: self._blame(step, rows, value, norm))
 
     def settle(self) -> None:
         """Wait for the steps taken so far.
@@ -112,12 +112,12 @@ class Arm(ABC):
         Raises:
             NonFiniteLossError: one of them was bad.
         """
-        self._stepper.settle()
+        self._optimizer.settle()
 
     @property
     def clipping(self) -> Clipping:
         """How often this arm's gradient was clipped."""
-        return self._stepper.clipping
+        return self._optimizer.clipping
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the state of the networks and of the optimizer, and :attr:`state`, by name, for a checkpoint."""
@@ -128,7 +128,7 @@ class Arm(ABC):
             for name, value in net.state_dict().items()
         }
         states |= {f"{prefix}/state/{name}": value for name, value in self.state.items()}
-        return states | self._stepper.tensors(f"{prefix}/optimiser/")
+        return states | self._optimizer.tensors(f"{prefix}/optimiser/")
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore what :meth:`tensors` returned."""
@@ -137,7 +137,7 @@ class Arm(ABC):
             net.load_state_dict(under(own, f"{network}/"))
         for name, value in self.state.items():
             value.copy_(own[f"state/{name}"])
-        self._stepper.load(under(own, "optimiser/"))
+        self._optimizer.load(under(own, "optimiser/"))
 
     def _blame(self, step: int, rows: Tensor | np.ndarray, value: float, norm: float) -> str:
         first = ", ".join(str(row) for row in rows[:6].tolist())

@@ -27,7 +27,7 @@ from trainers.kinds.contrastive.methods import METHODS, Views
 from trainers.kinds.contrastive.presets import PRESETS
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.training.optimizer import NonFiniteLossError
+from trainers.training.arm_optimizer import NonFiniteLossError
 from trainers.training.stage import Stage
 
 __all__ = ["images"]  # a fixture
@@ -196,7 +196,7 @@ def test_a_part_that_is_no_number_is_named_and_nothing_of_its_step_is_kept(tmp_p
     loop.checkpoint()
     kept = {name: value.clone() for name, value in loop.arms[0].tensors().items()}
     rows = loop._batch().rows
-    loop.arms[0]._stepper._rates = [1e30]
+    loop.arms[0]._optimizer._rates = [1e30]
     with pytest.raises(NonFiniteLossError, match=rf"in step 2\. The batch held 4 images, .* rows {int(rows[4])}, "):
         loop._one_step()
     for attempt in (loop._one_step, loop.checkpoint, loop.snapshot):

@@ -135,8 +135,8 @@ def test_unknown_sharing_is_refused() -> None:
 def test_what_is_known_of_keys_travels_with_them() -> None:
     queue = KeyQueue(3, 5)
     keys = functional.normalize(torch.randn(4, 3), dim=1)
-    queue.enter(keys, torch.arange(4), torch.arange(10, 14))
-    queue.enter(keys[:3], torch.arange(4, 7), torch.arange(14, 17))
+    queue.dequeue_and_enqueue(keys, torch.arange(4), torch.arange(10, 14))
+    queue.dequeue_and_enqueue(keys[:3], torch.arange(4, 7), torch.arange(14, 17))
     assert queue.rows.tolist() == [5, 6, 2, 3, 4]
     assert queue.labels.tolist() == [15, 16, 12, 13, 14]
     assert queue.ages.tolist() == [0, 0, 1, 1, 0]
@@ -144,7 +144,7 @@ def test_what_is_known_of_keys_travels_with_them() -> None:
     sampled, rows, ages = queue.sample(3)
     assert ages.tolist() == sorted(ages.tolist()) and torch.equal(sampled, queue.keys.T[[0, 4, 3]])
     assert rows.tolist() == [5, 4, 3]
-    queue.enter(keys)
+    queue.dequeue_and_enqueue(keys)
     assert (queue.rows == NONE).sum() == 4
 
 
@@ -167,7 +167,7 @@ def test_two_batches_before_the_gradient_are_refused() -> None:
     queries = torch.randn(2, 3, requires_grad=True)
     similarities = queue.beside(queries.sum(1)[None], queries)
     for _ in range(2):
-        queue.enter(torch.randn(2, 3))
+        queue.dequeue_and_enqueue(torch.randn(2, 3))
     with pytest.raises(RuntimeError, match="at most one batch"):
         similarities.sum().backward()
 
@@ -182,7 +182,7 @@ def test_products_beside_own_numbers_and_their_gradient_after_a_batch_has_entere
     plain = torch.cat([torch.cat([each[:, None], queries @ before], 1) for each in own])
     assert torch.allclose(logits, plain, atol=1e-14)
     expected = torch.autograd.grad(plain, (own, queries), slopes)
-    queue.enter(torch.randn(4, 3, dtype=torch.float64))
+    queue.dequeue_and_enqueue(torch.randn(4, 3, dtype=torch.float64))
     assert all(
         torch.allclose(one, other, atol=1e-14)
         for one, other in zip(torch.autograd.grad(logits, (own, queries), slopes), expected, strict=True)

@@ -23,7 +23,7 @@ from trainers.kinds.contrastive.loop import ContrastiveLoop
 from trainers.kinds.contrastive.norms import SplitBatchNorm
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.training.optimizer import NonFiniteLossError
+from trainers.training.arm_optimizer import NonFiniteLossError
 
 SMALL = {"queue": 12, "momentum": 0.9}
 

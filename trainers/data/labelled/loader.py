@@ -1,4 +1,4 @@
-"""Any folder or Hub dataset to :class:`LoadedData`: open, plan, decode once, keep."""
+"""Any folder or Hub dataset to :class:`LoadedData`: open, select, decode once, keep."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from trainers.data.cache import Draft
 from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled import stored
 from trainers.data.labelled.image_store import ColourFoundError, Look, decode_all, keep, look
-from trainers.data.labelled.opening import Opened, open_folder
-from trainers.data.labelled.plan import make_plan, settle
-from trainers.data.labelled.rows import EncodedImages, Part, Plan
+from trainers.data.labelled.opening import OpenedDataset, open_folder
+from trainers.data.labelled.rows import EncodedImages, Part, Selection
+from trainers.data.labelled.selection import select, settle
 from trainers.data.labelled.splits import repeated
 from trainers.data.sources import check_reference, resolve
 from trainers.errors import DataError
@@ -31,7 +31,7 @@ MAX_SIDE = 1024
 _PLANNED = 0.35  # share of the progress bar for opening and downloading
 
 
-def open_source(choice: DataChoice) -> Opened:
+def open_source(choice: DataChoice) -> OpenedDataset:
     """Open ``choice.source`` as a folder or a Hub id.
 
     Raises:
@@ -74,10 +74,10 @@ def load_source(
         report(f"{title} is ready", 1.0)
         return data
     splits = opened.read(lambda text, fraction: report(text, fraction * _PLANNED))
-    plan = make_plan(splits, choice, levels)
-    seen = glance(plan, choice.image_size)
+    selection = select(splits, choice, levels)
+    seen = glance(selection, choice.image_size)
     complete = partial(LoadedData, name=name, title=title, licence=licence)
-    return _Decoding(plan=plan, seen=seen, key=key, complete=complete, report=report).run()
+    return _Decoding(selection=selection, seen=seen, key=key, complete=complete, report=report).run()
 
 
 def check_sizes(choice: DataChoice) -> None:
@@ -92,7 +92,7 @@ def check_sizes(choice: DataChoice) -> None:
         raise DataError(f"At least 4 images per split were needed; got a cap of {choice.max_images}.")
 
 
-def glance(plan: Plan, size: int | None) -> Look:
+def glance(selection: Selection, size: int | None) -> Look:
     """Look at a few images of a planned dataset: the last check that the report and the loader share.
 
     Args:
@@ -101,8 +101,11 @@ def glance(plan: Plan, size: int | None) -> Look:
     Raises:
         DataError: not one of them can be read, or the decoded dataset has no room.
     """
-    looks = [look(EncodedImages(plan=plan, part=part), len(part.rows)) for part in (plan.train, plan.test)]
-    total = len(plan.train.rows) + len(plan.test.rows)
+    looks = [
+        look(EncodedImages(selection=selection, part=part), len(part.rows))
+        for part in (selection.train, selection.test)
+    ]
+    total = len(selection.train.rows) + len(selection.test.rows)
     seen = Look(
         side=size or max(each.side for each in looks),
         grey=all(each.grey for each in looks),
@@ -111,7 +114,7 @@ def glance(plan: Plan, size: int | None) -> Look:
     )
     if not seen.readable:
         raise DataError(
-            f"{seen.seen} of {total} images in column {plan.columns[0]!r} could not be decoded, all that were looked "
+            f"{seen.seen} of {total} images in column {selection.columns[0]!r} could not be decoded, all that were looked "
             f"at. Choose another column, or a dataset of {ACCEPTED} files."
         )
     _check_room(total, 1 if seen.grey else 3, seen.side, kept=settings.cache_folder() is not None)
@@ -129,12 +132,12 @@ def _check_room(total: int, channels: int, side: int, *, kept: bool) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Decoding:
-    """Decodes the images of a plan, on the disk where there is a cache.
+    """Decodes the images of a selection, on the disk where there is a cache.
 
     ``complete`` makes the dataset from what decoding gives: hierarchy, splits, notes and fingerprint.
     """
 
-    plan: Plan
+    selection: Selection
     seen: Look
     key: str
     complete: Callable[..., LoadedData]
@@ -150,7 +153,7 @@ class _Decoding:
                     if draft is None:
                         raise
                     note = f"The decoded images could not be kept on disk ({error.strerror or error})."
-            return replace(self, plan=replace(self.plan, notes=(*self.plan.notes, note)))._into(None)
+            return replace(self, selection=replace(self.selection, notes=(*self.selection.notes, note)))._into(None)
 
     def _into(self, draft: Draft | None) -> LoadedData:
         if self.seen.grey:
@@ -159,19 +162,19 @@ class _Decoding:
         return self._decoded(3, draft)
 
     def _decoded(self, channels: int, draft: Draft | None) -> LoadedData:
-        plan, side = self.plan, self.seen.side
-        total = len(plan.train.rows) + len(plan.test.rows)
+        selection, side = self.selection, self.seen.side
+        total = len(selection.train.rows) + len(selection.test.rows)
         needed, memory = total * channels * side * side, settings.memory_bytes()
         _check_room(total, channels, side, kept=draft is not None)
         images, parts, lost, alone, begun = {}, [], 0, 0, 0
-        for name, part in zip(stored.PARTS, (plan.train, plan.test), strict=True):
+        for name, part in zip(stored.PARTS, (selection.train, selection.test), strict=True):
             shape = len(part.rows), channels, side, side
             pixels = np.zeros(shape, np.uint8) if draft is None else draft.allocate(name, shape)
-            good = decode_all(EncodedImages(plan=plan, part=part), pixels, partial(self._tell, begun, total))
+            good = decode_all(EncodedImages(selection=selection, part=part), pixels, partial(self._tell, begun, total))
             begun += len(part.rows)
             lost += int((~good).sum())
             kept = np.flatnonzero(good)
-            if plan.least > 1:
+            if selection.least > 1:
                 several = repeated(part.labels[kept, 0])
                 alone += int((~several).sum())
                 kept = kept[several]
@@ -179,7 +182,7 @@ class _Decoding:
             if draft is not None:
                 draft.shorten(name, len(kept))
             parts.append(part.take(kept))
-        notes = [*plan.notes, *_losses(lost, alone, total, parts, plan)]
+        notes = [*selection.notes, *_losses(lost, alone, total, parts, selection)]
         if needed > memory:
             notes.append(f"The images take {needed / settings.GB:.1f} GB and are read from disk as they are needed.")
         tensors = draft.read(memory) if draft is not None else {name: torch.from_numpy(images[name]) for name in images}
@@ -194,22 +197,22 @@ class _Decoding:
         self.report(f"Decoding images: {done} of {total}", _PLANNED + (1 - _PLANNED) * done / total)
 
     def _completed(self, parts: list[Part], images: Mapping[str, Tensor], notes: tuple[str, ...]) -> LoadedData:
-        parts, hierarchy = settle(parts, self.plan.hierarchy)
+        parts, hierarchy = settle(parts, self.selection.hierarchy)
         finished = {}
         for name, part in zip(stored.PARTS, parts, strict=True):
             labels = torch.from_numpy(np.ascontiguousarray(part.labels))
             finished[name] = ImageSet(images=images[name], labels=labels, before_cap=part.before_cap)
         mark = stored.fingerprint(finished, hierarchy)
         return self.complete(
-            **finished, hierarchy=hierarchy, notes=notes, fingerprint=mark, labelled=self.plan.labelled
+            **finished, hierarchy=hierarchy, notes=notes, fingerprint=mark, labelled=self.selection.labelled
         )
 
 
-def _losses(lost: int, alone: int, total: int, parts: list[Part], plan: Plan) -> list[str]:
+def _losses(lost: int, alone: int, total: int, parts: list[Part], selection: Selection) -> list[str]:
     """Return notes about images that could not be read; refuse a dataset of which too little is left."""
     classes = [len(np.unique(part.labels[:, 0])) for part in parts]
-    if min(classes) < plan.least:
-        column = plan.columns[0]
+    if min(classes) < selection.least:
+        column = selection.columns[0]
         raise DataError(f"{lost} of {total} images in column {column!r} could not be decoded; too few are left to use.")
     notes = [f"{lost} images could not be read and were skipped."] if lost else []
     if alone:

@@ -20,7 +20,7 @@ from trainers.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opened:
+class OpenedDataset:
     """A dataset that exists and may be read.
 
     Attributes:
@@ -39,7 +39,7 @@ class Opened:
     refuse: Callable[[], object] = lambda: None
 
 
-def open_folder(folder: Path, subset: str | None) -> Opened:
+def open_folder(folder: Path, subset: str | None) -> OpenedDataset:
     """Open a plain image folder, a zip file, or any folder that ``datasets.load_dataset`` reads.
 
     Raises:
@@ -66,7 +66,7 @@ def open_folder(folder: Path, subset: str | None) -> Opened:
         read = partial(_prepared, builder, folder, arrow)
     card = read_card(folder / "README.md")
     title = card.get("pretty_name") or folder.stem
-    return Opened(key=key, title=title, licence=card.get("license") or "unknown", read=read)
+    return OpenedDataset(key=key, title=title, licence=card.get("license") or "unknown", read=read)
 
 
 def make_builder(path: str, home: str, subset: str | None, revision: str | None, folder: Path | None) -> Any:

@@ -12,8 +12,8 @@ from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled.columns import image_column
 from trainers.data.labelled.image_store import ColourFoundError, decode_all, look
 from trainers.data.labelled.loader import check_sizes, open_source
-from trainers.data.labelled.plan import used_splits
-from trainers.data.labelled.rows import EncodedImages, Part, Plan
+from trainers.data.labelled.rows import EncodedImages, Part, Selection
+from trainers.data.labelled.selection import used_splits
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
 
@@ -37,7 +37,7 @@ def peek_source(choice: DataChoice, count: int) -> Tensor:
     table = next(iter(used_splits(splits, choice, []).values()))
     column = image_column(table, choice.image_column)
     every = _part(np.arange(len(table)))
-    plan = Plan(
+    selection = Selection(
         tables=(table,),
         columns=(column,),
         train=every,
@@ -46,9 +46,9 @@ def peek_source(choice: DataChoice, count: int) -> Tensor:
         share_classes=None,
         notes=(),
     )
-    seen = look(EncodedImages(plan=plan, part=every), len(table))
+    seen = look(EncodedImages(selection=selection, part=every), len(table))
     rows = np.unique(np.linspace(0, len(table) - 1, min(count, len(table))).astype(np.int64))
-    fetch, side = EncodedImages(plan=plan, part=_part(rows)), choice.image_size or seen.side
+    fetch, side = EncodedImages(selection=selection, part=_part(rows)), choice.image_size or seen.side
     try:
         images = _decoded(fetch, (len(rows), 1 if seen.grey else 3, side, side))
     except ColourFoundError:

@@ -9,7 +9,7 @@ from trainers.config import DataChoice
 from trainers.data.base import silent
 from trainers.data.labelled.columns import LabelColumn, candidates, describe, join
 from trainers.data.labelled.loader import check_sizes, glance, open_source
-from trainers.data.labelled.plan import choose_columns, plan_rows, used_splits
+from trainers.data.labelled.selection import choose_columns, select_rows, used_splits
 from trainers.data.labelled.table import Splits
 from trainers.errors import DataError
 
@@ -71,7 +71,7 @@ def inspect_source(choice: DataChoice) -> DataReport:
 
 
 def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataReport:
-    """Add to the report what the steps of :func:`trainers.data.labelled.plan.make_plan` say, as far as they go."""
+    """Add to the report what the steps of :func:`trainers.data.labelled.selection.select` say, as far as they go."""
     notes, shared = list(splits.notes), None
     try:
         used = used_splits(splits, choice, notes)
@@ -83,11 +83,11 @@ def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataRep
         )
         columns = choose_columns(used, choice, splits.tree, notes)
         if not report.sampled:  # a sample has too few rows to say which classes there are
-            plan = plan_rows(used, columns, choice, notes)
-            shared = plan.share_classes
+            selection = select_rows(used, columns, choice, notes)
+            shared = selection.share_classes
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Pillow's remarks about odd files
-                glance(plan, choice.image_size)
+                glance(selection, choice.image_size)
     except DataError as error:
         return replace(report, problems=(str(error),), notes=tuple(notes))
     train, test = (*used, None)[:2]

@@ -29,8 +29,8 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The plan of what will be decoded.
+class Selection:
+    """The rows of a dataset that will be decoded, and their labels.
 
     Attributes:
         columns: the image column of each table.
@@ -54,7 +54,7 @@ class Plan:
 class EncodedImages:
     """The encoded images of a part's rows, whichever tables they are in."""
 
-    plan: Plan
+    selection: Selection
     part: Part
 
     def __call__(self, rows: np.ndarray) -> list[bytes | None]:
@@ -76,4 +76,4 @@ class EncodedImages:
         owners = self.part.owner[rows]
         for owner in np.unique(owners):
             places = np.flatnonzero(owners == owner)
-            yield self.plan.tables[owner], self.plan.columns[owner], places, self.part.rows[rows[places]]
+            yield self.selection.tables[owner], self.selection.columns[owner], places, self.part.rows[rows[places]]

@@ -101,7 +101,7 @@ class MoCo(nn.Module):
         scaled = queries / self.temperature
         logits = self.dictionary.beside(torch.stack([(scaled * own).sum(1) for own in keys]), scaled)
         repeated = [None if known is None else known.repeat(len(views)) for known in (rows, labels)]
-        self.dictionary.enter(torch.cat(keys), *repeated)
+        self.dictionary.dequeue_and_enqueue(torch.cat(keys), *repeated)
         return logits
 
     @property

@@ -47,7 +47,7 @@ class KeyQueue(nn.Module):
             self.register_buffer(name, torch.full((size,), NONE, dtype=torch.int64))
         for name in ("pointer", "batches"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
-        self._place = self._entered = 0  # pointer and batches on the host, which then need not wait for the device
+        self._column = self._entered = 0  # pointer and batches on the host, which then need not wait for the device
         self._columns, self._change = torch.empty(0), torch.empty(0)
 
     @property
@@ -96,7 +96,7 @@ class KeyQueue(nn.Module):
         return _Beside.apply(own, queries, self)
 
     @torch.no_grad()
-    def enter(self, keys: Tensor, rows: Tensor | None = None, labels: Tensor | None = None) -> None:
+    def dequeue_and_enqueue(self, keys: Tensor, rows: Tensor | None = None, labels: Tensor | None = None) -> None:
         """Replace the oldest keys by a batch; of a batch larger than the queue the last keys stay.
 
         Args:
@@ -104,7 +104,7 @@ class KeyQueue(nn.Module):
             rows, labels: int64 ``[N]``, of their images where known.
         """
         stays = min(len(keys), self.size)
-        first = self._place + len(keys) - stays
+        first = self._column + len(keys) - stays
         columns = torch.arange(first, first + stays, device=self.keys.device) % self.size
         new = keys[len(keys) - stays :].T.to(self.keys.dtype)
         self._columns, self._change = columns, new - self.keys[:, columns]
@@ -112,8 +112,8 @@ class KeyQueue(nn.Module):
         self.written[columns] = self._entered
         for known, values in ((self.rows, rows), (self.labels, labels)):
             known[columns] = NONE if values is None else send(values[len(keys) - stays :], known.device)
-        self._place, self._entered = (self._place + len(keys)) % self.size, self._entered + 1
-        self.pointer.fill_(self._place)
+        self._column, self._entered = (self._column + len(keys)) % self.size, self._entered + 1
+        self.pointer.fill_(self._column)
         self.batches.fill_(self._entered)
 
     def gradient(self, slopes: Tensor, entered: int) -> Tensor:
@@ -127,7 +127,7 @@ class KeyQueue(nn.Module):
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(*args, **kwargs)
-        self._place, self._entered = int(self.pointer), int(self.batches)
+        self._column, self._entered = int(self.pointer), int(self.batches)
 
 
 def spread(available: int, count: int) -> Tensor:

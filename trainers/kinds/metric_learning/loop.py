@@ -22,7 +22,7 @@ from trainers.kinds.metric_learning.frozen_features import frozen_features
 from trainers.kinds.metric_learning.gap_batches import gap_batches
 from trainers.kinds.metric_learning.shown_images import ShownImages
 from trainers.kinds.metric_learning.suited import Suited, suit
-from trainers.losses import LOSSES, forms, kernel
+from trainers.losses import LOSSES, kernel, surrogates
 from trainers.losses._memory import give_memory
 from trainers.training.evaluation import Finish
 from trainers.training.labelled_loop import LabelledLoop
@@ -74,7 +74,7 @@ class MetricLearningLoop(LabelledLoop):
         if encoder.frozen:
             train, test = (self._features(encoder, data, part, tell) for part in ("train", "test"))
         self.arms = self._make_arms(encoder, suited.labels, suited.classes)
-        if ranked := set().union(*(forms(arm.loss) for arm in self.arms)):
+        if ranked := set().union(*(surrogates(arm.loss) for arm in self.arms)):
             self.folder.log(kernel(self._device, ranked))  # compiles here, before the first step is timed
         self._batches = self._make_batches(data, suited, train if encoder.frozen else None)
         self._prepare_evaluation(data, train, test)

@@ -18,7 +18,7 @@ from trainers.data.captioned.columns import CaptionedColumns, Object, captions_o
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.image_file import UndecodableError
 from trainers.data.labelled.loader import open_source
-from trainers.data.labelled.opening import Opened
+from trainers.data.labelled.opening import OpenedDataset
 from trainers.data.labelled.table import ArrowTable
 from trainers.errors import DataError
 
@@ -63,7 +63,7 @@ def load(request: CaptionedRequest) -> CaptionedDataset:
     )
 
 
-def _open(source: str, report: Progress) -> tuple[Opened, dict[str, ArrowTable]]:
+def _open(source: str, report: Progress) -> tuple[OpenedDataset, dict[str, ArrowTable]]:
     opened = open_source(DataChoice(source=source))
     splits = opened.read(report).tables
     tables = {name: table for name, table in splits.items() if isinstance(table, ArrowTable)}

@@ -17,8 +17,8 @@ from trainers.data.captioned.loader import named as captions_named
 from trainers.data.decode import header, square
 from trainers.data.image_file import UndecodableError
 from trainers.data.labelled.loader import open_source
-from trainers.data.labelled.plan import make_plan
-from trainers.data.labelled.rows import EncodedImages, Part, Plan
+from trainers.data.labelled.rows import EncodedImages, Part, Selection
+from trainers.data.labelled.selection import select
 from trainers.data.labelled.splits import repeated
 from trainers.data.labelled.table import ArrowTable
 from trainers.data.query_image import with_channels
@@ -41,21 +41,21 @@ def _load(request: ObjectRequest) -> ObjectImages | None:
     if not any(_mask_column(table) or find_columns(table).box_key for table in tables):
         return None
     try:
-        plan = make_plan(splits, data)
+        selection = select(splits, data)
     except DataError:  # no labels: another source may have classes for these images
         return None
-    if not plan.labelled:
+    if not selection.labelled:
         return None
-    return _read(plan, request, opened.title)
+    return _read(selection, request, opened.title)
 
 
-def _read(plan: Plan, request: ObjectRequest, title: str) -> ObjectImages:
-    part = plan.test
+def _read(selection: Selection, request: ObjectRequest, title: str) -> ObjectImages:
+    part = selection.test
     check_memory(len(part.rows), [request.side])
-    masks = _masks(plan, part, request.side)
+    masks = _masks(selection, part, request.side)
     images, good = [], []
     tell = part_of(request.progress, 0.3, 1.0)
-    fetch = EncodedImages(plan=plan, part=part)
+    fetch = EncodedImages(selection=selection, part=part)
     for first in range(0, len(part.rows), _AT_ONCE):
         tell(f"reading images: {first:,} of {len(part.rows):,}", first / len(part.rows))
         places = np.arange(first, min(first + _AT_ONCE, len(part.rows)))
@@ -70,7 +70,7 @@ def _read(plan: Plan, request: ObjectRequest, title: str) -> ObjectImages:
         raise DataError(f"None of the {len(part.rows)} test images of {title} can be read.")
     kept, pixels = np.array(good), torch.stack(images)
     lost = len(part.rows) - len(kept)
-    if plan.least > 1:  # as the loader: classes of one readable image are left out
+    if selection.least > 1:  # as the loader: classes of one readable image are left out
         several = repeated(part.labels[kept, 0])
         kept, pixels = kept[several], pixels[torch.from_numpy(several)]
     kept, pixels = kept[: request.limit], pixels[: request.limit]
@@ -79,7 +79,7 @@ def _read(plan: Plan, request: ObjectRequest, title: str) -> ObjectImages:
         title=title,
         images=pixels,
         labels=labels,
-        hierarchy=plan.hierarchy,
+        hierarchy=selection.hierarchy,
         rows=np.arange(len(kept)),
         masks=lambda places: masks[places],
         own=request.own,
@@ -88,10 +88,10 @@ def _read(plan: Plan, request: ObjectRequest, title: str) -> ObjectImages:
     )
 
 
-def _masks(plan: Plan, part: Part, side: int) -> np.ndarray:
+def _masks(selection: Selection, part: Part, side: int) -> np.ndarray:
     """Read the object of each image of the part, bool ``[n, S, S]``; of a damaged cell all False."""
     masks = np.zeros((len(part.rows), side, side), dtype=bool)
-    for owner, table in enumerate(plan.tables):
+    for owner, table in enumerate(selection.tables):
         places = np.flatnonzero(part.owner == owner)
         if not len(places) or not isinstance(table, ArrowTable):
             continue
@@ -99,7 +99,7 @@ def _masks(plan: Plan, part: Part, side: int) -> np.ndarray:
         if column is not None:
             masks[places] = _painted(table, column, part.rows[places], side)
         elif find_columns(table).box_key:
-            masks[places] = _boxed(table, plan.columns[owner], part.rows[places], side)
+            masks[places] = _boxed(table, selection.columns[owner], part.rows[places], side)
     return masks
 
 

@@ -20,7 +20,7 @@ from trainers.data.labelled.columns import (
     label_kinds,
     listed,
 )
-from trainers.data.labelled.rows import Part, Plan
+from trainers.data.labelled.rows import Part, Selection
 from trainers.data.labelled.splits import cap, divide, divide_images, pick_splits, repeated
 from trainers.data.labelled.table import Codes, Splits, Table
 from trainers.data.labelled.tree import Tree, compact, grow
@@ -45,7 +45,7 @@ class Columns:
     codes: Mapping[str, Codes]
 
 
-def make_plan(splits: Splits, choice: DataChoice, titles: tuple[str, ...] | None = None) -> Plan:
+def select(splits: Splits, choice: DataChoice, titles: tuple[str, ...] | None = None) -> Selection:
     """Decide everything: splits, then columns, then rows.
 
     Args:
@@ -56,17 +56,17 @@ def make_plan(splits: Splits, choice: DataChoice, titles: tuple[str, ...] | None
     """
     notes = list(splits.notes)
     used = used_splits(splits, choice, notes)
-    return plan_rows(used, choose_columns(used, choice, splits.tree, notes), choice, notes, titles)
+    return select_rows(used, choose_columns(used, choice, splits.tree, notes), choice, notes, titles)
 
 
-def plan_rows(
+def select_rows(
     used: Mapping[str, Table],
     columns: Columns,
     choice: DataChoice,
     notes: list[str],
     titles: tuple[str, ...] | None = None,
-) -> Plan:
-    """Plan the rows to train and to test on, their labels, and the tree.
+) -> Selection:
+    """Selection the rows to train and to test on, their labels, and the tree.
 
     Raises:
         DataError: too few classes with two images, or where images are held out too few images.
@@ -76,7 +76,7 @@ def plan_rows(
     divided = _divided if by_classes else _divided_images
     train, test, shared = divided(whole, tuple(used), choice.seed, notes)
     train, test = (_capped(part, choice, title, notes) for part, title in ((train, "training"), (test, "test")))
-    return Plan(
+    return Selection(
         tables=tuple(used.values()),
         columns=columns.images,
         train=train,

@@ -19,7 +19,7 @@ class NonFiniteLossError(UserError):
     """The loss or its gradient is not a finite number."""
 
 
-class Stepper:
+class ArmOptimizer:
     """An optimizer with a scheduled factor and, if asked for, clipped gradients.
 
     Args:
