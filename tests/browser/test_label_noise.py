@@ -51,7 +51,8 @@ def test_wrong_labels_are_ringed_named_and_coloured(browser: Browser, site: Site
         page.get_by_role("button", name="given product").click()
         assert page.evaluate("window.rankscope.live.legend.classes.names") == list(names)
         legend.get_by_role("button").filter(has_text=names[11]).first.click()
-        shown = page.evaluate("[...Array(60).keys()].filter((i) => window.rankscope.live.images.highlighted(i))")
+        images = "window.rankscope.live.images"
+        shown = page.evaluate(f"[...Array(60).keys()].filter((i) => {images}.highlighted(i))")
         assert 10 in shown and 11 in shown
-        kept = page.evaluate("window.rankscope.live.images.ringed.filter((i) => window.rankscope.live.images.highlighted(i))")
+        kept = page.evaluate(f"{images}.ringed.filter((i) => {images}.highlighted(i))")
         assert kept == [i for i in shown if i % 5 == 0]
