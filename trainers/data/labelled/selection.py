@@ -66,7 +66,7 @@ def select_rows(
     notes: list[str],
     titles: tuple[str, ...] | None = None,
 ) -> Selection:
-    """Selection the rows to train and to test on, their labels, and the tree.
+    """Select the rows to train and to test on, their labels, and the tree.
 
     Raises:
         DataError: too few classes with two images, or where images are held out too few images.
