@@ -13,8 +13,6 @@ import pytest
 import torch
 
 from explorer.tabs.object_removal.models import Loaded
-from explorer.tabs.object_removal.parts import parts, verdict
-from explorer.tabs.object_removal.retrieval import ranked
 from tests.explorer.small_world import GALLERY, Tab, Words, load, sentences, small_set
 from tests.finetuning.world import write_coco
 from trainers.cli.main import main
@@ -25,12 +23,14 @@ from trainers.image_text.models import MODELS
 from trainers.metrics.bitmasks import CORRECT
 from trainers.metrics.counterfactual import counterfactual
 from trainers.metrics.image_text import recall_both_ways
+from trainers.object_removal.caption_parts import parts, verdict
 from trainers.object_removal.captions import mention_table
 from trainers.object_removal.fills import FILLS
 from trainers.object_removal.gallery import Gallery
 from trainers.object_removal.image import read_picture
 from trainers.object_removal.overlap import judge
 from trainers.object_removal.pairs import class_tables, removals
+from trainers.object_removal.ranked_captions import ranked
 from trainers.object_removal.regions import Regions
 from trainers.object_removal.vocabulary import load_words
 

@@ -13,9 +13,9 @@ from explorer.tabs.object_removal.images import InputImage, InputImages
 from explorer.tabs.object_removal.models import UNTRAINED, Known, Models
 from explorer.tabs.object_removal.recorded import Recorded
 from explorer.tabs.object_removal.removal import FilledImage, FilledImages
-from explorer.tabs.object_removal.retrieval import compared
 from trainers.image_text.encoding import squash
 from trainers.object_removal.gallery import Gallery
+from trainers.object_removal.ranked_captions import compared
 
 MOST_K = 50
 

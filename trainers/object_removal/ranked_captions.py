@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer.tabs.object_removal.parts import parts, verdict
 from trainers.metrics.counterfactual import counterfactual
+from trainers.object_removal.caption_parts import parts, verdict
 from trainers.object_removal.gallery import Gallery
 from trainers.object_removal.overlap import Judgement
 from trainers.object_removal.pairs import class_tables
@@ -50,7 +50,7 @@ def ranked(
 
 
 def compared(gallery: Gallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int) -> dict[str, Any]:
-    """Compare the lists of :func:`ranked` for the page: how far each caption moved, which entered and which left."""
+    """Compare the lists of :func:`ranked`: how far each caption moved, which entered and which left."""
     original, removed = ranked(gallery, vectors, queries, judgement, k)
     before, after = ([line.pop("row") for line in rows] for rows in (original, removed))
     ranks = {row: rank for rank, row in enumerate(before)}

@@ -1,4 +1,4 @@
-"""A caption in parts, so that the page can colour the words that name objects."""
+"""A caption in parts: those that name objects that are there or removed, and the rest."""
 
 from __future__ import annotations
 
