@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict
@@ -18,13 +19,16 @@ from trainers.values import CHECKED, build, check_types
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+    from typing_extensions import Self
 
 MAX_ARMS = 6
 """Most models that a run trains in lockstep: the ablation of momentum in MoCo's paper has five values."""
 VERSION = 2
 BUDGET = ("minutes", "steps", "epochs")
+PLAN_VERBS = MappingProxyType({"sweep": "sweep", "fair_comparison": "fair"})
+"""The plans by name with their verbs, which no kind of run may have; they stand above both."""
 Made = TypeVar("Made", bound="DataclassInstance")
-Own = TypeVar("Own", bound="Config")
+C = TypeVar("C", bound="Config")
 _DESCRIPTORS = tuple(Rule(help="", registry=place) for place in ("trainers.kinds:KINDS", "trainers.plans:PLANS"))
 """Kinds of run and plans by name, looked up when a configuration is read: they stand above this module."""
 
@@ -159,6 +163,11 @@ class Config:
         raise NotImplementedError
 
     @property
+    def single(self) -> RunConfig:
+        """The settings of a run: these; of a plan those of each of its runs, as far as it does not vary them."""
+        raise NotImplementedError
+
+    @property
     def encoder_prefix(self) -> str:
         """Of the encoder's tensors within an arm's part of a checkpoint; empty: it trains none of the registry."""
         return ""
@@ -181,7 +190,7 @@ class Config:
         made: Config = build(cls, values)
         return made
 
-    def changed(self: Own, **settings: Any) -> Own:
+    def changed(self, **settings: Any) -> Self:
         """The same with other settings of its training."""
         return dataclasses.replace(self, **settings)
 
@@ -279,6 +288,11 @@ class RunConfig(Config):
     threads: int | None = parameter(
         None, low=1, high=256, help="CPU threads of torch, at most as many as there are cores; its choice if not given."
     )
+
+    @property
+    def single(self) -> RunConfig:
+        """See :class:`Config`."""
+        return self
 
     @property
     def encoder_norm(self) -> str:

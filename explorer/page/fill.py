@@ -12,7 +12,7 @@ from explorer.page.inspection import failed, paragraph
 from explorer.page.scripted import scripted
 from explorer.server.runs import Runs
 from trainers.errors import RunError, UserError
-from trainers.kinds import KINDS, kind_of
+from trainers.kinds import KINDS
 
 _GIVEN = '{ fill: (id) => trigger("fill", { id, turn: String(performance.now()) }), forms: props.forms }'
 _SAID = "The form holds the settings of this run. Choose seeds, and what else is varied, then press the button."
@@ -36,14 +36,14 @@ def fill_event(forms: Forms, note: gr.HTML, runs: Runs) -> None:
         asked = event._data if isinstance(event._data, dict) else {}
         try:
             config = runs.find(str(asked.get("id") or "")).config
-            if kind_of(config).run_of(config).kind != forms.first:
+            if config.single.kind != forms.first:
                 raise RunError(f"A run of the kind {KINDS[forms.first].title} was needed; choose another run.")
             within = runs.affordable(config)
             values = form.held(within)
         except (UserError, OSError) as error:
             return [*[gr.skip()] * (len(outputs) - 1), failed(str(error))]
         shown = form.following(values)
-        said = _SAID if within == config else f"{_SAID} {_SHORTER.format(kind_of(within).run_of(within).minutes)}"
+        said = _SAID if within == config else f"{_SAID} {_SHORTER.format(within.single.minutes)}"
         return [*values.values(), *shown, forms.first, str(asked.get("turn") or ""), paragraph(said, role="status")]
 
     filled = host.fill(fill, None, outputs, **QUIET)

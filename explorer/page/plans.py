@@ -16,7 +16,7 @@ from explorer.server.runs import Runs
 from explorer.server.titles import work
 from trainers.config import Config
 from trainers.errors import UserError
-from trainers.kinds import KINDS, kind_of
+from trainers.kinds import KINDS
 
 
 def with_plans(kind: str, form: KindForm, context: FormContext) -> tuple[KindForm, dict[str, PlanForm]]:
@@ -25,7 +25,7 @@ def with_plans(kind: str, form: KindForm, context: FormContext) -> tuple[KindFor
         return form, {}
     plans = plan_forms(KINDS[kind], form)
     single = form.held
-    form = dataclasses.replace(form, held=lambda config: single(kind_of(config).run_of(config)))
+    form = dataclasses.replace(form, held=lambda config: single(config.single))
     for plan in plans.values():
         form = _with(form, plan, context, context.runs)
     return form, plans
@@ -41,7 +41,7 @@ def _with(form: KindForm, plan: PlanForm, context: FormContext, runs: Runs) -> K
         try:
             made = plan.config(form.config(values), values)
             runs.check(made)
-            steps = kind_of(made).run_of(made).steps
+            steps = made.single.steps
             return paragraph(work(*runs.work(made), at_most=steps is not None), role="status")
         except (UserError, OSError) as error:
             return failed(str(error))

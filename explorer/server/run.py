@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from trainers.config import RunConfig
+from trainers.config import Config
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES, Probe
 
@@ -33,7 +33,7 @@ class Run:
         self._resting: dict[str, tuple[Stamp, object]] = {}
 
     @functools.cached_property
-    def config(self) -> RunConfig:
+    def config(self) -> Config:
         """What was asked for."""
         return self.folder.config
 

@@ -70,7 +70,7 @@ class Runs:
 
     def affordable(self, config: Config) -> Config:
         """A configuration with a budget in minutes that may be started here; on one's own machine as it is."""
-        if self._settings.public and self._trains_too_long(kind_of(config).run_of(config)):
+        if self._settings.public and self._trains_too_long(config.single):
             return config.changed(minutes=self._settings.limits.minutes)
         return config
 
@@ -87,7 +87,7 @@ class Runs:
         return count, sum(known) / slots * count / len(planned) if len(known) == len(planned) else None
 
     def _check_private(self, config: Config) -> None:
-        run = kind_of(config).run_of(config)
+        run = config.single
         for spec in specs(type(run)):
             if self.public and spec.rule.private and getattr(run, spec.name) != spec.default:
                 raise ParameterError(f"{spec.label} cannot be set on a public page.")

@@ -201,7 +201,7 @@ class Scheduler:
         folder = self._waiting.pop(run_id)
         try:
             with reading(run_id):
-                device = self._free_device() if folder.config.device == "auto" else None
+                device = self._free_device() if folder.config.single.device == "auto" else None
                 state = folder.db.state()
                 folder.db.set_state(dataclasses.replace(state, message=STARTING))
                 self._executor.launch(folder.path, {} if device is None else {"CUDA_VISIBLE_DEVICES": device})
@@ -315,7 +315,7 @@ def _plans(folder: RunFolder) -> bool:
 def _job(folder: RunFolder) -> Job:
     with reading(folder.id):
         state = folder.db.state()
-        minutes = minutes_left(kind_of(folder.config).run_of(folder.config), state)
+        minutes = minutes_left(folder.config.single, state)
         return Job(id=folder.id, owner=folder.owner, since=state.updated, minutes=minutes)
 
 

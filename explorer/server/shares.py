@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from explorer.server.visitors import Caller
 from explorer.settings import Limits
-from trainers.config import RunConfig
+from trainers.config import Config
 from trainers.data.settings import free_memory, run_bytes
 from trainers.errors import RunError
 from trainers.kinds import kind_of
@@ -64,7 +64,7 @@ class Shares:
         self._starts = {identity: starts for identity, starts in recent.items() if starts}
 
 
-def check_size(config: RunConfig, limits: Limits) -> None:
+def check_size(config: Config, limits: Limits) -> None:
     """Check that a run is small enough for a public page: each size, and the memory that they take together.
 
     Raises:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trainers.cli.flags import runs_flag, shown
-from trainers.config import RunConfig
+from trainers.config import Config
 from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.kinds.base import Kind
@@ -80,13 +80,13 @@ def _cells(folders: Sequence[RunFolder], kind: Kind) -> Iterator[Cell]:
             yield Cell(
                 variant=", ".join([titles[shown(arm)], *settings]),
                 condition={},
-                seed=folder.config.seed,
+                seed=folder.config.single.seed,
                 metrics=numbers,
                 queries=None if queries is None else queries.of(place),
             )
 
 
-def _differing(configs: Sequence[RunConfig], arms: str) -> list[list[str]]:
+def _differing(configs: Sequence[Config], arms: str) -> list[list[str]]:
     """The settings of each run that are not the same in all of them, in words."""
     settings = [dict(_settings(config)) for config in configs]
     differing = [

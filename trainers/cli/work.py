@@ -41,10 +41,11 @@ def train_to_end(folder: RunFolder) -> None:
 
 def result(folder: RunFolder) -> str:
     """The numbers over the whole test set, a line per arm, and what they say of the training."""
-    kind = kind_of(folder.config)
-    titles = [arm.title for arm in kind.arms(folder.config)]
-    lines = [f"finished after {folder.state().seconds:.0f} s; {kind.result(folder)}"]
-    for title, said in zip(titles, diagnoses(folder.config, folder), strict=True):
+    config = folder.config
+    kind = kind_of(config)
+    titles = [arm.title for arm in kind.arms(config)]
+    lines = [f"finished after {folder.state().seconds:.0f} s; {kind.result(config, folder)}"]
+    for title, said in zip(titles, diagnoses(config, folder), strict=True):
         lines += [f"  {title}: {sentence}" for sentence in said]
     return "\n".join(lines)
 

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from trainers.config import Config
+from trainers.config import C, Config
 from trainers.kinds._added import VARIABLE, added_kinds
 from trainers.kinds.base import Kind
 from trainers.parameters import imported
@@ -27,9 +27,9 @@ for _sentence in _left_out:
     logging.getLogger(__name__).warning("rankscope: %s", _sentence)
 
 
-def kind_of(config: Config) -> Kind:
+def kind_of(config: C) -> Kind[C]:
     """The descriptor of a configuration: its kind of run, or its plan."""
-    kind: Kind = imported(config.described)[config.kind]
+    kind: Kind[C] = imported(config.described)[config.kind]
     return kind
 
 

@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
+from trainers.config import PLAN_VERBS
 from trainers.kinds.base import Kind
 from trainers.parameters import specs
 from trainers.registry import descriptors
 
 VARIABLE = "RANKSCOPE_KINDS"
-RESERVED = ("sweep", "fair_comparison", "fair")
-"""Names and verbs of plans, which stand above this package."""
 _TEXTS = ("name", "title", "verb", "sentence")
 
 
@@ -78,7 +77,7 @@ def _check(kind: Kind, others: Mapping[str, Kind]) -> None:
         if not isinstance(text := getattr(kind, name, None), str) or not text:
             raise ValueError(f"it needs the text {name!r}; got {text!r:.60}")
     verbs = {verb for other in others.values() for verb in (other.verb, *other.old_verbs)}
-    if {kind.name, kind.verb} & set(RESERVED) or kind.name in others or verbs & {kind.verb, *kind.old_verbs}:
+    if kind.name in {*others, *PLAN_VERBS} or {*verbs, *PLAN_VERBS.values()} & {kind.verb, *kind.old_verbs}:
         raise ValueError(f"another kind has the name {kind.name!r} or the verb {kind.verb!r}")
     config = kind.config()
     if config.kind != kind.name:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import Config, RunConfig
 from trainers.data.base import Progress, part_of
-from trainers.errors import ParameterError, RunError, UserError
+from trainers.errors import ParameterError, UserError
 from trainers.kinds import kind_of
 from trainers.kinds.ablation import written
 from trainers.kinds.base import Kind
 from trainers.parameters import check_all
 from trainers.plans.axes import Axis, axes
-from trainers.plans.config import MOST_SEEDS, SweepConfig
+from trainers.plans.config import MOST_SEEDS, S, SweepConfig, sweep_of
 from trainers.plans.planned import Outcomes, PlannedRun
 from trainers.runs.records import PHASES, Phase
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 def _of_run(name: str) -> Any:
     """A method that asks the kind of the runs about the settings of one."""
 
-    def method(_plan: Plan, config: SweepConfig) -> Any:
+    def method(_plan: Plan[Any], config: SweepConfig) -> Any:
         return getattr(kind_of(config.run), name)(config.run)
 
     return method
 
 
-class Plan(Kind):
+class Plan(Kind[S]):
     """A plan trains nothing itself: it wraps the settings of a run of any kind, and says which such runs are trained.
 
     Attributes:
@@ -52,7 +52,6 @@ class Plan(Kind):
         "tab Compare lists them."
     )
     parts: ClassVar[Mapping[str, str]] = MappingProxyType({"": "Results"})
-    config: ClassVar[type[SweepConfig]]
 
     arms, source, line = _of_run("arms"), _of_run("source"), _of_run("line")
     data_title, budget, measures_of = _of_run("data_title"), _of_run("budget"), _of_run("measures_of")
@@ -60,7 +59,7 @@ class Plan(Kind):
     # ------------------------------------------------------------ what it plans
 
     @abstractmethod
-    def plan(self, config: Any, outcomes: Outcomes) -> Sequence[PlannedRun]:
+    def plan(self, config: S, outcomes: Outcomes) -> Sequence[PlannedRun]:
         """The runs that are trained, in order.
 
         Args:
@@ -69,14 +68,14 @@ class Plan(Kind):
         """
 
     @abstractmethod
-    def first_runs(self, config: Any) -> Sequence[PlannedRun]:
+    def first_runs(self, config: S) -> Sequence[PlannedRun]:
         """Planned runs that stand for all of them where the seeds make no difference."""
 
-    def rehearsed(self, config: Any) -> Sequence[PlannedRun]:
+    def rehearsed(self, config: S) -> Sequence[PlannedRun]:
         """Planned runs that tell whether the images can be read and the encoder made."""
         return self.first_runs(config)
 
-    def findings(self, config: Any, children: Sequence[Child], parts: Sequence[Part]) -> Sequence[Finding]:
+    def findings(self, config: S, children: Sequence[Child], parts: Sequence[Part]) -> Sequence[Finding]:
         """What has been found out beyond the tables.
 
         Args:
@@ -85,7 +84,7 @@ class Plan(Kind):
         """
         return ()
 
-    def suits(self, kind: Kind) -> bool:
+    def suits(self, kind: Kind[Any]) -> bool:
         """Whether it can plan runs of a kind."""
         return kind.folds or not self.config.folded
 
@@ -96,18 +95,18 @@ class Plan(Kind):
 
         return PlanRunner
 
-    def result(self, folder: RunFolder) -> str:
+    def result(self, config: S, folder: RunFolder) -> str:
         """The tables and the verdicts, in Markdown."""
         from trainers.plans.report import report
 
         return report(folder).markdown()
 
-    def check_shared(self, config: SweepConfig) -> None:
+    def check_shared(self, config: S) -> None:
         """Check the ranges of the plan's settings, and what holds for every run of those of its run."""
         check_all(config, "A run")
         kind_of(config.run).check_shared(config.run)
 
-    def check(self, config: SweepConfig) -> None:
+    def check(self, config: S) -> None:
         """Check the seeds and what is varied, and every run that is planned.
 
         Raises:
@@ -122,10 +121,10 @@ class Plan(Kind):
         for one in self.first_runs(config):
             check_run(one.config)
 
-    def check_plan(self, config: Any) -> None:
+    def check_plan(self, config: S) -> None:
         """Check the plan itself, before any run of it is made."""
 
-    def rehearse(self, config: SweepConfig, root: Path, progress: Progress) -> list[str]:
+    def rehearse(self, config: S, root: Path, progress: Progress) -> list[str]:
         """Rehearse the runs of :meth:`rehearsed`; what is to be said of them, each sentence once.
 
         Raises:
@@ -141,16 +140,12 @@ class Plan(Kind):
                 raise UserError(f"The runs that are planned cannot be trained. {error} ({one.title})") from error
         return list(said)
 
-    def advice(self, config: SweepConfig) -> list[str]:
+    def advice(self, config: S) -> list[str]:
         """As of its runs, which may have other settings, each sentence once."""
         planned = self.plan(config, {})
         return list(dict.fromkeys(told for one in planned for told in kind_of(one.config).advice(one.config)))
 
-    def run_of(self, config: SweepConfig) -> RunConfig:
-        """See :class:`Kind`."""
-        return config.run
-
-    def runs_of(self, config: SweepConfig) -> Sequence[RunConfig]:
+    def runs_of(self, config: S) -> Sequence[RunConfig]:
         """Those that are planned before any has ended."""
         return [one.config for one in self.plan(config, {})]
 
@@ -160,13 +155,13 @@ class Plan(Kind):
 
         return children_of(folder)
 
-    def sizes(self, config: SweepConfig) -> Mapping[str, int]:
+    def sizes(self, config: S) -> Mapping[str, int]:
         """The largest of its runs, and how many there are."""
         planned = self.plan(config, {})
         each = [kind_of(one.config).sizes(one.config) for one in planned]
         return {name: max(sizes[name] for sizes in each) for name in each[0]} | {"runs": len(planned)}
 
-    def memory(self, config: SweepConfig) -> Footprint:
+    def memory(self, config: S) -> Footprint:
         """Of its largest run."""
         each = (kind_of(one.config).memory(one.config) for one in self.plan(config, {}))
         return max(each, key=lambda one: one.total)
@@ -178,7 +173,7 @@ class Plan(Kind):
         """They depend on the kind of its runs, whom ``measures_of`` asks."""
         raise NotImplementedError
 
-    def headline(self, config: SweepConfig) -> Sequence[str]:
+    def headline(self, config: S) -> Sequence[str]:
         """None: its runs have numbers."""
         return ()
 
@@ -191,30 +186,29 @@ class Plan(Kind):
 
     # ------------------------------------------------------------------- titles
 
-    def run_title(self, config: SweepConfig, data: str) -> str:
+    def run_title(self, config: S, data: str) -> str:
         """That of its runs, what is varied, and how many seeds."""
         varied = "".join(f", over {axis.title.lower()}" for axis in known_axes(config))
         return f"{kind_of(config.run).run_title(config.run, data)}{varied}, {self.seeds(config)}"
 
-    def details(self, config: SweepConfig) -> list[str]:
+    def details(self, config: S) -> list[str]:
         """What is varied, then as of every run."""
         values = [f"{axis.title.lower()} {', '.join(map(written, axis.values))}" for axis in known_axes(config)]
         return [*values, *kind_of(config.run).details(config.run)]
 
-    def seeds(self, config: SweepConfig) -> str:
+    def seeds(self, config: S) -> str:
         """How many there are."""
         return f"seed {config.seeds[0]}" if len(config.seeds) == 1 else f"{len(config.seeds)} seeds"
 
 
-def plan_of(config: Config) -> Plan:
+def plan_of(config: Config) -> Plan[SweepConfig]:
     """The descriptor of a plan.
 
     Raises:
         RunError: the configuration is of a single run.
     """
-    plan = kind_of(config)
-    if not isinstance(plan, Plan):
-        raise RunError("A comparison is needed here, and this is a single run. Open it in Live.")
+    plan = kind_of(sweep_of(config))
+    assert isinstance(plan, Plan)
     return plan
 
 

@@ -6,11 +6,12 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from trainers.config import RunConfig
+from trainers.config import Config
 from trainers.errors import DISK_FULL, RunError
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers, last_numbers
 from trainers.plans.base import plan_of
+from trainers.plans.config import sweep_of
 from trainers.plans.planned import Child, Outcome, Outcomes, PlannedRun
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import reading
@@ -32,7 +33,7 @@ class Children:
 
     def __init__(self, folder: RunFolder) -> None:
         self.plan = folder
-        self._config = folder.config
+        self._config = sweep_of(folder.config)
         self._kind = plan_of(self._config)
         self._ended: dict[str, Outcome] = {}
         self._outcomes: Outcomes = {}  # at the last look, so that a long plan is not made step by step each time
@@ -132,7 +133,7 @@ def check_hopeful(children: Sequence[Child]) -> None:
             )
 
 
-def total(children: list[Child]) -> RunState:
+def total(children: Sequence[Child]) -> RunState:
     """The state of a plan whose runs stand like this, as far as they say it: how many have ended, of how many."""
     ended = [child.outcome for child in children if child.outcome is not None]
     at_work = [child.planned.title for child in children if child.phase in PHASES and PHASES[child.phase].active]
@@ -149,7 +150,7 @@ def total(children: list[Child]) -> RunState:
     )
 
 
-def _read(folder: RunFolder, config: RunConfig) -> tuple[str, Outcome | None]:
+def _read(folder: RunFolder, config: Config) -> tuple[str, Outcome | None]:
     try:
         folder.check()
         with reading(folder.id):
@@ -167,7 +168,7 @@ def _read(folder: RunFolder, config: RunConfig) -> tuple[str, Outcome | None]:
         folder.db.close()
 
 
-def ended_with(folder: RunFolder, config: RunConfig) -> tuple[dict[str, float], ...]:
+def ended_with(folder: RunFolder, config: Config) -> tuple[dict[str, float], ...]:
     """The final numbers of each arm, ``test/`` taken off, and the last ones of its training that are compared."""
     scalars, compared = folder.scalars(), kind_of(config).measures_of(config).compared
     last = last_numbers(scalars, config.arms, compared)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import PlainValidator
 
-from trainers.config import Config, DataChoice, Own, RunConfig
+from trainers.config import Config, DataChoice, RunConfig
+from trainers.errors import RunError
 from trainers.kinds import KINDS, OWN
 from trainers.parameters import parameter, specs
 from trainers.values import build, check_types, values_of
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+S = TypeVar("S", bound="SweepConfig")
 MOST_SEEDS = 20
 MOST_RUNS = 500
 """Of one sweep, or of one part of a fair comparison."""
@@ -59,6 +64,11 @@ class SweepConfig(Config):
         """Of each of its runs, as far as the arms are not varied."""
         return self.run.arms
 
+    @property
+    def single(self) -> RunConfig:
+        """See :class:`Config`."""
+        return self.run
+
     def values(self) -> dict[str, Any]:
         """See :class:`Config`; the kind of the runs stands beside their settings."""
         return super().values() | {"run": {"kind": self.run.kind} | self.run.values()}
@@ -76,9 +86,9 @@ class SweepConfig(Config):
         own = {setting: value for setting, value in values.items() if setting != "run"}
         return cls(**values_of(cls, own), run=build(KINDS[name].config, run))
 
-    def changed(self: Own, **settings: Any) -> Own:
+    def changed(self, **settings: Any) -> Self:
         """The same plan of runs with other settings."""
-        return dataclasses.replace(self, run=self.run.changed(**settings))  # type: ignore[attr-defined]
+        return dataclasses.replace(self, run=self.run.changed(**settings))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +132,17 @@ class FairComparisonConfig(SweepConfig):
     def folds(self) -> int:
         """Of the training classes in the search; as many runs make up a trial."""
         return data_of(self.run).conditions.folds or FOLDS
+
+
+def sweep_of(config: Config) -> SweepConfig:
+    """The settings of a plan.
+
+    Raises:
+        RunError: they are of a single run.
+    """
+    if not isinstance(config, SweepConfig):
+        raise RunError("A comparison is needed here, and this is a single run. Open it in Live.")
+    return config
 
 
 def data_of(run: RunConfig) -> DataChoice:

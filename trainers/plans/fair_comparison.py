@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
+from trainers.config import PLAN_VERBS
 from trainers.errors import ParameterError
 from trainers.kinds import kind_of
 from trainers.plans.axes import axes
 from trainers.plans.base import Plan
-from trainers.plans.config import FOLDS, FairComparisonConfig, SweepConfig, data_of
+from trainers.plans.config import FOLDS, FairComparisonConfig, data_of
 from trainers.plans.planned import Outcomes, PlannedRun
 
 if TYPE_CHECKING:
@@ -22,19 +23,19 @@ if TYPE_CHECKING:
 _NOT_VARIED = ("learning_rate", "folds", "fold")
 
 
-class FairComparison(Plan):
+class FairComparison(Plan[FairComparisonConfig]):
     """See the module."""
 
-    name = "fair_comparison"
+    name = FairComparisonConfig.kind
     title = "Fair comparison"
-    verb = "fair"
+    verb = PLAN_VERBS[FairComparisonConfig.kind]
     sentence = (
         "Search every loss with the same budget on folds of the training classes, then compare the best settings of "
         "each, and the settings given, over several seeds."
     )
     order = 11
     parts: ClassVar[Mapping[str, str]] = MappingProxyType({"chosen": "Settings chosen", "defaults": "Settings given"})
-    config: ClassVar[type[SweepConfig]] = FairComparisonConfig
+    config = FairComparisonConfig
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """Say what the flags of the folds mean here."""

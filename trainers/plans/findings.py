@@ -90,7 +90,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _verdicts(table: Table, metric: str) -> dict[tuple[str, frozenset[str]], Pair]:
+def _verdicts(table: Table, metric: str) -> dict[tuple[str, frozenset[str | None]], Pair]:
     """Pairs by condition in words and the titles of both variants, whichever of them comes first."""
     return {
         (condition(group), frozenset((pair.first, pair.second))): pair

@@ -13,8 +13,9 @@ from trainers.comparison import Cell, Table, condition_key, table
 from trainers.comparison.markup import markdown_text, one_line
 from trainers.errors import RunError
 from trainers.metrics.measures import Measures
-from trainers.plans.base import Plan, plan_of
+from trainers.plans.base import plan_of
 from trainers.plans.children import Children
+from trainers.plans.config import sweep_of
 from trainers.plans.contents import Finding, Part
 from trainers.plans.planned import Child
 from trainers.plans.report_json import child_json, part_json
@@ -108,12 +109,12 @@ def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report
     Raises:
         RunError: a folder cannot be read.
     """
-    config = folder.config
+    config = sweep_of(folder.config)
     plan = plan_of(config)
     children = Children(folder).all() if children is None else children
-    levels = _levels(folder, children)
+    levels, measures = _levels(folder, children), plan.measures_of(config)
     parts = [
-        _part(folder, plan, name, title, [child for child in children if name in child.planned.parts], levels)
+        _part(folder, measures, name, title, [child for child in children if name in child.planned.parts], levels)
         for name, title in plan.parts.items()
     ]
     return Report(
@@ -125,9 +126,9 @@ def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report
 
 
 def _part(
-    folder: RunFolder, plan: Plan, name: str, title: str, children: Sequence[Child], levels: tuple[str, ...]
+    folder: RunFolder, measures: Measures, name: str, title: str, children: Sequence[Child], levels: tuple[str, ...]
 ) -> Part:
-    made = results_table(list(_cells(folder, children)), plan.measures_of(folder.config), levels)
+    made = results_table(list(_cells(folder, children)), measures, levels)
     return Part(name=name, title=title, children=children, table=made)
 
 

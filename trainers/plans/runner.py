@@ -9,7 +9,7 @@ from typing import ClassVar
 from trainers.data.base import Progress, silent
 from trainers.errors import RunError
 from trainers.plans.children import Children, check_hopeful, total
-from trainers.plans.config import SweepConfig
+from trainers.plans.config import SweepConfig, sweep_of
 from trainers.plans.planned import Child
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES, RunState
@@ -36,7 +36,7 @@ class PlanRunner:
     def __init__(self, folder: RunFolder, _progress: Progress = silent, executor: Executor | None = None) -> None:
         self.folder = folder
         self._children = Children(folder)
-        self._executor = executor or _own_processes(folder.config)
+        self._executor = executor or _own_processes(sweep_of(folder.config))
         self._children.queue_again()
         self.children: Sequence[Child] = self._children.all()
 

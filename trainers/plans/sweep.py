@@ -6,9 +6,9 @@ import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from trainers.config import MAX_ARMS, RunConfig
+from trainers.config import MAX_ARMS, PLAN_VERBS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds import kind_of
 from trainers.kinds.ablation import written
@@ -18,15 +18,15 @@ from trainers.plans.config import MOST_RUNS, SweepConfig
 from trainers.plans.planned import Outcomes, PlannedRun, Variant
 
 
-class Sweep(Plan):
+class Sweep(Plan[SweepConfig]):
     """See the module."""
 
-    name = "sweep"
+    name = SweepConfig.kind
     title = "Sweep"
-    verb = "sweep"
+    verb = PLAN_VERBS[SweepConfig.kind]
     sentence = "Train the same arms over several seeds, and over values of settings, and compare them."
     order = 10
-    config: ClassVar[type[SweepConfig]] = SweepConfig
+    config = SweepConfig
 
     def plan(self, config: SweepConfig, outcomes: Outcomes) -> Sequence[PlannedRun]:
         """One run per seed and condition, with as many arms in lockstep as a run takes.

@@ -77,7 +77,7 @@ def image_config(folder: RunFolder) -> RunConfig:
     check_single(folder.id, config)
     if kind_of(config).images(config) is None:
         raise UserError(f"Run {folder.id} trains no encoder of images, so its images cannot be searched.")
-    return config
+    return config.single
 
 
 def images_of(folder: RunFolder) -> Any:

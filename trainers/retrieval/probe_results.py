@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from trainers.config import RunConfig
+from trainers.config import Config
 from trainers.errors import RunError, UserError
 from trainers.hierarchy import shared_levels
 from trainers.kinds import kind_of
@@ -22,7 +22,7 @@ from trainers.runs.regular import is_regular
 _SPARE = 8  # more are looked at than asked for, to see which queries have ties at the edge of their list
 
 
-def check_single(run: str, config: RunConfig) -> None:
+def check_single(run: str, config: Config) -> None:
     """Raise UserError if the run of this id is no single one but a plan of several."""
     if said := kind_of(config).no_images:
         raise UserError(f"Run {run} {said}")

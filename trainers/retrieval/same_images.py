@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trainers.config import DataChoice, RunConfig, SceneChoice
+from trainers.config import Config, DataChoice, SceneChoice
 from trainers.errors import UserError
 from trainers.retrieval.probe_results import probe_of
 from trainers.runs.reader import RunReader
@@ -76,7 +76,7 @@ def _difference(first: RunReader, second: RunReader, probe: Probe, other: Probe)
     return ""
 
 
-def _choice(config: RunConfig, part: str) -> dict[str, Any]:
+def _choice(config: Config, part: str) -> dict[str, Any]:
     """Return the settings that name the images of a part of a run's dataset, whatever its kind calls them."""
     chosen = [value for value in vars(config).values() if isinstance(value, (DataChoice, SceneChoice))]
     settings = {name: value for choice in chosen for name, value in vars(choice).items()}

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from trainers.config import RunConfig
+from trainers.config import Config
 from trainers.errors import DiskFullError, RunError
 from trainers.runs import checked
 from trainers.runs.checked import is_id
@@ -73,7 +73,7 @@ class RunFolder(RunReader):
 
     @classmethod
     def create(
-        cls, root: Path, config: RunConfig, owner: str = "", *, run_id: str = "", part_of: str = "", place: str = ""
+        cls, root: Path, config: Config, owner: str = "", *, run_id: str = "", part_of: str = "", place: str = ""
     ) -> RunFolder:
         """Make a queued run.
 

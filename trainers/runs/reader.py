@@ -10,7 +10,7 @@ import numpy as np
 from safetensors import SafetensorError
 from torch import Tensor
 
-from trainers.config import MAX_ARMS, RunConfig, read_config
+from trainers.config import MAX_ARMS, Config, read_config
 from trainers.errors import NewerVersionError, RunError
 from trainers.runs import checked
 from trainers.runs.damage import absent, damaged, reading, reads, words
@@ -84,7 +84,7 @@ class RunReader:
         return not self.read_only and can_write(self.path.parent) and open_to_us
 
     @property
-    def config(self) -> RunConfig:
+    def config(self) -> Config:
         """The settings of the run."""
         with reading(self.id):
             content = read_regular(self.path / "config.json", CONFIG_BYTES)

@@ -39,6 +39,7 @@ class RunEncoders:
 
     def __init__(self, folder: RunFolder) -> None:
         self._run, self._config = folder.id, folder.config
+        self._norm = self._config.single.encoder_norm
         if not self._config.encoder_prefix:
             raise UserError(
                 f"Run {folder.id} trains no encoder of the catalogue. Choose a run of metric learning, of contrastive "
@@ -82,19 +83,19 @@ class RunEncoders:
             tensors = under(tensors, f"{self._class.wraps}.")
         about = {"encoder": json.dumps({"name": self.choice.name, "parameters": dict(self.choice.parameters)})}
         about |= zip(("channels", "side"), map(str, self._images), strict=False)
-        if self._config.encoder_norm:
-            about["norm"] = self._config.encoder_norm
+        if self._norm:
+            about["norm"] = self._norm
         about |= {"run": self._run, "arm": str(arm), "step": str(self.step)}
         path = replaceable(path)
         write_tensors(path, tensors, about, home=path.parent, shared=True)
 
     def _check_names(self, tensors: dict[str, Tensor]) -> None:
-        if not self._config.encoder_norm:
+        if not self._norm:
             return
         own = without_head(without_values(self.choice, channels=3, side=32, dim=2).state_dict(), self._class)
         if own.keys() != tensors.keys():
             raise UserError(
-                f"The encoder of run {self._run} has {self._config.encoder_norm} normalisation in place of its batch "
+                f"The encoder of run {self._run} has {self._norm} normalisation in place of its batch "
                 "normalisation, so the library that it comes from cannot load it. Only encoders trained with the "
                 "normalisation 'batch' or 'split' can be exported."
             )
@@ -183,7 +184,7 @@ def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:
         given = RunEncoders(folder).tensors(0)
         encoder.load_state_dict({name: given[name] for name in own if name in given}, strict=False)
         return
-    given, origin = weights_to_start_from(own, folder.path.parent, written, folder.config.seed)
+    given, origin = weights_to_start_from(own, folder.path.parent, written, folder.config.single.seed)
     encoder.load_state_dict(given, strict=False)
     folder.log(f"start: {len(given)} tensors of the encoder of {origin}")
 
@@ -206,7 +207,7 @@ def weights_to_start_from(own: dict[str, Tensor], root: Path, written: str, seed
     try:
         source = RunEncoders(beside)
         given = source.tensors(arm)
-        norm = beside.config.encoder_norm
+        norm = beside.config.single.encoder_norm
     finally:
         beside.db.close()
     different = [name for name in sorted(own | given) if shape(own, name) != shape(given, name)]
@@ -225,7 +226,7 @@ def of_seed(folder: RunFolder, seed: int) -> RunFolder:
     parts = [part for part in list_runs(folder.path.parent) if part.part_of == folder.id]
     if not parts:
         return folder
-    own = [part for part in parts if part.config.seed == seed]
+    own = [part for part in parts if part.config.single.seed == seed]
     if len(own) != 1:
         raise UserError(
             f"A run of seed {seed} starts from the run of the same seed of a sweep; of its runs {folder.id} has "

@@ -46,7 +46,7 @@ class Loop(ABC):
 
     def __init__(self, folder: RunFolder, progress: Progress | None = None) -> None:
         self.folder = folder
-        self.config = folder.config
+        self.config = folder.config.single
         self.step = 0
         self.seconds = 0.0
         self._k = 0

@@ -120,6 +120,7 @@ def build(context: FormContext) -> KindForm:
     settings = SETTINGS.build()
     conditions = conditions_form.build()
     menu = encoder["encoder"]
+    assert isinstance(menu, gr.HTML)
     menu.picked(
         lambda name: ENCODERS[name].learning_rate if name in ENCODERS else gr.skip(),
         menu,

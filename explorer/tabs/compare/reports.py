@@ -73,7 +73,7 @@ class PlanReports:
             "title": run_title(run),
             "summary": summary(run),
             "kind": run.config.kind,
-            "of": run.config.run.kind,
+            "of": run.config.single.kind,
             "recorded": run.recorded,
             "read_only": not run.folder.writable,
             "mine": None if token is None else is_mine(run.folder, token),

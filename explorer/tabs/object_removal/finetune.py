@@ -78,7 +78,7 @@ class Finetuning:
                 given[spec.name] = check_value(spec, own[spec.name], "A fine-tuning")
         config: Config = KIND.configured(given)
         if own.get(_SEEDS.name) is not None:
-            config = SweepConfig(run=config, seeds=check_value(_SEEDS, own[_SEEDS.name], "A sweep"))
+            config = SweepConfig(run=config.single, seeds=check_value(_SEEDS, own[_SEEDS.name], "A sweep"))
         check(config)
         return config
 

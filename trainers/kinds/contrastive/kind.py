@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
-from trainers.config import RunConfig
 from trainers.data.sources import check_source
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
-from trainers.kinds.base import Kind, Preset
-from trainers.kinds.checks import check_data, check_start, rehearse_images
+from trainers.kinds.base import Preset
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.data_titles import titled
+from trainers.kinds.labelled import Labelled
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from trainers.data.base import Progress
+    from trainers.data.base import LoadedData
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint
 
 
-class Contrastive(Kind):
+class Contrastive(Labelled[ContrastiveConfig]):
     """See the module."""
 
     name = "contrastive"
@@ -34,7 +31,7 @@ class Contrastive(Kind):
     sentence = "Train encoders by comparing views of images, with or without labels; then classify with them."
     compares = "methods"
     order = 3
-    config: ClassVar[type[RunConfig]] = ContrastiveConfig
+    config = ContrastiveConfig
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({"methods": "trainers.kinds.contrastive.methods:METHODS"})
     more = (
         "steps",
@@ -79,7 +76,7 @@ class Contrastive(Kind):
         """Those of the kind, and the metrics and the robustness that were asked for."""
         from trainers.kinds.contrastive.measures import with_robustness
 
-        measures = self.measures.asked(config.metrics)
+        measures = super().measures_of(config)
         return with_robustness(measures, arms=config.arms) if config.corruptions else measures
 
     def embedder(self, config: ContrastiveConfig, *, channels: int, side: int) -> nn.Module:
@@ -95,7 +92,6 @@ class Contrastive(Kind):
         """Check that the encoder sees views, the methods' own batches, and that the images may be opened here."""
         from trainers.encoders import ENCODERS
         from trainers.kinds.contrastive.methods import METHODS
-        from trainers.metrics.asked import check_number
 
         encoder = ENCODERS[config.encoder.name]
         if encoder.frozen:
@@ -115,24 +111,21 @@ class Contrastive(Kind):
                 f"The reference of mCE is method {config.reference}, counted from 0, and there are {config.arms}. "
                 f"Choose 0 to {config.arms - 1}, or leave it out."
             )
-        check_data(config.data)
+        super().check(config)
         if config.transfer:
             check_source(config.transfer)
-        check_start(config, config.encoder)
         if config.frozen_norm and config.encoder_norm:
             raise ParameterError(
                 f"Normalisation {config.norm!r} leaves no batch normalisation that could be frozen. Choose the "
                 "normalisation 'batch', or do not freeze it."
             )
-        check_number(config.metrics)
 
-    def rehearse(self, config: ContrastiveConfig, root: Path, progress: Progress) -> list[str]:
-        """Check the images, and the metrics that they allow."""
+    def rehearse_on(self, config: ContrastiveConfig, data: LoadedData) -> list[str]:
+        """Check the metrics against what the images allow."""
         from trainers.kinds.contrastive.loop import check_metrics
 
-        said = super().rehearse(config, root, progress)
-        check_metrics(config.metrics, rehearse_images(config, root, progress))
-        return said
+        check_metrics(config.metrics, data)
+        return []
 
     def memory(self, config: ContrastiveConfig) -> Footprint:
         """Encoders, activations, dictionaries and logits."""
@@ -175,19 +168,10 @@ class Contrastive(Kind):
 
         return chosen_arms(config.methods, METHODS, unset={"batch": config.batch})
 
-    def source(self, config: ContrastiveConfig) -> str:
-        """A dataset of the catalogue, a folder or a Hub id."""
-        return config.data.source
-
-    def data_title(self, config: ContrastiveConfig) -> str:
-        """The catalogue's title, or the last part of a path or id; and hard conditions."""
-        return titled(config.data)
-
     def details(self, config: ContrastiveConfig) -> list[str]:
         """Encoder, augmentation and batch."""
-        from trainers.encoders import ENCODERS
         from trainers.training.augmentations import AUGMENTATIONS
 
-        names = (ENCODERS, config.encoder.name), (AUGMENTATIONS, config.augmentation.name)
-        encoder, views = (known[name].title if name in known else name for known, name in names)
-        return [encoder, f"{views} views", f"{config.batch} images a step"]
+        name = config.augmentation.name
+        views = AUGMENTATIONS[name].title if name in AUGMENTATIONS else name
+        return [*super().details(config), f"{views} views", f"{config.batch} images a step"]

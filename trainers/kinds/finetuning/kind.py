@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from trainers.config import BUDGET, MAX_ARMS, RunConfig
+from trainers.config import BUDGET, MAX_ARMS
 from trainers.kinds.arm_view import ArmView
 from trainers.kinds.base import Kind, Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -26,7 +26,7 @@ FAMILY = "recipe"
 _OLD_PRESETS = {"mend": "default"}
 
 
-class Finetuning(Kind):
+class Finetuning(Kind[FinetuningConfig]):
     """See the module."""
 
     name = "finetuning"
@@ -36,7 +36,7 @@ class Finetuning(Kind):
     sentence = f"Fine-tune an image-text model on object-removed images, after up to {MAX_ARMS} recipes in lockstep."
     compares = "recipes"
     order = 2
-    config: ClassVar[type[RunConfig]] = FinetuningConfig
+    config = FinetuningConfig
 
     def loop(self) -> type[Loop]:
         """The loop over recipes."""

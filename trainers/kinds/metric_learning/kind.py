@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from trainers.config import MAX_ARMS, RunConfig
+from trainers.config import MAX_ARMS
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
-from trainers.kinds.base import Kind, Preset
-from trainers.kinds.checks import check_data, check_start, rehearse_images
-from trainers.kinds.data_titles import titled
+from trainers.kinds.base import Preset
+from trainers.kinds.labelled import Labelled
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from trainers.data.base import Progress
+    from trainers.data.base import LoadedData
     from trainers.metrics.measures import Measures
     from trainers.training.loop import Loop
     from trainers.training.memory_estimate import Footprint
 
 
-class MetricLearning(Kind):
+class MetricLearning(Labelled[MetricLearningConfig]):
     """See the module."""
 
     name = "metric_learning"
@@ -34,7 +32,7 @@ class MetricLearning(Kind):
     compares = "losses"
     order = 1
     folds = True
-    config: ClassVar[type[RunConfig]] = MetricLearningConfig
+    config = MetricLearningConfig
     more = (
         "steps",
         "classes_per_batch",
@@ -64,10 +62,6 @@ class MetricLearning(Kind):
 
         return MEASURES
 
-    def measures_of(self, config: MetricLearningConfig) -> Measures:
-        """Those of the kind, and the metrics that were asked for."""
-        return self.measures.asked(config.metrics)
-
     def embedder(self, config: MetricLearningConfig, *, channels: int, side: int) -> nn.Module:
         """The whole encoder, its head included."""
         from trainers.training.encoder_sizes import unloaded
@@ -75,9 +69,8 @@ class MetricLearning(Kind):
         return unloaded(config.encoder, channels=channels, side=side, dim=config.dim)
 
     def check(self, config: MetricLearningConfig) -> None:
-        """Check that images can be augmented, and that they may be opened here."""
+        """Check that images can be augmented, then as every kind on labelled images."""
         from trainers.encoders import ENCODERS
-        from trainers.metrics.asked import check_number
 
         encoder, augmentation = ENCODERS[config.encoder.name], config.augmentation
         if encoder.frozen and augmentation not in (MetricLearningConfig.augmentation, Choice(name="none")):
@@ -85,16 +78,13 @@ class MetricLearning(Kind):
                 f"{encoder.title} sees each image once, before training, so images cannot be augmented; "
                 f"got the augmentation {augmentation.name}. Choose none, or another encoder."
             )
-        check_data(config.data)
-        check_start(config, config.encoder)
-        check_number(config.metrics)
+        super().check(config)
 
-    def rehearse(self, config: MetricLearningConfig, root: Path, progress: Progress) -> list[str]:
+    def rehearse_on(self, config: MetricLearningConfig, data: LoadedData) -> list[str]:
         """See :mod:`trainers.kinds.metric_learning.suited`."""
         from trainers.kinds.metric_learning.suited import suit
 
-        said = super().rehearse(config, root, progress)
-        return [*said, *suit(config, rehearse_images(config, root, progress)).notes]
+        return list(suit(config, data).notes)
 
     def memory(self, config: MetricLearningConfig) -> Footprint:
         """Encoders, activations, cross-batch memories and pairs."""
@@ -131,19 +121,7 @@ class MetricLearning(Kind):
 
         return chosen_arms(config.losses, LOSSES)
 
-    def source(self, config: MetricLearningConfig) -> str:
-        """A dataset of the catalogue, a folder or a Hub id."""
-        return config.data.source
-
-    def data_title(self, config: MetricLearningConfig) -> str:
-        """The catalogue's title, or the last part of a path or id; and hard conditions."""
-        return titled(config.data)
-
     def details(self, config: MetricLearningConfig) -> list[str]:
         """Encoder, batch, and whose images the maps show if not the test images."""
-        from trainers.encoders import ENCODERS
-
-        name = config.encoder.name
-        encoder = ENCODERS[name].title if name in ENCODERS else name
         batch = f"{config.classes_per_batch} classes x {config.images_per_class} images"
-        return [encoder, batch, *(["maps of training images"] if config.probe_of == "train" else ())]
+        return [*super().details(config), batch, *(["maps of training images"] if config.probe_of == "train" else ())]

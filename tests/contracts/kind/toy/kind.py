@@ -42,14 +42,14 @@ class ToyConfig(RunConfig):
         return len(self.rates)
 
 
-class Toy(Kind):
+class Toy(Kind[ToyConfig]):
     """See the module."""
 
     name = "toy"
     title = "Toy clusters"
     verb = "toy"
     sentence = "Learn to tell clusters of points apart."
-    config: ClassVar[type[RunConfig]] = ToyConfig
+    config = ToyConfig
     main = ("steps",)
     more = ("seed",)
 

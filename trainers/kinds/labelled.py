@@ -1,0 +1,61 @@
+"""What kinds of run have in common that train an encoder of the registry on labelled images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from trainers.config import DataChoice, EncoderConfig
+from trainers.kinds.base import Kind
+from trainers.kinds.checks import check_data, check_start, rehearse_images
+from trainers.kinds.data_titles import titled
+
+if TYPE_CHECKING:
+    from trainers.data.base import LoadedData, Progress
+    from trainers.metrics.measures import Measures
+
+E = TypeVar("E", bound=EncoderConfig)
+
+
+class Labelled(Kind[E]):
+    """A kind whose arms embed the images of ``config.data`` with ``config.encoder``."""
+
+    def images(self, config: E) -> DataChoice:
+        """Those of the run."""
+        return config.data
+
+    def measures_of(self, config: E) -> Measures:
+        """Those of the kind, and the metrics that were asked for."""
+        return self.measures.asked(config.metrics)
+
+    def check(self, config: E) -> None:
+        """Check that the images may be opened here, what the run starts from, and how many metrics are asked for."""
+        from trainers.metrics.asked import check_number
+
+        check_data(config.data)
+        check_start(config, config.encoder)
+        check_number(config.metrics)
+
+    def rehearse(self, config: E, root: Path, progress: Progress) -> list[str]:
+        """Read the images, and see that encoder and settings suit them."""
+        said = super().rehearse(config, root, progress)
+        return [*said, *self.rehearse_on(config, rehearse_images(config, root, progress))]
+
+    def rehearse_on(self, config: E, data: LoadedData) -> list[str]:
+        """Check settings against the images; see :meth:`rehearse`."""
+        return []
+
+    def source(self, config: E) -> str:
+        """A dataset of the catalogue, a folder or a Hub id."""
+        return config.data.source
+
+    def data_title(self, config: E) -> str:
+        """The catalogue's title, or the last part of a path or id; and hard conditions."""
+        return titled(config.data)
+
+    def details(self, config: E) -> list[str]:
+        """The encoder."""
+        from trainers.encoders import ENCODERS
+
+        name = config.encoder.name
+        return [ENCODERS[name].title if name in ENCODERS else name]

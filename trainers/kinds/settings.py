@@ -1,0 +1,138 @@
+"""What a kind of run says of its settings."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+from trainers.config import BUDGET, MAX_ARMS, C
+from trainers.errors import ParameterError
+from trainers.kinds.unused import unused
+from trainers.parameters import Choice, check_all, entry, specs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """Settings that repeat one experiment, by their names in the configuration."""
+
+    name: str
+    title: str
+    sentence: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+class KindSettings(Generic[C]):
+    """The settings of a kind of run, and what is accepted of them.
+
+    Attributes:
+        config: the class of its configurations.
+        compares: what its arms differ in, in the plural.
+        main, more: its settings that the page shows at once and in a fold, in this order.
+        folds: its images are classes that can be left out fold by fold (``config.data.conditions``), so that settings
+            can be chosen without the test images.
+    """
+
+    config: type[C]
+    compares: str = "arms"
+    main: tuple[str, ...] = ("minutes",)
+    more: tuple[str, ...] = ("steps", "learning_rate", "weight_decay", "clip_norm", "seed")
+    folds: bool = False
+
+    # --------------------------------------------------------------- checks
+
+    def check_shared(self, config: C) -> None:
+        """Check what holds for every kind: names, ranges, budget and the number of arms.
+
+        Raises:
+            ParameterError: the first thing that is wrong, with what is accepted and what it got.
+        """
+        run = config.single
+        if all(getattr(run, name) is None for name in BUDGET):
+            raise ParameterError("A run needs a budget: steps, minutes or epochs; got none.")
+        check_all(config, "A run")
+        if list(run.drops) != sorted(set(run.drops)):
+            drops = " ".join(f"{drop:g}" for drop in run.drops)
+            raise ParameterError(f"A run: drops needs shares of the budget in ascending order, each once; got {drops}.")
+        if not 1 <= config.arms <= MAX_ARMS:
+            raise ParameterError(f"A run compares one to {MAX_ARMS} {self.compares}; got {config.arms}.")
+
+    def check(self, config: C) -> None:
+        """Check what the ranges of the settings do not cover.
+
+        Raises:
+            UserError: the first thing that is wrong, with what is accepted and what it got.
+        """
+
+    def sizes(self, config: C) -> Mapping[str, int]:
+        """Numbers that a public page bounds, by the names in :class:`explorer.settings.Limits`."""
+        return {}
+
+    def advice(self, config: C) -> list[str]:
+        """Sentences on settings that change nothing or make a loss differ from its paper; the run may start anyway."""
+        return unused(config.single)
+
+    # ----------------------------------------------------------------- arms
+
+    @property
+    def families(self) -> Collection[str]:
+        """Names that arms may have in the settings: the entries of the registry that they are chosen from, if any."""
+        named = [spec.rule for spec in specs(self.config) if spec.name == self.compares]
+        return tuple(named[0].entries()) if named and named[0].registry else ()
+
+    def listed(self, config: C) -> tuple[Any, ...]:
+        """The settings of each arm, where the setting :attr:`compares` lists them; empty: it does not."""
+        arms = getattr(config, self.compares, ())
+        return arms if isinstance(arms, tuple) else ()
+
+    def with_arms(self, config: C, arms: Sequence[Any]) -> C:
+        """The same run with other arms, each as in :meth:`listed`."""
+        return config.changed(**{self.compares: tuple(arms)})
+
+    def with_parameters(self, arm: Any, values: Mapping[str, Any]) -> Any:
+        """An arm, as in :meth:`listed`, with some parameters."""
+        if isinstance(arm, Choice):
+            return Choice(name=arm.name, parameters={**arm.parameters, **values})
+        return {**arm, **values}
+
+    def divisible(self, config: C) -> bool:
+        """Whether an arm trained alone comes to what it comes to beside the others."""
+        return True
+
+    # ----------------------------------------------------- from what is given
+
+    def presets(self) -> Sequence[Preset]:
+        """Settings that repeat experiments."""
+        return ()
+
+    def preset(self, name: str | None) -> Mapping[str, Any]:
+        """The settings of a preset; none for None.
+
+        Raises:
+            ParameterError: there is no such preset.
+        """
+        return entry({preset.name: preset for preset in self.presets()}, name, "preset").settings if name else {}
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """Add flags of the command line beyond those of the settings."""
+
+    def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> C:
+        """A configuration from the settings that somebody gave; the others take their defaults.
+
+        What is not given comes from the preset that ``flags`` names, if any; one part of a budget that is given, or
+        in the preset, replaces the whole budget below it.
+
+        Args:
+            given: settings by name.
+            flags: the preset, and what :meth:`add_flags` added, by name.
+
+        Raises:
+            ParameterError: there is no such preset.
+        """
+        settings: dict[str, Any] = {}
+        for layer in (self.preset((flags or {}).get("preset")), given):
+            if any(layer.get(name) is not None for name in BUDGET):
+                settings |= dict.fromkeys(BUDGET)
+            settings |= layer
+        return self.config(**settings)

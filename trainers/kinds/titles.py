@@ -1,0 +1,63 @@
+"""What a kind of run calls its runs and their arms."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Generic
+
+from trainers.config import C
+from trainers.kinds.ablation import ablation
+from trainers.kinds.arm_view import ArmView
+
+
+class KindTitles(Generic[C]):
+    """Titles and summaries of the runs of a kind."""
+
+    @abstractmethod
+    def arms(self, config: C) -> list[ArmView]:
+        """The arms in order."""
+
+    @abstractmethod
+    def source(self, config: C) -> str:
+        """Which images, as they were asked for."""
+
+    def data_title(self, config: C) -> str:
+        """A short name of the images, used until they are read."""
+        return self.source(config).rstrip("/").rsplit("/", 1)[-1]
+
+    def run_title(self, config: C, data: str) -> str:
+        """A title of a run on images of the title ``data``; arms of one kind share their name in it."""
+        arms = self.arms(config)
+        varied = ablation(arms) if arms else None
+        names = varied.values if varied else [arm.title for arm in arms]
+        shared = f"{arms[0].label}: {varied.title.lower()} " if varied else ""
+        return f"{shared}{' vs '.join(names)} on {data}"
+
+    def details(self, config: C) -> list[str]:
+        """Words between the images and the budget in a run's summary."""
+        return []
+
+    def summary(self, config: C, data: str) -> str:
+        """One line: images, what is special to the kind, budget, seed."""
+        return ", ".join(filter(None, [data, *self.details(config), *self.budget(config), self.seeds(config)]))
+
+    def budget(self, config: C) -> list[str]:
+        """Words on the clipping of gradients, and on how long it trains."""
+        run = config.single
+        clipped = [] if run.clip_norm is None else [f"gradients clipped at norm {run.clip_norm:g}"]
+        steps = f"{run.steps} steps" if run.steps is not None else ""
+        minutes = f"{run.minutes:g} min" if run.minutes is not None else ""
+        epochs = f"{run.epochs:g} epochs" if run.epochs is not None else ""
+        return [*clipped, " or ".join(part for part in (steps, epochs, minutes) if part)]
+
+    def seeds(self, config: C) -> str:
+        """Which seed, in words."""
+        return f"seed {config.single.seed}"
+
+    def line(self, config: C) -> str:
+        """One line for the command line's list of runs."""
+        return f"{' vs '.join(arm.name for arm in self.arms(config))} on {self.source(config)}"
+
+    def alone(self, config: C) -> str:
+        """What a finished run that stands alone does not show, as a sentence; empty: nothing is said."""
+        return ""
