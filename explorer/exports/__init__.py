@@ -88,5 +88,5 @@ EXPORTS = {
 
 
 def offered(run: Run) -> dict[str, str]:
-    """Titles of the downloads that suit a run, by name."""
+    """Return the titles of the downloads that suit a run, by name."""
     return {name: export.title for name, export in EXPORTS.items() if export.suits(run)}

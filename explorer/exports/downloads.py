@@ -159,7 +159,8 @@ class Downloads:
 
 
 def _stamp(run: Run) -> tuple[object, ...]:
-    """Differs when what a download is made of was written to: the run, its checkpoint, the runs of a plan."""
+    """Return a stamp that differs if a download's sources were written to: the run, its checkpoint, runs of a plan.
+    """
     folder = run.folder
     folders = [folder.path, *(part.path for part in kind_of(run.config).parts_of(folder))]
     stamps: list[object] = [folder.state().phase, *(stamp for path in folders for stamp in written(path))]
@@ -176,7 +177,7 @@ def _compress(path: Path) -> None:
 
 
 def _head(run: Run, name: str) -> dict[str, str]:
-    """Headers of a download."""
+    """Return the headers of a download."""
     return {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="rankscope-{run.id}-{name}"'}
 
 

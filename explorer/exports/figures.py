@@ -96,7 +96,7 @@ def curves(panels: Mapping[str, Sequence[tuple[Sequence[float], Sequence[float]]
 
 
 def _groups(series: MapSeries, colours: Palette) -> list[tuple[str, np.ndarray]]:
-    """Rows of each coloured family, the ones with most points first; the rest share one entry."""
+    """Return rows of each coloured family, the ones with most points first; the rest share one entry."""
     family = series.labels[:, colours.level]
     names = series.names[colours.level]
     groups = [(names[c], np.flatnonzero(family == c)) for c in colours.families]

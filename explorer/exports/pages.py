@@ -71,7 +71,7 @@ def write_curves(run: Run, path: Path) -> None:
 def curve_panels(
     scalars: Sequence[Scalar], arms: int, measures: Measures, levels: tuple[str, ...] = ()
 ) -> dict[str, list[tuple[list[int], list[float]]]]:
-    """Heading to steps and values of each arm, in the order of the page; numbers without a curve are left out."""
+    """Map headings to steps and values of each arm, in the order of the page; numbers without a curve are left out."""
     series: dict[str, list[tuple[list[int], list[float]]]] = defaultdict(lambda: [([], []) for _ in range(arms)])
     for scalar in scalars:
         if measures.describe(scalar.key).is_curve and math.isfinite(scalar.value):

@@ -23,7 +23,7 @@ from trainers.runs.regular import is_there
 
 
 def write_metrics(run: Run, path: Path) -> None:
-    """CSV with one row per scalar: arm, loss, step, seconds, key, value."""
+    """Write CSV with one row per scalar: arm, loss, step, seconds, key, value."""
     titles = [plain_cell(title) for title in arm_titles(run.config)]
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
@@ -34,7 +34,8 @@ def write_metrics(run: Run, path: Path) -> None:
 
 
 def write_coordinates(library: Library, run: Run, path: Path) -> None:
-    """Parquet with one row per frame, arm and point: k, step, arm, loss, point, row, x, y and a column per label level.
+    """Write Parquet with one row per frame, arm and point: k, step, arm, loss, point, row, x, y and a column per label
+    level.
 
     Raises:
         RunError: the run has no maps yet.
@@ -55,7 +56,7 @@ def write_coordinates(library: Library, run: Run, path: Path) -> None:
 
 
 def write_embeddings(library: Library, run: Run, path: Path) -> None:
-    """Parquet with the last stored embeddings, one row per arm and point; ``vector`` is a list of D float32.
+    """Write Parquet with the last stored embeddings, one row per arm and point; ``vector`` is a list of D float32.
 
     Map coordinates ``x`` and ``y`` of the same snapshot are there when it was laid out.
 

@@ -22,7 +22,7 @@ def procrustes(xy: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def grow(limit: float, maps: tuple[np.ndarray, ...], margin: float = 0.08) -> float:
-    """Half-width of the axis box that holds all ``maps``; it never shrinks, and stays while they fit.
+    """Return the half-width of the axis box that holds all ``maps``; it never shrinks, and stays while they fit.
 
     Args:
         limit: the box so far, above 0.
@@ -34,10 +34,10 @@ def grow(limit: float, maps: tuple[np.ndarray, ...], margin: float = 0.08) -> fl
 
 
 def pack(xy: np.ndarray, limit: float) -> np.ndarray:
-    """Uint16 ``[P, 2]`` of coordinates within ``-limit .. limit``."""
+    """Pack coordinates within ``-limit .. limit`` into uint16 ``[P, 2]``."""
     return np.clip(np.rint((xy / limit + 1) / 2 * 65535), 0, 65535).astype(np.uint16)
 
 
 def unpack(packed: np.ndarray, limit: float) -> np.ndarray:
-    """Float32 ``[P, 2]`` of what :func:`pack` stored."""
+    """Unpack float32 ``[P, 2]`` of what :func:`pack` stored."""
     return ((packed.astype(np.float64) / 65535 * 2 - 1) * limit).astype(np.float32)

@@ -184,7 +184,7 @@ class Layouter:
 
 
 def _mixed(before: Frame, after: Frame, share: float, limit: float) -> Frame:
-    """``before`` with its points moved by ``share`` of the way to ``after``, where both are of the same kind."""
+    """Move the points of ``before`` by ``share`` of the way to ``after``, where both are of the same kind."""
     arms = []
     for old, new in zip(before.arms, after.arms, strict=True):
         xy = unpack(old.xy, before.limit)

@@ -71,7 +71,7 @@ class LabelPairs:
         return len(self._pairs)
 
     def separations(self, vectors: np.ndarray) -> np.ndarray:
-        """Float64 ``[pairs]``, 0..1: how separate the two classes of each pair are; 0 is chance.
+        """Measure how separate the two classes of each pair are, float64 ``[pairs]``, 0..1; 0 is chance.
 
         Args:
             vectors: float ``[P, D]``, finite.
@@ -125,12 +125,8 @@ def _separation(points: np.ndarray, masks: np.ndarray) -> float:
 
 
 def _log_indices(points: np.ndarray, masks: np.ndarray) -> np.ndarray | None:
-    """Logarithm of the index before scaling for every division, ``[divisions]``; None if all points coincide.
-
-    ``(n - 2) sum_i |C_i| exp(d(c_i, c) / s) / sum_i sum_x exp(d(x, c_i) / s)``, ``s`` the standard deviation of the
-    distances to the common centroid ``c``. The exponentials make it the same when all distances grow by the same
-    amount, which is what more dimensions do to distances of random points. Distances come from inner products, so their
-    cost does not grow with the divisions.
+    """Return the logarithm of the index before scaling for every division, ``[divisions]``; None if all points
+    coincide.
     """
     points = points - points.mean(axis=0)
     gram = points @ points.T

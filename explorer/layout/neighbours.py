@@ -47,14 +47,14 @@ def nearest(embeddings: np.ndarray, k: int) -> Neighbours:
 
 
 def unit_rows(embeddings: np.ndarray) -> np.ndarray:
-    """Float32 copy with rows of length one; zero rows and rows that are not finite become zero."""
+    """Copy rows as float32 of length one; zero rows and rows that are not finite become zero."""
     rows = np.nan_to_num(np.asarray(embeddings, dtype=np.float32), nan=0.0, posinf=0.0, neginf=0.0)
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.ascontiguousarray(rows / np.where(length > 0, length, 1))
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> float:
-    """Mean share of each row of ``first`` ``[P, K]`` that the same row of ``second`` ``[P, M]`` contains."""
+    """Return the mean share of each row of ``first`` ``[P, K]`` that the same row of ``second`` ``[P, M]`` contains."""
     if not first.size:
         return 1.0
     return float((first[:, :, None] == second[:, None, :]).any(axis=2).mean())

@@ -12,7 +12,8 @@ NEAREST = 15
 
 
 def kept_neighbours(xy: np.ndarray, ids: np.ndarray, k: int = NEAREST) -> float:
-    """Mean share of each point's ``k`` nearest neighbours in the full space that are among its ``k`` nearest in 2-D.
+    """Return the mean share of each point's ``k`` nearest neighbours in the full space that are among its ``k`` nearest
+    in 2-D.
 
     Args:
         xy: float ``[P, 2]``.
@@ -33,19 +34,20 @@ def kept_neighbours(xy: np.ndarray, ids: np.ndarray, k: int = NEAREST) -> float:
 
 
 def drift(xy: np.ndarray, previous: np.ndarray) -> float:
-    """Median distance moved since ``previous``, in standard deviations of ``xy`` (over both axes; 0 if it has none)."""
+    """Return the median distance moved since ``previous``, in standard deviations of ``xy`` (of both axes; 0: none)."""
     return float(np.median(moves(xy, previous)))
 
 
 def moves(xy: np.ndarray, previous: np.ndarray) -> np.ndarray:
-    """Float64 ``[P]``: distance of each point since ``previous``, in standard deviations of ``xy`` over both axes; 0 if
-    it has none."""
+    """Measure the distance of each point since ``previous``, float64 ``[P]``, in standard deviations of ``xy`` over
+    both axes; 0 if it has none.
+    """
     size = float(np.sqrt(xy.var(axis=0, dtype=np.float64).mean()))
     return np.linalg.norm(xy - previous, axis=1).astype(np.float64) / size if size > 0 else np.zeros(len(xy))
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
-    """Spearman's rank correlation of two float arrays ``[P]``, ties by mean rank; None where one is constant."""
+    """Return Spearman's rank correlation of two float arrays ``[P]``, ties by mean rank; None where one is constant."""
     if not len(first):
         return None
     ranks = [rankdata(values) for values in (first, second)]

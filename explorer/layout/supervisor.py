@@ -106,7 +106,7 @@ class LayoutSupervisor:
             process.stdin.close()
 
     def _due(self) -> list[str]:
-        """Watched runs that the process has not been told about lately."""
+        """Return watched runs that the process has not been told about lately."""
         now = time.monotonic()
         with self._lock:
             self._watched = {run: seen for run, seen in self._watched.items() if now - seen < FORGET_SECONDS}

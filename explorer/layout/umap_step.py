@@ -76,7 +76,7 @@ def warm_up() -> None:
 
 
 def _edges(neighbours: Neighbours, epochs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Heads, tails and the number of epochs between two uses of each edge of the fuzzy graph."""
+    """Return heads, tails and the number of epochs between two uses of each edge of the fuzzy graph."""
     from umap.umap_ import fuzzy_simplicial_set
 
     k = min(NEIGHBOURS - 1, neighbours.ids.shape[1])

@@ -37,7 +37,7 @@ class Sheet:
 
 
 def markdown(sheet: Sheet) -> str:
-    """Markdown as GitHub reads it."""
+    """Write Markdown as GitHub reads it."""
     rule = ["---"] * sheet.texts + ["---:"] * (len(sheet.head) - sheet.texts)
     cells = ([_markdown_cell(cell) for cell in line] for line in sheet.lines)
     lines = [list(map(markdown_text, sheet.head)), rule, *cells]
@@ -50,7 +50,7 @@ def markdown(sheet: Sheet) -> str:
 
 
 def latex(sheet: Sheet) -> str:
-    """LaTeX for the package booktabs."""
+    """Write LaTeX for the package booktabs."""
     rows = [" & ".join(map(_latex_cell, line)) + r" \\" for line in (sheet.head, *sheet.lines)]
     columns = "l" * sheet.texts + "r" * (len(sheet.head) - sheet.texts)
     text = [

@@ -81,7 +81,7 @@ class Table:
                     yield metric, group, pair, words.verdict(pair, metric.measure)
 
     def notes(self) -> list[str]:
-        """Sentences on what the intervals leave out, and on missing runs."""
+        """List sentences on what the intervals leave out, and on missing runs."""
         covered: dict[str, dict[tuple[str, str], None]] = {}
         for line in self.lines:
             for metric, estimate in zip(self.metrics, line.estimates, strict=True):
@@ -121,7 +121,7 @@ class Table:
     # --------------------------------------------------------------- exports
 
     def csv(self) -> str:
-        """CSV, a line per row: per metric the mean, standard deviation, interval and number of seeds, unrounded."""
+        """Write CSV, a line per row: per metric mean, standard deviation, interval and number of seeds, unrounded."""
         keys = [metric.key for metric in self.metrics]
         names = ("", " sd", " low", " high", " seeds")
         head = ["variant", *self.conditions, *(key + name for key in keys for name in names)]
@@ -132,7 +132,7 @@ class Table:
         return csv_text(head, lines)
 
     def pairs_csv(self) -> str:
-        """CSV, a line per pair, condition and metric: the difference, its interval, p values and the verdict."""
+        """Write CSV, a line per pair, condition and metric: the difference, its interval, p values and the verdict."""
         head = ["metric", *self.conditions, "first", "second", "difference", "low", "high", "seeds"]
         lines = []
         for metric, group, pair, _ in self.verdicts():
@@ -142,15 +142,15 @@ class Table:
         return csv_text([*head, "p", "p_holm", "verdict", "interval covers"], lines)
 
     def markdown(self) -> str:
-        """Markdown: the table, what it says, and the verdicts as a list."""
+        """Write Markdown: the table, what it says, and the verdicts as a list."""
         return markup.markdown(self._sheet())
 
     def latex(self) -> str:
-        """LaTeX for the package booktabs: the table, and the verdicts as a list."""
+        """Write LaTeX for the package booktabs: the table, and the verdicts as a list."""
         return markup.latex(self._sheet())
 
     def json(self) -> dict[str, Any]:
-        """Plain values for the page; null for what is not known."""
+        """Return plain values for the page; null for what is not known."""
         return {
             "metrics": [
                 {

@@ -106,14 +106,15 @@ class Uncertainty:
         return not math.isnan(self.by_class)
 
     def half_width(self, error: float = 1 - LEVEL) -> float:
-        """Half of the interval that misses the mean with a probability of at most about ``error``; NaN: unknown.
+        """Return the half of the interval that misses the mean with a probability of at most about ``error``; NaN:
+        unknown.
 
-        With t quantiles of S - 1 and C - 1 degrees of freedom it is the larger of t_S sqrt(by_seed) and
-        sqrt(t_C^2 by_class + t_S^2 max(0, by_seed - by_both)): each variance has its own quantile, as in Banerjee
-        (Sankhya 1961), which needs no estimate of common degrees of freedom. His bound on the error is for a sum of
-        independent variances; here one is subtracted and by_class is from a bootstrap, so the coverage is a matter of
-        simulation: see ``docs/statistics.md``. The first of the two is there because by_seed - by_both is often 0 by
-        chance with few seeds.
+        With t quantiles of S - 1 and C - 1 degrees of freedom it is the larger of t_S sqrt(by_seed) and sqrt(t_C^2
+        by_class + t_S^2 max(0, by_seed - by_both)): each variance has its own quantile, as in Banerjee (Sankhya 1961),
+        which needs no estimate of common degrees of freedom. His bound on the error is for a sum of independent
+        variances; here one is subtracted and by_class is from a bootstrap, so the coverage is a matter of simulation:
+        see ``docs/statistics.md``. The first of the two is there because by_seed - by_both is often 0 by chance with
+        few seeds.
         """
         if not self.over_seeds and not self.over_classes:
             return math.nan
@@ -152,7 +153,7 @@ class Uncertainty:
 
 
 def holm(p_values: list[float]) -> list[float]:
-    """P values adjusted for several comparisons: Holm, Scandinavian Journal of Statistics 1979. NaN stays NaN.
+    """Adjust p values for several comparisons: Holm, Scandinavian Journal of Statistics 1979. NaN stays NaN.
 
     The i-th smallest of m is multiplied by m - i + 1, is at least as large as those before it, and at most 1.
     """

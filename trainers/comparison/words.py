@@ -34,7 +34,7 @@ def heading(title: str, measure: Measure) -> str:
 
 
 def interval(estimate: Estimate, measure: Measure) -> str:
-    """``[low, high]``, or nothing where there is none."""
+    """Write ``[low, high]``, or nothing where there is none."""
     return f"[{number(estimate.low, measure)}, {number(estimate.high, measure)}]" if estimate.known else ""
 
 
@@ -67,7 +67,7 @@ def _against_zero(pair: Pair, measure: Measure) -> str:
 
 
 def condition(group: Group) -> str:
-    """``noise 0.2, batch 64``; empty for none."""
+    """Write ``noise 0.2, batch 64``; empty for none."""
     return ", ".join(f"{name} {shown(value)}" for name, value in group.condition.items())
 
 
@@ -83,7 +83,7 @@ def _told(mean: float, low: float, high: float, measure: Measure) -> str:
 
 
 def _why(difference: Estimate) -> str:
-    """Why there is no verdict, as the end of a sentence without a full stop."""
+    """Say why there is no verdict, as the end of a sentence without a full stop."""
     return f"{difference.covers[:1].lower()}{difference.covers[1:-1]}"
 
 

@@ -136,7 +136,7 @@ def _roots() -> list[Path] | None:
 
 
 def _plain(path: Path) -> Path:
-    """Absolute and without ``..``; unlike ``resolve`` this asks no disk."""
+    """Make a path absolute and without ``..``; unlike ``resolve`` this asks no disk."""
     return Path(os.path.normpath(Path.cwd() / path))
 
 

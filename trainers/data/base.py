@@ -72,7 +72,7 @@ class LoadedData:
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def mark(self, part: str) -> str:
-        """Equal where the images of a part, ``train`` or ``test``, and their order are."""
+        """Return a mark that is equal where the images of a part, ``train`` or ``test``, and their order are."""
         chosen: ImageSet = getattr(self, part)
         return f"{self.fingerprint}/{part}{chosen.chosen}"
 

@@ -136,7 +136,7 @@ def _examples(inner: Callable[..., Any], take: Callable[[int], None]) -> Callabl
 
 
 def _held(value: Any) -> int:
-    """Bytes of texts and files in an example."""
+    """Count the bytes of texts and files in an example."""
     if isinstance(value, (bytes, str)):
         return len(value)
     if isinstance(value, dict):
@@ -145,7 +145,7 @@ def _held(value: Any) -> int:
 
 
 def check_archive(path: Path, source: str, limit: int) -> int:
-    """Bytes that an archive unpacks to, 0 for other files; read without writing anything.
+    """Return the bytes that an archive unpacks to, 0 for other files; read without writing anything.
 
     Raises:
         DataError: more than ``limit``.

@@ -46,8 +46,9 @@ class Entry:
 
 
 def content_key(parts: Iterable[object]) -> str:
-    """blake2b of everything that decides a content, as 32 hexadecimal digits; bytes count as they are, all else by its
-    ``repr``."""
+    """Hash everything that decides a content by blake2b, as 32 hexadecimal digits; bytes count as they are, all else by
+    its ``repr``.
+    """
     digest = hashlib.blake2b(repr(FORMAT).encode(), digest_size=16)
     for part in parts:
         content = part if isinstance(part, bytes) else repr(part).encode()
@@ -288,7 +289,7 @@ def _summary(about: Any, arrays: Mapping[str, str], files: Mapping[str, str]) ->
 
 
 def _file_digest(path: Path, offset: int = 0) -> str:
-    """Digest of a file's content from ``offset`` on."""
+    """Return the digest of a file's content from ``offset`` on."""
     with path.open("rb") as file:
         file.seek(offset)
         digest = hashlib.blake2b(digest_size=16)

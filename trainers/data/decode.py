@@ -25,7 +25,7 @@ SIDEWAYS = (5, 6, 7, 8)
 
 
 def header(data: bytes) -> tuple[int, int, bool]:
-    """Width, height and whether it is grey, without unpacking the pixels.
+    """Read width, height and whether it is grey, without unpacking the pixels.
 
     Raises:
         UndecodableError: not an image.
@@ -121,10 +121,7 @@ def _averageable(image: Image.Image, keyed: bool) -> Image.Image:
 
 
 def _narrow(image: Image.Image, size: tuple[int, int], box: tuple[float, float, float, float] | None) -> Image.Image:
-    """Wide grey values resized, then scaled to 8 bits.
-
-    Files of 32 bits do not say their range, so it is read off the largest value of the whole image.
-    """
+    """Resize wide grey values, then scale them to 8 bits."""
     sixteen = image.mode.startswith("I;16")
     if image.mode not in ("I", "F"):
         image = image.convert("I")

@@ -22,7 +22,7 @@ _OFFLINE = {
 
 @contextmanager
 def explained(source: str) -> Iterator[None]:
-    """Inside, the libraries are silent, and what they raise becomes a :class:`DataError` about ``source``."""
+    """Silence the libraries inside; what they raise becomes a :class:`DataError` about ``source``."""
     with quiet():
         try:
             yield

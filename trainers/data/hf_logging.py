@@ -57,7 +57,7 @@ def online() -> bool:
 
 @contextmanager
 def offline() -> Iterator[None]:
-    """Inside, the libraries use their caches and raise at once where those do not help."""
+    """Make the libraries inside use their caches and raise at once where those do not help."""
     import datasets.config
     import huggingface_hub.constants
 

@@ -103,7 +103,7 @@ def _prepared(builder: Any) -> bool:
 
 
 def _refuse(builder: Any, name: str, connected: bool) -> int:
-    """Bytes still to be downloaded, as far as is known; refuses more than is allowed, or than the disk has room for."""
+    """Return the bytes still to be downloaded, as far as is known; refuse more than is allowed or has room."""
     if not connected or _prepared(builder):
         return 0
     size = _listed_size(builder, name)
@@ -126,7 +126,7 @@ def _refuse(builder: Any, name: str, connected: bool) -> int:
 
 
 def _listed_size(builder: Any, name: str) -> int:
-    """Bytes of the files of this subset, from the Hub's list of files: what a card says about itself may be wrong."""
+    """Return the bytes of the files of this subset, from the Hub's list of files: what a card says may be wrong."""
     from huggingface_hub import HfApi
 
     listed = (path for paths in (builder.config.data_files or {}).values() for path in paths)

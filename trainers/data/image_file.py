@@ -148,7 +148,8 @@ def unpacked(image: Image.Image, side: int | None = None) -> Iterator[None]:
 
 
 def unpacked_bytes(image: Image.Image, pixels: int) -> int:
-    """Bytes at the peak of unpacking: pixels x channels x depth as they are stored, the decoder's own, and copies.
+    """Return the bytes at the peak of unpacking: pixels x channels x depth as they are stored, the decoder's own, and
+    copies.
 
     Args:
         image: opened, not unpacked; a draft may have made it smaller.
@@ -174,7 +175,7 @@ def _decoder_bytes(image: Any, pixels: int, stored: int) -> int:
 
 
 def _coefficients(image: Any, pixels: int) -> int:
-    """Bytes of a JPEG's coefficients: a file of several scans is held whole, whatever size is asked for."""
+    """Return the bytes of a JPEG's coefficients: a file of several scans is held whole, whatever size is asked for."""
     if _in_one_scan(image):
         return 0
     layers = image.layer

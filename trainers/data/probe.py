@@ -43,7 +43,7 @@ def choose_probe(labels: Tensor, size: int, seed: int) -> Tensor:
 
 
 def _quota(classes: list[int], counts: dict[int, int], size: int) -> dict[int, int]:
-    """Images per class, dealt out in rounds in the given order of classes; never a single one."""
+    """Deal out images per class, in rounds in the given order of classes; never a single one."""
     each = max(2, min(_PER_CLASS, size // len(classes))) if 2 * len(classes) <= size else _PER_CLASS
     shown = classes[: max(1, size // each)]
     quota = {label: min(each, counts[label], size) for label in shown}
@@ -65,7 +65,7 @@ def _quota(classes: list[int], counts: dict[int, int], size: int) -> dict[int, i
 
 
 def _spread(rows: np.ndarray, rng: np.random.Generator) -> list[int]:
-    """Finest classes ordered so that every prefix is spread over the tree: one per parent, then the next per parent.
+    """Order the finest classes so that every prefix is spread over the tree: one per parent, then the next per parent.
 
     Level by level from the finest: a class's turn is its place among its siblings, then its parent's among its own.
     """

@@ -43,7 +43,7 @@ def decode_query(data: bytes, *, channels: int, side: int) -> Tensor:
 
 
 def with_channels(images: Tensor, channels: int) -> Tensor:
-    """Images uint8 ``[N, 1 or 3, H, W]`` in grey or in colour, as an encoder takes them."""
+    """Convert images uint8 ``[N, 1 or 3, H, W]`` to grey or to colour, as an encoder takes them."""
     if images.shape[1] == channels:
         return images
     if channels == 3:

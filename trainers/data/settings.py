@@ -29,27 +29,27 @@ def cache_folder() -> Path | None:
 
 
 def cache_bytes() -> int:
-    """Upper bound of the cache in bytes."""
+    """Return the upper bound of the cache in bytes."""
     return int(_number("RANKSCOPE_CACHE_GB", 20.0) * GB)
 
 
 def download_bytes() -> int:
-    """Largest download in bytes."""
+    """Return the largest download in bytes."""
     return int(_number("RANKSCOPE_DOWNLOAD_GB", 20.0) * GB)
 
 
 def run_bytes() -> int | None:
-    """Bytes of memory that a run may be estimated at; None: no limit."""
+    """Return the bytes of memory that a run may be estimated at; None: no limit."""
     return int(_number("RANKSCOPE_RUN_GB", 4.0) * GB) if access.public() else None
 
 
 def memory_bytes() -> int:
-    """Bytes of decoded images that may stay in memory."""
+    """Return the bytes of decoded images that may stay in memory."""
     return int(_number("RANKSCOPE_MEMORY_GB", min(4.0, free_memory() / 2 / GB)) * GB)
 
 
 def free_memory() -> int:
-    """Bytes of memory that can be had now, as far as the system says; a container's own limit counts."""
+    """Return the bytes of memory that can be had now, as far as the system says; a container's own limit counts."""
     free = []
     meminfo, limit = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
     if meminfo.exists():

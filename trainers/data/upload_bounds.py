@@ -83,7 +83,7 @@ def _gif(data: bytes) -> None:
 
 
 def _colours(data: bytes, offset: int) -> int:
-    """Bytes of the table of colours that the flags at ``place`` tell of."""
+    """Return the bytes of the table of colours that the flags at ``offset`` tell of."""
     flags = data[offset] if offset < len(data) else 0
     return 3 * 2 ** ((flags & 7) + 1) if flags & 0x80 else 0
 

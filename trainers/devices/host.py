@@ -34,22 +34,22 @@ def send(numbers: np.ndarray | Tensor, device: torch.device) -> Tensor:
 
 
 def columns(labels: Tensor) -> np.ndarray:
-    """``[N, L]`` labels, finest level first, from ``[N]`` or ``[N, L]``."""
+    """Return ``[N, L]`` labels, finest level first, from ``[N]`` or ``[N, L]``."""
     numbers = host(labels)
     return numbers[:, None] if numbers.ndim == 1 else numbers
 
 
 def finest(labels: Tensor) -> Tensor:
-    """``[N]`` labels of the finest level on the CPU, from ``[N]`` or ``[N, L]``."""
+    """Return ``[N]`` labels of the finest level on the CPU, from ``[N]`` or ``[N, L]``."""
     return tensor(columns(labels)[:, 0])
 
 
 def equal(labels: Tensor, others: Tensor, device: torch.device) -> Tensor:
-    """Bool ``[A, N]`` on the device: whether the finest of ``labels [A]`` or ``[A, L]`` are those of ``others``."""
+    """Return bool ``[A, N]`` on the device: whether finest ``labels [A]`` or ``[A, L]`` are those of ``others``."""
     rows = send(finest(labels), device)
     return rows[:, None] == (rows if others is labels else send(finest(others), device))[None]
 
 
 def read(numbers: Tensor) -> np.ndarray:
-    """Values as an array on the host; waits for a GPU."""
+    """Read values as an array on the host; waits for a GPU."""
     return numbers.cpu().numpy()

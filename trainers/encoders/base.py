@@ -53,7 +53,7 @@ class Encoder(nn.Module):
         raise NotImplementedError
 
     def features(self, images: Tensor) -> Tensor:
-        """Frozen features float ``[B, F]`` of images float ``[B, C, H, W]`` in 0..1; only when ``frozen``."""
+        """Compute frozen features float ``[B, F]`` of images float ``[B, C, H, W]`` in 0..1; only when ``frozen``."""
         raise NotImplementedError
 
     def train(self, mode: bool = True) -> Encoder:

@@ -39,19 +39,19 @@ class ImageTextModel(nn.Module):
         return self.image_features(images)
 
     def image_features(self, images: Tensor) -> Tensor:
-        """Raw embeddings float ``[B, D]`` of images float ``[B, 3, side, side]`` in 0..1."""
+        """Encode images float ``[B, 3, side, side]`` in 0..1 as raw embeddings float ``[B, D]``."""
         raise NotImplementedError
 
     def text_features(self, tokens: Tensor) -> Tensor:
-        """Raw embeddings float ``[B, D]`` of int64 ``[B, context]`` tokens that :meth:`tokenise` gave."""
+        """Encode int64 ``[B, context]`` tokens that :meth:`tokenise` gave as raw embeddings float ``[B, D]``."""
         raise NotImplementedError
 
     def tokenise(self, texts: Sequence[str]) -> Tensor:
-        """int64 ``[N, context]`` on the CPU, cut and padded."""
+        """Turn texts into tokens int64 ``[N, context]`` on the CPU, cut and padded."""
         raise NotImplementedError
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Tokens that each caption needs, start and end counted, before anything is cut."""
+        """Count the tokens that each caption needs, start and end counted, before anything is cut."""
         raise NotImplementedError
 
     def terms(self, images: Tensor, texts: Tensor) -> dict[str, Tensor]:

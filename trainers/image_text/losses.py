@@ -27,7 +27,7 @@ _SMALLEST_LENGTH = 1e-8  # shorter rows are not scaled to length one, so that a 
 
 
 def clip_loss(images: Tensor, texts: Tensor, scale: Tensor | float) -> Tensor:
-    """Symmetric InfoNCE (Radford et al. 2021, figure 3): of images to captions and back.
+    """Compute symmetric InfoNCE (Radford et al. 2021, figure 3): of images to captions and back.
 
     Args:
         images: raw embeddings float ``[B, D]``.
@@ -47,7 +47,7 @@ def clip_loss(images: Tensor, texts: Tensor, scale: Tensor | float) -> Tensor:
 
 
 def siglip_loss(images: Tensor, texts: Tensor, scale: Tensor | float, bias: Tensor | float) -> Tensor:
-    """Sigmoid loss (Zhai et al. 2023, equation 1): each pair of the batch is classified on its own.
+    """Compute the sigmoid loss (Zhai et al. 2023, equation 1): each pair of the batch is classified on its own.
 
     Args:
         images: raw embeddings float ``[B, D]``.
@@ -68,7 +68,8 @@ def siglip_loss(images: Tensor, texts: Tensor, scale: Tensor | float, bias: Tens
 
 
 def hardest_triplet_loss(images: Tensor, texts: Tensor, margin: float = MARGIN) -> Tensor:
-    """Max of hinges (VSE++, Faghri et al. 2018, section 3.2), both directions: only the hardest negative counts.
+    """Compute max of hinges (VSE++, Faghri et al. 2018, section 3.2), both directions: only the hardest negative
+    counts.
 
     Args:
         images: raw embeddings float ``[B, D]``.
@@ -90,7 +91,7 @@ def hardest_triplet_loss(images: Tensor, texts: Tensor, margin: float = MARGIN) 
 
 
 def _cosines(images: Tensor, texts: Tensor) -> Tensor:
-    """``[B, B]``, a row for each image, a column for each caption."""
+    """Return cosines ``[B, B]``, a row for each image, a column for each caption."""
     if images.ndim != 2 or images.shape != texts.shape:
         raise UserError(
             "Images and captions need embeddings [pairs, dimension] of one shape; "

@@ -36,7 +36,7 @@ def small_tokeniser(context: int) -> SimpleTokenizer:
 
 
 def tokenise(texts: Sequence[str], context: int) -> Tensor:
-    """int64 ``[N, context]``, zeros after the end token; longer captions are cut and keep their end token."""
+    """Turn captions into tokens int64 ``[N, context]``, zeros after the end token; longer ones are cut and keep it."""
     start, end = VOCABULARY - 2, VOCABULARY - 1
     tokens = torch.zeros(len(texts), context, dtype=torch.int64)
     for row, ids in enumerate(_ids(texts, context)):
@@ -47,13 +47,14 @@ def tokenise(texts: Sequence[str], context: int) -> Tensor:
 
 
 def lengths(texts: Sequence[str], context: int) -> list[int]:
-    """Tokens that each caption needs, start and end counted."""
+    """Count the tokens that each caption needs, start and end counted."""
     return [len(ids) + 2 for ids in _ids(texts, context)]
 
 
 def _ids(texts: Sequence[str], context: int) -> tuple[list[int], ...]:
-    """Ids of the captions without start and end, uncut. The last ones are cached: a piece of a gallery is asked for its
-    lengths and its tokens, by each of the compared models in turn."""
+    """Return the ids of the captions without start and end, uncut. The last ones are cached: a piece of a gallery is
+    asked for its lengths and its tokens, by each of the compared models in turn.
+    """
     if len(texts) > _PIECE:
         return _read(texts, context)
     with _LOCK:  # threads that wait want the same piece and find it in the cache

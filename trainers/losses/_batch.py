@@ -45,7 +45,7 @@ class SimilarityLoss(LossModule):
     finest = True
 
     def parts(self, batch: PairBatch) -> dict[str, Tensor]:
-        """Named, already weighted parts of the loss, each a scalar."""
+        """Return named, already weighted parts of the loss, each a scalar."""
         raise NotImplementedError
 
     def terms(
@@ -61,8 +61,9 @@ class SimilarityLoss(LossModule):
 
 
 def unit(embeddings: Tensor) -> Tensor:
-    """Rows of length one; half precision is converted to float32 first: cosines that are 5e-4 apart there would tie
-    falsely at a temperature of 0.01."""
+    """Scale rows to length one; half precision is converted to float32 first: cosines that are 5e-4 apart there would
+    tie falsely at a temperature of 0.01.
+    """
     if embeddings.dtype in (torch.float16, torch.bfloat16):
         embeddings = embeddings.float()
     return functional.normalize(embeddings, dim=-1, eps=1e-12)

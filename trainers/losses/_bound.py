@@ -112,10 +112,10 @@ class SmoothLift:
     gamma: float
 
     def value(self, gap: Tensor) -> Tensor:
-        """Height at each gap."""
+        """Return the height at each gap."""
         return torch.where(gap > 0, (self.beta * gap + self.gamma).clamp(max=1.0), self.leak * gap)
 
     def slope(self, gap: Tensor) -> Tensor:
-        """Slope at each gap."""
+        """Return the slope at each gap."""
         rising = self.beta * (self.beta * gap + self.gamma < 1.0).to(gap.dtype)
         return torch.where(gap > 0, rising, self.leak)

@@ -97,6 +97,6 @@ def _steps_and_line(rows: Tensor, low: Tensor, bound: Bound) -> tuple[Tensor, Te
 
 
 def _near(low: Tensor, rows: Tensor, bound: Bound) -> Tensor:
-    """sig(min(s_j - s_i, delta) / tau), ``[b, r, c]``, in one buffer."""
+    """Return sig(min(s_j - s_i, delta) / tau), ``[b, r, c]``, in one buffer."""
     gap = (low / bound.tau)[:, None, :] - (rows / bound.tau)[:, :, None]
     return gap.clamp_(max=bound.delta / bound.tau).sigmoid_()

@@ -121,7 +121,7 @@ def _solve(
     least: np.ndarray | None = None,
     own: np.ndarray | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Loss and slope. ``given`` makes what the surrogate's kernel takes beside the bound from the queries ``[A]``."""
+    """Compute loss and slope. ``given`` makes what the kernel takes beside the bound from the queries ``[A]``."""
     asking = np.flatnonzero(layout.positives[layout.row] >= (1 if least is None else least))
     if not len(asking):
         return similarity.new_zeros(()), torch.zeros_like(similarity)
@@ -189,13 +189,13 @@ class _Work:
         return torch.from_numpy(valid)
 
     def ranks(self, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Ranks and H-ranks ``[A, P]``; one where there is no positive."""
+        """Return the ranks and H-ranks ``[A, P]``; one where there is no positive."""
         rank, above = (np.ones((len(self._asking), self._width), dtype=self._table.dtype) for _ in range(2))
         self._share(relevance, False, rank, above, self._table[:0])
         return torch.from_numpy(rank), torch.from_numpy(above)
 
     def slopes(self, relevance: np.ndarray, pull: Tensor, lead: Tensor) -> Tensor:
-        """``[B, G]`` d loss / d similarity, from d loss / d rank and d loss / d H-rank ``[A, P]``."""
+        """Return ``[B, G]`` d loss / d similarity, from d loss / d rank and d loss / d H-rank ``[A, P]``."""
         slope = np.zeros_like(self._table)
         self._share(relevance, True, pull.numpy(), lead.numpy(), slope)
         return torch.from_numpy(slope)

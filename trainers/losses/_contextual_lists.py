@@ -65,7 +65,7 @@ class Neighbourhoods:
     alpha: float
 
     def terms(self, similarity: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Contextual term, contrastive term and mean cosine, each a scalar, of the similarity that this was made of."""
+        """Return contextual term, contrastive term and mean cosine, scalars, of the similarity behind this."""
         context, contrast, mean = _Terms.apply(similarity, self)
         return context, contrast, mean
 
@@ -112,7 +112,7 @@ def neighbourhoods(
 def survey(
     s: ndarray, labels: ndarray, *, k: int, eps: float, margins: tuple[float, float]
 ) -> tuple[ndarray, ndarray, ndarray]:
-    """Radii ``[2, n]``, sizes ``[2, n]`` and sums ``[n, 5]`` of :func:`trainers.losses._contextual_loops.survey`."""
+    """Return radii ``[2, n]``, sizes ``[2, n]`` and sums ``[n, 5]``, see :mod:`trainers.losses._contextual_loops`."""
     n, number = len(s), s.dtype.type
     radii, sizes, sums = np.empty((2, n), s.dtype), np.empty((2, n), np.int64), np.empty((n, 5))
     numbers = number(eps), number(margins[0]), number(margins[1])
@@ -167,7 +167,7 @@ def _context(neighbourhoods: Neighbourhoods, *, with_slope: bool) -> tuple[float
 def expand(
     near: sparse.csr_array, back: sparse.csr_array, close: sparse.csr_array, number: np.dtype
 ) -> tuple[ndarray, sparse.csr_array, sparse.csr_array]:
-    """W beside the index of ``near``, M and E, of the type ``number``; see the head of this module.
+    """Return W beside the index of ``near``, M and E, of the type ``number``; see the head of this module.
 
     Args:
         near, back, close: as in :class:`Neighbourhoods`.
@@ -183,13 +183,13 @@ def expand(
 
 
 def transposed(near: sparse.csr_array) -> sparse.csr_array:
-    """``back`` of :class:`Neighbourhoods`: the transpose, whose values are the places of the entries in ``near``."""
+    """Return ``back`` of :class:`Neighbourhoods`: the transpose, its values the indices of the entries in ``near``."""
     places = np.arange(near.nnz, dtype=np.int32)
     return sparse.csr_array((places, near.indices, near.indptr), shape=near.shape).T.tocsr()
 
 
 def _misses(expanded: sparse.csr_array, labels: ndarray) -> ndarray:
-    """D ``[n, n]``."""
+    """Return D ``[n, n]``."""
     misses: ndarray = np.equal.outer(labels, labels).astype(expanded.dtype)
     np.negative(misses, out=misses)
     symmetric = (expanded + expanded.T).tocsr()
@@ -199,7 +199,7 @@ def _misses(expanded: sparse.csr_array, labels: ndarray) -> ndarray:
 
 
 def _lists(s: ndarray, radii: ndarray, sizes: ndarray) -> sparse.csr_array:
-    """Items within the radii."""
+    """Return items within the radii."""
     start = np.zeros(len(s) + 1, np.int32)
     np.cumsum(sizes, out=start[1:])
     index = np.empty(start[-1], np.int32)

@@ -30,7 +30,7 @@ def survey(
     first: int,
     last: int,
 ) -> None:
-    """Radii and sizes of both neighbourhoods ``[2, n]``, the wider one first, and sums for the other two terms.
+    """Write radii and sizes of both neighbourhoods ``[2, n]``, the wider one first, and sums for the other two terms.
 
     Args:
         s: ``[n, n]`` cosines.
@@ -92,7 +92,7 @@ def members(s: ndarray, radii: ndarray, start: ndarray, index: ndarray, first: i
 
 @compiled()
 def overlaps(near: Lists, back: Backward, worth: ndarray, first: int, last: int) -> None:
-    """W of each neighbour: ``worth``, beside ``near``'s index."""
+    """Write W of each neighbour: ``worth``, beside ``near``'s index."""
     start, index = near
     n = len(start) - 1
     shared = np.zeros(n, np.int32)
@@ -191,7 +191,7 @@ def combine(
     first: int,
     last: int,
 ) -> None:
-    """d loss / d s ``[n, n]``: ``slope`` and, at active hinges and everywhere, constants.
+    """Write d loss / d s ``[n, n]``: ``slope`` and, at active hinges and everywhere, constants.
 
     Args:
         margins: positive and negative.

@@ -44,7 +44,7 @@ def one_view(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def flatten_own(own: Tensor | None) -> Tensor | None:
-    """``own`` of :meth:`trainers.losses.base.LossModule.forward` in the order of :func:`flatten_views`, on the CPU."""
+    """Put ``own`` of :meth:`trainers.losses.base.LossModule.forward` in order of :func:`flatten_views`, on the CPU."""
     return None if own is None else tensor(host(own).T.reshape(-1))
 
 
@@ -84,7 +84,7 @@ class BatchLoss(LossModule):
     title: str
 
     def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
-        """Named, already weighted parts of the loss, each a scalar, as of :func:`one_view`'s rows and labels.
+        """Return named, already weighted parts of the loss, each a scalar, as of :func:`one_view`'s rows and labels.
 
         Raises:
             UserError: the batch does not suit the loss.
@@ -132,7 +132,7 @@ def count_positives(labels: Tensor, gallery_labels: Tensor | None = None, own: T
 
 
 def count_classes(*labels: Tensor) -> int:
-    """Different labels among all of these."""
+    """Count the different labels among all of these."""
     return len(np.unique(np.concatenate([host(some) for some in labels])))
 
 

@@ -84,7 +84,7 @@ class LevelSum(LossModule):
         return terms
 
     def _named(self, labels: np.ndarray, level: int) -> Tensor:
-        """Labels as the inner loss of a level knows them."""
+        """Return labels as the inner loss of a level knows them."""
         if self._classes is None:
             return tensor(labels)
         classes = self._classes[level]

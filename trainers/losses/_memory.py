@@ -77,7 +77,7 @@ class CrossBatchMemory(nn.Module):
         return tensor(np.concatenate([np.full(batch - kept, -1), slots]).reshape(shape))
 
     def contents(self) -> tuple[Tensor, Tensor]:
-        """Rows ``[K', D]`` and labels ``[K', L]`` held now, copied: a later push leaves them as they are."""
+        """Return rows ``[K', D]`` and labels ``[K', L]`` held now, copied: a later push leaves them as they are."""
         held = min(int(host(self.pushed)), len(self.rows))
         return self.rows[:held].clone(), tensor(host(self.labels)[:held])
 

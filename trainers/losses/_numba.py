@@ -24,7 +24,7 @@ if _is_off():
 
 
 def compiled(**options: Any) -> Callable[[Compiles], Compiles]:
-    """Decorate a function to be compiled, for the types it is first called with.
+    """Return a decorator that compiles a function for the types it is first called with.
 
     Divisions follow IEEE 754, so that a loop with one can be vectorised.
 

@@ -102,7 +102,7 @@ class PairLoss(LossModule):
     takes_gallery = True
 
     def parts(self, pairs: Pairings) -> dict[str, Tensor]:
-        """Named, already weighted parts of the loss, each a scalar."""
+        """Return named, already weighted parts of the loss, each a scalar."""
         raise NotImplementedError
 
     def terms(
@@ -129,6 +129,6 @@ class PairLoss(LossModule):
 
 
 def active_mean(hinge: Tensor, pairs: Tensor) -> Tensor:
-    """Mean of the strictly positive hinges among ``pairs``; 0 when there is none."""
+    """Return the mean of the strictly positive hinges among ``pairs``; 0 when there is none."""
     active = pairs & (hinge > 0)
     return hinge.masked_fill(~active, 0.0).sum() / active.sum().clamp(min=1)

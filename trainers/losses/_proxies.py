@@ -18,7 +18,7 @@ PROXY_LEARNING_RATE = 0.01
 
 
 def draw_proxies(count: int, dim: int) -> nn.Parameter:
-    """``[count, dim]`` rows uniform in +-1/sqrt(dim), from torch's global generator."""
+    """Return ``[count, dim]`` rows uniform in +-1/sqrt(dim), from torch's global generator."""
     bound = dim**-0.5
     return nn.Parameter(torch.empty(count, dim).uniform_(-bound, bound))
 
@@ -47,7 +47,8 @@ def proxy_softmax(
     num_centers: int = 1,
     temperature_centers: float = 0.1,
 ) -> Tensor:
-    """Mean of -log softmax over classes of x . p / T at the true class (Zhai and Wu 2019; Ramzi et al. 2023, Eq. 8).
+    """Return the mean of -log softmax over classes of x . p / T at the true class (Zhai and Wu 2019; Ramzi et al. 2023,
+    Eq. 8).
 
     Args:
         queries: ``[B, D]`` unit rows.

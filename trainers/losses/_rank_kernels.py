@@ -60,7 +60,7 @@ def _powers(
     scratch: ndarray,
     out: ndarray,
 ) -> None:
-    """exp((centre - s) / tau) for each score: 2^k times a series, k from the rounding of a sum. No reordering here."""
+    """Write exp((centre - s) / tau) for each score: 2^k times a series, k from the rounding of a sum. No reordering."""
     inverse, magic, high, rest, limit = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
     c = numbers
     for j in range(len(scores)):
@@ -173,7 +173,7 @@ def _read(similarity: ndarray, order: ndarray, positives: int, width: float, sco
 def _count(
     scores: ndarray, ends: ndarray, relevance: ndarray, smooth: bool, lift: Lift, rank: ndarray, above: ndarray
 ) -> None:
-    """rank+ and H-rank of one query's positives: ties count as above, and each item counts itself."""
+    """Count rank+ and H-rank of one query's positives: ties count as above, and each item counts itself."""
     depth = len(ends) - 1
     for mine in range(depth):
         for i in range(ends[mine - 1] if mine else 0, ends[mine]):
@@ -232,7 +232,7 @@ def sup(
     above: ndarray,
     slope: ndarray,
 ) -> None:
-    """Surrogate ranks and H-ranks of some queries' positives; or, with ``back``, d loss / d similarity.
+    """Compute surrogate ranks and H-ranks of some queries' positives; or, with ``back``, d loss / d similarity.
 
     Args:
         first, last: the queries, as a range of ``asking``.

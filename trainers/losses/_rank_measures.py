@@ -20,7 +20,7 @@ class Measure(ABC):
     """A score in [0, 1] per query, a sum over its positives."""
 
     def relevance(self, counts: Tensor, dtype: torch.dtype) -> Tensor:
-        """``[b, L + 1]`` relevance of an item at each level count; ``counts`` is ``[b, L + 1]``."""
+        """Return ``[b, L + 1]`` relevance of an item at each level count; ``counts`` is ``[b, L + 1]``."""
         present = counts > 0
         present[:, 0] = False
         return present.to(dtype)
@@ -105,7 +105,7 @@ class DiscountedGain(Measure):
 
     @staticmethod
     def ideal(counts: Tensor, dtype: torch.dtype, size: int) -> Tensor:
-        """DCG of the perfect order, ``[b]``: the finest level fills the first ranks, then the next."""
+        """Return the DCG of the perfect order, ``[b]``: the finest level fills the first ranks, then the next."""
         ranks = torch.arange(1, size + 1, device=counts.device, dtype=torch.float64)
         discount = torch.cat([ranks.new_zeros(1), (1.0 / torch.log2(1.0 + ranks)).cumsum(0)])
         last = counts.flip(1).cumsum(1).flip(1)

@@ -42,7 +42,7 @@ class SmoothRank:
     surrogate: ClassVar = "smooth"
 
     def loss(self, batch: PairBatch) -> Tensor:
-        """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
+        """Return the mean of 1 - score over the queries with a positive; 0, with zero gradient, when there is none."""
         similarity, layout = batch.similarity.detach(), make_layout(batch.labels, batch.gallery_labels)
         own = host(batch.itself) if self.without_self and batch.itself is not None else None
         least = None if own is None else 1 + (own >= 0)  # a query itself is no positive

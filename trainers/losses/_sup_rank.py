@@ -46,7 +46,7 @@ class SupRank:
     surrogate: ClassVar = "sup"
 
     def loss(self, batch: PairBatch) -> Tensor:
-        """Mean of 1 - score over the queries with a positive; zero, with zero gradient, when there is none."""
+        """Return the mean of 1 - score over the queries with a positive; 0, with zero gradient, when there is none."""
         similarity, layout = batch.similarity.detach(), make_layout(batch.labels, batch.gallery_labels)
         if self.budget is None and _compiled_ranks.serves(similarity, self.surrogate):
             solution = _compiled_ranks.sup(similarity, layout, self.bound, self.measure, self.lift)
@@ -58,7 +58,7 @@ class SupRank:
     def chunk(
         self, scores: Tensor, counts: Tensor, own: Tensor | None, most: Sequence[int], budget: int
     ) -> tuple[Tensor, Tensor]:
-        """Scores and their slopes for some queries.
+        """Compute scores and their slopes for some queries.
 
         Args:
             scores: ``[b, G]`` similarities, finest match first.
@@ -119,7 +119,7 @@ class SupRank:
 
 
 def _finer(rows: Tensor, others: Tensor, relevance: Tensor, u: int, v: int) -> tuple[Tensor, Tensor]:
-    """Gaps ``[b, R, C]`` of level-u items over level-v rows, and their weights, zero at fillers."""
+    """Return gaps ``[b, R, C]`` of level-u items over level-v rows, and their weights, zero at fillers."""
     gap = others[:, None, :] - rows[:, :, None]
     weight = torch.minimum(relevance[:, u], relevance[:, v])[:, None, None]
     return gap, weight * (others < FAR)[:, None, :] * (rows < FAR)[:, :, None]
@@ -128,7 +128,7 @@ def _finer(rows: Tensor, others: Tensor, relevance: Tensor, u: int, v: int) -> t
 def _counted(
     rows: Tensor, v: int, pieces: dict[int, tuple[Tensor, Tensor]], counts: Tensor, relevance: Tensor, smooth: bool
 ) -> tuple[Tensor, Tensor]:
-    """rank+ and H-rank of the level-v rows, by counting: ties count as above, and each item counts itself.
+    """Count rank+ and H-rank of the level-v rows: ties count as above, and each item counts itself.
 
     With ``smooth`` the H-rank leaves finer items out.
     """

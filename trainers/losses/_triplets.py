@@ -14,7 +14,7 @@ CLOSEST, FARTHEST = 0.5, 1.4  # distances between which weighted negatives are d
 
 
 def every(pairs: Pairings, margin: float, swap: bool, *, semihard: bool = False) -> Tensor:
-    """Mean of the positive hinges of all triplets.
+    """Return the mean of the positive hinges of all triplets.
 
     Args:
         pairs: the batch.
@@ -42,7 +42,7 @@ def every(pairs: Pairings, margin: float, swap: bool, *, semihard: bool = False)
 
 
 def hardest(pairs: Pairings, margin: float, swap: bool) -> Tensor:
-    """Mean of the positive hinges of each anchor's farthest positive and nearest negative, where it has both."""
+    """Return the mean positive hinge of each anchor's farthest positive and nearest negative, if it has both."""
     worst = pairs.distance.detach().masked_fill(~pairs.positive, -torch.inf).argmax(1)
     rival = pairs.distance.detach().masked_fill(~pairs.negative, torch.inf).argmin(1)
     there = pairs.positive.any(1) & pairs.negative.any(1)
@@ -50,7 +50,7 @@ def hardest(pairs: Pairings, margin: float, swap: bool) -> Tensor:
 
 
 def distance_weighted(pairs: Pairings, margin: float, swap: bool) -> Tensor:
-    """Mean of the positive hinges of drawn triplets: as many for each anchor as its class has images.
+    """Return the mean of the positive hinges of drawn triplets: as many for each anchor as its class has images.
 
     Draws from torch's global generator (Wu et al. 2017, "Sampling Matters in Deep Embedding Learning").
 
@@ -72,7 +72,7 @@ def distance_weighted(pairs: Pairings, margin: float, swap: bool) -> Tensor:
 
 
 def negative_weights(pairs: Pairings) -> Tensor:
-    """``[Q, G]`` probability that each item is drawn as a negative, up to a factor for each row."""
+    """Return ``[Q, G]`` probability that each item is drawn as a negative, up to a factor for each row."""
     dim, distance = pairs.rows.shape[1], pairs.distance.detach()
     spread = distance.clamp(min=CLOSEST)
     log_weight = (2.0 - dim) * spread.log() - ((dim - 3) / 2) * (1.0 - 0.25 * spread.square()).log()
@@ -83,7 +83,7 @@ def negative_weights(pairs: Pairings) -> Tensor:
 
 
 def _chosen(pairs: Pairings, positive: Tensor, negative: Tensor, there: Tensor, margin: float, swap: bool) -> Tensor:
-    """Mean of the positive hinges of the triplets (row, positive, negative) ``[Q, K]`` that are there."""
+    """Return the mean of the positive hinges of the triplets (row, positive, negative) ``[Q, K]`` that are there."""
     near, far = pairs.distance.gather(1, positive), pairs.distance.gather(1, negative)
     if swap:
         far = torch.minimum(far, _among_others(pairs)[positive, negative])
@@ -91,12 +91,12 @@ def _chosen(pairs: Pairings, positive: Tensor, negative: Tensor, there: Tensor, 
 
 
 def _among_others(pairs: Pairings) -> Tensor:
-    """Distances ``[G, G]`` between the items that queries are compared with."""
+    """Return the distances ``[G, G]`` between the items that queries are compared with."""
     return pairs.distance if pairs.others is pairs.rows else torch.cdist(pairs.others, pairs.others)
 
 
 def _parts(pairs: Pairings) -> Iterator[slice]:
-    """Slices of the listed positives, as many at once as may be held."""
+    """Yield slices of the listed positives, as many at once as may be held."""
     width = pairs.listed[0].shape[1]
     step = max(1, HELD // max(1, pairs.distance.numel()))
     yield from (slice(first, first + step) for first in range(0, width, step))

@@ -38,7 +38,7 @@ class LossModule(nn.Module):
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """Named, already weighted parts of the loss, each a scalar.
+        """Return named, already weighted parts of the loss, each a scalar.
 
         Args:
             embeddings: ``[B, D]`` (``[B, V, D]`` with views), floating, raw.

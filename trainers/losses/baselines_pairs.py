@@ -79,7 +79,7 @@ class MultiSimilarity(PairLoss):
 
 
 def _log_one_plus(exponents: Tensor, chosen: Tensor) -> Tensor:
-    """``[Q]``: log(1 + sum of exp over what is chosen in each row)."""
+    """Return ``[Q]``: log(1 + sum of exp over what is chosen in each row)."""
     one = exponents.new_zeros(len(exponents), 1)
     return torch.cat([exponents.masked_fill(~chosen, -torch.inf), one], 1).logsumexp(1)
 

@@ -35,7 +35,7 @@ class ListLoss(PairLoss):
 
 
 def histogram_loss(values: Tensor, positive: Tensor, candidate: Tensor, centres: Tensor, width: float) -> Tensor:
-    """1 - AP of each list, with precision and recall at the edge of every bin; the mean.
+    """Compute 1 - AP of each list, with precision and recall at the edge of every bin; return the mean.
 
     Args:
         values: ``[Q, G]``, of which each counts in the bins nearer than ``width``, the more the nearer.

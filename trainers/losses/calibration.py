@@ -30,13 +30,13 @@ class Calibration(SimilarityLoss):
     leaves_self_out = True
 
     def parts(self, batch: PairBatch) -> dict[str, Tensor]:
-        """``calibration``: see :func:`calibration`."""
+        """Return one part, ``calibration``: see :func:`calibration`."""
         given = self.settings
         return {"calibration": calibration(batch, given.pos_margin, given.neg_margin, given.mean_over)}
 
 
 def calibration(batch: PairBatch, pos_margin: float, neg_margin: float, mean_over: str = "active") -> Tensor:
-    """Mean of [pos_margin - s]_+ over positive pairs plus mean of [s - neg_margin]_+ over negative ones.
+    """Return the mean of [pos_margin - s]_+ over positive pairs plus mean of [s - neg_margin]_+ over negative ones.
 
     Ramzi et al. 2023, Eq. 7. Ordered pairs; an item is no pair with itself, nor with its copy in a memory.
 

@@ -68,7 +68,7 @@ class Step(torch.autograd.Function):
 
 
 def contextual_similarity(similarity: Tensor, k: int, eps: float, alpha: float) -> Tensor:
-    """Overlap of the neighbourhoods of each two images: w of the paper, symmetric, in [0, 1].
+    """Return the overlap of the neighbourhoods of each two images: w of the paper, symmetric, in [0, 1].
 
     Args:
         similarity: ``[n, n]`` cosines of a batch with itself, float32 or float64; n > k.
@@ -98,7 +98,7 @@ def contextual_similarity(similarity: Tensor, k: int, eps: float, alpha: float) 
 
 
 def contextual_term(similarity: Tensor, same: Tensor, k: int, eps: float, alpha: float) -> Tensor:
-    """(1/n^2) sum over i != j of (y_ij - w_ij)^2, Eq. 5: how far the overlaps are from the labels. A scalar.
+    """Return (1/n^2) sum over i != j of (y_ij - w_ij)^2, Eq. 5: how far the overlaps are from the labels. A scalar.
 
     Args:
         similarity, k, eps, alpha: as for :func:`contextual_similarity`.
@@ -182,7 +182,7 @@ def lists(dtype: torch.dtype) -> ModuleType | None:
 def whole(
     similarity: Tensor, labels: Tensor, k: int, parameters: ContextualParameters
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Contextual term, contrastive term and mean cosine by products of whole matrices.
+    """Compute contextual term, contrastive term and mean cosine by products of whole matrices.
 
     Args:
         similarity: ``[n, n]``.
@@ -201,7 +201,7 @@ def whole(
 
 
 def _images_per_class(labels: Tensor) -> int:
-    """Images of an image's class, itself counted: the median over the batch, and at least the smallest k."""
+    """Return images of an image's class, itself counted: the median over the batch, and at least the smallest k."""
     sizes: list[int] = sorted((count_positives(labels) + 1).tolist()) or [0]
     return max(2, sizes[(len(labels) - 1) // 2])
 

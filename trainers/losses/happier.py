@@ -26,7 +26,7 @@ class HappierFParameters(HappierParameters):
 
 
 def happier(parameters: HappierParameters, **classes: Any) -> RankLoss:
-    """(1 - lambda) Sup-H-AP + lambda proxy softmax (Ramzi et al. 2022, Eq. 11)."""
+    """Build (1 - lambda) Sup-H-AP + lambda proxy softmax (Ramzi et al. 2022, Eq. 11)."""
     ranker = sup_hap_ranker(parameters)
     return RankLoss(ranker, name="hap", weights=parameters.weights, parameters=parameters, **classes)
 

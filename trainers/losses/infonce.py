@@ -33,7 +33,7 @@ class InfoNCE(LossModule):
     queue = True
 
     def logits(self, embeddings: Tensor, gallery: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Similarities over temperature and the column of each query's own key.
+        """Return similarities over temperature and the column of each query's own key.
 
         Returns:
             With a queue ``[B, 1 + K]``, own key first; without ``[B, B]``, own key on the diagonal; and int64 ``[B]``.

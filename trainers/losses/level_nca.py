@@ -20,7 +20,7 @@ class LevelNCAParameters(LevelParameters, ProxyNCAParameters):
 def level_nca(
     parameters: LevelNCAParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
 ) -> LevelSum:
-    """sum_l of ProxyNCA++ of level l, each level with its own proxies."""
+    """Build sum_l of ProxyNCA++ of level l, each level with its own proxies."""
     return with_proxies(
         parameters,
         lambda classes: ProxyNCA(parameters, num_classes=classes, dim=dim),

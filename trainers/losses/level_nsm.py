@@ -20,7 +20,7 @@ class LevelNSMParameters(LevelParameters, ProxyNSMParameters):
 def level_nsm(
     parameters: LevelNSMParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
 ) -> LevelSum:
-    """sum_l of the proxy softmax of level l, each level with its own proxies."""
+    """Build sum_l of the proxy softmax of level l, each level with its own proxies."""
     return with_proxies(
         parameters,
         lambda classes: ProxyNSM(parameters, num_classes=classes, dim=dim),

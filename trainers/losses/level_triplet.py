@@ -63,7 +63,7 @@ class LevelTriplet(PairLoss):
 
 
 def level_triplet(parameters: LevelTripletParameters, **_classes: Any) -> LevelSum:
-    """sum_l of the triplet loss of level l."""
+    """Build sum_l of the triplet loss of level l."""
     return LevelSum(parameters, [LevelTriplet(parameters, finest=finest) for finest in (True, False)])
 
 

@@ -20,7 +20,7 @@ class RODNDCGParameters(ProxyTermParameters, BoundParameters):
 
 
 def sup_ndcg(parameters: BoundParameters, **_classes: Any) -> RankLoss:
-    """Mean of 1 - DCG / IDCG with bounded ranks and gain 2^l - 1 (Ramzi et al. 2023)."""
+    """Build the mean of 1 - DCG / IDCG with bounded ranks and gain 2^l - 1 (Ramzi et al. 2023). 2023)."""
     return RankLoss(SupRank(bound=resolve(parameters), measure=DiscountedGain()), name="ndcg")
 
 
@@ -30,7 +30,7 @@ def smooth_ndcg(parameters: SigmoidParameters, **_classes: Any) -> RankLoss:
 
 
 def rod_ndcg(parameters: RODNDCGParameters, **classes: Any) -> RankLoss:
-    """(1 - lambda) Sup-NDCG + lambda proxy softmax."""
+    """Build (1 - lambda) Sup-NDCG + lambda proxy softmax."""
     ranker = SupRank(bound=resolve(parameters), measure=DiscountedGain())
     return RankLoss(ranker, name="ndcg", weights=parameters.weights, parameters=parameters, **classes)
 

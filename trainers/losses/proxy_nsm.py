@@ -38,7 +38,7 @@ class ProxyNSM(LossModule):
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """``proxy``: the mean cross-entropy; a gallery is not looked at."""
+        """Return ``proxy``: the mean cross-entropy; a gallery is not looked at."""
         queries, finest = query_rows(embeddings, labels)
         given = self.settings
         loss = proxy_softmax(

@@ -58,7 +58,8 @@ class RODRecallParameters(SupRecallParameters, DecomposableParameters):
 
 
 def smooth_recall(parameters: SmoothRecallParameters, **_classes: Any) -> RankLoss:
-    """Mean over queries of 1 - (1/|K|) sum_k (1/min(k, P)) sum_i sig((k - rank_i) / temp) (Ramzi et al. 2023).
+    """Build the mean over queries of 1 - (1/|K|) sum_k (1/min(k, P)) sum_i sig((k - rank_i) / temp) (Ramzi et al.
+    2023). 2023).
 
     The query is its own positive when the batch is its own gallery, so perfect ranks do not give exactly zero. Any
     class sizes: P is each query's own number of positives.
@@ -72,7 +73,7 @@ def sup_recall(parameters: SupRecallParameters, **_classes: Any) -> RankLoss:
 
 
 def rod_recall(parameters: RODRecallParameters, **classes: Any) -> RankLoss:
-    """(1 - lambda) Sup-R@k + lambda times the second term (Ramzi et al. 2023, Eq. 17 with Eq. 8 or Eq. 7)."""
+    """Build (1 - lambda) Sup-R@k + lambda times the second term (Ramzi et al. 2023, Eq. 17 with Eq. 8 or Eq. 7)."""
     return RankLoss(
         SupRank(bound=resolve(parameters), measure=parameters.measure),
         name="recall",

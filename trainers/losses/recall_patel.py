@@ -66,7 +66,7 @@ class PatelRecall(SimilarityLoss):
         )
 
     def parts(self, batch: PairBatch) -> dict[str, Tensor]:
-        """``recall``: see the class."""
+        """Return ``recall``: see the class."""
         return {"recall": self.ranker.loss(mixed(batch) if self.settings.simix and batch.alone else batch)}
 
 

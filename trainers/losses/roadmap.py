@@ -31,7 +31,7 @@ class RoadmapParameters(DecomposableParameters):
 
 
 def roadmap(parameters: RoadmapParameters, **classes: Any) -> RankLoss:
-    """(1 - lambda) Sup-AP + lambda times the second term (Ramzi et al. 2023, Eq. 12 with Eq. 8 or Eq. 7)."""
+    """Build (1 - lambda) Sup-AP + lambda times the second term (Ramzi et al. 2023, Eq. 12 with Eq. 8 or Eq. 7)."""
     return RankLoss(
         SupRank(bound=resolve(parameters), measure=AveragePrecision()),
         name="ap",

@@ -12,7 +12,8 @@ from trainers.losses.base import LossDescriptor
 
 
 def smooth_ap(parameters: SigmoidParameters, **_classes: Any) -> RankLoss:
-    """Brown et al., "Smooth-AP: Smoothing the Path Towards Large-Scale Image Retrieval", ECCV 2020, Eq. 7.
+    """Build Smooth-AP (Brown et al., "Smooth-AP: Smoothing the Path Towards Large-Scale Image Retrieval", ECCV 2020,
+    Eq. 7).
 
     Mean over queries of 1 - AP~, the query counting as its own positive when the batch is its own gallery. Any row
     order and class sizes; labels with several levels are read at the finest. Queries without a positive are left out.

@@ -12,7 +12,8 @@ from trainers.losses.base import LossDescriptor
 
 
 def sup_ap(parameters: BoundParameters, **_classes: Any) -> RankLoss:
-    """Ramzi et al., "Robust and Decomposable Average Precision for Image Retrieval", NeurIPS 2021, Eq. 5.
+    """Build Sup-AP (Ramzi et al., "Robust and Decomposable Average Precision for Image Retrieval", NeurIPS 2021, Eq.
+    5).
 
     Mean over queries of 1 - (1/|Omega+|) sum_i rank+_i / rank_i: positives above i counted by the true step, negatives
     by its bound. Any row order and class sizes; labels with several levels are read at the finest.

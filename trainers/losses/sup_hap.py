@@ -46,7 +46,7 @@ class WeightedAPParameters(BoundParameters):
 
 
 def sup_hap(parameters: SupHAPParameters, **_classes: Any) -> RankLoss:
-    """Mean of 1 - H-AP with hrank counted and rank bounded (Ramzi et al. 2022, Eq. 9). One level: Sup-AP."""
+    """Build the mean of 1 - H-AP with hrank counted and rank bounded (Ramzi et al. 2022, Eq. 9). One level: Sup-AP."""
     return RankLoss(sup_hap_ranker(parameters), name="hap")
 
 
@@ -59,13 +59,13 @@ def sup_hap_ranker(parameters: SupHAPParameters) -> SupRank:
 
 
 def smooth_hap(parameters: SmoothHAPParameters, **_classes: Any) -> RankLoss:
-    """Mean of 1 - H-AP with sigmoids in both hrank and rank. One level: Smooth-AP."""
+    """Build the mean of 1 - H-AP with sigmoids in both hrank and rank. One level: Smooth-AP."""
     ranker = SmoothRank(tau=parameters.tau, measure=AveragePrecision(alpha=parameters.alpha))
     return RankLoss(ranker, name="hap")
 
 
 def weighted_hap(parameters: WeightedAPParameters, **_classes: Any) -> RankLoss:
-    """Sup-H-AP with the relevance that makes it a weighted mean of the levels' APs (Ramzi et al. 2022, property 1)."""
+    """Build Sup-H-AP with the relevance of a weighted mean of the levels' APs (Ramzi et al. 2022, property 1)."""
     measure = WeightedAveragePrecision(weights=parameters.level_weights_coarse_to_fine)
     return RankLoss(SupRank(bound=resolve(parameters), measure=measure), name="hap")
 

@@ -86,7 +86,7 @@ class SupCon(LossModule):
 def positive_cross_entropy(
     logits: Tensor, positive: Tensor, absent: Tensor | None = None, *, inside: bool = False
 ) -> Tensor:
-    """Cross-entropy of each anchor's softmax towards its positives.
+    """Return the cross-entropy of each anchor's softmax towards its positives.
 
     Outside: -mean over positives p of log softmax_p. Inside: -log of the mean over positives of softmax_p.
 

@@ -38,7 +38,7 @@ class XBMContrastive(PairLoss):
     needs_positives = False
 
     def parts(self, pairs: Pairings) -> dict[str, Tensor]:
-        """``positives`` and ``negatives``."""
+        """Return ``positives`` and ``negatives``."""
         similarity, given = pairs.rows @ pairs.others.T, self.settings
         pull = pairs.positive & (similarity < given.positive_cutoff)
         push = pairs.negative & (similarity > given.margin)

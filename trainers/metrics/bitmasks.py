@@ -16,7 +16,7 @@ CORRECT = 3
 
 
 def pack(table: np.ndarray) -> np.ndarray:
-    """Bool ``[N, C]`` to int64 ``[N, W]``, W = ceil(C / 63), at least 1."""
+    """Pack bool ``[N, C]`` into int64 ``[N, W]``, W = ceil(C / 63), at least 1."""
     words = np.zeros((len(table), max(1, -(-table.shape[1] // BITS))), np.int64)
     for column in range(table.shape[1]):
         words[:, column // BITS] |= table[:, column].astype(np.int64) << (column % BITS)
@@ -51,7 +51,8 @@ class Gallery:
         return cls(masks=masks, kind=kind, counts=counts)
 
     def verdicts(self, present: np.ndarray, removed: np.ndarray, device: torch.device) -> Tensor:
-        """Verdict codes uint8 ``[U, b]`` of queries with masks ``present`` and ``removed``, int64 ``[b, W]`` each.
+        """Return verdict codes uint8 ``[U, b]`` of queries with masks ``present`` and ``removed``, int64 ``[b, W]``
+        each.
 
         A caption is correct when it names no removed class and at least one present class (the paper's text, our
         reading of it). They are made on the device.

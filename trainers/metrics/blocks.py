@@ -185,7 +185,7 @@ def sort_rows(keys: Tensor) -> Tensor:
 
 
 def _pair_codes(labels: Tensor, columns: Tensor, codes: Codes) -> Tensor:
-    """``[b, G]`` codes of labels ``[b, L]`` against gallery columns ``[L, G]``."""
+    """Return ``[b, G]`` codes of labels ``[b, L]`` against gallery columns ``[L, G]``."""
     width = torch.uint8 if codes.bits <= 7 else torch.int32
     total = torch.zeros(len(labels), columns.shape[1], dtype=width, device=labels.device)
     for level, column in enumerate(columns):
@@ -202,7 +202,7 @@ def _pair_codes(labels: Tensor, columns: Tensor, codes: Codes) -> Tensor:
 
 
 def _dtype(queries: Tensor, gallery: Tensor, bits: int) -> torch.dtype:
-    """float64 where it was asked for, is cheap (small sets, CUDA, where it also leaves TF32 aside) or needed."""
+    """Return float64 where it was asked for, is cheap (small sets, CUDA, where it also leaves TF32 aside) or needed."""
     asked = torch.float64 in (queries.dtype, gallery.dtype)
     cheap = len(queries) * len(gallery) <= EXACT or queries.device.type == "cuda"
     return torch.float64 if asked or cheap or bits > SPARE[torch.float32] else torch.float32

@@ -27,7 +27,7 @@ class Interval:
 
 
 def bootstrap(values: np.ndarray) -> Interval:
-    """Percentile bootstrap (Efron 1979) of the mean over queries: 95 %, the same for the same input.
+    """Bootstrap the mean over queries by percentiles (Efron 1979): 95 %, the same for the same input.
 
     It is of one trained model; over several trainings :mod:`trainers.comparison` makes the intervals.
 

@@ -47,7 +47,7 @@ class Case:
 
 
 def ranking(shared: int, mistakes: int, rank: int) -> list[int]:
-    """Levels shared with the query by each result, best first.
+    """Return levels shared with the query by each result, best first.
 
     Args:
         shared: of the mistakes, 0 to 2.

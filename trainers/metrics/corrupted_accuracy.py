@@ -42,8 +42,8 @@ class CorruptedAccuracy:
         return float(np.mean(list(self.means.values())))
 
     def mce(self, reference: CorruptedAccuracy) -> float:
-        """Mean corruption error (Hendrycks and Dietterich 2019): errors summed over severities, divided by those of
-        the reference, mean over corruptions; NaN where the reference makes no error under one of them.
+        """Return the mean corruption error (Hendrycks and Dietterich 2019): errors summed over severities, divided by
+        those of the reference, mean over corruptions; NaN where the reference makes no error under one of them.
 
         Raises:
             UserError: the corruptions or severities are others than those of the reference.
@@ -61,7 +61,7 @@ class CorruptedAccuracy:
         return _mean_ratio(own - (1 - self.clean), other - (1 - reference.clean))
 
     def _errors(self, like: CorruptedAccuracy) -> np.ndarray:
-        """Mean error over severities, float64 ``[C]``, corruptions by name."""
+        """Return the mean error over severities, float64 ``[C]``, corruptions by name."""
         shown = {name: sorted(shares) for name, shares in self.accuracy.items()}
         if shown != {name: sorted(shares) for name, shares in like.accuracy.items()}:
             raise UserError(
@@ -71,7 +71,7 @@ class CorruptedAccuracy:
 
 
 def _mean_ratio(own: np.ndarray, reference: np.ndarray) -> float:
-    """Mean of quotients; NaN where the reference has nothing, but for rounding, to divide by."""
+    """Return the mean of quotients; NaN where the reference has nothing, but for rounding, to divide by."""
     return float((own / reference).mean()) if (reference > _ROUNDING).all() else math.nan
 
 

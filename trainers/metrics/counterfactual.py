@@ -104,7 +104,8 @@ def _search(
     gone: np.ndarray,
     k: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Verdicts uint8 and places int64 ``[Q, k]`` of the best captions, and correct ones in the gallery ``[Q]``.
+    """Return the verdicts uint8 and places int64 ``[Q, k]`` of the best captions, and correct ones in the gallery
+    ``[Q]``.
 
     Args:
         here, gone: int64 ``[Q, W]``, the masks of what is present and of what was removed.

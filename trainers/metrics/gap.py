@@ -16,7 +16,7 @@ from trainers.metrics.scores import score, score_blocks
 def decomposability_gap(
     embeddings: Tensor, labels: Tensor, batch_id: Tensor, metric: str = "AP", per_query: bool = False
 ) -> dict[str, float | np.ndarray]:
-    """DG(q) = mean over batches b of M_b(q), minus M(q): M_b searches batch b alone, M the whole set.
+    """Return DG(q) = mean over batches b of M_b(q), minus M(q): M_b searches batch b alone, M the whole set.
 
     Ramzi et al., "Robust and Decomposable Average Precision for Image Retrieval", NeurIPS 2021. The query is removed
     from its own batch and from the whole set; a batch without a positive for the query, in which AP is not defined, is

@@ -62,7 +62,7 @@ def recall_both_ways(
 
 
 def numbered(texts: Sequence[str]) -> Tensor:
-    """int64 ``[M]`` from 0, equal for equal captions: the ``texts`` of :func:`recall_both_ways`."""
+    """Return int64 ``[M]`` from 0, equal for equal captions: the ``texts`` of :func:`recall_both_ways`."""
     numbers: dict[str, int] = {}
     return torch.tensor([numbers.setdefault(text, len(numbers)) for text in texts], dtype=torch.int64)
 
@@ -76,7 +76,7 @@ def _recalls(
     kind: np.ndarray,
     ks: Sequence[int],
 ) -> dict[int, np.ndarray]:
-    """Recall@k of each query. An item of kind b is right for asker a if some ``(left, right)`` is ``(a, b)``."""
+    """Return Recall@k of each query. An item of kind b is right for asker a if some ``(left, right)`` is ``(a, b)``."""
     dtype, device, kinds = precision(queries, gallery), queries.device, int(max(kind.max(), right.max())) + 1
     asking, length = norms(queries, dtype, "queries"), norms(gallery, dtype, "gallery")
     most, sent, hits = min(max(ks), len(gallery)), send(kind, device), []

@@ -80,7 +80,7 @@ class Measures:
         return described if title is None else replace(described, title=title, short=title)
 
     def order(self, key: str) -> tuple[int, int, str]:
-        """Sorts keys: panels first, then the others as in the catalogue."""
+        """Return a key that sorts keys: panels first, then the others as in the catalogue."""
         places = {panel.key: index for index, panel in enumerate(self.panels)}
         return places.get(key, len(places)), describe_any(key).measure.order, key
 
@@ -110,7 +110,7 @@ class Measures:
         return "\n".join(lines)
 
     def json(self) -> dict[str, Any]:
-        """Everything that the page needs to show the numbers; see ``assets/common/measures.js``."""
+        """Return everything that the page needs to show the numbers; see ``assets/common/measures.js``."""
         return {
             "numbers": [self.number_json(key) for key in self.numbers],
             "part": list(self.part),

@@ -16,7 +16,7 @@ from trainers.metrics.scores import score_blocks
 def score_query(
     match: np.ndarray, metrics: Sequence[str], *, similarity: np.ndarray | None = None, order: np.ndarray | None = None
 ) -> dict[str, float]:
-    """Metrics of one query against a gallery that it is not in; those that are not defined are left out.
+    """Compute metrics of one query against a gallery that it is not in; those that are not defined are left out.
 
     Args:
         match, similarity, order: as for :func:`query_block`.

@@ -55,14 +55,14 @@ class Plot(ABC):
     form: ClassVar[str]
 
     def json(self, in_words: InWords) -> dict[str, Any]:
-        """Everything that the page needs to draw it."""
+        """Return everything that the page needs to draw it."""
         words = ("name", "title", "note", "source", "url", "missing")
         known: dict[str, Any] = {word: getattr(self, word) for word in words}
         return {"form": self.form} | known | self._content(in_words)
 
     @abstractmethod
     def keys(self) -> tuple[str, ...]:
-        """Keys of the numbers that it draws, or names of measures that stand for several."""
+        """Return the keys of the numbers that it draws, or names of measures that stand for several."""
 
     @abstractmethod
     def _content(self, in_words: InWords) -> dict[str, Any]:

@@ -96,14 +96,14 @@ class RankedBlock:
         return tuple(self.running(self.level == v) for v in range(1, self.legend.depth + 1))
 
     def hits_so_far(self, column: int) -> Tensor:
-        """int64 ``[P]``: items that agree with the query on a label column, up to and including each item."""
+        """Return int64 ``[P]``: items that agree with the query on a label column, up to and including each item."""
         if not self.legend.tree:
             return self.running(self.matches(column))
         finer = self.so_far[self.legend.depth - column - 1 :]
         return sum(finer[1:], start=finer[0])
 
     def matches(self, column: int) -> Tensor:
-        """bool ``[P]``: whether each item agrees with the query on a label column."""
+        """Return bool ``[P]``: whether each item agrees with the query on a label column."""
         if self.legend.tree:
             return self.code >= self.legend.depth - column
         return self.legend.match[column].index_select(0, self.code)

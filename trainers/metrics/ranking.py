@@ -55,7 +55,7 @@ class Column:
         return torch.full_like(self.relevant, k)
 
     def hits(self, cut: Tensor) -> Tensor:
-        """Relevant items up to rank ``cut [b]``: float64 ``[b]``."""
+        """Return the relevant items up to rank ``cut [b]``: float64 ``[b]``."""
         return self._block.per_list(self.hit * self._within(cut))
 
     def average_precision(self, cut: Tensor | None = None) -> Tensor:

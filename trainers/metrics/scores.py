@@ -123,7 +123,7 @@ class Scores:
     related: np.ndarray
 
     def means(self, depth: int) -> dict[str, float]:
-        """Mean of every metric over the queries where it is defined, and how many queries had no positive."""
+        """Return the mean of every metric over the queries where it is defined, and the counts without a positive."""
         defined = {name: value[~np.isnan(value)] for name, value in self.values.items()}
         means = {name: float(value.mean()) if len(value) else math.nan for name, value in defined.items()}
         means["queries"] = len(self.finest)
@@ -164,7 +164,7 @@ def score_blocks(
 
 
 def _columns(embeddings: Tensor, labels: Tensor, what: str) -> np.ndarray:
-    """Labels as int64 ``[N, L]`` on the host, checked, and their embeddings too where these are on the CPU."""
+    """Check labels and give them as int64 ``[N, L]`` on the host; check embeddings where they are on the CPU."""
     labels = torch.as_tensor(labels)
     if embeddings.dim() != 2 or not embeddings.is_floating_point():
         raise UserError(f"The {what} must be a floating table [N, D]; got {embeddings.dtype} {list(embeddings.shape)}.")

@@ -22,13 +22,13 @@ _TABLE = 2**24  # verdicts per set of classes held at once
 
 
 def precision(queries: Tensor, gallery: Tensor) -> torch.dtype:
-    """float64 where it was asked for or is cheap, else float32."""
+    """Return float64 where it was asked for or is cheap, else float32."""
     asked = torch.float64 in (queries.dtype, gallery.dtype)
     return torch.float64 if asked or len(queries) * len(gallery) <= EXACT else torch.float32
 
 
 def query_blocks(queries: int, sets: int) -> Iterator[slice]:
-    """Slices of queries such that a table ``[sets, rows]`` stays small."""
+    """Yield slices of queries such that a table ``[sets, rows]`` stays small."""
     rows = max(1, min(_QUERIES, _TABLE // max(sets, 1)))
     yield from (slice(first, min(first + rows, queries)) for first in range(0, queries, rows))
 
@@ -36,7 +36,7 @@ def query_blocks(queries: int, sets: int) -> Iterator[slice]:
 def best_keys(
     unit: Tensor, gallery: Tensor, length: Tensor, kind: Tensor, verdicts: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """Verdicts and places of the k most similar captions.
+    """Find the verdicts and indices of the k most similar captions.
 
     Args:
         unit: ``[b, D]``, queries of length 1 in the precision of the keys.
@@ -90,7 +90,7 @@ def _select(keys: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def norms(gallery: Tensor, dtype: torch.dtype, what: str) -> Tensor:
-    """Euclidean norms ``[G]``, at least 1e-12, made in slices so that no second gallery is needed.
+    """Return Euclidean norms ``[G]``, at least 1e-12, made in slices so that no second gallery is needed.
 
     Raises:
         UserError: a row on the CPU holds NaN, infinity or numbers whose squares overflow; ``what`` names the rows.

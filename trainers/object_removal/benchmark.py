@@ -159,12 +159,12 @@ class Result:
     embeddings: Tensor
 
     def means(self) -> dict[str, float]:
-        """Mean of every metric over the values that count; metrics without any are left out."""
+        """Return the mean of every metric over the values that count; metrics without any are left out."""
         known = {name: value[~np.isnan(value)] for name, value in self.values.items()}
         return {name: float(value.mean()) for name, value in known.items() if len(value)}
 
     def left_out(self) -> dict[str, int]:
-        """Why queries are left out of ODmAP, and how many; reasons without any are left out."""
+        """Say why queries are left out of ODmAP, and how many; reasons without any are left out."""
         reasons = {
             "nothing removed": self.filled.counts["skipped_nothing_removed"],
             "nothing left": self.filled.counts["skipped_nothing_present"],
@@ -173,7 +173,7 @@ class Result:
         return {reason: count for reason, count in reasons.items() if count}
 
     def intervals(self) -> dict[str, Interval]:
-        """Mean of every metric with its 95 % bootstrap interval over the queries of this one model."""
+        """Return the mean of every metric with its 95 % bootstrap interval over the queries of this one model."""
         return {name: bootstrap(values) for name, values in self.values.items()}
 
 
@@ -212,7 +212,7 @@ def make_benchmark(
     progress: Progress = silent,
 ) -> Benchmark:
     """Make the benchmark of a whole dataset: its test split gives the queries, the captions of all splits are the
-    gallery (Kim et al. 2023, 3.2). 2023, 3.2).
+    gallery (Kim et al. 2023, 3.2).
 
     Args:
         dataset: images, captions and boxes.

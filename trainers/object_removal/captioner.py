@@ -19,7 +19,7 @@ _CHOICES = {"num_beams": 3, "max_new_tokens": 20, "do_sample": False}  # as in t
 
 
 def missing(where: str = WEIGHTS) -> str | None:
-    """Why the captioner cannot be used now, or None; cheap."""
+    """Say why the captioner cannot be used now, or None; cheap."""
     return hf_transformers.missing(where)
 
 

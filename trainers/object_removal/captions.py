@@ -31,7 +31,7 @@ class Edited:
 
 
 def classes_of(caption: str, words: Matcher) -> frozenset[str]:
-    """Classes that a caption's noun phrases name: match(c, n) of the paper for any phrase n."""
+    """Return classes that a caption's noun phrases name: match(c, n) of the paper for any phrase n."""
     return frozenset(name for phrase in words.phrases(caption) for name in phrase.classes)
 
 

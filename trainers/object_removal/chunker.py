@@ -109,7 +109,7 @@ def _is_verb(word: str, run: Sequence[Token], closed: bool) -> bool:
 
 
 def _trim(tokens: Sequence[Token], first: int, last: int) -> tuple[int, int]:
-    """Without a trailing *of*, *and* or adjective-like filler that the run ended on."""
+    """Leave out a trailing *of*, *and* or adjective-like filler that the run ended on."""
     while last > first and tokens[last - 1].word in ("of", "and"):
         last -= 1
     return first, last

@@ -49,7 +49,7 @@ class Drawing:
 
 
 def read_drawing(corners: Sequence[Sequence[float]] = (), strokes: Sequence[Stroke] = ()) -> Drawing:
-    """Boxes and strokes as they are given.
+    """Read boxes and strokes as they are given.
 
     Args:
         corners: as in :func:`read_boxes`.
@@ -67,7 +67,7 @@ def read_drawing(corners: Sequence[Sequence[float]] = (), strokes: Sequence[Stro
 
 
 def read_boxes(corners: Sequence[Sequence[float]]) -> tuple[tuple[Box, ...], tuple[str, ...]]:
-    """Boxes with sorted corners, cut to the image; those without an area or with odd corners are dropped and counted.
+    """Read boxes: corners sorted, cut to the image; those without an area or with odd corners are dropped and counted.
 
     Args:
         corners: x0, y0, x1, y1 as fractions; NaN for what is no number.
@@ -77,7 +77,7 @@ def read_boxes(corners: Sequence[Sequence[float]]) -> tuple[tuple[Box, ...], tup
 
 
 def dropped_note(boxes: int) -> tuple[str, ...]:
-    """Tells how many boxes were left out; empty if none was."""
+    """Say how many boxes were left out; empty if none was."""
     if not boxes:
         return ()
     what, was = ("1 box has", "was") if boxes == 1 else (f"{boxes} boxes have", "were")
@@ -105,13 +105,13 @@ def _read_strokes(asked: Sequence[Stroke]) -> tuple[tuple[Stroke, ...], tuple[st
 
 
 def _points(values: Sequence[object]) -> list[tuple[float, float]]:
-    """Points [x, y] with finite coordinates, brought near the image."""
+    """Return points [x, y] with finite coordinates, brought near the image."""
     pairs = [value for value in values if isinstance(value, list) and len(value) == 2 and all(map(is_number, value))]
     return [(min(max(float(x), -1.0), 2.0), min(max(float(y), -1.0), 2.0)) for x, y in pairs]
 
 
 def _brushed(strokes: Sequence[Stroke], width: int, height: int) -> np.ndarray:
-    """Discs at every point, joined by bands of the same width."""
+    """Draw discs at every point, joined by bands of the same width."""
     canvas = Image.new("1", (width, height))
     draw = ImageDraw.Draw(canvas)
     for stroke in strokes:
@@ -125,7 +125,7 @@ def _brushed(strokes: Sequence[Stroke], width: int, height: int) -> np.ndarray:
 
 
 def _spaced(places: Sequence[tuple[float, float]], least: float) -> list[tuple[float, float]]:
-    """Without points that are hardly away from the one before; a big brush would paint the same pixels again."""
+    """Leave out points that are hardly away from the one before; a big brush would paint the same pixels again."""
     kept = [places[0]]
     for point in places[1:]:
         if math.dist(point, kept[-1]) >= least:

@@ -108,7 +108,7 @@ class Mentions:
         self._lock = threading.Lock()
 
     def first(self, count: int) -> np.ndarray:
-        """Bool ``[count, C]``."""
+        """Return the classes that the first captions name, bool ``[count, C]``."""
         with self._lock:
             known = len(self._table)
             if known < count:
@@ -120,7 +120,7 @@ class Mentions:
 def gather(
     dataset: CaptionedDataset, matcher: Matcher, *, first: str | None = None, most: int | None = None
 ) -> Gallery:
-    """Gather the gallery of a dataset: the captions of all its splits (Kim et al. 2023, 3.2). 2023, 3.2).
+    """Gather the gallery of a dataset: the captions of all its splits (Kim et al. 2023, 3.2).
 
     Args:
         dataset: where the captions come from.

@@ -94,7 +94,7 @@ def _colour(picture: Image.Image, notes: list[str]) -> Image.Image:
 
 
 def _from_print(picture: Image.Image) -> Image.Image:
-    """RGB by the file's own profile."""
+    """Convert to RGB by the file's own profile."""
     source = ImageCms.ImageCmsProfile(io.BytesIO(picture.info["icc_profile"]))
     made = ImageCms.profileToProfile(picture, source, ImageCms.createProfile("sRGB"), outputMode="RGB")
     assert made is not None  # only a transform in place returns nothing

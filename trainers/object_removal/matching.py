@@ -127,6 +127,6 @@ def matcher_of(dataset: CaptionedDataset, words: Matcher) -> Matcher:
 
 
 def _spelt(names: Iterable[str], words: Matcher) -> Iterator[str]:
-    """Words as they are, and those of the classes among them."""
+    """Yield the words as they are, and those of the classes among them."""
     for name in names:
         yield from (name, *words.words.get(name, ()))

@@ -1,5 +1,4 @@
-"""The classes that may be taken out of an image (Kim et al. 2023, equations 1 to 3), with the gaps filled. 2023,
-equations 1 to 3), with the gaps filled.
+"""The classes that may be taken out of an image (Kim et al. 2023, equations 1 to 3), with the gaps filled.
 
 Readings of ours, where the paper is silent: areas are those of unions; an overlap between tau1 and tau2 forbids the
 removal; in the case of several classes the survivors are measured against everything that is removed; a removal after
@@ -109,6 +108,6 @@ def choose(regions: Regions, seed: int) -> Judgement | None:
 
 
 def _lost(regions: Regions, name: str, gone: np.ndarray) -> float:
-    """area(gone and B_c) / area(B_c): the class that must survive is the denominator."""
+    """Compute area(gone and B_c) / area(B_c): the class that must survive is the denominator."""
     area = regions.cells[name]
     return regions.pixels(area & gone) / regions.pixels(area)

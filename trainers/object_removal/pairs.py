@@ -62,7 +62,7 @@ class Tally:
     boxes_dropped: int = 0
 
     def left_out(self) -> dict[str, int]:
-        """Why images gave no query, and how many; reasons without any are left out."""
+        """Say why images gave no query, and how many; reasons without any are left out."""
         reasons = {
             "fewer than two classes": self.one_class,
             "no class that the overlap rules allow": self.no_allowed_class,
@@ -79,7 +79,7 @@ def objects(scene: CaptionedImage, width: int, height: int) -> tuple[tuple[Box, 
 
 
 def scaled_mask(picture: Picture, boxes: Sequence[Box], classes: Sequence[str], removed: Sequence[str]) -> np.ndarray:
-    """Pixels of every box of the removed classes in the decoded image, bool ``[H, W]``."""
+    """Return the pixels of every box of the removed classes in the decoded image, bool ``[H, W]``."""
     height, width = picture.pixels.shape[:2]
     scaled = [
         tuple(value * picture.scale for value in box)
@@ -103,7 +103,7 @@ def removals(
     longest: int = LONGEST,
     tally: Tally | None = None,
 ) -> Iterator[Removal]:
-    """Images with an object filled: the queries of ODmAP@k, and the images of object-removed pairs.
+    """Yield images with an object filled: the queries of ODmAP@k, and the images of object-removed pairs.
 
     Args:
         scenes, fill, seed, longest, tally: as in :func:`build_pairs`.
@@ -146,7 +146,7 @@ def build_pairs(
     longest: int = LONGEST,
     tally: Tally | None = None,
 ) -> Iterator[Pair]:
-    """Object-removed pairs, one removal per image at most (Kim et al. 2023, 3.3).
+    """Yield object-removed pairs, one removal per image at most (Kim et al. 2023, 3.3).
 
     Args:
         scenes: images of the training split.

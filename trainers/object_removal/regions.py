@@ -112,14 +112,14 @@ class Regions:
         return cls(cells=cells, area=np.ones(shape), total=float(shape[0] * shape[1]))
 
     def union(self, names: Sequence[str]) -> np.ndarray:
-        """Cells that any object of the classes covers, bool ``[h, w]``."""
+        """Return cells that any object of the classes covers, bool ``[h, w]``."""
         covered = np.zeros(self.area.shape, dtype=bool)
         for name in names:
             covered |= self.cells[name]
         return covered
 
     def pixels(self, covered: np.ndarray) -> float:
-        """Area of covered cells in pixels."""
+        """Return the area of covered cells in pixels."""
         return float(self.area[covered].sum())
 
 

@@ -45,7 +45,7 @@ class Target:
         boxes: Sequence[Sequence[float]] | None = None,
         strokes: Sequence[Stroke] | None = None,
     ) -> Target:
-        """Classes, else the region of boxes (x0, y0, x1, y1 as fractions) and strokes.
+        """Make it from classes, else the region of boxes (x0, y0, x1, y1 as fractions) and strokes.
 
         Raises:
             DataError: none of them is given, or nothing of what was drawn lies inside the image.

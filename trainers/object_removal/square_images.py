@@ -19,7 +19,8 @@ from trainers.object_removal.image import LONGEST, read_picture
 def read_images(
     scenes: Sequence[CaptionedImage], sides: Sequence[int], progress: Progress = silent, most: int | None = None
 ) -> tuple[dict[int, Tensor], list[int]]:
-    """Readable images, side to uint8 ``[N, 3, side, side]``, and their places in ``scenes``.
+    """Read images, side to uint8 ``[N, 3, side, side]``; also return the indices in ``scenes`` of those that can be
+    read.
 
     Args:
         scenes: where the images come from.
@@ -59,7 +60,7 @@ def drawn_images(
     progress: Progress = silent,
     removed: Sequence[Sequence[str]] | None = None,
 ) -> Tensor:
-    """Drawn scenes uint8 ``[N, 3, side, side]``, with or without some classes.
+    """Draw scenes as uint8 ``[N, 3, side, side]``, with or without some classes.
 
     A model that takes more pixels than a scene has gets the scene enlarged, like the filled images: if one were
     rendered sharper than the other, sharpness would give away what was removed.
@@ -72,7 +73,7 @@ def drawn_images(
 
 
 def longest_side(scenes: Sequence[CaptionedImage], side: int) -> int:
-    """Longer side at which objects are filled: drawn scenes have no more detail than the model sees."""
+    """Return the longer side at which objects are filled: drawn scenes have no more detail than the model sees."""
     return min(side, scenes[0].width) if drawn_scenes.are_drawn(scenes) else LONGEST
 
 

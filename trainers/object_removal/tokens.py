@@ -47,7 +47,7 @@ class Token:
 
 
 def tokenise(text: str) -> tuple[Token, ...]:
-    """Words in order; hyphens and punctuation separate, a possessive *'s* is left out, ``don't`` is one word."""
+    """Split a text into words; hyphens and punctuation separate, *'s* is left out, ``don't`` is one word."""
     tokens, last = [], 0
     for match in _WORD.finditer(text):
         word = match.group().lower().replace("’", "'")

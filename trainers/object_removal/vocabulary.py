@@ -134,11 +134,7 @@ def load_words(path: Path | None = None) -> WordTable:
 
 
 def added_words() -> dict[str, list[str]]:
-    """Class name to the words that are ours.
-
-    Raises:
-        DataError: the file is missing or is no such table.
-    """
+    """Map each class name to the words that are ours."""
     return _read(ADDED)
 
 

@@ -18,7 +18,7 @@ def cosine(progress: float, drops: Sequence[float] = ()) -> float:
 
 
 def dropped(progress: float, drops: Sequence[float]) -> float:
-    """1, and a tenth of what it was from each of the shares ``drops`` of the budget on."""
+    """Return 1, and a tenth of what it was from each of the shares ``drops`` of the budget on."""
     return DROP ** sum(progress >= share for share in drops)
 
 
@@ -39,5 +39,5 @@ def warm(step: int, warm_up: int) -> float:
 
 
 def halved(epochs: float, every: float) -> float:
-    """1, then 1/2 after ``every`` epochs, 1/4 after twice as many and so on, without a warm-up."""
+    """Return 1, then 1/2 after ``every`` epochs, 1/4 after twice as many and so on, without a warm-up."""
     return 0.5 ** math.floor(epochs / every)

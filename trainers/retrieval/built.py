@@ -41,7 +41,7 @@ class Built:
     bytes: int
 
     def nearest(self, vectors: Vectors, query: np.ndarray, k: int, own: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """Rows int64 ``[n]`` and exact similarities float32 ``[n]`` of about the ``k`` nearest, nearest first.
+        """Return rows int64 ``[n]`` and exact similarities float32 ``[n]`` of about the ``k`` nearest, nearest first.
 
         Args:
             query: float32 ``[D]``, unit.

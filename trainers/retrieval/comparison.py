@@ -35,7 +35,7 @@ class Comparison:
         return int(rows.nbytes + (8 * rows.size if rows.size <= EXACT else 0))
 
     def similarities(self, query: np.ndarray) -> np.ndarray:
-        """Cosines ``[N]`` with a unit query float32 ``[D]``; the caller may write to them.
+        """Return cosines ``[N]`` with a unit query float32 ``[D]``; the caller may write to them.
 
         In float64 up to :data:`EXACT` numbers, as the metrics do: scores are then those of
         :func:`trainers.metrics.evaluate`. In float32 beyond.
@@ -77,7 +77,7 @@ class Comparison:
         return torch.nn.functional.normalize(torch.tensor(self.vectors.rows, dtype=torch.float64), dim=1)
 
     def _products(self, queries: np.ndarray) -> np.ndarray:
-        """``[Q, N]``."""
+        """Return the cosines ``[Q, N]``."""
         if self.vectors.rows.size <= EXACT:
             unit = torch.nn.functional.normalize(torch.tensor(queries, dtype=torch.float64), dim=1)
             return np.stack([torch.mv(self._exact, query).numpy() for query in unit])

@@ -191,7 +191,7 @@ class _OnFeatures(nn.Module):
 
 
 def weights_digest(weights: Mapping[str, Tensor]) -> str:
-    """Hexadecimal; equal for equal weights by equal names."""
+    """Return a hexadecimal digest; equal for equal weights by equal names."""
     digest = hashlib.blake2b(digest_size=16)
     for name, value in sorted(weights.items()):
         digest.update(f"\n{name} {tuple(value.shape)} ".encode())

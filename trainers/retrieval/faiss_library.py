@@ -10,7 +10,7 @@ from types import ModuleType
 
 @lru_cache(maxsize=1)
 def faiss_library() -> ModuleType | None:
-    """faiss, or None where it is not installed: exact search works without it."""
+    """Return faiss, or None where it is not installed: exact search works without it."""
     import torch  # noqa: F401  (on macOS torch and faiss each bring an OpenMP: torch's must load first)
 
     try:

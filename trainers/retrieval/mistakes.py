@@ -124,14 +124,14 @@ def mistakes(
 
 
 def severity_shares(ids: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``top1`` and ``topk`` of :func:`mistakes` alone, for many frames."""
+    """Return ``top1`` and ``topk`` of :func:`mistakes` alone, for many frames."""
     asked = _found(labels[:, 0], labels[:, 0], own=True) > 0
     shared = shared_levels(labels[ids[asked]], labels[asked][:, None])
     return _shares(shared[:, :1], labels.shape[1]), _shares(shared, labels.shape[1])
 
 
 def find_classes(hierarchy: Hierarchy, text: str, most: int = 50) -> list[tuple[int, int]]:
-    """Level and id of the classes whose names hold every word of ``text``, whatever the case.
+    """Find the level and id of the classes whose names hold every word of ``text``, whatever the case.
 
     Names that begin with the text come first, then finer levels, then as the names are ordered.
     """
@@ -157,7 +157,7 @@ def _shares(shared: np.ndarray, depth: int) -> np.ndarray:
 
 
 def _best(wanted: np.ndarray, k: int) -> np.ndarray:
-    """Shares of the severities of perfect lists, from how many images each query has to find at each level."""
+    """Return the shares of the severities of perfect lists, from the images each query has to find at each level."""
     reached = np.minimum(wanted, k)  # finest level first
     exactly = np.diff(np.concatenate([np.zeros_like(reached[:, :1]), reached], axis=1), axis=1).sum(0)
     shares = np.concatenate([[len(wanted) * k - exactly.sum()], exactly[::-1]])

@@ -38,7 +38,8 @@ class MistakesOverTraining:
         self._kept: dict[tuple[int, int], tuple[tuple[int, int], Moments]] = {}
 
     def series(self, k: int) -> list[tuple[int, int, Moments]]:
-        """Frame, step and a :class:`Moment` per arm, oldest first; frames that keep fewer than k results are left out.
+        """Return frame, step and a :class:`Moment` per arm, oldest first; frames that keep fewer than k results are
+        left out.
 
         Raises:
             RunError: the run has no images with labels.

@@ -55,7 +55,8 @@ def labelled_probe_of(folder: RunReader) -> Probe:
 
 
 def probe_embeddings(folder: RunReader, k: int) -> tuple[np.ndarray | None, ...]:
-    """Float32 ``[P, D]`` of every arm at snapshot ``k``; None: they are not all finite, as the arm's training diverged.
+    """Read the embeddings of every arm at snapshot ``k``, float32 ``[P, D]``; None: they are not all finite, as the
+    arm's training diverged.
 
     Raises:
         RunError: they are not kept, or those of every arm hold numbers that are not finite.
@@ -89,7 +90,7 @@ def newest_embeddings(folder: RunReader) -> int:
 
 
 def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray | None]:
-    """Ids ``[P, count]`` of the results of every probe image in every arm, at frame ``k``.
+    """Return the ids ``[P, count]`` of the results of every probe image in every arm, at frame ``k``.
 
     Those stored with the frame, which the page shows, where they are enough; else, or where no map is drawn, from the
     embeddings. An arm whose embeddings are kept and not all finite has None: its map holds no results.
@@ -146,7 +147,7 @@ def nearest(
 
 
 def _keys(queries: Tensor, gallery: Tensor, own: bool) -> Iterator[tuple[slice, Tensor]]:
-    """Slices of the queries and their cosines ``[b, G]`` on the metrics' grid, the nearest the highest."""
+    """Yield slices of the queries and their cosines ``[b, G]`` on the metrics' grid, the nearest the highest."""
     number = torch.float64 if len(queries) * len(gallery) <= EXACT else torch.float32
     unit = functional.normalize(gallery.to(number), dim=1, eps=1e-12)
     step = max(1, BLOCK // max(len(gallery), 1))

@@ -35,7 +35,8 @@ class ArmMetrics:
 def query_metrics(
     folder: RunReader, k: int, metrics: Sequence[str] = METRICS, points: np.ndarray | None = None
 ) -> list[ArmMetrics]:
-    """Metrics of every probe image as a query against the others, at frame ``k``; arms that diverged are left out.
+    """Compute metrics of every probe image as a query against the others, at frame ``k``; arms that diverged are left
+    out.
 
     Args:
         metrics: any of :data:`trainers.metrics.METRICS`, numbers filled in.

@@ -17,7 +17,7 @@ SCORES = ("AP", "HAP", "NDCG")
 
 
 def nearest(similarity: np.ndarray, k: int, own: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and similarities of the ``k`` largest, the largest first, equal ones by row; without the row ``own``."""
+    """Return rows and similarities of the ``k`` largest, largest first, equal ones by row; without the row ``own``."""
     values = similarity if own is None else similarity.copy()
     if own is not None:
         values[own] = -np.inf
@@ -52,7 +52,7 @@ def ranking(
 def measured(
     asked: Asked, whole: np.ndarray | None, order: np.ndarray | None, *, curves: bool
 ) -> tuple[dict[str, float], Curves | None]:
-    """Scores of the query over the whole gallery, and its curves."""
+    """Return scores of the query over the whole gallery, and its curves."""
     if asked.match is None or whole is None:
         return {}, None
     match, similarity = asked.match, whole

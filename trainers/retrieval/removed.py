@@ -63,7 +63,7 @@ class Removals:
         self._objects: Keyed[ObjectImages | None] = Keyed(_KEPT)
 
     def known(self, gallery: Gallery, row: int) -> dict[str, np.ndarray]:
-        """Class to the pixels of its objects in an image of a gallery, bool ``[S, S]``; empty: none is known.
+        """Map each class to the pixels of its objects in an image of a gallery, bool ``[S, S]``; empty: none is known.
 
         Raises:
             UserError: the image cannot be read.

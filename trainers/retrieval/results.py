@@ -84,7 +84,7 @@ class Ranking:
     curves: Curves | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain lists, dictionaries, texts and numbers."""
+        """Return it as plain lists, dictionaries, texts and numbers."""
         curves = None if self.curves is None else self.curves.as_json()
         plain = dataclasses.asdict(dataclasses.replace(self, curves=None))
         return {**plain, "curves": curves}
@@ -122,7 +122,7 @@ class After:
     error: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain lists, dictionaries, texts and numbers."""
+        """Return it as plain lists, dictionaries, texts and numbers."""
         rankings = {form: ranking.as_json() for form, ranking in self.rankings.items()}
         stays = None if math.isnan(self.stays) else self.stays
         return {"rankings": rankings, "stays": stays, "error": self.error}
@@ -159,7 +159,7 @@ class ArmResult:
         return self.ranking if self.reranked is None else self.reranked
 
     def as_json(self) -> dict[str, Any]:
-        """Plain lists, dictionaries, texts and numbers."""
+        """Return it as plain lists, dictionaries, texts and numbers."""
         rankings = {"ranking": self.ranking, "reranked": self.reranked}
         about = dataclasses.asdict(dataclasses.replace(self, ranking=None, reranked=None, after=None))
         plain: dict[str, Any] = {name: None if one is None else one.as_json() for name, one in rankings.items()}
@@ -198,7 +198,7 @@ class Retrieval:
     removed: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Plain lists, dictionaries, texts and numbers."""
+        """Return it as plain lists, dictionaries, texts and numbers."""
         about = dataclasses.asdict(dataclasses.replace(self, arms=(), forms={}))
         del about["forms"]
         return {**about, "arms": [arm.as_json() for arm in self.arms]}

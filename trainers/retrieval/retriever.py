@@ -336,7 +336,7 @@ class Retriever:
         return self._encoders.get((arm.folder.path, arm.arm, written), read)
 
     def _query_vector(self, arm: RunArm, asked: Asked, vectors: Vectors) -> np.ndarray:
-        """Float32 ``[D]``, unit."""
+        """Return the query's vector, float32 ``[D]``, unit."""
         if asked.own is not None:
             return vectors.take(np.array([asked.own]))[0]
         encoder = self._encoder(arm)
@@ -362,7 +362,7 @@ def _about(removed: Removed) -> dict[str, Any]:
 
 
 def _own_shape(folder: RunFolder, datasets: Datasets) -> tuple[int, int]:
-    """Channels and side of the images that a run is trained on."""
+    """Return the channels and side of the images that a run is trained on."""
     _, channels, side, _ = datasets.load(images_of(folder)).train.images.shape
     return channels, side
 

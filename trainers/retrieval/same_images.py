@@ -58,7 +58,7 @@ def shared_images(first: RunReader, second: RunReader) -> SharedImages:
 
 
 def _difference(first: RunReader, second: RunReader, probe: Probe, other: Probe) -> str:
-    """Why the datasets are not the same; empty if they are."""
+    """Say why the datasets are not the same; empty if they are."""
     if probe.part != other.part:
         return f"the maps of one show {PARTS[probe.part]}, and those of the other {PARTS[other.part]}"
     if probe.fingerprint and probe.fingerprint == other.fingerprint:

@@ -44,7 +44,7 @@ def measured(value: object, name: str) -> float | None:
 
 
 def text(value: object, name: str) -> str:
-    """Text."""
+    """Return ``value`` as a text, or raise ValueError."""
     if not isinstance(value, str):
         raise ValueError(f"{name} needs text; got {shown(value)}")
     return value

@@ -45,7 +45,7 @@ def reading(run_id: str, passed: type[Exception] = RunError) -> Iterator[None]:
 
 
 def reads(method: F) -> F:
-    """:func:`reading` around a method of something that has the ``id`` of a run."""
+    """Put :func:`reading` around a method of something that has the ``id`` of a run."""
 
     @functools.wraps(method)
     def read(self: Any, *values: Any, **named: Any) -> Any:

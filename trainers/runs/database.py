@@ -166,7 +166,7 @@ WHERE tables.type = 'table'
 
 @functools.cache
 def _columns() -> frozenset[tuple[str, str]]:
-    """Table and column of everything that a database of this version has."""
+    """Return the table and column of everything that a database of this version has."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_SCHEMA)
         return frozenset(connection.execute(_COLUMNS))

@@ -81,7 +81,7 @@ def unpacked_frame(
 
 
 def unpacked_embeddings(k: int, tensors: Mapping[str, Tensor]) -> tuple[np.ndarray, ...]:
-    """Float16 ``[P, D]`` of every arm from the tensors ``arm0``, ``arm1``, ...
+    """Unpack the embeddings of every arm, float16 ``[P, D]``, from the tensors ``arm0``, ``arm1``, ...
 
     Raises:
         ValueError, KeyError: a tensor is missing or of the wrong shape or dtype.

@@ -17,7 +17,7 @@ MOST = 200_000
 
 
 def kept_queries(count: int) -> np.ndarray:
-    """Rows of the queries that are kept of a test set of ``count`` images: all, or :data:`MOST` drawn at random.
+    """Return rows of the queries that are kept of a test set of ``count`` images: all, or :data:`MOST` drawn at random.
 
     Returns:
         int64 ``[Q]``, ascending; the same for the same count.

@@ -140,7 +140,7 @@ class RunReader:
         return state
 
     def size(self) -> int:
-        """Bytes on disk; files that vanish while counting count nothing, and links only themselves."""
+        """Count the bytes on disk; files that vanish while counting count nothing, and links only themselves."""
         total = 0
         for folder, _, names in os.walk(self.path):
             for name in names:
@@ -154,7 +154,7 @@ class RunReader:
 
     @reads
     def commands(self, after: int) -> list[tuple[int, str]]:
-        """Commands with an id above ``after``, oldest first."""
+        """Return the commands with an id above ``after``, oldest first."""
         rows = self.db.rows("SELECT id, command FROM control WHERE id > ? ORDER BY id", (after,))
         return [(number, checked.text(command, "command")) for number, command in rows]
 
@@ -179,7 +179,7 @@ class RunReader:
 
     @reads
     def metric_rows(self, after: int, most: int) -> list[tuple[int, int, int, str, float | None]]:
-        """``(row, arm, step, key, value)`` of at most ``most`` scalars written after row ``after``."""
+        """Return ``(row, arm, step, key, value)`` of at most ``most`` scalars written after row ``after``."""
         sql = "SELECT id, arm, step, key, value FROM metrics WHERE id > ? ORDER BY id LIMIT ?"
         return [
             (row, self._check_arm(arm), checked.whole(step, "step"), *_number(key, value))
@@ -212,47 +212,47 @@ class RunReader:
 
     @reads
     def test_queries(self) -> QueryScores | None:
-        """The metrics of every query of the final evaluation, or None where they were not kept."""
+        """Read the metrics of every query of the final evaluation; None where they were not kept."""
         if not is_there(self.queries_path):
             return None
         tensors, metadata = self._read(self.queries_path)
         return unpacked_scores(tensors, metadata, self._arm_count())
 
     def sheet_path(self, index: int) -> Path:
-        """Path of thumbnail sheet ``index``."""
+        """Return the path of thumbnail sheet ``index``."""
         return self.path / "thumbs" / f"{index:03d}.webp"
 
     @reads
     def sheet(self, index: int) -> bytes:
-        """Thumbnail sheet ``index``, encoded WebP."""
+        """Read thumbnail sheet ``index``, encoded WebP."""
         if not is_there(self.sheet_path(index)):
             raise RunError(f"The run {self.id} has no thumbnail sheet {index}.")
         self._own(self.sheet_path(index))
         return read_regular(self.sheet_path(index), SHEET_BYTES)
 
     def frame_path(self, k: int) -> Path:
-        """Path of the maps ``k``."""
+        """Return the path of the maps ``k``."""
         return self.path / "layout" / f"{k:06d}.safetensors"
 
     def embeddings_path(self, k: int) -> Path:
-        """Path of the embeddings of snapshot ``k``, or of that of a refined map; recordings keep only a few."""
+        """Return the path of the embeddings of snapshot ``k``, or that of a refined map; recordings keep only a few."""
         return self.path / "emb" / f"{snapshot_of(k):06d}.safetensors"
 
     @reads
     def snapshots(self) -> list[tuple[int, int, float]]:
-        """``(k, step, seconds)`` of the snapshots, oldest first."""
+        """Return ``(k, step, seconds)`` of the snapshots, oldest first."""
         rows = self.db.rows("SELECT k, step, seconds FROM snapshots ORDER BY k")
         return [_snapshot(*row) for row in rows]
 
     @reads
     def announced(self, k: int) -> tuple[int, int, float] | None:
-        """``(k, step, seconds)`` of snapshot ``k``, or None."""
+        """Return ``(k, step, seconds)`` of snapshot ``k``, or None."""
         rows = self.db.rows("SELECT k, step, seconds FROM snapshots WHERE k = ?", (k,))
         return _snapshot(*rows[0]) if rows else None
 
     @reads
     def embeddings(self, k: int) -> tuple[np.ndarray, ...]:
-        """Float16 ``[P, D]`` of every arm at snapshot ``k``."""
+        """Read the embeddings of every arm at snapshot ``k``, float16 ``[P, D]``."""
         tensors, _ = self._read(self.embeddings_path(k))
         return unpacked_embeddings(k, tensors)
 
@@ -260,19 +260,19 @@ class RunReader:
 
     @reads
     def frames(self) -> list[int]:
-        """Versions ``k`` of the stored frames, oldest first, without a refined one."""
+        """Return the versions ``k`` of the stored frames, oldest first, without a refined one."""
         rows = self.db.rows("SELECT DISTINCT k FROM frames WHERE k < ? ORDER BY k", (REFINED,))
         return [checked.whole(k, "k") for (k,) in rows]
 
     @reads
     def frame_steps(self, after: int = -1) -> list[tuple[int, int]]:
-        """``(k, step)`` of the stored frames beyond ``after``, oldest first, without a refined one."""
+        """Return ``(k, step)`` of the stored frames beyond ``after``, oldest first, without a refined one."""
         sql = "SELECT DISTINCT k, step FROM frames JOIN snapshots USING (k) WHERE k > ? ORDER BY k"
         return [(checked.whole(k, "k"), checked.whole(step, "step")) for k, step in self.db.rows(sql, (after,))]
 
     @reads
     def refined_frame(self) -> tuple[int, int] | None:
-        """``(k, step)`` of the refined map of the newest frame; None where there is none."""
+        """Return ``(k, step)`` of the refined map of the newest frame; None where there is none."""
         newest = self.newest_map()
         if newest is None:
             return None
@@ -282,19 +282,21 @@ class RunReader:
 
     @reads
     def newest_map(self) -> int | None:
-        """Version of the newest stored frame whose snapshot is there, without a refined one."""
+        """Return the version of the newest stored frame whose snapshot is there, without a refined one."""
         k = self.db.rows("SELECT MAX(k) FROM frames JOIN snapshots USING (k)")[0][0]
         return None if k is None else checked.whole(k, "k")
 
     @reads
     def newest_frame(self) -> int | None:
-        """Version of the newest stored frame, whether or not its snapshot still exists, without a refined one."""
+        """Return the version of the newest stored frame without a refined one, whether or not its snapshot still
+        exists.
+        """
         k = self.db.rows("SELECT MAX(k) FROM frames WHERE k < ?", (REFINED,))[0][0]
         return None if k is None else checked.whole(k, "k")
 
     @reads
     def frame_numbers(self, after: int = -1) -> list[tuple[int, int, float, int, float | None, float | None]]:
-        """``(k, step, seconds, arm, quality, drift)`` of the frames beyond ``after``, a refined one last."""
+        """Return ``(k, step, seconds, arm, quality, drift)`` of the frames beyond ``after``, a refined one last."""
         sql = (
             "SELECT f.k, step, seconds, arm, quality, drift FROM frames AS f "
             f"JOIN snapshots AS s ON s.k = f.k % {REFINED} WHERE f.k > ? ORDER BY f.k, arm"

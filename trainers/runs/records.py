@@ -208,10 +208,10 @@ class Frame:
 
 
 def refined(k: int) -> int:
-    """Version of the refined map of snapshot ``k``."""
+    """Return the version of the refined map of snapshot ``k``."""
     return k % REFINED + REFINED
 
 
 def snapshot_of(k: int) -> int:
-    """Version of the snapshot that the map ``k`` shows, refined or not."""
+    """Return the version of the snapshot that the map ``k`` shows, refined or not."""
     return k % REFINED

@@ -20,7 +20,7 @@ class Sampler(Protocol):
         ...
 
     def batch(self, step: int) -> Tensor:
-        """int64 ``[classes_per_batch * images_per_class]`` rows, the images of a class side by side."""
+        """Return int64 ``[classes_per_batch * images_per_class]`` rows, the images of a class side by side."""
         ...
 
 

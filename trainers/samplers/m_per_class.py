@@ -31,7 +31,7 @@ class MPerClass:
         return turns(len(self.rows), self.classes_per_batch)
 
     def batch(self, step: int) -> Tensor:
-        """Rows int64 [P * m] of one step."""
+        """Return rows int64 [P * m] of one step."""
         epoch, turn = divmod(step, self.batches_per_epoch)
         order = self.rows.classes[shuffled(len(self.rows), self.seed, epoch, 0)]
         chosen = block(order, self.classes_per_batch, turn)

@@ -42,7 +42,7 @@ class TwoSuperClasses:
         return max(max(slots), turns(sum(slots), 2))
 
     def batch(self, step: int) -> Tensor:
-        """Rows int64 [P * m] of one step."""
+        """Return rows int64 [P * m] of one step."""
         epoch, turn = divmod(step, self.batches_per_epoch)
         pair = self._pairs(epoch)[shuffled(self.batches_per_epoch, self.seed, epoch, 2)[turn]]
         chosen = self._classes(pair, epoch, turn)
@@ -50,7 +50,7 @@ class TwoSuperClasses:
         return torch.from_numpy(np.concatenate(drawn))
 
     def _pairs(self, epoch: int) -> list[tuple[Slot, Slot]]:
-        """Pairs of (super-class, turn), the two super-classes of a pair always different, all turns covered."""
+        """Return pairs of (super-class, turn), the two super-classes of a pair always different, all turns covered."""
         order = shuffled(len(self.groups), self.seed, epoch, 3).tolist()
         order.sort(key=lambda group: -turns(len(self.groups[group]), self.half))
         slots = [(group, turn) for group in order for turn in range(turns(len(self.groups[group]), self.half))]
@@ -63,7 +63,7 @@ class TwoSuperClasses:
         return list(zip(first, others, strict=True))
 
     def _classes(self, pair: tuple[Slot, Slot], epoch: int, turn: int) -> list[int]:
-        """P distinct classes: half of each of the two, then whatever fills the batch, siblings together."""
+        """Return P distinct classes: half of each of the two, then whatever fills the batch, siblings together."""
         size = self.classes_per_batch
         halves = (size - self.half, self.half)
         chosen: dict[int, None] = {}

@@ -63,7 +63,7 @@ class ClassRows:
         return len(self.classes)
 
     def visit(self, label: int, size: int, number: int) -> np.ndarray:
-        """Rows int64 [size] that the class shows at a visit: all of its images in turn, then in a new order.
+        """Return rows int64 [size] that the class shows at a visit: all of its images in turn, then in a new order.
 
         A class with fewer than ``size`` images shows some of them several times.
         """

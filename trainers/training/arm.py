@@ -66,7 +66,7 @@ class Arm(ABC):
 
     @abstractmethod
     def groups(self, networks: Mapping[str, nn.Module], stage: Stage) -> list[dict[str, Any]]:
-        """Parameter groups of the optimizer, each with ``params``, ``lr`` and ``weight_decay``."""
+        """Return parameter groups of the optimizer, each with ``params``, ``lr`` and ``weight_decay``."""
 
     def _slowed(self, groups: list[dict[str, Any]], rate: float) -> list[dict[str, Any]]:
         """Put what lies in front of an encoder's head in groups of its own where its rate is another."""

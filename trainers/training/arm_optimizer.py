@@ -115,7 +115,8 @@ class ArmOptimizer:
 
 
 def _laid_out(value: Tensor, weight: Tensor) -> Tensor:
-    """``value`` with the memory layout of its weight: the fused optimizers ignore strides and need both laid out alike.
+    """Copy ``value`` to the memory layout of its weight: the fused optimizers ignore strides and need both laid out
+    alike.
 
     A checkpoint holds every tensor in plain order, while the weights of convolutions are channels last.
     """

@@ -35,7 +35,7 @@ class Clipping:
             self.clipped += norm > self.limit
 
     def scalars(self) -> dict[str, float]:
-        """``clipped_share``, 0..1 of all steps so far; nothing without a limit or before the first step."""
+        """Return ``clipped_share``, 0..1 of all steps so far; nothing without a limit or before the first step."""
         return {"clipped_share": self.clipped / self.steps} if self.steps else {}
 
     def sentence(self, title: str) -> str:

@@ -24,7 +24,7 @@ def embed(
     *,
     unit: bool = True,
 ) -> Tensor:
-    """Embeddings float32 ``[N, D]`` on the CPU; the encoder stays as it is.
+    """Embed images as float32 ``[N, D]`` on the CPU; the encoder stays as it is.
 
     Args:
         images: uint8 ``[N, C, H, W]``, float ones in 0..1, or frozen features ``[N, F]``.
@@ -41,7 +41,7 @@ def embed(
 
 @torch.inference_mode()
 def embedded(encoder: nn.Module, images: Tensor, device: torch.device, *, unit: bool = True) -> Iterator[Tensor]:
-    """Embeddings float32 ``[n, D]`` on the device, batch by batch; the host waits for none of them."""
+    """Yield embeddings float32 ``[n, D]`` on the device, batch by batch; the host waits for none of them."""
     rows = CPU_BATCH if device.type == "cpu" else DEVICE_BATCH
     for start in range(0, len(images), rows):
         part = send(images[start : start + rows], device)

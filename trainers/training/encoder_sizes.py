@@ -31,7 +31,8 @@ def guessed_shape(data: DataChoice, *, classes: int) -> Shape:
 
 
 def encoder_sizes(encoder: Choice, channels: int, side: int, dim: int) -> tuple[int, int, int]:
-    """Weights, numbers that one image leaves behind for the backward pass, and the widest layer; nothing is loaded.
+    """Count weights, numbers that one image leaves behind for the backward pass, and the widest layer; nothing is
+    loaded.
 
     Raises:
         UserError: the encoder cannot be made.
@@ -56,7 +57,7 @@ def _sizes(
 
 
 def feature_width(encoder: Choice, channels: int, side: int) -> int:
-    """Numbers of an image's features, in front of the encoder's head; nothing is loaded.
+    """Count the numbers of an image's features, in front of the encoder's head; nothing is loaded.
 
     Raises:
         UserError: the encoder cannot be made.
@@ -102,7 +103,7 @@ def unloaded(encoder: Choice, *, channels: int, side: int, dim: int) -> Encoder:
 
 
 def _layers(net: Encoder, images: torch.Tensor) -> list[int]:
-    """Numbers per image that each innermost layer puts out."""
+    """Count the numbers per image that each innermost layer puts out."""
     sizes: list[int] = []
 
     def note(_layer: nn.Module, _inputs: object, output: object) -> None:

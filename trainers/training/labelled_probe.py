@@ -56,7 +56,7 @@ def _noise(data: LoadedData, chosen: ImageSet, rows: Tensor) -> tuple[Attribute,
 
 
 def _fingerprint(data: LoadedData, part: str) -> str:
-    """Equal for two runs where the rows of a part are the same images."""
+    """Return a digest that is equal for two runs where the rows of a part are the same images."""
     if part == "test":
         return data.fingerprint
     return hashlib.blake2b(data.mark(part).encode(), digest_size=16).hexdigest()

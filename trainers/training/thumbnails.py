@@ -37,7 +37,7 @@ def _sheets(images: Tensor, tile: int) -> Iterator[bytes]:
 
 
 def _grid(images: Tensor, tile: int) -> Tensor:
-    """uint8 ``[3, rows * tile, COLUMNS * tile]``."""
+    """Arrange images on a sheet, uint8 ``[3, rows * tile, COLUMNS * tile]``."""
     pixels = images.float()
     if pixels.shape[-1] != tile:
         pixels = F.interpolate(pixels, size=(tile, tile), mode="bicubic", antialias=True).clamp_(0, 255)

@@ -45,7 +45,7 @@ def build(_shared: Shared) -> None:
 
 
 def _sections() -> Iterator[tuple[str, list[str]]]:
-    """Headings with their entries as Markdown."""
+    """Yield headings with their entries as Markdown."""
     for family, losses in FAMILIES.items():
         yield family, [loss_text(loss) for loss in losses]
     for kind in KINDS.values():

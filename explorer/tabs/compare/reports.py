@@ -47,7 +47,7 @@ class PlanReports:
         self._plans: dict[str, bool] = {}
 
     def list(self) -> list[Json]:
-        """Id, title and phase of every plan, newest first, recordings last; damaged ones are left out."""
+        """List id, title and phase of every plan, newest first, recordings last; damaged ones are left out."""
         plans = []
         for folder in self._library.folders():
             try:

@@ -37,7 +37,7 @@ _NO_PROBE = Probe(
 
 
 def about(run: Run) -> Json:
-    """Everything about one run that the page needs before it draws; labels are empty until the data is read."""
+    """Describe one run with everything that the page needs before it draws; labels are empty until the data is read."""
     state = run.folder.state()
     return {
         "id": run.id,
@@ -109,7 +109,7 @@ def _attribute(attribute: Attribute, probe: Probe) -> Json:
 
 
 def _colours(attribute: Attribute, probe: Probe) -> Json:
-    """Colours of the values; classes have those that they have in the tree."""
+    """Return the colours of the values; classes have those that they have in the tree."""
     if attribute.level is None:
         return class_colours(attribute.values[:, None])
     labels = probe.labels.copy()
@@ -173,7 +173,7 @@ def frame_info(run: Run, k: int) -> Json:
 
 
 def metrics(run: Run, after: int, most: int = METRIC_ROWS) -> tuple[int, list[list[Any]]]:
-    """Numbers written after row ``after`` as ``[arm, step, key, value]``, and the row of the last one."""
+    """Return numbers written after row ``after`` as ``[arm, step, key, value]``, and the row of the last one."""
     rows = run.folder.metric_rows(after, most)
     # JSON has no infinity; a loss that diverged is reported by the run's error, not by the curve
     values = [[arm, step, key, value] for _, arm, step, key, value in rows if finite_number(value) is not None]

@@ -23,7 +23,7 @@ _LONGEST = 600.0
 
 
 def object_functions(objects: Objects) -> list[Callable[..., Any]]:
-    """``remove_object`` and ``score_objects``."""
+    """Return ``remove_object`` and ``score_objects``."""
     return [_remove_object(objects), _score_objects(objects)]
 
 
@@ -67,7 +67,7 @@ def _score_objects(objects: Objects) -> Any:
         seed: int = 0,
         request: gr.Request | None = None,
     ) -> dict[str, Any]:
-        """ODmAP@k and recall of up to three models on a dataset; returns when they are done.
+        """Compute ODmAP@k and recall of up to three models on a dataset; returns when they are done.
 
         Args:
             models: image-text models by name; the small one and its fine-tuned twin if left out.

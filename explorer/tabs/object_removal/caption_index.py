@@ -199,7 +199,7 @@ def _key(loaded: Loaded, gallery: Gallery) -> str:
 
 
 def _kept(key: str, count: int) -> tuple[Tensor, tuple[int, int]] | None:
-    """Vectors in the disk cache and what was cut; None if they are not there."""
+    """Read vectors from the disk cache and what was cut; None if they are not there."""
     entry = cache.read(_KIND, key)
     if entry is None or len(entry.tensors["vectors"]) != count:
         return None

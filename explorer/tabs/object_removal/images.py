@@ -209,7 +209,7 @@ class InputImages:
 
 
 def about(image: InputImage) -> dict[str, Any]:
-    """Everything about an image that the page needs."""
+    """Describe an image with everything that the page needs."""
     notes = list(image.notes)
     if not image.classes:
         notes.append("No object is marked in this image: draw over one and say what it is.")
@@ -261,7 +261,7 @@ def shrunk(picture: Picture, longest: int) -> Picture:
 
 
 def encoded(pixels: np.ndarray, kind: Literal["png", "jpeg"]) -> bytes:
-    """uint8 ``[H, W, 3]`` as a file."""
+    """Encode uint8 ``[H, W, 3]`` as a file."""
     out = io.BytesIO()
     Image.fromarray(pixels).save(out, kind, **({"compress_level": 3} if kind == "png" else {"quality": 90}))
     return out.getvalue()

@@ -134,7 +134,7 @@ class Models:
         self._loading = threading.Lock()
 
     def listed(self) -> list[Known]:
-        """Models of the menu, then the newest fine-tuned ones."""
+        """List the models of the menu, then the newest fine-tuned ones."""
         own = [Known.of(descriptor, descriptor.name) for descriptor in self._menu.values()]
         of_runs: list[Known] = []
         for folder in self._library.folders():
@@ -221,7 +221,7 @@ class Models:
         return descriptor, text, values
 
     def check_place(self, text: str) -> None:
-        """Weights from a folder only where folders may be opened.
+        """Refuse weights from a folder that may not be opened.
 
         Raises:
             DataError: this is a folder, and it may not be.

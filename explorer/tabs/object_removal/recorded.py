@@ -72,7 +72,7 @@ class Recorded:
 
 
 def ingredients(models: Models) -> str | None:
-    """Digest of the scenes, the word tables and the weights; None if the models are not those that ship."""
+    """Hash the scenes, the word tables and the weights; None if the models are not those that ship."""
     mark = hashlib.blake2b(f"{code_digest()} {DrawnScenes()!r}".encode(), digest_size=16)
     files = [TABLE, ADDED, *(models.shipped(name) for name in CHOSEN)]
     try:
@@ -86,7 +86,7 @@ def ingredients(models: Models) -> str | None:
 
 
 def pixels_digest(filled: FilledImage) -> str:
-    """Digest of the image as models see it, before and after."""
+    """Hash the image as models see it, before and after."""
     mark = hashlib.blake2b(digest_size=16)
     for pixels in (filled.original, filled.pixels):
         mark.update(repr(pixels.shape).encode() + pixels.tobytes())
@@ -94,6 +94,6 @@ def pixels_digest(filled: FilledImage) -> str:
 
 
 def told_digest(record: Mapping[str, Any]) -> str:
-    """Digest of what is told: a reply is passed on as it is, so it must not differ in one letter."""
+    """Hash what is told: a reply is passed on as it is, so it must not differ in one letter."""
     told = json.dumps([record[name] for name in TOLD], sort_keys=True)
     return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()

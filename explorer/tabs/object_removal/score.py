@@ -161,7 +161,7 @@ class Scorer:
 
 
 def _images(loaded: Loaded, images: Tensor, tell: Progress) -> Tensor:
-    """Embeddings float32 ``[N, D]`` of images uint8 ``[N, 3, S, S]``; requests of visitors come between the batches."""
+    """Embed images uint8 ``[N, 3, S, S]`` as float32 ``[N, D]``; requests of visitors come between the batches."""
     embeddings, total = [], len(images)
     for start in range(0, total, BATCH):
         tell(f"{loaded.known.title} encodes images: {start:,} of {total:,}", start / total)
@@ -172,7 +172,7 @@ def _images(loaded: Loaded, images: Tensor, tell: Progress) -> Tensor:
 def _captions(
     loaded: Loaded, captions: tuple[str, ...], gallery: Gallery, vectors: Tensor, tell: Progress
 ) -> Tensor | None:
-    """Embeddings of the images' own captions; those of the gallery are known already."""
+    """Embed the images' own captions; those of the gallery are known already."""
     missing = [text for text in dict.fromkeys(captions) if text not in gallery.row_of]
     extra: dict[str, Tensor] = {}
     for start in range(0, len(missing), PIECE):

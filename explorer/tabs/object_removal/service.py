@@ -138,7 +138,7 @@ class Objects:
         return self.encoding()
 
     def encoding(self) -> list[dict[str, Any]]:
-        """Captions that are being encoded."""
+        """List the captions that are being encoded."""
         return [
             {
                 "model": encoding.model,

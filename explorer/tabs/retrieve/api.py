@@ -23,7 +23,7 @@ _LONGEST = 600.0
 
 
 def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
-    """``retrieve_images``, ``list_mistakes`` and ``measure_background``."""
+    """Return ``retrieve_images``, ``list_mistakes`` and ``measure_background``."""
 
     def retrieve_images(
         runs: list[str],

@@ -154,7 +154,7 @@ class Galleries:
 
 
 def matching(gallery: Gallery, text: str) -> np.ndarray:
-    """Rows int64 of the images that have a class with ``text`` in its name, on any level; all for an empty text."""
+    """Return rows int64 of images with a class that has ``text`` in its name, on any level; all for no text."""
     wanted = text.strip().casefold()
     if not wanted:
         return np.arange(len(gallery))

@@ -16,7 +16,7 @@ _HEAVY = 16_000_000  # pixels
 
 
 def encoded(pixels: np.ndarray, side: int | None = None) -> bytes:
-    """Pixels uint8 ``[1 or 3, H, W]`` as a JPEG, of ``side`` pixels if that is less."""
+    """Encode pixels uint8 ``[1 or 3, H, W]`` as a JPEG, of ``side`` pixels if that is less."""
     image = Image.fromarray(pixels[0] if len(pixels) == 1 else np.ascontiguousarray(pixels.transpose(1, 2, 0)))
     if side is not None and side < max(image.size):
         image = image.resize((side, side), Image.Resampling.LANCZOS)

@@ -74,5 +74,5 @@ def placed(probe: Probe, query: int, points: dict[int, int | None]) -> Reply:
 
 
 def plain(shares: np.ndarray) -> list[float]:
-    """Shares as JSON has them."""
+    """Return shares as JSON has them."""
     return [round(float(share), 6) for share in shares]

@@ -32,7 +32,7 @@ def mistake_table(answers: MistakeAnswers, name: str, asked: Mapping[str, Any]) 
 
 
 def as_csv(rows: Sequence[Sequence[object]]) -> bytes:
-    """Rows, the head among them; no cell is read as a formula, what is not known is empty."""
+    """Write rows as CSV, the head among them; no cell is read as a formula, what is not known is empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerows(map(plain_cells, rows))

@@ -51,7 +51,7 @@ class MistakeAnswers:
         return [{"name": name, "title": describe(name).title, "usual": name == usual} for name in _metrics()]
 
     def severity(self, asked: bodies.Mistakes) -> Reply:
-        """Shares of the results by severity and the costliest confusions of every arm.
+        """Return the shares of the results by severity and the costliest confusions of every arm.
 
         ``point`` of a query is its row on the maps of ``home``; None: these do not show it, but the ``part`` of the
         dataset has it at ``row``; where the runs are on other images ``apart`` says so, and a query can be searched in
@@ -223,7 +223,7 @@ def _difference(compared: BaselineDifferences, arm: int, key: str, step: int | N
 
 
 def _metrics() -> list[str]:
-    """Metrics of one query, the usual ones first; those that need a number are left out."""
+    """List the metrics of one query, the usual ones first; those that need a number are left out."""
     return [*USUAL, *(name for name in METRICS if name not in USUAL and not name.endswith(("_k", "_l")))]
 
 

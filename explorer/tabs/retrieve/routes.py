@@ -57,7 +57,7 @@ def retrieval_routes(service: RetrievalService) -> list[Route]:
 
 
 def _earlier(ends: RetrievalEndpoints) -> list[Route]:
-    """Addresses of earlier pages, whose question is answered here."""
+    """Return the routes of earlier pages, whose question is answered here."""
     reads: dict[str, Endpoint] = {
         "/objects/runs": ends.usable,
         "/objects/runimage/{run}/{row}": ends.image,

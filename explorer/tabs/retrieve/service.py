@@ -121,7 +121,7 @@ def _about(run: Run) -> dict[str, Any]:
 
 
 def _why_not(run: Run) -> str | None:
-    """Why the images of a run cannot be searched now, or None."""
+    """Say why the images of a run cannot be searched now, or None."""
     try:
         image_config(run.folder)
     except RunError:

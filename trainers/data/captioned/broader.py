@@ -12,7 +12,7 @@ _LARGEST = 10_000_000  # bytes
 
 
 def broader_classes(categories: Iterable[Any]) -> dict[str, str]:
-    """Class to supercategory of a list of entries with ``name`` and ``supercategory``; others are left out."""
+    """Map class to supercategory in a list of entries with ``name`` and ``supercategory``; others are left out."""
     return {
         entry["name"]: entry["supercategory"]
         for entry in categories

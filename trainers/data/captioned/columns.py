@@ -69,7 +69,7 @@ def find_columns(table: ArrowTable) -> CaptionedColumns:
 
 
 def captions_of(cells: Sequence[Any]) -> tuple[str, ...]:
-    """Captions in the caption cells of one row: texts, lists of texts, or structs with a ``raw`` or ``caption``."""
+    """Return the captions in one row's caption cells: texts, lists of texts, or structs with ``raw`` or ``caption``."""
     texts: list[str] = []
     for cell in cells:
         if isinstance(cell, str):

@@ -37,7 +37,8 @@ def deal(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
 
 
 def tested_on_a_fold(data: LoadedData, conditions: Conditions, seed: int) -> tuple[LoadedData, np.ndarray]:
-    """The dataset with the classes of a fold of its training classes to test on and those of the others to train on.
+    """Return the dataset with the classes of a fold of its training classes to test on and those of the others to train
+    on.
 
     Returns:
         The dataset, and the rows of its training images among those of ``data``, int64 [n] ascending.

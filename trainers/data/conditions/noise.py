@@ -66,7 +66,7 @@ NOISE_KINDS: Mapping[str, NoiseKind] = {
 def wrong_labels(
     labels: np.ndarray, share: float, kind: NoiseKind, turn: np.ndarray, draw: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Labels with noise.
+    """Draw labels with noise.
 
     The images with the lowest ``turn`` are changed, and ``draw`` says to which class, so that images that are wrong
     under little noise are wrong in the same way under more.

@@ -28,7 +28,7 @@ def bell(sigma: float) -> Tensor:
 
 
 def gaussian_blur(images: Tensor, sigma: float) -> Tensor:
-    """``[B, C, H, W]`` blurred, rows and columns one after the other."""
+    """Blur ``[B, C, H, W]``, rows and columns one after the other."""
     weight = bell(sigma)
     return convolve(convolve(images, weight[None]), weight[:, None])
 
@@ -90,7 +90,7 @@ def field(draws: Draws, count: int, height: int, width: int, cells: int) -> Tens
 
 
 def plasma(draws: Draws, count: int, height: int, width: int, decay: float) -> Tensor:
-    """Clouds: octaves of value noise, each twice as fine as the one before and ``decay`` times as weak.
+    """Draw clouds: octaves of value noise, each twice as fine as the one before and ``decay`` times as weak.
 
     Returns:
         ``[count, 1, height, width]`` from 0 to 1 in each image.
@@ -107,7 +107,7 @@ def plasma(draws: Draws, count: int, height: int, width: int, decay: float) -> T
 
 
 def grey(images: Tensor) -> Tensor:
-    """Luma (BT.601) ``[B, 1, H, W]`` of ``[B, 1 or 3, H, W]``."""
+    """Return the luma (BT.601) ``[B, 1, H, W]`` of ``[B, 1 or 3, H, W]``."""
     if images.shape[1] == 1:
         return images
     weight = images.new_tensor([0.299, 0.587, 0.114])

@@ -41,7 +41,7 @@ def _pixelate(images: Tensor, severity: int, _draws: Draws) -> Tensor:
 
 
 def cells(new: int, old: int) -> Tensor:
-    """Resampling by area: ``[new, old]``, the share of each new cell of a line that each old cell covers."""
+    """Return the weights of resampling by area, ``[new, old]``: the share of each new cell that each old one covers."""
     starts, others = torch.arange(new)[:, None] / new, torch.arange(old)[None] / old
     covered = torch.minimum(starts + 1 / new, others + 1 / old) - torch.maximum(starts, others)
     return covered.clamp(min=0) * new
@@ -55,7 +55,7 @@ def _jpeg(images: Tensor, severity: int, _draws: Draws) -> Tensor:
 
 
 def jpeg(image: np.ndarray, quality: int) -> np.ndarray:
-    """uint8 ``[H, W]`` or ``[H, W, 3]`` through a JPEG file of this quality, 1 to 95, by Pillow."""
+    """Send uint8 ``[H, W]`` or ``[H, W, 3]`` through a JPEG file of this quality, 1 to 95, by Pillow."""
     file = BytesIO()
     Image.fromarray(image).save(file, "JPEG", quality=quality)
     return np.asarray(open_header(file.getvalue()))

@@ -164,14 +164,14 @@ def candidates(tables: Sequence[Table]) -> tuple[dict[str, Kind], int]:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Column names in a sentence; the first of them where there are many."""
+    """List column names in a sentence; the first of them where there are many."""
     every = list(names)
     more = f" and {len(every) - _LISTED:,} more" if len(every) > _LISTED else ""
     return (", ".join(every[:_LISTED]) or "none") + more
 
 
 def _promise(name: str, kind: Kind) -> int:
-    """Small where a column is likely a label, judged by name and kind alone."""
+    """Return a number that is small where a column is likely a label, judged by name and kind alone."""
     if kind == "class":
         return 0
     if _LABEL_LIKE.search(_snake(name)):
@@ -180,7 +180,7 @@ def _promise(name: str, kind: Kind) -> int:
 
 
 def _doubt(name: str, kind: Kind, repeated: int, rows: int, texts: list[str]) -> str:
-    """Why a usable column is read as a label only if it is chosen; empty if it is anyway."""
+    """Say why a usable column is read as a label only if it is chosen; empty if it is anyway."""
     if kind == "class":
         return ""
     if _NOT_LABEL.search(name) and not re.search(r"label|class|categor", name):

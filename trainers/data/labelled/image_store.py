@@ -102,7 +102,7 @@ def decode_all(fetch: EncodedImages, into: np.ndarray, done: Callable[[int], Non
 
 
 def _chunks(fetch: EncodedImages, count: int) -> Iterator[np.ndarray]:
-    """Rows in order, in chunks of a bounded number and of bounded bytes, but of at least one row."""
+    """Yield rows in order, in chunks of a bounded number and of bounded bytes, but of at least one row."""
     for start in range(0, count, _CHUNK):
         rows = np.arange(start, min(start + _CHUNK, count))
         numbers = np.cumsum(fetch.sizes(rows)) // _CHUNK_BYTES

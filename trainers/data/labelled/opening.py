@@ -108,7 +108,7 @@ def _tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
 
 
 def read_card(path: Path) -> dict[str, str]:
-    """``license`` and ``pretty_name`` of a README's YAML header; several licences are joined."""
+    """Read ``license`` and ``pretty_name`` of a README's YAML header; several licences are joined."""
     from huggingface_hub import metadata_load
 
     try:

@@ -21,8 +21,8 @@ _SAMPLE_ROWS = 300
 
 
 def peek_source(choice: DataChoice, count: int) -> Tensor:
-    """Images of a folder or Hub dataset, evenly spread over the split to train on, or over its first rows if it would
-    have to be downloaded.
+    """Read images of a folder or Hub dataset, evenly spread over the split to train on, or over its first rows if it
+    would have to be downloaded.
 
     Returns:
         uint8 ``[n, C, S, S]`` with S as the dataset would be read; n is at most ``count``.

@@ -248,7 +248,9 @@ def settle(parts: Sequence[Part], hierarchy: Hierarchy) -> tuple[list[Part], Hie
 
 
 def level_names(columns: Sequence[str]) -> tuple[str, ...]:
-    """Words for columns: ``fine_label`` is ``fine``, ``label`` is ``class``; as they are where that makes two equal."""
+    """Name levels after columns: ``fine_label`` is ``fine``, ``label`` is ``class``; as they are if that makes two
+    equal.
+    """
     names = tuple(column.replace("_", " ").removesuffix(" label").strip() for column in columns)
     names = tuple("class" if name.lower() in _PLAIN else name for name in names)
     return names if len(set(names)) == len(names) and all(names) else tuple(columns)
@@ -260,7 +262,7 @@ def _has_labels(test: Table, train: Table, choice: DataChoice) -> bool:
 
 
 def _in_order(wanted: tuple[str, ...], codes: dict[str, Codes], notes: list[str]) -> tuple[str, ...]:
-    """Finest first if the columns are a chain in some order; otherwise as asked, to be combined."""
+    """Order columns finest first if they are a chain in some order; otherwise as asked, to be combined."""
     order = tuple(sorted(wanted, key=lambda name: -len(np.unique(codes[name].values))))
     nested = all(determines(codes[a].values, codes[b].values) for a, b in pairwise(order))
     if nested and order != tuple(wanted):

@@ -124,6 +124,6 @@ def cap(classes: np.ndarray, maximum: int, seed: int) -> np.ndarray:
 
 
 def repeated(classes: np.ndarray) -> np.ndarray:
-    """bool [N]: rows whose class has at least two rows."""
+    """Return bool [N]: rows whose class has at least two rows."""
     _, inverse, counts = np.unique(classes, return_inverse=True, return_counts=True)
     return (counts > 1)[inverse.reshape(-1)] if len(classes) else np.zeros(0, dtype=bool)

@@ -67,7 +67,7 @@ class Table(ABC):
 
     @abstractmethod
     def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
-        """Bytes of the encoded images of the rows, int64 [n]; 0 where there is none. Reads no image."""
+        """Return the bytes of the encoded images of the rows, int64 [n]; 0 where there is none. Reads no image."""
 
     @abstractmethod
     def images(self, column: str, rows: np.ndarray) -> list[bytes | None]:
@@ -210,7 +210,7 @@ def encode(values: Sequence[Any]) -> Codes:
 
 
 def _sorted(number_of: dict[Any, int], codes: np.ndarray) -> Codes:
-    """Codes in order of their values, given codes in order of appearance."""
+    """Renumber codes in order of their values, given codes in order of appearance."""
     ordered = sorted(number_of, key=lambda value: (isinstance(value, str), value))
     moved = np.full(len(number_of) + 1, -1, dtype=np.int64)
     for index, value in enumerate(ordered):
@@ -219,7 +219,7 @@ def _sorted(number_of: dict[Any, int], codes: np.ndarray) -> Codes:
 
 
 def _lengths(cells: Any) -> np.ndarray:
-    """Bytes of image cells int64 [n]; a cell that holds a path, or nothing, counts 0."""
+    """Return the bytes of image cells int64 [n]; a cell that holds a path, or nothing, counts 0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -87,7 +87,7 @@ def locate(model: str, pretrained: str) -> Source:
 
 
 def missing(model: str, pretrained: str) -> str | None:
-    """Why a model cannot be had now, or None; neither the network nor weights are touched."""
+    """Say why a model cannot be had now, or None; neither the network nor weights are touched."""
     name, forbidden = model.strip(), _forbidden()
     if (name, pretrained) in REGISTERED and "open_clip" not in sys.modules:
         repository, hf_tokenizer = REGISTERED[name, pretrained]

@@ -10,7 +10,8 @@ from trainers.metrics.ranking import Lists
 
 
 def asi(lists: Lists, _k: int | None, _level: int) -> Tensor:
-    """ASI: mean over n = 1..N of SI(n) / n, N the number of items sharing any level. float64 ``[b]``, NaN if undefined.
+    """Return ASI: mean over n = 1..N of SI(n) / n, N the number of items sharing any level. float64 ``[b]``, NaN if
+    undefined.
 
     SI(n) = sum over levels of min(items of the level in the first n, items of it in the ideal first n).
     """

@@ -9,7 +9,7 @@ from trainers.metrics.ranking import Lists
 
 
 def whole(lists: Lists, _k: int | None, level: int) -> Tensor:
-    """(1/R) sum_r P(r) rel(r)."""
+    """Return (1/R) sum_r P(r) rel(r)."""
     return lists.column(level).average_precision()
 
 

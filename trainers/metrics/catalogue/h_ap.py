@@ -11,7 +11,7 @@ from trainers.metrics.ranking import Lists
 
 
 def hierarchical_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
-    """H-AP: (1 / sum rel) sum_i (1 / rank_i) sum_{j up to rank_i} min(rel_i, rel_j).
+    """Return H-AP: (1 / sum rel) sum_i (1 / rank_i) sum_{j up to rank_i} min(rel_i, rel_j).
 
     Returns:
         float64 ``[b]``, NaN if undefined.
@@ -22,11 +22,12 @@ def hierarchical_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
 
 
 def graded(block: RankedBlock) -> tuple[Tensor, Tensor, Tensor]:
-    """Relevance of each item, its hierarchical rank sum_{j up to rank_i} min(rel_i, rel_j), and each list's sum of rel.
+    """Return relevance of each item, its hierarchical rank sum_{j up to rank_i} min(rel_i, rel_j), and each list's sum
+    of rel.
 
-    Relevance of an item that shares l of L levels: (l/L) / (number of items that share exactly l). Items are
-    told apart by level, not by relevance: two levels can have the same relevance, and an item must not count twice
-    then. Running counts per level make it O(L G) a list.
+    Relevance of an item that shares l of L levels: (l/L) / (number of items that share exactly l). Items are told apart
+    by level, not by relevance: two levels can have the same relevance, and an item must not count twice then. Running
+    counts per level make it O(L G) a list.
 
     Returns:
         float64 ``[P]``, ``[P]`` and ``[b]``.

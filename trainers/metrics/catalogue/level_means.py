@@ -10,7 +10,7 @@ from trainers.metrics.ranking import Column, Lists
 
 
 def mean_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
-    """(1/L) sum_l AP^(l) over all L levels. float64 ``[b]``, NaN where a level has nothing to find.
+    """Return (1/L) sum_l AP^(l) over all L levels. float64 ``[b]``, NaN where a level has nothing to find.
 
     Sun et al. 2021 report, as do Ramzi et al. 2022, the mean over the levels of each level's mean over queries. It is
     the same number where every query has another image of its class at the finest level; a query that has none is left
@@ -20,17 +20,18 @@ def mean_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
 
 
 def mean_recall(lists: Lists, k: int | None, _level: int) -> Tensor:
-    """(1/L) sum_l R@k^(l) over all L levels; otherwise as :func:`mean_ap`."""
+    """Return (1/L) sum_l R@k^(l) over all L levels; otherwise as :func:`mean_ap`."""
     recalls = [column.defined(column.hits(column.cut(k)).clamp(max=1)) for column in _columns(lists)]
     return torch.stack(recalls).mean(0)
 
 
 def weighted_ap(lists: Lists, _k: int | None, _level: int) -> Tensor:
-    """sum_l w_l AP^(l) with w_l proportional to the number of levels shared, L at the finest and 1 at the coarsest.
+    """Return sum_l w_l AP^(l) with w_l proportional to the number of levels shared, L at the finest and 1 at the
+    coarsest.
 
     Ramzi et al. 2022, property 1: H-AP with the relevance sum_{p <= l_j} w_p / (items that share p levels or more). The
-    property holds for any positive weights with sum 1. The weights here are ours: the total weights (l/L)^alpha of
-    Eq. 20 at the H-AP metric's alpha = 1, scaled to sum 1. Weights that are all equal give :func:`mean_ap`.
+    property holds for any positive weights with sum 1. The weights here are ours: the total weights (l/L)^alpha of Eq.
+    20 at the H-AP metric's alpha = 1, scaled to sum 1. Weights that are all equal give :func:`mean_ap`.
 
     Returns:
         float64 ``[b]``, NaN where a level has nothing to find.

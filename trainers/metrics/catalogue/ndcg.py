@@ -12,11 +12,11 @@ from trainers.metrics.ranking import Lists
 
 
 def ndcg(lists: Lists, k: int | None, _level: int) -> Tensor:
-    """NDCG with gain 2^l - 1 and discount log2(1 + rank), over the first k items (None: the whole list).
+    """Return NDCG with gain 2^l - 1 and discount log2(1 + rank), over the first k items (None: the whole list).
 
     The exponential gain is that of Croft et al., "Search Engines: Information Retrieval in Practice", 2009, as in Ramzi
-    et al. 2023; Järvelin and Kekäläinen 2002 take the relevance itself. The ideal is the best order of the whole
-    list cut at k, not of the k items that were found.
+    et al. 2023; Järvelin and Kekäläinen 2002 take the relevance itself. The ideal is the best order of the whole list
+    cut at k, not of the k items that were found.
 
     Returns:
         float64 ``[b]``, NaN if undefined.

@@ -9,7 +9,7 @@ from trainers.metrics.measure import Measure, Source
 
 
 def odmap(judged: Judged, k: int) -> np.ndarray:
-    """AP@k of the correct captions: the sum over i <= k of P(i) rel(i), divided by min(k, correct captions).
+    """Return AP@k of the correct captions: the sum over i <= k of P(i) rel(i), divided by min(k, correct captions).
 
     The paper divides by k, which is the same on large galleries; on small ones the smaller number is our reading.
     """

@@ -11,7 +11,7 @@ from trainers.metrics.ranking import Lists
 
 
 def at_k(lists: Lists, k: int | None, level: int) -> Tensor:
-    """Relevant items among the first k, divided by k."""
+    """Return the relevant items among the first k, divided by k."""
     column = lists.column(level)
     cut = column.cut(k)
     return column.defined(column.hits(cut) / cut)

@@ -9,7 +9,7 @@ from trainers.metrics.ranking import Lists
 
 
 def recall(lists: Lists, k: int | None, level: int) -> Tensor:
-    """1 if one of the first k items is relevant, else 0."""
+    """Return 1 if one of the first k items is relevant, else 0."""
     column = lists.column(level)
     return column.defined(column.hits(column.cut(k)).clamp(max=1))
 

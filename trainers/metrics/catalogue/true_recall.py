@@ -10,7 +10,7 @@ from trainers.metrics.ranking import Lists
 
 
 def true_recall(lists: Lists, k: int | None, level: int) -> Tensor:
-    """Relevant items among the first k, divided by min(R, k)."""
+    """Return the relevant items among the first k, divided by min(R, k)."""
     column = lists.column(level)
     cut = column.cut(k)
     return column.defined(column.hits(cut) / torch.minimum(cut, column.relevant))

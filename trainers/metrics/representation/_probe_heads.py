@@ -32,7 +32,7 @@ class ProbeHead:
 
     @torch.no_grad()
     def predict(self, features: Tensor) -> Tensor:
-        """Predict the likeliest label of each row of ``[N, F]``: int64 ``[N]`` on the CPU."""
+        """Return predict the likeliest label of each row of ``[N, F]``: int64 ``[N]`` on the CPU."""
         return self.classes[(features.to(self.weight.dtype) @ self.weight + self.bias).argmax(1).cpu()]
 
 
@@ -100,7 +100,7 @@ class Heads:
         return torch.cat(right).double().mean(0)
 
     def loss(self, images: Images) -> Tensor:
-        """Mean cross-entropy of every layer, float64 ``[R]``."""
+        """Return the mean cross-entropy of every layer, float64 ``[R]``."""
         losses = [
             logits.logsumexp(2) - logits.gather(2, self._columns(classes))[..., 0]
             for logits, classes in self._parts(images)
@@ -113,22 +113,22 @@ class Heads:
         return ProbeHead(weight=layer[:-1], bias=layer[-1], classes=tensor(classes))
 
     def _parts(self, images: Images) -> Iterator[tuple[Tensor, Tensor]]:
-        """Logits ``[b, R, C]`` and classes ``[b]`` of all images, in bounded memory."""
+        """Yield logits ``[b, R, C]`` and classes ``[b]`` of all images, in bounded memory."""
         step = max(1, BLOCK // math.prod(self.shape))
         for first in range(0, len(images.classes), step):
             part = slice(first, first + step)
             yield self._logits(images.features[part]), images.classes[part]
 
     def _logits(self, features: Tensor) -> Tensor:
-        """``[b, R, C]``."""
+        """Return logits ``[b, R, C]``."""
         logits: Tensor = (features @ self._weights).unflatten(1, self.shape)
         return logits
 
     def _softmax(self, features: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
-        """Probabilities ``[b, R, C]`` and losses ``[b, R]``."""
+        """Return probabilities ``[b, R, C]`` and losses ``[b, R]``."""
         logs = self._logits(features).log_softmax(2)
         return logs.exp(), -logs.gather(2, self._columns(classes))[..., 0]
 
     def _columns(self, classes: Tensor) -> Tensor:
-        """``[b, R, 1]``; an unknown class stands for the first."""
+        """Return the columns of classes, ``[b, R, 1]``; an unknown class stands for the first."""
         return classes.clamp(min=0)[:, None, None].expand(-1, self.shape[0], 1)

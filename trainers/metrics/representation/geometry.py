@@ -19,7 +19,8 @@ EPSILON = 1e-7  # RankMe, section 3.1, for float32 features
 
 @torch.no_grad()
 def alignment(first: Tensor, second: Tensor, *, alpha: float = 2.0) -> float:
-    r"""Mean of ``||x - y||^alpha`` over positive pairs of unit rows; 0: the two views of an image are the same.
+    r"""Return the mean of ``||x - y||^alpha`` over positive pairs of unit rows; 0: the two views of an image are the
+    same.
 
     Wang and Isola, "Understanding Contrastive Representation Learning through Alignment and Uniformity on the
     Hypersphere", ICML 2020, section 4.1.
@@ -66,7 +67,7 @@ def uniformity(rows: Tensor, *, t: float = 2.0) -> float:
 
 @torch.no_grad()
 def mean_cosine(rows: Tensor) -> Tensor:
-    r"""Mean cosine between different rows, ``(|sum_i z_i|^2 - N) / (N (N - 1))`` of unit rows z.
+    r"""Return the mean cosine between different rows, ``(|sum_i z_i|^2 - N) / (N (N - 1))`` of unit rows z.
 
     1 where all rows point the same way, 0 where they point everywhere alike, never below ``-1 / (N - 1)``.
 
@@ -83,10 +84,10 @@ def mean_cosine(rows: Tensor) -> Tensor:
 
 @torch.no_grad()
 def effective_rank(rows: Tensor) -> float:
-    r"""RankMe: ``exp(-sum_k p_k log p_k)``, ``p_k = s_k / sum_j s_j + 1e-7``, s the singular values of the rows.
+    r"""Return RankMe: ``exp(-sum_k p_k log p_k)``, ``p_k = s_k / sum_j s_j + 1e-7``, s the singular values of the rows.
 
-    Garrido et al., "RankMe: Assessing the Downstream Performance of Pretrained Self-Supervised Representations by
-    Their Rank", ICML 2023, equation 1. The rows are used as they are given, neither centred nor normalised.
+    Garrido et al., "RankMe: Assessing the Downstream Performance of Pretrained Self-Supervised Representations by Their
+    Rank", ICML 2023, equation 1. The rows are used as they are given, neither centred nor normalised.
 
     Args:
         rows: ``[N, D]`` floating.
@@ -109,12 +110,12 @@ def effective_rank(rows: Tensor) -> float:
 
 @torch.no_grad()
 def class_collapse(rows: Tensor, labels: Tensor) -> float:
-    r"""Variance within classes over variance between them, ``tr(S_W) / tr(S_B)``; 0: each class is one point.
+    r"""Return variance within classes over variance between them, ``tr(S_W) / tr(S_B)``; 0: each class is one point.
 
     ``S_W = (1/N) sum_i (x_i - m_c(i)) (x_i - m_c(i))^T`` and ``S_B = sum_c (N_c/N) (m_c - m) (m_c - m)^T``, m_c the
     mean of the N_c rows of class c and m that of all N rows. Papyan, Han and Donoho, "Prevalence of Neural Collapse
-    during the Terminal Phase of Deep Learning Training", PNAS 2020, measure ``tr(S_W pinv(S_B)) / C`` (NC1) for
-    classes of equal size; this ratio of traces needs no inverse and is the same up to the directions' weights.
+    during the Terminal Phase of Deep Learning Training", PNAS 2020, measure ``tr(S_W pinv(S_B)) / C`` (NC1) for classes
+    of equal size; this ratio of traces needs no inverse and is the same up to the directions' weights.
 
     Args:
         rows: ``[N, D]`` floating, used as they are.

@@ -133,7 +133,7 @@ class _Bank:
         return ahead.masked_fill_(mine[:, 0] == 0, torch.iinfo(ahead.dtype).max)
 
     def _per_class(self, flags: Tensor) -> Tensor:
-        """Bool ``[b, N]`` to counts int64 ``[b, C]``."""
+        """Count bool ``[b, N]`` per class, int64 ``[b, C]``."""
         counts = torch.zeros(len(flags), flags.shape[1] + 1, dtype=torch.int32, device=flags.device)
         torch.cumsum(flags, 1, dtype=torch.int32, out=counts[:, 1:])
         return counts[:, self.ends].diff(dim=1).long()

@@ -151,7 +151,7 @@ def held_out(classes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def batches(count: int, batch: int, steps: int, seed: int) -> Iterator[np.ndarray]:
-    """Rows of each step's batch, int64: epoch after epoch in a new order, what does not fill a batch left out."""
+    """Yield rows of each step's batch, int64: epoch after epoch in a new order, what does not fill a batch left out."""
     size = min(batch, count)
     each = count // size
     for step in range(steps):

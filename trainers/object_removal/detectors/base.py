@@ -92,7 +92,7 @@ class DetectorDescriptor(Descriptor):
 
 
 def _sorted(raw: Raw, lowest: float, size: tuple[int, int]) -> Detections:
-    """Objects with at least the lowest score, a named class and a usable box; highest score first."""
+    """Select objects with at least the lowest score, a named class and a usable box; highest score first."""
     good = [
         index
         for index in np.argsort(-raw.scores, kind="stable").tolist()

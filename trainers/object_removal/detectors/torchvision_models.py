@@ -40,7 +40,7 @@ def cached(weights: Any) -> Path:
 
 
 def missing(weights: Any, chosen: TorchvisionParameters) -> str | None:
-    """Why a detector cannot be used now, or None; weights are not read."""
+    """Say why a detector cannot be used now, or None; weights are not read."""
     if chosen.weights.strip():
         return _file(chosen.weights.strip())
     if cached(weights).is_file() or _reachable(urlsplit(weights.url).hostname or "", int(time.time() // 60)):

@@ -34,7 +34,7 @@ class FillDescriptor(Descriptor):
     redraw: Redraw | None = None
 
     def unfit(self, scene: CaptionedImage | None) -> str | None:
-        """Why it cannot be used on a scene, or on an image that is none; None if it can."""
+        """Say why it cannot be used on a scene, or on an image that is none; None if it can."""
         if self.redraw is None or (scene is not None and scene.without is not None):
             return None
         return "Only the drawn scenes can be drawn again without an object. Choose another fill."

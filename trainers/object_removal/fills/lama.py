@@ -19,7 +19,7 @@ _STEP = 8  # the network halves the image three times
 
 
 def missing(_parameters: object) -> str | None:
-    """Why LaMa cannot be used, or None."""
+    """Say why LaMa cannot be used, or None."""
     given = os.environ.get(VARIABLE, "")
     if not given:
         return f"LaMa needs its TorchScript file (big-lama.pt, about 200 MB): set {VARIABLE} to its path."

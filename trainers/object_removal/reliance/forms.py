@@ -42,7 +42,7 @@ def filled(image: Tensor, mask: np.ndarray, fill: FillDescriptor) -> Tensor:
 
 
 def mean_colour(images: Tensor) -> Tensor:
-    """Mean colour of a gallery uint8 ``[N, C, S, S]``, of at most 2,000 images spread over it: uint8 ``[C]``."""
+    """Return the mean colour uint8 ``[C]`` of at most 2,000 images spread over a gallery uint8 ``[N, C, S, S]``."""
     rows = torch.linspace(0, len(images) - 1, min(len(images), 2000)).long()
     return images[rows].double().mean(dim=(0, 2, 3)).round().to(torch.uint8)
 
@@ -69,8 +69,9 @@ def beside(mask: np.ndarray) -> np.ndarray | None:
 
 
 def in_other_light(images: Tensor, places: np.ndarray) -> Tensor:
-    """Photographs uint8 ``[n, C, S, S]`` as if the light were brighter or darker and of another colour; the same for
-    the same place."""
+    """Change photographs uint8 ``[n, C, S, S]`` as if the light were brighter or darker and of another colour; the same
+    for the same index.
+    """
     changed = torch.empty_like(images)
     for at, index in enumerate(places.tolist()):
         draws = np.random.default_rng((1, index))

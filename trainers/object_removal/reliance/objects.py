@@ -90,13 +90,14 @@ class ObjectImages:
         return int(self.images.shape[-1])
 
     def known(self, index: int) -> dict[str, np.ndarray]:
-        """Class to the pixels of its objects in one image, bool ``[S, S]``; classes without any are left out."""
+        """Map classes to the pixels of their objects in an image, bool ``[S, S]``; those without any are left out."""
         masks = {OBJECT: self.masks(np.array([index]))[0]} if self.classes is None else self.classes(index)
         return {name: mask for name, mask in masks.items() if mask.any()}
 
 
 def square_masks(boxes: Sequence[Sequence[Box]], sizes: Sequence[tuple[int, int]], side: int) -> np.ndarray:
-    """Pixels that boxes touch after the centre square of each image was cut out and resized, bool ``[N, S, S]``.
+    """Return the pixels that boxes touch after the centre square of each image was cut out and resized, bool ``[N, S,
+    S]``.
 
     Args:
         boxes: of each image, in pixels of the upright original.
@@ -116,7 +117,7 @@ def square_masks(boxes: Sequence[Sequence[Box]], sizes: Sequence[tuple[int, int]
 
 
 def class_masks(scene: CaptionedImage, side: int) -> dict[str, np.ndarray]:
-    """Class to the pixels of its boxes in the centre square of an image, bool ``[S, S]``.
+    """Map each class to the pixels of its boxes in the centre square of an image, bool ``[S, S]``.
 
     Raises:
         UndecodableError: its size is not known, and it cannot be read.
@@ -142,7 +143,7 @@ def square_mask(mask: np.ndarray, side: int) -> np.ndarray:
 
 
 def fingerprint(images: Tensor, labels: np.ndarray, *more: object) -> str:
-    """Hexadecimal digest of pixels, labels and whatever else decides what is removed."""
+    """Hash pixels, labels and whatever else decides what is removed; hexadecimal."""
     digest = hashlib.blake2b(repr(more).encode(), digest_size=16)
     digest.update(repr((tuple(images.shape), labels.shape)).encode())
     digest.update(np.ascontiguousarray(labels, np.int64).tobytes())

@@ -167,7 +167,7 @@ def _placebo_fill(fill: FillDescriptor) -> FillDescriptor:
 
 
 def _choose(objects: ObjectImages, queries: int, seed: int) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Places, masks bool ``[Q, S, S]`` and what was left out."""
+    """Choose the queries: indices, masks bool ``[Q, S, S]`` and what was left out."""
     _, inverse, counts = np.unique(objects.labels[:, 0], return_inverse=True, return_counts=True)
     findable = counts[inverse.reshape(-1)] > 1
     order = np.random.default_rng(seed).permutation(len(objects))

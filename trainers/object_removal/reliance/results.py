@@ -235,13 +235,13 @@ class BackgroundResult:
         return rows
 
     def csv(self) -> str:
-        """:meth:`table` as CSV with a head."""
+        """Write :meth:`table` as CSV with a head."""
         text = io.StringIO()
         write_csv(text, self.table())
         return text.getvalue()
 
     def json(self, most: int = 50) -> dict[str, Any]:
-        """Everything for the page as plain values; of each arm the first ``most`` of :meth:`unnoticing`."""
+        """Return everything for the page as plain values; of each arm the first ``most`` of :meth:`unnoticing`."""
         return {
             "title": self.title,
             "own": self.own,

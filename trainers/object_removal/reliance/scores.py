@@ -88,11 +88,7 @@ def score_forms(
 
 
 def nearest(queries: Tensor, gallery: Tensor, places: np.ndarray, count: int = NEAREST) -> np.ndarray:
-    """Places of the most similar images, int64 ``[Q, K]``, K at most ``count``; of equal ones the first comes first.
-
-    Args:
-        places: int64 ``[Q]``, of each query's own image, which is left out; -1: it is not in the gallery.
-    """
+    """Find the most similar images, int64 ``[Q, K]``, K at most ``count``; of equal ones the first comes first."""
     unit = torch.nn.functional.normalize(gallery.double(), dim=1)
     asked = torch.nn.functional.normalize(queries.double(), dim=1)
     kept = min(count, len(gallery) - int((places >= 0).any()))
@@ -108,6 +104,6 @@ def nearest(queries: Tensor, gallery: Tensor, places: np.ndarray, count: int = N
 
 
 def chance(labels: np.ndarray, places: np.ndarray) -> float:
-    """R@1 of a random order: mean share of the other images of the gallery that are of a query's finest class."""
+    """Return R@1 of a random order: mean share of the gallery's other images that are of a query's finest class."""
     _, inverse, counts = np.unique(labels[:, 0], return_inverse=True, return_counts=True)
     return float(np.mean((counts[inverse.reshape(-1)[places]] - 1) / (len(labels) - 1)))

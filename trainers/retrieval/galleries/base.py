@@ -83,7 +83,7 @@ class Gallery:
         return origin(self.choice, self.part)
 
     def twins(self, row: int | None) -> list[int]:
-        """Other rows that show the same photograph as ``row``, before or after something was removed from it."""
+        """Return other rows that show the same photograph as ``row``, before or after something was removed from it."""
         if row is None or not hasattr(self.choice, "twin"):
             return []
         return np.flatnonzero(self.rows == self.choice.twin(int(self.rows[row]), len(self.rows))).tolist()

@@ -15,7 +15,7 @@ from trainers.runs.records import PARTS
 
 
 def _open(folder: RunFolder, _parameters: Any, datasets: Datasets, _progress: Progress) -> Gallery:
-    """Labels come from the run folder, so that a run can be searched whose dataset is gone."""
+    """Open the images on the maps; labels come from the run folder, so that the dataset may be gone."""
     choice, probe = images_of(folder), folder.probe()
     if probe is None:
         raise UserError(f"Run {folder.id} has no images yet; they are there once its dataset is read.")

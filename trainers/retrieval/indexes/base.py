@@ -35,7 +35,7 @@ class Index(Protocol):
     """An index that was built."""
 
     def search(self, queries: np.ndarray, k: int) -> np.ndarray:
-        """Rows of the nearest vectors of unit queries float32 ``[Q, D]``: int64 ``[Q, k]``, -1 where none is left."""
+        """Return the rows nearest to unit queries float32 ``[Q, D]``: int64 ``[Q, k]``, -1 where none is left."""
 
     def write(self, path: Path) -> None:
         """Write the index to a file.

@@ -18,7 +18,7 @@ def unit_rows(rows: np.ndarray) -> Tensor:
 
 
 def cosine_blocks(rows: Tensor) -> Iterator[tuple[slice, Tensor]]:
-    """Slices of the images and their cosines ``[b, N]`` with all of them."""
+    """Yield slices of the images and their cosines ``[b, N]`` with all of them."""
     step = max(1, BLOCK // max(len(rows), 1))
     for first in range(0, len(rows), step):
         part = slice(first, min(first + step, len(rows)))
@@ -26,7 +26,7 @@ def cosine_blocks(rows: Tensor) -> Iterator[tuple[slice, Tensor]]:
 
 
 def squared_distances(part: slice, cosines: Tensor) -> Tensor:
-    """Squared Euclidean distances of a block of unit rows, exactly 0 to the image itself; ``[b, N]``."""
+    """Return the squared Euclidean distances of a block of unit rows, exactly 0 to the image itself; ``[b, N]``."""
     distance = (2 - 2 * cosines).clamp_(min=0)
     own = torch.arange(part.start, part.stop)
     distance[own - part.start, own] = 0

@@ -30,7 +30,7 @@ class ContextualReranking:
 
 
 def prepare(rows: np.ndarray, parameters: ContextualReranking) -> Scores:
-    """(1 - lam) w + lam s, w the contextual similarity (Liao et al. 2023, Eq. 1-4) and s the cosine.
+    """Return (1 - lam) w + lam s, w the contextual similarity (Liao et al. 2023, Eq. 1-4) and s the cosine.
 
     Eq. 1 is the step function as it is (no gradient is wanted), Eq. 2 the neighbourhoods, Eq. 3 their overlap, Eq. 4
     the expansion over mutual neighbours of half the size and the mean of both directions. It is the similarity that the
@@ -58,7 +58,7 @@ def _scores(unit: torch.Tensor, context: sparse.csr_array, lam: float, part: sli
 
 
 def _listed(unit: torch.Tensor, p: ContextualReranking, compiled: ModuleType) -> sparse.csr_array:
-    """w ``[N, N]`` as lists."""
+    """Compute w ``[N, N]`` as lists."""
     n, total = len(unit), 0
     k = min(p.k, n)
     near: list[sparse.csr_array] = []

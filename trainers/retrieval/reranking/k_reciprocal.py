@@ -45,7 +45,7 @@ class _Sets:
 
 
 def prepare(rows: np.ndarray, parameters: KReciprocal) -> Scores:
-    """1 - ((1 - lam) d_J + lam d), d_J the Jaccard distance of the images' reciprocal sets (Zhong et al. 2017).
+    """Return 1 - ((1 - lam) d_J + lam d), d_J the Jaccard distance of the images' reciprocal sets (Zhong et al. 2017).
 
     N(p, k): the k nearest of p. R(p, k): those of them that have p among their own k nearest (Eq. 3). R*(p, k1) joins
     R(q, k1 / 2) of each q in R(p, k1) of which more than two thirds lie in R(p, k1) (Eq. 5). V_p weighs its members by
@@ -79,7 +79,7 @@ def _scores(sets: _Sets, part: slice) -> np.ndarray:
 
 
 def _common(sets: _Sets, own: int) -> np.ndarray:
-    """sum min(V_p, V_g) of image ``own`` and every g: float64 ``[N]``. V sums to 1: the sum of max is 2 less this."""
+    """Return sum min(V_p, V_g) of image ``own`` and every g: float64 ``[N]``. V sums to 1: sum max is 2 less this."""
     members = slice(sets.weights.indptr[own], sets.weights.indptr[own + 1])
     columns, values = sets.weights.indices[members], sets.weights.data[members]
     first, size = sets.columns.indptr[columns], np.diff(sets.columns.indptr)[columns]
@@ -89,7 +89,7 @@ def _common(sets: _Sets, own: int) -> np.ndarray:
 
 
 def _expanded(wide: np.ndarray, narrow: np.ndarray) -> sparse.csr_array:
-    """R* of every image, nonzero in ``[N, N]``, from its nearest ``[N, k1 + 1]`` and ``[N, k1 / 2 + 1]``."""
+    """Return R* of every image, nonzero in ``[N, N]``, from its nearest ``[N, k1 + 1]`` and ``[N, k1 / 2 + 1]``."""
     reciprocal, half = (_reciprocal(_indicator(ids)) for ids in (wide, narrow))
     within = (reciprocal.astype(np.int32) @ half.T.astype(np.int32)).multiply(reciprocal).tocsr()
     joined = within.copy()
@@ -105,14 +105,14 @@ def _reciprocal(nearest: sparse.csr_array) -> sparse.csr_array:
 
 
 def _indicator(ids: np.ndarray) -> sparse.csr_array:
-    """1 where a row ``[k]`` of ids names a column, int8 ``[N, N]``."""
+    """Return 1 where a row ``[k]`` of ids names a column, int8 ``[N, N]``."""
     count, k = ids.shape
     start = np.arange(count + 1) * k
     return sparse.csr_array((np.ones(ids.size, np.int8), ids.ravel(), start), shape=(count, count))
 
 
 def _distances(unit: Tensor, pairs: sparse.csr_array) -> np.ndarray:
-    """Squared distances, float64, beside the index of ``pairs``; 0 to the image itself."""
+    """Return the squared distances, float64, beside the index of ``pairs``; 0 to the image itself."""
     row = np.repeat(np.arange(len(unit)), np.diff(pairs.indptr))
     parts = []
     for first in range(0, len(row), PAIRS):

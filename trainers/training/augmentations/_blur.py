@@ -26,7 +26,7 @@ def random_blur(images: Tensor, draws: Draws, probability: float) -> Tensor:
 
 
 def radius(side: int) -> int:
-    """Pixels to either side that a blur looks at; fewer than the image has, whose pixels are mirrored at its edge."""
+    """Return the pixels to either side that a blur looks at; fewer than the image has, as it is mirrored."""
     return min(math.ceil(_REACH * SIGMAS[1]), side - 1)
 
 

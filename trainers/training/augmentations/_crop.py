@@ -31,7 +31,7 @@ def random_crop(images: Tensor, draws: Draws, smallest: float) -> Tensor:
 
 
 def rectangles(draws: Draws, height: int, width: int, smallest: float) -> Tensor:
-    """Random rectangles float64 ``[B, 4]``: left, top, width and height, in pixels."""
+    """Draw random rectangles float64 ``[B, 4]``: left, top, width and height, in pixels."""
     area = height * width * (smallest + (1 - smallest) * draws.take(ATTEMPTS))
     aspect = torch.exp(math.log(ASPECT) * (2 * draws.take(ATTEMPTS) - 1))
     corner = draws.take(2)

@@ -40,11 +40,11 @@ class Draws:
         return left[:, :numbers]
 
     def chosen(self, probability: float) -> Tensor:
-        """bool ``[count]``: true with ``probability``, for each image apart."""
+        """Draw bool ``[count]``: true with ``probability``, for each image apart."""
         return self.take(1)[:, 0] < probability
 
     def between(self, low: float, high: float) -> Tensor:
-        """float64 ``[count]`` in ``low``..``high``."""
+        """Draw float64 ``[count]`` in ``low``..``high``."""
         return low + (high - low) * self.take(1)[:, 0]
 
     def part(self, start: int, stop: int) -> Draws:

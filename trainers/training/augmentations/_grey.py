@@ -12,7 +12,7 @@ WEIGHTS = (0.2989, 0.587, 0.114)
 
 
 def luminance(images: Tensor) -> Tensor:
-    """float ``[B, 1, H, W]`` of colour images float ``[B, 3, H, W]``."""
+    """Return the luminance, float ``[B, 1, H, W]``, of colour images float ``[B, 3, H, W]``."""
     red, green, blue = images.unbind(1)
     return (WEIGHTS[0] * red).add_(green, alpha=WEIGHTS[1]).add_(blue, alpha=WEIGHTS[2])[:, None]
 

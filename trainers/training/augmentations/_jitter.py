@@ -32,7 +32,7 @@ class Jitter:
     strength: float = 1.0
 
     def drawn(self, draws: Draws) -> tuple[Tensor, Tensor]:
-        """Factors float64 ``[B, 4]`` and orders int64 ``[B, 4]``, as :func:`jitter` takes them."""
+        """Draw factors float64 ``[B, 4]`` and orders int64 ``[B, 4]``, as :func:`jitter` takes them."""
         limits = torch.tensor([self.brightness, self.contrast, self.saturation, self.hue], dtype=torch.float64)
         limits *= self.strength
         limits[_HUE] = limits[_HUE].clamp(max=_MOST_HUE)
@@ -86,7 +86,7 @@ def shift_hue(images: Tensor, shift: Tensor) -> Tensor:
 
 
 def _blend(images: Tensor, change: Tensor, factor: Tensor) -> Tensor:
-    """Brightness, contrast or saturation: each image mixed with black, its mean grey or its own grey."""
+    """Change brightness, contrast or saturation: each image is mixed with black, its mean grey or its own grey."""
     grey = luminance(images)
     shape = (len(images), 1, 1, 1)
     to_mean, to_own, factor = (

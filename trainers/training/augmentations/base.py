@@ -61,5 +61,5 @@ class AugmentationDescriptor(Descriptor):
 
 
 def unit(images: Tensor) -> Tensor:
-    """uint8 pixels as float32 in 0..1."""
+    """Convert uint8 pixels to float32 in 0..1."""
     return images.float().div_(255)

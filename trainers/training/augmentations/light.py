@@ -75,7 +75,7 @@ def change(images: Tensor, draws: Draws, limits: Limits) -> Tensor:
 
 
 def _affine(uniform: Tensor, limits: Limits) -> Tensor:
-    """Inverse affine maps ``[B, 2, 3]`` from draws in -1..1, as ``affine_grid`` takes them."""
+    """Return inverse affine maps ``[B, 2, 3]`` from draws in -1..1, as ``affine_grid`` takes them."""
     angle = uniform[:, 0] * math.radians(limits.rotate)
     size = 1 + limits.scale * uniform[:, 1]
     mirror = torch.where(uniform[:, 2] > 0, 1.0, -1.0) if limits.flip else torch.ones(len(uniform))

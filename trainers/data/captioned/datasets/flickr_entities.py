@@ -137,7 +137,7 @@ def _classes(types: Iterable[str]) -> tuple[str, ...]:
 
 
 def _boxes(path: Path, types: Mapping[str, Iterable[str]]) -> tuple[tuple[Box, ...], tuple[str, ...], tuple[int, int]]:
-    """Boxes of one image, one entry for each class of a box; chains of whole scenes and unseen ones have none.
+    """Return boxes of one image, one entry for each class of a box; chains of whole scenes and unseen ones have none.
 
     Corners are counted from 1 and lie inside the box, as in PASCAL VOC; here they are edges, counted from 0.
     """

@@ -73,12 +73,12 @@ def _open(source: str, report: Progress) -> tuple[OpenedDataset, dict[str, Arrow
 
 
 def _ids(table: ArrowTable, columns: CaptionedColumns, count: int) -> list[str]:
-    """Ids of the first images; their places where they have none."""
+    """Return the ids of the first images; their indices where they have none."""
     return [_id(value) for value in (table.values(columns.image_id, count) if columns.image_id else range(count))]
 
 
 def _captions_by_id(source: str, report: Progress, wanted: set[str]) -> dict[str, tuple[str, ...]]:
-    """Captions of the wanted images only: the other dataset may be far larger."""
+    """Read the captions of the wanted images only: the other dataset may be far larger."""
     captions: dict[str, tuple[str, ...]] = {}
     for table in _open(source, report)[1].values():
         columns = find_columns(table)
@@ -178,7 +178,7 @@ def _notes(images: list[CaptionedImage], reading: BoxReading | None, captions_fr
 
 
 def _id(value: Any) -> str:
-    """Ids as text; a file name stands for the number it ends on, as COCO's do."""
+    """Write an id as text; a file name stands for the number it ends on, as COCO's do."""
     text = str(value).strip()
     stem = text.rsplit("/", 1)[-1].rsplit(".", 1)[0] if not text.isdigit() else text
     number = stem.rsplit("_", 1)[-1]

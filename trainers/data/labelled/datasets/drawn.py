@@ -106,10 +106,8 @@ def test_shots(choice: DataChoice) -> tuple[Shot, ...]:
 
 
 def new_shots(choice: DataChoice, each: int) -> tuple[Shot, ...]:
-    """``each`` further images of every pot that is trained on, which neither split has; every one in a room of its own.
-
-    Raises:
-        DataError: as :func:`load`.
+    """Return ``each`` further images of every pot that is trained on, which neither split has; every one in a room of
+    its own.
     """
     train, test = _shots(choice)
     pots = {shot.pot_id: shot.pot for shot in (train if choice.held_out == "classes" else (*train, *test))}
@@ -210,7 +208,7 @@ def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
 
 
 def drawing_code() -> str:
-    """Digest of the code that draws."""
+    """Return the digest of the code that draws."""
     return code_digest(_POTTERY, Path(__file__))
 
 
@@ -234,7 +232,7 @@ def _size(choice: DataChoice) -> int:
 
 
 def _each(wanted: int, pots: int, most: int) -> int:
-    """Images per pot under the cap."""
+    """Return how many images there are per pot under the cap."""
     each = min(wanted, most // pots)
     if each < 2:
         raise DataError(

@@ -14,7 +14,7 @@ Colour = tuple[int, int, int]
 
 @lru_cache(maxsize=4096)
 def shade(colour: Colour, factor: float) -> Colour:
-    """Darker below 1, nearer to white above; 2 is white."""
+    """Make a colour darker below 1, nearer to white above; 2 is white."""
     if factor <= 1:
         return round(colour[0] * factor), round(colour[1] * factor), round(colour[2] * factor)
     red, green, blue = (round(255 - (255 - value) * (2 - factor)) for value in colour)

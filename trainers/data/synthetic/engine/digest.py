@@ -11,7 +11,7 @@ _ENGINE = Path(__file__).parent
 
 @cache
 def code_digest(*sources: Path) -> str:
-    """sha256, 16 hexadecimal digits, of the engine and of the given files or folders of Python code."""
+    """Return sha256, 16 hexadecimal digits, of the engine and of the given files or folders of Python code."""
     digest = hashlib.sha256()
     for source in (_ENGINE, *sources):
         for path in sorted(source.glob("*.py")) if source.is_dir() else (source,):

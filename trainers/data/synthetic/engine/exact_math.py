@@ -15,28 +15,28 @@ PI = 3.141592653589793
 
 
 def clip01(x: Floats) -> Floats:
-    """x limited to [0, 1], elementwise."""
+    """Limit x to [0, 1], elementwise."""
     return np.minimum(np.maximum(x, np.float32(0)), np.float32(1))
 
 
 def ease(x: Floats) -> Floats:
-    """0 below 0, 1 above 1, the cubic 3x^2 - 2x^3 between."""
+    """Return 0 below 0, 1 above 1, the cubic 3x^2 - 2x^3 between."""
     t = clip01(x)
     return t * t * (np.float32(3) - t - t)
 
 
 def inside(distance: Floats, softness: float) -> Floats:
-    """Coverage of a shape from a signed distance (negative inside): a ramp ``softness`` wide around 0."""
+    """Return the coverage of a shape from a signed distance (negative inside): a ramp ``softness`` wide around 0."""
     return clip01(np.float32(0.5) - distance * np.float32(1.0 / softness))
 
 
 def centred(x: Floats) -> Floats:
-    """x modulo 1, in [-0.5, 0.5)."""
+    """Return x modulo 1, in [-0.5, 0.5)."""
     return x - np.floor(x) - np.float32(0.5)
 
 
 def turn(s: Floats, c: Floats) -> Floats:
-    """Angle of the direction (c, s) in turns, in (-0.5, 0.5]; error under 1e-4.
+    """Return the angle of the direction (c, s) in turns, in (-0.5, 0.5]; error under 1e-4.
 
     The arctangent of the smaller ratio by Abramowitz and Stegun's polynomial 4.4.49, then unfolded by octant.
     """
@@ -51,7 +51,7 @@ def turn(s: Floats, c: Floats) -> Floats:
 
 
 def cos_sin(turns: float) -> tuple[float, float]:
-    """Cosine and sine of an angle in turns, by Taylor polynomials on an eighth of a circle."""
+    """Return the cosine and sine of an angle in turns, by Taylor polynomials on an eighth of a circle."""
     quarters = round(turns * 4)
     x = (turns - quarters / 4) * 2 * PI
     q = x * x

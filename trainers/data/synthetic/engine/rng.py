@@ -26,7 +26,7 @@ class Rng:
         self._state = state
 
     def bits(self) -> int:
-        """64 uniform bits."""
+        """Draw 64 uniform bits."""
         self._state = (self._state + _GOLDEN) & _MASK
         return _mix(self._state)
 
@@ -35,11 +35,11 @@ class Rng:
         return (self.bits() >> 11) / (1 << 53)
 
     def between(self, low: float, high: float) -> float:
-        """Uniform in [low, high)."""
+        """Draw uniformly from [low, high)."""
         return low + (high - low) * self.unit()
 
     def around(self, spread: float) -> float:
-        """Bell-shaped around 0 within plus or minus ``spread``: the mean of three uniforms."""
+        """Draw around 0 within plus or minus ``spread``, bell-shaped: the mean of three uniforms."""
         return spread * (2.0 * (self.unit() + self.unit() + self.unit()) / 3.0 - 1.0)
 
     def below(self, count: int) -> int:
@@ -55,7 +55,7 @@ class Rng:
         return items[self.below(len(items))]
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        """``items`` in random order (Fisher-Yates)."""
+        """Put ``items`` in random order (Fisher-Yates)."""
         order = list(items)
         for last in range(len(order) - 1, 0, -1):
             other = self.below(last + 1)

@@ -130,10 +130,7 @@ def paint_background(
     *,
     shadow: bool = True,
 ) -> Floats:
-    """Wall, backdrop, table and the shadow of a pot that stands at (foot_x, foot_y): float32 [3, n, n].
-
-    x and y, both [n, n], are level with the table, whatever the camera's lean.
-    """
+    """Paint wall, backdrop, table and the shadow of a pot that stands at (foot_x, foot_y): float32 [3, n, n]."""
     edge = 2.0 / x.shape[1]
     accent = _backdrop(background, x, y, edge)
     glow = 1.06 - 0.3 * ((x - 0.5 - 0.5 * background.lamp[0]) ** 2 + (y - 0.2) ** 2)
@@ -170,7 +167,7 @@ def _backdrop(background: Background, x: Floats, y: Floats, edge: float) -> Floa
 
 
 def hang_light(image: Floats, background: Background, x: Floats, y: Floats) -> None:
-    """Window light in place: slanted bars of shade, soft at the edges."""
+    """Draw window light in place: slanted bars of shade, soft at the edges."""
     if background.window == 0.0:
         return
     t = (x + background.slant * y) / background.pitch + background.offset
@@ -179,7 +176,7 @@ def hang_light(image: Floats, background: Background, x: Floats, y: Floats) -> N
 
 
 def foreground(image: Floats, background: Background, x: Floats, y: Floats, rng: Rng, brightness: float = 0.8) -> None:
-    """Sprigs that reach into the image from its edge, a little out of focus, in place; black of brightness 0."""
+    """Draw sprigs that reach into the image from its edge, a little out of focus, in place; black of brightness 0."""
     for _ in range(background.leaves):
         colour = _varied(rng.pick(LEAVES), rng) * np.float32(brightness)
         left = rng.happens(0.5)
@@ -223,7 +220,7 @@ def _varied(colour: Colour, rng: Rng) -> Floats:
 
 
 def _room(number: int, rng: Rng) -> dict[str, Any]:
-    """Wall, backdrop and table: fields of :class:`Background`."""
+    """Draw wall, backdrop and table: fields of :class:`Background`."""
     return {
         "number": number,
         "wall": _varied(WALLS[number], rng),

@@ -124,5 +124,5 @@ def _paint(taken: set[Paint], glazes: _Deck, motifs: _Deck, rng: Rng) -> Paint:
 
 
 def _contrast(a: Colour, b: Colour) -> int:
-    """Difference of two colours, (2 red + 4 green + 3 blue) / 4."""
+    """Return the difference of two colours, (2 red + 4 green + 3 blue) / 4."""
     return (2 * abs(a[0] - b[0]) + 4 * abs(a[1] - b[1]) + 3 * abs(a[2] - b[2])) // 4

@@ -13,7 +13,7 @@ Motif = Callable[[Floats, Floats, float], Floats]
 
 
 def _staggered(u: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """Position within a cell, every other row shifted by half."""
+    """Return the position within a cell, every other row shifted by half."""
     odd = np.floor(v) - 2 * np.floor(0.5 * v)
     return centred(u + 0.5 * odd), centred(v)
 
@@ -81,5 +81,5 @@ MOTIFS: dict[str, Motif] = {
 
 
 def band(v: Floats, low: float, high: float, softness: float) -> Floats:
-    """1 between two heights, with soft edges."""
+    """Return 1 between two heights, with soft edges."""
     return clip01((v - low) / softness + 0.5) * clip01((high - v) / softness + 0.5)

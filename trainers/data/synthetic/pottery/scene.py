@@ -129,7 +129,7 @@ def visible_part(pot: Pot, relief: Relief, size: int, rng: Rng) -> Floats:
 
 
 def _axes(size: int) -> tuple[int, Floats, Floats]:
-    """Fine pixels n to a side, and where their middles lie: x [1, n], y [n, 1]."""
+    """Return fine pixels n to a side, and where their middles lie: x [1, n], y [n, 1]."""
     n = size * SUPERSAMPLING
     axis = (np.arange(n, dtype=np.float32) + np.float32(0.5)) / np.float32(n)
     return n, axis[None, :], axis[:, None]
@@ -193,10 +193,7 @@ def _place(
 
 
 def _ornament(pot: Pot, relief: Relief, arc: Floats, angle: Floats, soft: float) -> Floats:
-    """Ink on the body: the motif within its span, framed by two thin lines.
-
-    A whole number of cells goes round the pot and up the span, so that the pattern closes and fits.
-    """
+    """Draw ink on the body: the motif within its span, framed by two thin lines."""
     start, end = pot.silhouette.canvas
     low, high = (relief.length * (start + (end - start) * share) for share in pot.span)
     around = max(6, round(2 * PI * relief.girth / _CELL))
@@ -209,7 +206,7 @@ def _ornament(pot: Pot, relief: Relief, arc: Floats, angle: Floats, soft: float)
 
 
 def _shading(nx: Floats, ny: Floats, lamp_x: float, background: Background) -> tuple[Floats, Floats]:
-    """Diffuse light and a soft highlight, from the normals and the lamp."""
+    """Compute diffuse light and a soft highlight, from the normals and the lamp."""
     nz = np.sqrt(np.maximum(1 - nx * nx - ny * ny, 0))
     facing = np.maximum(lamp_x * nx + background.lamp[1] * ny + background.lamp[2] * nz, 0)
     shade = background.ambient * (0.75 + 0.25 * ny) + (1 - background.ambient) * facing * 1.25
@@ -228,7 +225,7 @@ def _fired(colour: Colour, rng: Rng) -> Floats:
 
 
 def _develop(image: Floats, background: Background) -> NDArray[np.uint8]:
-    """Shrinking, colour of the light, exposure and gamma: uint8 [3, n / 2, n / 2] from linear light [3, n, n]."""
+    """Shrink an image; apply light, exposure and gamma: uint8 [3, n / 2, n / 2] from linear light [3, n, n]."""
     rows = image[:, 0::2] + image[:, 1::2]
     small = rows[:, :, 0::2] + rows[:, :, 1::2]
     small = np.sqrt(clip01(small * (np.float32(0.25 * background.exposure) * background.tint)))

@@ -153,7 +153,7 @@ def relief(silhouette: Silhouette, tilt: float, density: int) -> Relief:
 
 
 def _grid(density: int) -> tuple[Floats, Floats]:
-    """Cell centres: x [1, columns] to the right, y [rows, 1] upwards, top row first."""
+    """Return cell centres: x [1, columns] to the right, y [rows, 1] upwards, top row first."""
     columns, rows = round((RIGHT - LEFT) * density), round((TOP - BOTTOM) * density)
     x = LEFT + (np.arange(columns, dtype=np.float32) + np.float32(0.5)) / density
     y = TOP - (np.arange(rows, dtype=np.float32) + np.float32(0.5)) / density
@@ -161,7 +161,7 @@ def _grid(density: int) -> tuple[Floats, Floats]:
 
 
 def _outline(silhouette: Silhouette) -> tuple[Floats, Floats]:
-    """Heights and radii of the stack: a Catmull-Rom curve through the outline's points."""
+    """Return heights and radii of the stack: a Catmull-Rom curve through the outline's points."""
     points = np.array((silhouette.outline[0], *silhouette.outline, silhouette.outline[-1]), dtype=np.float32)
     t = (np.arange(_STEPS, dtype=np.float32) / _STEPS)[:, None]
     pieces = []
@@ -178,7 +178,7 @@ def _pull(silhouette: Silhouette, height: Floats) -> Floats:
 
 
 def _half(x: Floats, radius: Floats, pull: Floats) -> Floats:
-    """Half depth of circles at x, their left halves stretched by ``pull``."""
+    """Return the half depth of circles at x, their left halves stretched by ``pull``."""
     across = np.where(x < 0, x / pull, x)
     return np.sqrt(np.maximum(radius * radius - across * across, 0))
 
@@ -221,7 +221,7 @@ def _share(
 def _mouth(
     silhouette: Silhouette, x: Floats, y: Floats, height: float, radius: float, pull: float, tilt: float, density: int
 ) -> tuple[Floats, Floats]:
-    """Coverage of the opening and the height within it, -1 at the front lip and 1 at the back."""
+    """Return the coverage of the opening and the height within it, -1 at the front lip and 1 at the back."""
     rx = np.float32(max(radius * silhouette.mouth, 1e-3))
     across = np.where(x < 0, x / np.float32(pull), x) / rx
     up = (y - np.float32(height)) / np.float32(rx * tilt)
@@ -230,7 +230,7 @@ def _mouth(
 
 
 def _handles(silhouette: Silhouette, x: Floats, y: Floats, density: int) -> tuple[Floats, Floats]:
-    """Coverage and roundness of the rings; they are drawn before the body, which hides their inner part."""
+    """Return the coverage and roundness of the rings; they are drawn before the body, which hides their inner part."""
     cover = np.zeros((y.size, x.size), dtype=np.float32)
     roundness = np.zeros_like(cover)
     for cx, cy, rx, ry, thick in silhouette.handles:

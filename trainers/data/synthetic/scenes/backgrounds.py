@@ -49,7 +49,7 @@ def _hills(pen: Pen, horizon: float, tone: Colour, heights: tuple[float, ...], r
 
 
 def _tree(pen: Pen, x: float, y: float, height: float, tone: Colour) -> None:
-    """Rooted at x, y."""
+    """Draw a tree that is rooted at x, y."""
     pen.rect((122, 94, 72), x - 0.05 * height, y - 0.4 * height, x + 0.05 * height, y)
     pen.oval(tone, x - 0.34 * height, y - 0.80 * height, x + 0.34 * height, y - 0.26 * height)
     pen.oval(shade(tone, 1.12), x - 0.26 * height, y - height, x + 0.24 * height, y - 0.46 * height)

@@ -40,7 +40,7 @@ class Drawing:
         return data.getvalue()
 
     def pixels(self, size: int, removed: Collection[str] = ()) -> np.ndarray:
-        """uint8 ``[size, size, 3]``; a scene is drawn, so it has any size."""
+        """Draw it as uint8 ``[size, size, 3]``; a scene is drawn, so it has any size."""
         return render(self.layout, size, removed)
 
 
@@ -143,7 +143,7 @@ def pixels(
 
 
 def code_digest() -> str:
-    """Digest of the code that draws and words; what is kept on disk is out of date when it changes."""
+    """Return the digest of the code that draws and words; what is kept on disk is out of date when it changes."""
     return digest.code_digest(Path(__file__).parent)
 
 

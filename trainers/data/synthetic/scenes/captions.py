@@ -45,7 +45,7 @@ _UNCOLOURED = ("person", "traffic light", "potted plant")  # several colours at 
 
 
 def captions_of(layout: Layout, mention: float) -> tuple[str, ...]:
-    """Five captions, the same for the same scene; each names an object with probability ``mention``, at least one."""
+    """Write five captions, the same for the same scene; each names an object, at least one, with chance ``mention``."""
     rng = np.random.default_rng([layout.seed, layout.number, 5])
     return tuple(_caption(layout, mention, rng) for _ in range(CAPTIONS))
 

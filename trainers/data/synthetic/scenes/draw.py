@@ -56,7 +56,7 @@ def pixel_box(box: tuple[float, float, float, float], size: int) -> tuple[int, i
 
 
 def _grain(layout: Layout, size: int) -> np.ndarray:
-    """Noise float32 ``[size, size, 1]``: a window of one large sheet, at a place of the scene's own."""
+    """Cut noise float32 ``[size, size, 1]`` out of one large sheet, at a place of the scene's own."""
     y, x = np.random.default_rng([layout.seed, layout.number, 3]).integers(0, size, 2)
     return _sheet(layout.seed, size)[y : y + size, x : x + size]
 

@@ -109,7 +109,7 @@ class Layout:
 
 
 def make_layout(seed: int, number: int, bias: float) -> Layout:
-    """Scene ``number`` of a seed: the same whatever else is drawn."""
+    """Make scene ``number`` of a seed: the same whatever else is drawn."""
     rng = np.random.default_rng([seed, number, 1])
     names, background = _names(rng, bias)
     for _ in range(_STARTS):

@@ -21,7 +21,7 @@ _ROOM_AROUND, _MEASURED = 0.5, 256  # units around the frame and pixels per unit
 
 
 def person(pen: Pen, colour: Colour, variant: int) -> None:
-    """Standing and waving; long hair and a dress in odd variants."""
+    """Draw a person standing and waving; long hair and a dress in odd variants."""
     skin, hair, dress = _SKIN[variant // 2 % 3], _HAIR[variant // 2 % 3], variant % 2 == 1
     dark = shade(colour, 0.8)
     if dress:
@@ -51,7 +51,7 @@ def person(pen: Pen, colour: Colour, variant: int) -> None:
 
 
 def dog(pen: Pen, colour: Colour, variant: int) -> None:
-    """Standing, seen from the side; the muzzle is at the right."""
+    """Draw a dog standing, seen from the side; the muzzle is at the right."""
     dark, light = shade(colour, 0.74), shade(colour, 1.28)
     pen.line(dark, 0.085, (0.15, 0.50), (0.06, 0.36), (0.045, 0.20), (0.075, 0.11))
     for x in (0.25, 0.66):
@@ -76,7 +76,7 @@ def dog(pen: Pen, colour: Colour, variant: int) -> None:
 
 
 def cat(pen: Pen, colour: Colour, variant: int) -> None:
-    """Sitting, looking out of the image."""
+    """Draw a cat sitting, looking out of the image."""
     dark, light = shade(colour, 0.72), shade(colour, 1.32)
     pen.line(dark, 0.085, (0.72, 0.94), (0.90, 0.88), (0.96, 0.72), (0.90, 0.58), (0.93, 0.49))
     pen.blob(
@@ -108,7 +108,7 @@ def cat(pen: Pen, colour: Colour, variant: int) -> None:
 
 
 def bird(pen: Pen, colour: Colour, variant: int) -> None:
-    """Flying, wings up; the beak is at the right."""
+    """Draw a bird flying, wings up; the beak is at the right."""
     dark, light = shade(colour, 0.72), shade(colour, 1.26)
     pen.blob(dark, (0.56, 0.62), (0.40, 0.36), (0.34, 0.06), (0.58, 0.16), (0.78, 0.56))
     pen.poly(dark, (0.30, 0.64), (0.0, 0.58), (0.06, 0.72), (0.0, 0.84), (0.32, 0.78))
@@ -225,7 +225,7 @@ def chair(pen: Pen, colour: Colour, variant: int) -> None:
 
 
 def potted_plant(pen: Pen, colour: Colour, variant: int) -> None:
-    """Leaves over a pot."""
+    """Draw leaves over a pot."""
     green = (64, 142, 82)
     for tip, tone, width in (
         ((0.0, 0.34), 0.72, 0.15), ((0.66, 0.32), 0.72, 0.15), ((0.06, 0.14), 0.86, 0.17), ((0.60, 0.13), 0.86, 0.17),

@@ -106,7 +106,7 @@ def _main(index: int, scene: CaptionedImage, request: ObjectRequest) -> _Main | 
 
 
 def _labels(names: Sequence[str], broader: Mapping[str, str]) -> tuple[np.ndarray, Hierarchy]:
-    """Class, and where broader classes are known the broader one, int64 ``[N, L]``; a class without one is its own."""
+    """Label by class and, where it is known, the broader one, int64 ``[N, L]``; a class without one is its own."""
     columns = [list(names)]
     levels = ["class"]
     if any(name in broader for name in names):
@@ -121,7 +121,7 @@ def _labels(names: Sequence[str], broader: Mapping[str, str]) -> tuple[np.ndarra
 
 
 def _without(mains: Sequence[_Main], side: int) -> Tensor:
-    """Drawn scenes without the class of their largest object, uint8 ``[n, 3, S, S]``."""
+    """Draw scenes without the class of their largest object, uint8 ``[n, 3, S, S]``."""
     images = []
     for main in mains:
         assert main.scene.without is not None

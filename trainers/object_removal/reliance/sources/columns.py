@@ -148,7 +148,7 @@ def _boxes(cell: object, columns: CaptionedColumns) -> list[Sequence[float]]:
 
 
 def _sizes(table: ArrowTable, images: str, rows: np.ndarray) -> list[tuple[int, int]]:
-    """Width and height of the originals; 0 where an image cannot be read."""
+    """Read the width and height of the originals; 0 where an image cannot be read."""
     sizes: list[tuple[int, int]] = []
     for first in range(0, len(rows), _AT_ONCE):
         for data in table.images(images, rows[first : first + _AT_ONCE]):
