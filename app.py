@@ -13,7 +13,7 @@ ON_SPACE = os.environ.get("SYSTEM") == "spaces"
 
 
 def arguments() -> argparse.Namespace:
-    """Flags of the command line, with the environment's values as defaults."""
+    """Return the parser of the flags, with the environment's values as defaults."""
     parser = argparse.ArgumentParser(description="Rankscope: see what a ranking loss learns.")
     parser.add_argument("--host", default=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if ON_SPACE else "127.0.0.1"))
     parser.add_argument("--port", type=int, default=None, help="default: the first free port from 7860 on")

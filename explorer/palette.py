@@ -53,7 +53,7 @@ class Palette:
 
 
 def palette(labels: np.ndarray, level: int = 0, mode: Mode = LIGHT) -> Palette:
-    """Families share a hue; members of a family differ in lightness and a little in hue.
+    """Choose colours: families share a hue; members of a family differ in lightness and a little in hue.
 
     Args:
         labels: integers ``[P, L]``, finest first.
@@ -74,7 +74,7 @@ def palette(labels: np.ndarray, level: int = 0, mode: Mode = LIGHT) -> Palette:
 
 
 def class_colours(labels: np.ndarray, level: int = 0) -> dict[str, dict[int, list[str]]]:
-    """For a light and for a dark page the colour of every class of a level that is in use.
+    """Return for a light and for a dark page the colour of every class of a level that is in use.
 
     A class without a hue has two: grey, and the one it gets when it is chosen.
     """
@@ -89,13 +89,7 @@ def class_colours(labels: np.ndarray, level: int = 0) -> dict[str, dict[int, lis
 
 
 def oklch(lightness: np.ndarray, chroma: np.ndarray, hue: np.ndarray) -> list[str]:
-    """OKLCH (hue in degrees) as ``#rrggbb``; chroma is reduced until the colour exists on a screen.
-
-    Args:
-        lightness, chroma, hue: floats ``[N]``.
-
-    Source: B. Ottosson, "A perceptual color space for image processing", 2020.
-    """
+    """Convert OKLCH (hue in degrees) to ``#rrggbb``; chroma is reduced until the colour exists on a screen."""
     chroma = chroma.copy()
     rgb = np.full((len(hue), 3), 128)
     left = np.arange(len(hue))
@@ -115,7 +109,7 @@ _SCREEN = np.array([[4.0767416621, -3.3077115913, 0.2309699292], [-1.2684380046,
 
 
 def _rgb(lightness: np.ndarray, chroma: np.ndarray, hue: np.ndarray) -> np.ndarray:
-    """sRGB ``[N, 3]``, between 0 and 1 for colours that exist on a screen."""
+    """Return sRGB ``[N, 3]``, between 0 and 1 for colours that exist on a screen."""
     angle = np.radians(hue)
     ab = np.stack([chroma * np.cos(angle), chroma * np.sin(angle)], axis=1)
     linear = (lightness[:, None] + ab @ _CONES.T) ** 3 @ _SCREEN.T

@@ -11,20 +11,20 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", 
 
 
 def encodable(text: str) -> str:
-    """Text that UTF-8 has: what a file name had that is not UTF-8 becomes a question mark."""
+    """Make a text that UTF-8 has: what a file name had that is not UTF-8 becomes a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def plain_cell(text: str) -> str:
-    """Text that no spreadsheet reads as a formula: an apostrophe is put before the characters that start one."""
+    """Make a text that no spreadsheet reads as a formula: an apostrophe is put before the characters that start one."""
     return encodable(f"'{text}" if text.startswith(_FORMULA) else text)
 
 
 def plain_cells(row: Iterable[Any]) -> list[Any]:
-    """A row of a CSV table whose texts are :func:`plain_cell`."""
+    """Make a row of a CSV table whose texts are :func:`plain_cell`."""
     return [plain_cell(cell) if isinstance(cell, str) else cell for cell in row]
 
 
 def finite_number(value: float | None) -> float | None:
-    """The value, or None: JSON has no infinity and no NaN."""
+    """Return the value, or None: JSON has no infinity and no NaN."""
     return value if value is not None and math.isfinite(value) else None

@@ -19,7 +19,7 @@ _Loaded = TypeVar("_Loaded")
 
 
 def missing(where: str) -> str | None:
-    """Why a model cannot be had now, or None; neither the network nor weights are touched.
+    """Say why a model cannot be had now, or None; neither the network nor weights are touched.
 
     Args:
         where: a folder, or ``organisation/repository`` of the Hub.
@@ -71,7 +71,8 @@ def fetch(what: str, where: str, load: Callable[[str], _Loaded]) -> _Loaded:
 
 
 def load_network(kind: Any, where: str) -> Any:
-    """A network with all of its weights, float32 on the CPU; the library alone would initialise absent ones at random.
+    """Load a network with all its weights, float32 on the CPU; the library alone would initialise absent ones at
+    random.
 
     Args:
         kind: a class of transformers with ``from_pretrained``.
@@ -95,7 +96,7 @@ def load_network(kind: Any, where: str) -> Any:
 
 
 def is_folder(where: str) -> bool:
-    """Whether a text means a folder, not a repository; folders that may not be opened are not looked for."""
+    """Return whether a text means a folder, not a repository; folders that may not be opened are not looked for."""
     if where.startswith(("/", "\\", ".", "~")) or Path(where).is_absolute():
         return True
     return access.allowed(Path(where)) and Path(where).is_dir()

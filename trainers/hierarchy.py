@@ -27,7 +27,7 @@ class Hierarchy:
 
 
 def severity_words(hierarchy: Hierarchy) -> list[str]:
-    """``words[n]`` for a result that shares ``n`` levels with the query, 0 to L."""
+    """Return ``words[n]`` for a result that shares ``n`` levels with the query, 0 to L."""
     depth = hierarchy.depth
     return ["unrelated", *(f"same {hierarchy.levels[depth - shared]}" for shared in range(1, depth + 1))]
 
@@ -47,7 +47,7 @@ class Ancestor:
 
 
 def shared_levels(labels: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """On how many levels each image agrees with the query: 0 (unrelated) to L (same finest class).
+    """Count the levels on which each image agrees with the query: 0 (unrelated) to L (same finest class).
 
     Args:
         labels: integers ``[..., L]``, finest first; -1: of no class that the query's dataset has.
@@ -60,8 +60,8 @@ def shared_levels(labels: np.ndarray, query: np.ndarray) -> np.ndarray:
 
 
 def missed_when_wrong(shared: np.ndarray, depth: int) -> np.ndarray:
-    """On how many levels a wrong result disagrees with its query, 1 (a near miss) to L (unrelated); NaN where it is of
-    the query's finest class: float64 of the shape of ``shared``.
+    """Count the levels on which a wrong result disagrees with its query, 1 (a near miss) to L (unrelated); NaN where it
+    is of the query's finest class: float64 of the shape of ``shared``.
 
     Args:
         shared: of :func:`shared_levels`.
@@ -71,8 +71,8 @@ def missed_when_wrong(shared: np.ndarray, depth: int) -> np.ndarray:
 
 
 def shares_when_wrong(shares: np.ndarray) -> np.ndarray | None:
-    """Of the results that are of another class than their query the shares by severity, float64 ``[L]``; None: there
-    are none.
+    """Return the shares by severity of the results of another class than their query, float64 ``[L]``; None: there are
+    none.
 
     Args:
         shares: float ``[L + 1]``, of all results.
@@ -82,7 +82,7 @@ def shares_when_wrong(shares: np.ndarray) -> np.ndarray | None:
 
 
 def common_ancestor(labels: np.ndarray, query: np.ndarray, hierarchy: Hierarchy) -> Ancestor | None:
-    """The finest class that an image with labels ``[L]`` shares with the query ``[L]``; None: it shares none."""
+    """Return the finest class that an image with labels ``[L]`` shares with the query ``[L]``; None: it shares none."""
     levels = np.flatnonzero(np.asarray(labels) == np.asarray(query))
     if not len(levels):
         return None
@@ -91,5 +91,5 @@ def common_ancestor(labels: np.ndarray, query: np.ndarray, hierarchy: Hierarchy)
 
 
 def class_path(labels: np.ndarray, hierarchy: Hierarchy) -> tuple[str, ...]:
-    """The names of an image's classes, finest first."""
+    """Return the names of an image's classes, finest first."""
     return tuple(names[int(label)] for names, label in zip(hierarchy.names, labels, strict=True))

@@ -89,13 +89,13 @@ class Rule:
     searched: bool = True
 
     def bounds(self, kind: type) -> tuple[object, ...]:
-        """What pydantic checks a number with, of ``Annotated[kind, ...]``; 3.0 is a whole one."""
+        """Return pydantic's constraints of a number, of ``Annotated[kind, ...]``; 3.0 is a whole one."""
         low = () if self.low is None else (Gt(self.low) if self.above else Ge(self.low),)
         high = () if self.high is None else (Le(self.high),)
         return (*low, *high, *((pydantic.BeforeValidator(_integral),) if kind is int else ()))
 
     def within(self, what: str) -> str:
-        """The same in words, after ``what`` the numbers are: ``a number from 0.01 to 1``."""
+        """Say the same in words, after ``what`` the numbers are: ``a number from 0.01 to 1``."""
         if self.above and self.low is not None:
             most = "" if self.high is None else f" and at most {_bound(self.high)}"
             return f"{what} above {_bound(self.low)}{most}"
@@ -106,28 +106,28 @@ class Rule:
         return what if self.high is None else f"{what} of at most {_bound(self.high)}"
 
     def entries(self) -> Mapping[str, Any]:
-        """The registry's descriptors by name."""
+        """Return the registry's descriptors by name."""
         return typing.cast("Mapping[str, Any]", imported(self.registry))
 
     def words(self) -> Menu:
-        """What :attr:`menu` names."""
+        """Return the words that :attr:`menu` names."""
         return typing.cast(Menu, imported(self.menu))
 
 
 def imported(place: str) -> Any:
-    """What stands at ``module:NAME``."""
+    """Import the object at ``module:NAME``."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
 def parameter(default: Any = dataclasses.MISSING, *, factory: Any = dataclasses.MISSING, **rule: Any) -> Any:
-    """A dataclass field with a default and a :class:`Rule`, whose attributes are the keywords."""
+    """Make a dataclass field with a default and a :class:`Rule`, whose attributes are the keywords."""
     metadata = {"rule": Rule(**rule)}
     return dataclasses.field(default=default, default_factory=factory, metadata=metadata)
 
 
 def default_of(parameters: type, name: str, default: Any) -> Any:
-    """The field ``name`` of a dataclass again, for a subclass in which it has another default."""
+    """Make the field ``name`` of a dataclass again, for a subclass in which it has another default."""
     (same,) = (field for field in dataclasses.fields(parameters) if field.name == name)
     return dataclasses.field(default=default, metadata=same.metadata)
 
@@ -175,7 +175,7 @@ class Spec:
 
 
 def specs(parameters: type) -> tuple[Spec, ...]:
-    """The fields of a parameter dataclass in order, those that :func:`parameter` made."""
+    """Return the fields of a parameter dataclass in order, those that :func:`parameter` made."""
     return _specs(parameters)
 
 
@@ -223,7 +223,7 @@ def make(parameters: type, values: Mapping[str, Any], owner: str) -> Any:
 
 
 def entry(entries: Mapping[str, Entry], name: str, what: str) -> Entry:
-    """An entry of a registry by name; ``what`` it is, is for the message.
+    """Return an entry of a registry by name; ``what`` it is, is for the message.
 
     Raises:
         ParameterError: there is none of that name.
@@ -234,7 +234,7 @@ def entry(entries: Mapping[str, Entry], name: str, what: str) -> Entry:
 
 
 def check(spec: Spec, value: Any, owner: str) -> Any:
-    """One value against its spec; returns it in the field's own type."""
+    """Check one value against its spec and return it in the field's own type."""
     try:
         return spec.adapter.validate_python(value, context=owner)
     except pydantic.ValidationError as error:
@@ -282,7 +282,7 @@ def parse_choice(text: str, family: Mapping[str, Any] = MappingProxyType({})) ->
 
 
 def describe(spec: Spec) -> str:
-    """The accepted values in words, e.g. ``a number from 0.01 to 1``."""
+    """Describe the accepted values in words, e.g. ``a number from 0.01 to 1``."""
     rule = spec.rule
     if rule.choices is not None:
         return "one of " + ", ".join(str(choice) for choice in rule.choices)
@@ -312,8 +312,8 @@ def _listed(value: Any) -> tuple[Any, ...]:
 
 
 def _accepted(spec: Spec, value: Any, owner: pydantic.ValidationInfo) -> Any:
-    """An item, if it is of the type and among the choices, the entries or the words of its spec; what is nested is
-    checked too.
+    """Check one item and what is nested in it: it is of the type and among the choices, the entries or the words of its
+    spec.
     """
     kind: Any = spec.item or spec.type
     rule = spec.rule
@@ -337,7 +337,7 @@ def _check_entry(spec: Spec, choice: Choice | str) -> None:
 
 
 def _read(text: str, spec: Spec | None) -> Any:
-    """A value as typed; of a text parameter that must be given, the text itself."""
+    """Read a value as typed; of a text parameter that must be given, the text itself."""
     if spec is not None and spec.type is str and not spec.optional:
         return text
     items = [_value(item) for item in text.split(";")]
@@ -352,7 +352,7 @@ def _value(text: str) -> Any:
 
 
 def _resolve(hint: Any) -> tuple[type, type | None, bool]:
-    """``float | None`` -> (float, None, True); ``tuple[int, ...]`` -> (tuple, int, False)."""
+    """Resolve ``float | None`` to (float, None, True) and ``tuple[int, ...]`` to (tuple, int, False)."""
     optional = False
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
         inner = [arm for arm in typing.get_args(hint) if arm is not type(None)]

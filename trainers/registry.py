@@ -23,7 +23,7 @@ class NoParameters:
 
 
 def available(_parameters: Any) -> str | None:
-    """For entries that need nothing beyond the program: nothing is missing."""
+    """Return None: entries that need nothing beyond the program lack nothing."""
     return None
 
 
@@ -49,7 +49,7 @@ class Descriptor:
     order: int = 100
 
     def checked(self, values: Mapping[str, Any]) -> Any:
-        """The parameters, validated; those not given take their defaults.
+        """Check parameters; those not given take their defaults.
 
         Raises:
             ParameterError: one is unknown, of the wrong type or out of range.
@@ -57,11 +57,7 @@ class Descriptor:
         return make(self.parameters, values, self.title)
 
     def lacking(self, values: Mapping[str, Any] = MappingProxyType({})) -> str | None:
-        """:attr:`missing` with parameters by name.
-
-        Raises:
-            ParameterError: one is wrong.
-        """
+        """Ask :attr:`missing` with parameters by name."""
         return self.missing(self.checked(values))
 
 
@@ -83,12 +79,12 @@ def load(package: ModuleType) -> Mapping[str, Any]:
 
 
 def descriptors(module: ModuleType) -> tuple[Any, ...]:
-    """What a module adds to its registry: its ``DESCRIPTORS`` and its ``DESCRIPTOR``."""
+    """Return the entries that a module adds to its registry: its ``DESCRIPTORS`` and its ``DESCRIPTOR``."""
     single = getattr(module, "DESCRIPTOR", None)
     return (*getattr(module, "DESCRIPTORS", ()), *(() if single is None else (single,)))
 
 
 def in_order(entries: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The entries by ``order``, then by name."""
+    """Order entries by ``order``, then by name."""
     ordered = sorted(entries.values(), key=lambda entry: (getattr(entry, "order", 100), entry.name))
     return MappingProxyType({entry.name: entry for entry in ordered})

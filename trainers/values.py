@@ -17,7 +17,7 @@ CHECKED = ConfigDict(strict=True, allow_inf_nan=False, revalidate_instances="alw
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether this is a number that can be computed with: finite, and no truth value."""
+    """Return whether this is a number that can be computed with: finite, and no truth value."""
     try:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:  # a whole number beyond every float
@@ -25,7 +25,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def build(kind: type, values: Mapping[str, Any]) -> Any:
-    """An instance of a dataclass from what ``json.loads`` gave: nested dataclasses and tuples are made again.
+    """Return an instance of a dataclass from what ``json.loads`` gave: nested dataclasses and tuples are made again.
 
     Raises:
         TypeError: a field is unknown or missing, or what should be nested is not.
@@ -34,7 +34,7 @@ def build(kind: type, values: Mapping[str, Any]) -> Any:
 
 
 def values_of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a dataclass by name, made from what ``json.loads`` gave; unknown names are left as they are."""
+    """Make the fields of a dataclass, by name, from what ``json.loads`` gave; unknown names are left as they are."""
     hints = _hints(kind)
     return {name: _made(value, hints[name]) if name in hints else value for name, value in values.items()}
 

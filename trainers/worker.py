@@ -114,7 +114,7 @@ class Worker:
             self._fail(full or f"{UNEXPECTED}{type(error).__name__}: {error}. The log has the details.", trace=True)
 
     def _gone(self) -> None:
-        """The folder was deleted or moved: end without writing to it, and leave nothing where it was."""
+        """End without writing to the folder, which was deleted or moved, and leave nothing where it was."""
         error = f"The run {self.folder.id} was deleted or moved while it trained, so its training has ended."
         self._state = dataclasses.replace(self._state, phase="failed", message="", error=error)
         self.folder.db.close()
@@ -171,7 +171,7 @@ class Worker:
             self.folder.log(f"command: {command}")
 
     def _last_command(self) -> int:
-        """Id of the newest command, so that commands for an earlier trainer of this run are skipped."""
+        """Return the id of the newest command, so that commands for an earlier trainer of this run are skipped."""
         return max((number for number, _ in self.folder.commands(0)), default=0)
 
     def _show(self, trainer: Trainer, force: bool = False) -> None:
@@ -230,7 +230,7 @@ def watch_parent(worker: Worker) -> None:
 
 
 def watch_signals(worker: Worker) -> None:
-    """Ctrl-C and SIGTERM end with a checkpoint."""
+    """End with a checkpoint on Ctrl-C and SIGTERM."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: worker.leave("interrupted"))
 

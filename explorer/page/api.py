@@ -42,11 +42,11 @@ def add_api(runs: Runs) -> None:
         return runs.start(configured(kind, settings or {}), token, caller(request))
 
     def list_kinds() -> list[dict[str, Any]]:
-        """Every kind of run with its settings: name, what is accepted, default and help."""
+        """List every kind of run with its settings: name, what is accepted, default and help."""
         return [*map(about, KINDS.values()), *map(about_plan, PLANS.values())]
 
     def run_status(run_id: str) -> dict[str, Any]:
-        """Phase, progress, position in the queue and newest numbers of a run.
+        """Return phase, progress, position in the queue and newest numbers of a run.
 
         Args:
             run_id: 26 letters and digits, as start_run returned it.
@@ -72,7 +72,7 @@ def add_api(runs: Runs) -> None:
         return runs.stop(run_id, token)
 
     def list_runs() -> list[dict[str, Any]]:
-        """Every run, newest first, recorded ones last."""
+        """List every run, newest first, recorded ones last."""
         return runs.listing()
 
     own = (function for page in PAGES.values() for function in page.endpoints(runs))
@@ -85,7 +85,7 @@ _MACHINE = ("device", "threads")
 
 
 def configured(name: str, settings: dict[str, Any]) -> Config:
-    """A checked configuration from plain values.
+    """Make a checked configuration of plain values.
 
     Raises:
         UserError: there is no such kind, or a setting is unknown or wrong.
@@ -109,7 +109,7 @@ def _single(kind: Kind, settings: Mapping[str, Any]) -> RunConfig:
 
 
 def _planned(plan: Plan, settings: Mapping[str, Any]) -> Config:
-    """A plan, whose settings stand beside those of its runs, or with those in ``run``, as a plan's config.json has
+    """Make a plan, whose settings stand beside those of its runs, or with those in ``run``, as a plan's config.json has
     them.
     """
     own, name, run = apart(plan.config, settings)
@@ -121,7 +121,7 @@ def _planned(plan: Plan, settings: Mapping[str, Any]) -> Config:
 
 
 def about(kind: Kind) -> dict[str, Any]:
-    """A kind with its settings, for programs."""
+    """Describe a kind with its settings, for programs."""
     settings = [
         {"name": spec.name, "accepts": describe(spec), "default": repr(spec.default), "help": spec.rule.help}
         for spec in _offered(kind)
@@ -130,7 +130,7 @@ def about(kind: Kind) -> dict[str, Any]:
 
 
 def about_plan(plan: Plan) -> dict[str, Any]:
-    """As :func:`about`: the settings of the plan, the kind of its runs, and the settings of the first kind."""
+    """Describe a plan as :func:`about` does: its settings, the kind of its runs, and the settings of the first kind."""
     suited = [kind.name for kind in KINDS.values() if plan.suits(kind)]
     told = "The kind of its runs; those of the settings that follow which are not its own are given in their place."
     of = {"name": "of", "accepts": f"one of {', '.join(suited)}", "default": repr(FIRST), "help": told}

@@ -134,7 +134,7 @@ class ArmPicker:
             )
 
     def _families(self) -> str:
-        """A style that writes its family beside each entry of the open list; Gradio's drop-down knows no groups."""
+        """Write a style that names families beside the entries of the open list; Gradio's drop-down has no groups."""
         families: dict[str, list[str]] = {}
         for entry in self._offered.values():
             families.setdefault(entry.family, []).append(f'[aria-label="{entry.title}"]')
@@ -147,15 +147,15 @@ class ArmPicker:
     # ---------------------------------------------------------------- values
 
     def held(self, choices: Iterable[Choice]) -> dict[str, Any]:
-        """The values of the fields that hold ``choices``, by name."""
+        """Return the values of the fields that hold ``choices``, by name."""
         return self._held([(choice.name, choice_text(choice, self.entries)) for choice in choices])
 
     def defaults(self) -> dict[str, Any]:
-        """The fields as they are at first."""
+        """Return the fields as they are at first."""
         return self.held(self.first)
 
     def restored(self, kept: Mapping[str, Any]) -> dict[str, Any]:
-        """The slots as they were left, filled ones first; nothing if none is filled.
+        """Return the slots as they were left, filled ones first; nothing if none is filled.
 
         Args:
             kept: values by name, checked here.
@@ -170,11 +170,11 @@ class ArmPicker:
         return self._held(slots) if slots else {}
 
     def chosen(self, values: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-        """The entries of the filled slots with what their panels hold."""
+        """Return the entries of the filled slots with what their panels hold."""
         return [(name, stored_values(text, name)) for name, text in self._filled(values, values.values())]
 
     def following(self, values: Mapping[str, Any]) -> list[object]:
-        """Updates of ``ArmSlots.shown`` for values of the fields."""
+        """Return updates of ``ArmSlots.shown`` for values of the fields."""
         return _visibility(sum(1 for name in self.names if values[name]))
 
     def _added(self, slots: Slots) -> Slots:
@@ -183,11 +183,11 @@ class ArmPicker:
         return [*slots, (fresh[0], "{}")] if fresh and len(slots) < MAX_ARMS else slots
 
     def _show(self, slots: Slots, turn: object) -> list[object]:
-        """Updates that put ``slots`` into the first places and hide the rest."""
+        """Return updates that put ``slots`` into the first places and hide the rest."""
         return [*self._held(slots).values(), turn, *_visibility(len(slots))]
 
     def _filled(self, names: Iterable[str], values: Iterable[object]) -> Slots:
-        """The filled slots among values of fields."""
+        """Return the filled slots among values of fields."""
         held = dict(zip(names, values, strict=False))
         pairs = zip(self.names, self.texts, strict=True)
         return [(str(held[name]), str(held[text] or "{}")) for name, text in pairs if held[name]]
@@ -203,7 +203,7 @@ def _removed(slots: Slots, at: int) -> Slots:
 
 
 def _visibility(filled: int) -> list[object]:
-    """Updates of ``ArmSlots.shown`` for the first ``filled`` slots."""
+    """Return updates of ``ArmSlots.shown`` for the first ``filled`` slots."""
     return [
         *(gr.update(visible=index < filled) for index in range(MAX_ARMS)),
         *(gr.update(visible=filled > 1) for _ in range(MAX_ARMS)),

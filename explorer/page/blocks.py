@@ -44,19 +44,19 @@ class LongMenu(gr.Dropdown):
 
 
 class Page(gr.Blocks):
-    """Every event and every public function passes through here, whichever of Gradio's addresses it used."""
+    """The page; every event and every public function passes through here, whichever of Gradio's addresses it used."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._answered: deque[tuple[float, str]] = deque()  # when (monotonic seconds), and the call
         super().__init__(*args, **kwargs)
 
     def pending(self, address: str) -> int:
-        """The number of events of an address that wait or run."""
+        """Count the events of an address that wait or run."""
         events = list(self._queue.event_ids_to_events.values())
         return sum(1 for event in events if event.request.scope.get(ADDRESS) == address)
 
     def streams(self, name: str) -> bool:
-        """Whether there are, or will be, messages for a session, or for an event by its id."""
+        """Return whether there are, or will be, messages for a session, or for an event by its id."""
         queue = self._queue
         if name in queue.event_ids_to_events or name in queue.pending_messages_per_session:
             return True
@@ -118,7 +118,7 @@ class Page(gr.Blocks):
 
 
 def spoken(error: Exception) -> gr.Error:
-    """An error as Gradio hands it to the caller, with no traceback; an unexpected error is one line in the log."""
+    """Turn an error into what Gradio hands to the caller, without traceback; an unexpected one is a line in the log."""
     if isinstance(error, gr.Error):
         sentence = str(error.message)
     elif isinstance(error, (UserError, OSError)):

@@ -27,17 +27,17 @@ def build() -> dict[str, Component]:
 
 
 def held(choice: DataChoice) -> dict[str, Any]:
-    """The values of the controls that show the conditions of ``choice``, by name."""
+    """Return the values of the controls that show the conditions of ``choice``, by name."""
     return {name: raw(spec, getattr(choice.conditions, name)) for name, spec in _SPECS.items()}
 
 
 def restored(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """The values as they were left; defaults are left out."""
+    """Return the values as they were left; defaults are left out."""
     return settings(Conditions, kept, only=FIELDS)
 
 
 def chosen(choice: DataChoice, values: Mapping[str, Any]) -> DataChoice:
-    """``choice`` under the conditions that the controls hold, or plain values; some of them.
+    """Put ``choice`` under the conditions that the controls hold, or plain values; some of them.
 
     Raises:
         ParameterError: one is unknown or wrong.
@@ -46,7 +46,7 @@ def chosen(choice: DataChoice, values: Mapping[str, Any]) -> DataChoice:
 
 
 def chosen_in(choice: DataChoice, fields: Mapping[str, Any]) -> DataChoice:
-    """``choice`` under the conditions among the values of all fields of a form.
+    """Put ``choice`` under the conditions among the values of all fields of a form.
 
     Raises:
         ParameterError: one is wrong.

@@ -20,13 +20,13 @@ ABOVE_ZERO = 1e-6  # of its right end: the smallest number of a logarithmic slid
 
 
 def change_of(field: Component) -> Any:
-    """The event of a field whose value changes: Gradio gives it to each kind of field when it is made."""
+    """Return the event of a field whose value changes: Gradio gives it to each kind of field when it is made."""
     events: Any = field
     return events.change
 
 
 def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Component:
-    """The control of one parameter, showing ``value`` (as :func:`raw` gives it); ``key`` as in ``gr.render``."""
+    """Make the control of one parameter, showing ``value`` (as :func:`raw` gives it); ``key`` as in ``gr.render``."""
     rule, label = spec.rule, spec.label
     lowest, highest = rule.slider or (rule.low, rule.high)
     # explicit: inside gr.render Gradio takes a slider for an output and greys it out
@@ -61,7 +61,7 @@ def control(spec: Spec, value: Any, key: tuple[str, ...] | None = None) -> Compo
 
 
 def raw(spec: Spec, value: Any) -> Any:
-    """A parameter as its control holds it; of a choice its name."""
+    """Return a parameter as its control holds it; of a choice its name."""
     if isinstance(value, Choice):
         return value.name
     if spec.rule.choices is not None:
@@ -108,7 +108,7 @@ def _parse(spec: Spec, value: Any, owner: str) -> Any:
 
 
 def _optional(spec: Spec, text: str) -> Any:
-    """An optional parameter from a text field: empty is None; text that is no number is left for the check."""
+    """Read an optional parameter from a text field: empty is None; text that is no number is left for the check."""
     if text.lower() in ("", "none"):
         return None
     if spec.type in (int, float):
@@ -135,7 +135,7 @@ def _numbers(spec: Spec, text: str, owner: str) -> Any:
 
 
 def _step(low: float, high: float, default: Any) -> float:
-    """A round step that divides the range finely and meets the default."""
+    """Choose a round step that divides the range finely and meets the default."""
     step = 1.0
     while step > (high - low) / SLIDER_STEPS:
         step /= 10

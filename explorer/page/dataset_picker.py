@@ -45,7 +45,7 @@ def data_choice(
     first: DataChoice = _FIRST,
     **texts: Any,
 ) -> DataChoice:
-    """The images as typed; what is empty is detected.
+    """Make the choice of images as typed; what is empty is detected.
 
     Args:
         source: catalogue name, Hub id or folder.
@@ -102,11 +102,11 @@ class DatasetPicker:
         return (*FIELDS, *_OWN, *self.more)
 
     def chosen(self, values: Mapping[str, Any]) -> DataChoice:
-        """The images that the fields describe; see :func:`data_choice`."""
+        """Return the images that the fields describe; see :func:`data_choice`."""
         return data_choice(**{name: values[name] for name in self.fields}, first=self.first)
 
     def held(self, choice: DataChoice) -> dict[str, Any]:
-        """The values of the fields that hold ``choice``, by name."""
+        """Return the values of the fields that hold ``choice``, by name."""
         texts = {"subset": choice.subset or "", "label_columns": list(choice.label_columns or ())}
         more = {name: raw(_SPECS[name], getattr(choice, name)) for name in self.more}
         own = {name: spec.default for name, (_, spec) in _OWN.items()}
@@ -118,11 +118,11 @@ class DatasetPicker:
         return {name: getattr(choice, name) for name in FIELDS} | texts | own | more
 
     def defaults(self) -> dict[str, Any]:
-        """The fields as they are at first."""
+        """Return the fields as they are at first."""
         return self.held(self.first)
 
     def restored(self, kept: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields as they were left: the dataset, and how it is read, which belongs to it and goes with it."""
+        """Return the fields as they were left: the dataset, and how it is read, which belongs to it."""
         values: dict[str, Any] = settings(DataChoice, kept, only=self.more)
         for name, (owner, spec) in _OWN.items():
             for value in settings(SOURCES[owner].parameters, {spec.name: kept.get(name)}).values():
@@ -188,19 +188,19 @@ class DatasetPicker:
     # ----------------------------------------------------- what is found there
 
     def look_again(self, *values: object) -> list[object]:
-        """What :meth:`build` shows of images that come back from an earlier visit."""
+        """Show what :meth:`build` shows of images that come back from an earlier visit."""
         held = dict(zip(self.fields, values, strict=True))
         if held["source"] not in SOURCES or any(held[name] for name in ("subset", *_DETECTED)):
             return self._look_at_others(*values)
         return [inspection.about(str(held["source"])), *(gr.update(choices=[]) for _ in _DETECTED)]
 
     def _look_at_others(self, *values: object) -> list[Any]:
-        """The same for images that were just chosen: if they cannot be read, the lists are emptied."""
+        """Show the same for images that were just chosen: if they cannot be read, the lists are emptied."""
         description, *lists = self._look(*values)
         return [description, *(unseen | one for unseen, one in zip(_UNSEEN, lists, strict=True))]
 
     def _look(self, *values: object) -> list[Any]:
-        """What is detected in the chosen images, and the choices for their columns and splits."""
+        """Detect what is in the chosen images, and the choices for their columns and splits."""
         try:
             choice = self.chosen(dict(zip(self.fields, values, strict=True)))
             report = inspect_data(choice)
@@ -231,7 +231,7 @@ def _check_there(source: str) -> None:
 
 
 def _invitation() -> str:
-    """A style that writes into the box what may be typed there, and the words for the box when it is empty.
+    """Write a style that says in the box what may be typed there, and the words for the box when it is empty.
 
     Gradio's drop-down has neither; ``shell.js`` hands the words to the field itself.
     """
@@ -252,7 +252,7 @@ def _words(name: str) -> _Words:
 
 
 def _list(name: str) -> gr.Dropdown:
-    """What was detected of a dataset, to choose from; its value is a list where the setting is one."""
+    """Make a list of what was detected of a dataset; its value is a list where the setting is one."""
     several = _SPECS[name].type is tuple
     value: list[str] | None = [] if several else None
     return gr.Dropdown([], value=value, multiselect=several, allow_custom_value=True, min_width=80, **_words(name))

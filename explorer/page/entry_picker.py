@@ -48,15 +48,15 @@ class EntryPicker:
         return {self.spec.name: chosen, self._text: text}
 
     def held(self, choice: Choice) -> dict[str, Any]:
-        """The values of the fields that hold ``choice``, by name."""
+        """Return the values of the fields that hold ``choice``, by name."""
         return {self.spec.name: choice.name, self._text: choice_text(choice, self.entries)}
 
     def defaults(self) -> dict[str, Any]:
-        """The fields as they are at first."""
+        """Return the fields as they are at first."""
         return self.held(self.spec.default)
 
     def restored(self, kept: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields as they were left; an entry that is not installed does not come back."""
+        """Return the fields as they were left; an entry that is not installed does not come back."""
         there = {name: one for name, one in self.entries.items() if one.lacking() is None}
         text = kept.get(self._text, self.defaults()[self._text])
         return {
@@ -65,6 +65,6 @@ class EntryPicker:
         }
 
     def chosen(self, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The entry with what its panel holds."""
+        """Return the entry with what its panel holds."""
         name = str(values[self.spec.name])
         return name, stored_values(str(values[self._text]), name)

@@ -76,7 +76,7 @@ class Forms:
         return [field for built in self.by_kind.values() for field in built.form.fields.values()]
 
     def config(self, kind: str, values: Sequence[object]) -> RunConfig:
-        """The checked configuration of a kind.
+        """Make the checked configuration of a kind.
 
         Args:
             values: of :attr:`fields`.
@@ -87,7 +87,7 @@ class Forms:
         return entry(self.by_kind, kind, "kind of run").form.config(self._held(kind, values))
 
     def plan(self, name: str, kind: str, values: Sequence[object]) -> Config:
-        """The checked configuration of a plan of runs of one of the forms.
+        """Make the checked configuration of a plan of runs of one of the forms.
 
         Args:
             name: of the plan.
@@ -101,7 +101,7 @@ class Forms:
         return plan.config(self.config(kind, values), self._held(kind, values))
 
     def _held(self, kind: str, values: Sequence[object]) -> dict[str, object]:
-        """The values of one form's fields by name."""
+        """Return the values of one form's fields by name."""
         given = iter(values)
         held = {name: {field: next(given) for field in built.form.fields} for name, built in self.by_kind.items()}
         return held.get(kind, {})
@@ -155,7 +155,7 @@ def build_forms(note: gr.HTML, runs: Runs) -> Forms:
 def _with_presets(
     kind: Kind, builder: Callable[[FormContext], KindForm], context: FormContext
 ) -> tuple[KindForm, dict[Component, Any]]:
-    """A form under the menu of its kind's presets, if there are any: choosing one fills the form.
+    """Put a form under the menu of its kind's presets, if there are any: choosing one fills the form.
 
     Returns:
         The form, and the menu and its sentence with their first values.
@@ -187,7 +187,7 @@ def _with_presets(
 
 
 def filled(kind: Kind, form: KindForm, preset: str) -> Values:
-    """The fields of a form that a preset sets: all, but images and budget only if the preset has its own.
+    """Return the fields of a form that a preset sets: all, but images and budget only if the preset has its own.
 
     Args:
         preset: its name; empty: the defaults.

@@ -11,17 +11,13 @@ THEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 
 def about(source: str) -> str:
-    """HTML for a dataset of the catalogue, before it is read."""
+    """Return HTML for a dataset of the catalogue, before it is read."""
     descriptor = SOURCES[source]
     return paragraph(f"{descriptor.sentence}{_licence(descriptor.licence)}")
 
 
 def reported(report: DataReport, source: str, unlabelled: str = "") -> str:
-    """HTML for a report: the label tree, the columns and splits that would be used, or the problems.
-
-    Args:
-        unlabelled: what else is said of images without classes.
-    """
+    """Write a report as HTML: the label tree, the columns and splits that would be used, or the problems."""
     if report.problems:
         return "".join(paragraph(problem, "rs-alert", "alert") for problem in report.problems)
     entry = named(source)
@@ -36,7 +32,7 @@ def reported(report: DataReport, source: str, unlabelled: str = "") -> str:
 
 
 def _tree(report: DataReport) -> str:
-    """Levels with their numbers of classes, finest first: ``81 › 43 › 3, product › kind › aisle``."""
+    """Write the levels with their numbers of classes, finest first: ``81 › 43 › 3, product › kind › aisle``."""
     assert report.proposal is not None
     chosen = report.proposal.label_columns or ()
     classes = {column.name: column.classes for column in report.labels}
@@ -46,12 +42,12 @@ def _tree(report: DataReport) -> str:
 
 
 def failed(sentence: str) -> str:
-    """HTML for an error, announced by screen readers."""
+    """Write an error as HTML, announced by screen readers."""
     return paragraph(sentence, "rs-alert", "alert")
 
 
 def paragraph(text: str, kind: str = "rs-sentence", role: str | None = None) -> str:
-    """A paragraph of plain text as HTML; it is escaped, since column names and titles are untrusted."""
+    """Write a paragraph of plain text as HTML; it is escaped, since column names and titles are untrusted."""
     return f'<p class="{kind}"{f" role={role}" if role else ""}>{html.escape(text)}</p>'
 
 

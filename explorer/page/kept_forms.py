@@ -1,4 +1,4 @@
-"""What a visitor's browser keeps of each form: it comes back with the page, or goes with the button."""
+"""The choices of each form that a visitor's browser keeps: they come back with the page, or go with the button."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def remember(page: gr.Blocks, forms: Forms) -> None:
 
 
 def _keep_first(page: gr.Blocks, forms: Forms, built: BuiltForm, text: gr.Textbox) -> None:
-    """The first form as others; then the kind that was chosen, since what is no longer shown cannot be updated."""
+    """Keep the first form as others; then the kind that was chosen, since what is no longer shown cannot be updated."""
 
     def chosen(stored: str) -> Any:
         return choice(kept(stored), _KIND, forms.by_kind).get(_KIND, gr.skip())
@@ -75,8 +75,8 @@ def _come_back(trigger: Any, built: BuiltForm, text: gr.Textbox, key: str, flag:
 
 
 def _stored(key: str) -> str:
-    """JavaScript of what the browser keeps under a key. What is too long to be ours is not sent; storage may be off,
-    and reading it then raises an error.
+    """Return JavaScript of what the browser keeps under a key. What is too long to be ours is not sent; storage may be
+    off, and reading it then raises an error.
     """
     return f"""(() => {{
     try {{
@@ -87,8 +87,9 @@ def _stored(key: str) -> str:
 
 
 def _restoring(built: BuiltForm, *, every: bool) -> Callable[..., list[object]]:
-    """Updates of the fields from a kept text: of every one, or of those that are not as the page shows them at first,
-    since somebody may be typing into the others. None: nothing is updated."""
+    """Make a function of a kept text that updates the fields: every one, or those that are not as the page shows them
+    at first, since somebody may be typing into the others. None: nothing is updated.
+    """
     form = built.form
 
     def restore(text: str | None, turn: str) -> list[object]:

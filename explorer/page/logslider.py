@@ -18,7 +18,7 @@ def log_slider(
     zero: bool = False,
     key: tuple[str, ...] | None = None,
 ) -> gr.HTML:
-    """A logarithmic slider with a number field; its value is the number, not its logarithm.
+    """Make a logarithmic slider with a number field; its value is the number, not its logarithm.
 
     The number field takes what is typed as it stands: what is out of range is named when the run starts, not corrected.
 

@@ -12,7 +12,7 @@ _GIVEN = '{ props, watch, picked: () => { trigger("change"); trigger("picked"); 
 
 
 def menu(choices: Iterable[tuple[str, str, str | None]], *, value: str, label: str, elem_id: str) -> gr.HTML:
-    """A list of choices under its name; the component's value is the chosen name.
+    """Make a list of choices under its name; the component's value is the chosen name.
 
     It raises ``change`` when its value changes and ``picked`` when a visitor chose.
 

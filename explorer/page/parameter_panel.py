@@ -21,7 +21,7 @@ from trainers.parameters import Choice, Spec, specs
 
 @contextmanager
 def fold(title: str) -> Iterator[None]:
-    """A heading that shows or hides what is built inside it; ``shell.js`` toggles it."""
+    """Write a heading that shows or hides what is built inside it; ``shell.js`` toggles it."""
     with gr.Column(elem_classes=["rs-fold"], min_width=80):
         gr.HTML(
             f'<button type="button" class="rs-foldhead" aria-expanded="false">{html.escape(title)}</button>',
@@ -59,7 +59,7 @@ def parameter_fold(choice: Component, text: gr.Textbox, drawn: gr.Textbox, catal
 
 
 def choice_text(choice: Choice, catalogue: Mapping[str, Any]) -> str:
-    """The text that holds the parameters of a choice, as its panel writes it."""
+    """Write the text that holds the parameters of a choice, as its panel does."""
     known = {spec.name: spec for spec in specs(catalogue[choice.name].parameters)} if choice.parameters else {}
     values = {name: raw(spec, choice.parameters[name]) for name, spec in known.items() if name in choice.parameters}
     own = {name: value for name, value in values.items() if value != raw(known[name], known[name].default)}
@@ -67,7 +67,7 @@ def choice_text(choice: Choice, catalogue: Mapping[str, Any]) -> str:
 
 
 def stored_values(text: str | None, name: str) -> dict[str, Any]:
-    """The values kept for one entry; empty if there are none or the text is not ours."""
+    """Read the values kept for one entry; empty if there are none or the text is not ours."""
     try:
         values = json.loads(text or "{}").get(name, {})
     except (ValueError, TypeError, AttributeError, RecursionError):
@@ -76,7 +76,7 @@ def stored_values(text: str | None, name: str) -> dict[str, Any]:
 
 
 def _keep(entry: str, spec: Spec) -> str:
-    """JavaScript that stores a control's value in the hidden text; defaults are left out."""
+    """Return JavaScript that stores a control's value in the hidden text; defaults are left out."""
     names, default = f"{json.dumps(entry)}, {json.dumps(spec.name)}", json.dumps(raw(spec, spec.default))
     return f"""(value, text) => {{
   const [entry, name] = [{names}];

@@ -1,4 +1,4 @@
-"""How plans are started from the form of a kind of run: controls at the form's end, and a button."""
+"""The forms that start plans from the form of a kind of run: controls at the form's end, and a button."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SPECS = {spec.name: spec for spec in specs(FairComparisonConfig)}
 
 @dataclass(frozen=True, kw_only=True)
 class PlanForm:
-    """How a plan is started.
+    """The form of a plan.
 
     Attributes:
         of: the kind of run whose form it is.
@@ -53,7 +53,7 @@ class PlanForm:
 
 
 def plan_forms(kind: Kind, form: KindForm) -> dict[str, PlanForm]:
-    """Those of the plans that suit a kind, by name; one may build on the fields of one before."""
+    """Make the forms of the plans that suit a kind, by name; one may build on the fields of one before."""
     varied = VaryForm(kind=kind, follows=form.arms)
     made = {_SWEEP: _sweep(kind, form, varied), _FAIR: _fair(kind, form, varied)}
     return {name: one for name, one in made.items() if PLANS[name].suits(kind)}

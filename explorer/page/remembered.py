@@ -1,4 +1,4 @@
-"""What a visitor chose in the sidebar, kept by their own browser and checked when it comes back.
+"""The choices of a visitor in the sidebar, kept by their own browser and checked when they come back.
 
 The browser keeps only what differs from the defaults, in its own storage; the server keeps nothing. What comes back may
 be old or made up: every value passes the check of a start, and what does not pass is its default again, without a word.
@@ -27,7 +27,7 @@ Values = dict[str, Any]
 
 
 def keeping(defaults: Values, key: str = KEY, restored: str = "rankscopeRestored") -> str:
-    """JavaScript that takes the values of all fields, in the order of ``defaults``, and keeps what was changed.
+    """Return JavaScript that takes the values of all fields, in the order of ``defaults``, and keeps what was changed.
 
     It waits for the page to have restored them, when it sets ``restored`` of the window: what Gradio shows before that
     is nobody's choice.
@@ -47,7 +47,7 @@ def keeping(defaults: Values, key: str = KEY, restored: str = "rankscopeRestored
 
 
 def kept(text: object) -> Mapping[str, Any]:
-    """The values in JSON as :func:`keeping` writes it; nothing of anything else."""
+    """Read the values in JSON as :func:`keeping` writes it; nothing of anything else."""
     if not isinstance(text, str) or len(text) > LONGEST:
         return {}
     try:
@@ -61,13 +61,13 @@ def kept(text: object) -> Mapping[str, Any]:
 
 
 def choice(kept: Mapping[str, Any], field: str, catalogue: Mapping[str, Any]) -> Values:
-    """The value of a field that holds a name of ``catalogue``, if it is one."""
+    """Return the value of a field that holds a name of ``catalogue``, if it is one."""
     name = kept.get(field)
     return {field: name} if isinstance(name, str) and name in catalogue else {}
 
 
 def parameters_text(text: object, catalogue: Mapping[str, Any]) -> str:
-    """The text of a parameter panel with what no control could hold left out."""
+    """Leave out of the text of a parameter panel what no control could hold."""
     try:
         held = json.loads(text) if isinstance(text, str) else {}
     except (ValueError, RecursionError):
@@ -80,7 +80,7 @@ def parameters_text(text: object, catalogue: Mapping[str, Any]) -> str:
 
 
 def settings(parameters: type, values: Mapping[str, Any], only: Iterable[str] | None = None) -> Values:
-    """Those values that the check of a start accepts, as their controls hold them; defaults are left out."""
+    """Select the values that the check of a start accepts, as their controls hold them; defaults are left out."""
     usable: Values = {}
     for spec in specs(parameters):
         if only is not None and spec.name not in only:
@@ -97,7 +97,7 @@ def settings(parameters: type, values: Mapping[str, Any], only: Iterable[str] | 
 
 
 def accepted(check: Callable[[], object]) -> bool:
-    """Whether a check passes."""
+    """Return whether a check passes."""
     try:
         check()
     except (UserError, OSError, ValueError, TypeError, OverflowError):
@@ -106,5 +106,5 @@ def accepted(check: Callable[[], object]) -> bool:
 
 
 def is_text(value: object) -> bool:
-    """Whether it is a text of a length to be typed; lone surrogates would break the reply that carries them."""
+    """Return whether it is a text of a length to be typed; lone surrogates would break the reply that carries them."""
     return isinstance(value, str) and len(value) <= _TEXT and not _UNSENT.search(value)

@@ -28,7 +28,7 @@ window.rankscopeMount = (element, module, what, given) => {
 def scripted(
     module: str, host: str, what: str, given: str = "{}", *, loading: str = "", value: Any = None, **options: Any
 ) -> gr.HTML:
-    """A component whose content ``mount(element, given)`` of a module in ``assets`` draws.
+    """Make a component whose content ``mount(element, given)`` of a module in ``assets`` draws.
 
     Args:
         host: class of the element that the module draws into.

@@ -49,18 +49,18 @@ class SettingsForm:
         return control(self.specs[name], raw(self.specs[name], self.specs[name].default))
 
     def held(self, config: RunConfig) -> dict[str, Any]:
-        """The values of the controls that show ``config``, by name."""
+        """Return the values of the controls that show ``config``, by name."""
         return {name: raw(spec, getattr(config, name)) for name, spec in self.specs.items()}
 
     def restored(self, kept: Mapping[str, Any]) -> dict[str, Any]:
-        """The values as they were left; defaults are left out."""
+        """Return the values as they were left; defaults are left out."""
         values = remembered.settings(self.config, kept, only=self.specs)
         if not any(values.get(name, getattr(self.config(), name)) for name in BUDGET):
             values = {name: value for name, value in values.items() if name not in BUDGET}  # a run needs a budget
         return values
 
     def chosen(self, values: Mapping[str, Any], owner: str = "Training") -> dict[str, Any]:
-        """Checked settings that differ from their defaults.
+        """Check settings and return those that differ from their defaults.
 
         Args:
             values: as the controls hold them, or plain ones; some of them.
@@ -75,7 +75,7 @@ class SettingsForm:
 
 
 def checked_choice(what: str, entries: Mapping[str, Any], name: str, values: Mapping[str, Any]) -> Choice:
-    """An entry of a registry with parameters as controls hold them, or plain ones.
+    """Check an entry of a registry with parameters as controls hold them, or plain ones.
 
     Raises:
         ParameterError: there is no such entry, or a parameter is unknown or wrong.

@@ -24,7 +24,7 @@ _NARROW = """() => {
 
 
 def head(tabs: Collection[Tab[Any]]) -> str:
-    """What stands in the head of the page."""
+    """Write the head of the page."""
     return f"""
 <meta name="viewport" content="width=device-width, initial-scale=1">
 {stylesheets(tab.folder for tab in tabs)}

@@ -66,7 +66,7 @@ def sidebar(page: gr.Blocks, runs: Runs, tabs: Iterable[Tab[Any]]) -> None:
 
 
 def _asides(tabs: Iterable[Tab[Any]]) -> str:
-    """The text that replaces the settings while a tab is open in which they start nothing."""
+    """Write the text that replaces the settings while a tab is open in which they start nothing."""
     return "".join(
         f'<p class="rs-sentence" data-tab="{tab.name}" hidden>{html.escape(tab.aside)}</p>'
         for tab in tabs
@@ -75,7 +75,7 @@ def _asides(tabs: Iterable[Tab[Any]]) -> str:
 
 
 def _plan_buttons(forms: Forms) -> dict[tuple[str, str], gr.Button]:
-    """A button per form and plan; those that belong to another form than the chosen one are hidden."""
+    """Make a button per form and plan; those that belong to another form than the chosen one are hidden."""
     with gr.Row(elem_id="rs-plans"):
         return {
             (kind, name): gr.Button(
@@ -94,7 +94,7 @@ def _planned(forms: Forms, name: str, kind: str, _chosen: str, values: Sequence[
 
 @dataclass(frozen=True, kw_only=True)
 class _Starting:
-    """What the events of the buttons that start runs share."""
+    """The common parts of the events of the buttons that start runs."""
 
     forms: Forms
     token: gr.Textbox
@@ -126,6 +126,6 @@ class _Starting:
 
 
 def opened(tab: Tab[Any]) -> str:
-    """JavaScript for the moment a tab is opened: ``shell.js`` shows of the sidebar what belongs to it."""
+    """Return JavaScript for the moment a tab is opened: ``shell.js`` shows of the sidebar what belongs to it."""
     detail = json.dumps({"name": tab.name, "trains": tab.trains, "plans": tab.plans})
     return f"() => {{ window.dispatchEvent(new CustomEvent('rankscope:tab', {{ detail: {detail} }})); return []; }}"

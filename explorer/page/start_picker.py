@@ -66,11 +66,11 @@ class StartPicker:
         return {self.spec.name: field}
 
     def held(self, config: StartConfig) -> dict[str, Any]:
-        """The value of the field that shows ``config``, by name."""
+        """Return the value of the field that shows ``config``, by name."""
         return {self.spec.name: raw(self.spec, config.start)}
 
     def chosen(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The setting, if it is given.
+        """Return the setting, if it is given.
 
         Raises:
             ParameterError: it is no text.
@@ -78,7 +78,7 @@ class StartPicker:
         return read(self.config, {self.spec.name: values[self.spec.name]}, "Training")
 
     def _taken(self, runs: Runs, shown: str, turn: str) -> list[object]:
-        """Updates of field, encoder, note and turn."""
+        """Return updates of field, encoder, note and turn."""
         unchanged: list[object] = [gr.skip()] * 3
         if not shown:
             return [*unchanged, failed(_NONE), gr.skip()]

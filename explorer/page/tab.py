@@ -23,7 +23,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    """What the tabs share.
+    """The objects that the tabs share.
 
     Attributes:
         settings: of the explorer.
@@ -50,7 +50,7 @@ def _none(_service: Any) -> tuple[()]:
 
 @dataclass(frozen=True, kw_only=True)
 class Tab(Generic[S]):
-    """One tab of the page.
+    """A tab of the page.
 
     Attributes:
         name: id of the tab.

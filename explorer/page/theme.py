@@ -93,7 +93,7 @@ def stylesheets(folders: Iterable[Path]) -> str:
 
 
 def theme() -> gr.themes.Base:
-    """The theme."""
+    """Return the theme."""
     base = gr.themes.Base(
         primary_hue="blue", neutral_hue="slate", font=_SANS, font_mono=_MONO, radius_size="md", text_size="md"
     )

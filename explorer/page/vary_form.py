@@ -1,4 +1,4 @@
-"""What a plan varies: fields for its seeds, and for up to two settings or parameters with the values to try."""
+"""The fields of what a plan varies: its seeds, and up to two settings or parameters with the values to try."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class VaryForm:
         return made
 
     def held(self, config: Config) -> dict[str, Any]:
-        """The values of the fields that show ``config``, by name.
+        """Return the values of the fields that show ``config``, by name.
 
         Of a single run they are the seeds that a plan has at first, and nothing is varied.
         """
@@ -96,13 +96,13 @@ class VaryForm:
         return held
 
     def restored(self, kept: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields as they were left; what is varied is checked when it is read."""
+        """Return the fields as they were left; what is varied is checked when it is read."""
         values = self.held(SweepConfig()) | settings(SweepConfig, kept, only=[_SEEDS])
         texts = [name for axis in self.axes for name in axis]
         return values | {name: kept[name] for name in texts if is_text(kept.get(name))}
 
     def read(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that the fields describe, by name; what is varied is not yet checked.
+        """Read the settings that the fields describe, by name; what is varied is not yet checked.
 
         Raises:
             ParameterError: a field cannot be read.

@@ -47,7 +47,7 @@ def views_preview(fields: Mapping[str, Component], make: Make) -> None:
 
 
 def drawn_views(views: Tensor, sentence: str) -> str:
-    """HTML of the views ``[N, V, C, S, S]``: those of an image side by side, the sentence below."""
+    """Return HTML of the views ``[N, V, C, S, S]``: those of an image side by side, the sentence below."""
     groups = []
     for number, image in enumerate(views, start=1):
         tiles = "".join(
@@ -62,7 +62,7 @@ def drawn_views(views: Tensor, sentence: str) -> str:
 
 
 def _address(view: Tensor) -> str:
-    """One view float ``[C, S, S]`` as a data address."""
+    """Encode one view float ``[C, S, S]`` as a data address."""
     pixels = (view * 255).round().byte().expand(3, -1, -1).permute(1, 2, 0).numpy()
     picture, buffer = Image.fromarray(pixels), io.BytesIO()
     picture.thumbnail((LARGEST_TILE, LARGEST_TILE))

@@ -1,1 +1,1 @@
-"""What stands behind the page: routes, the queue, trainer processes, ownership and limits."""
+"""The server behind the page: routes, the queue, trainer processes, ownership and limits."""

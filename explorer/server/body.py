@@ -30,7 +30,7 @@ B = TypeVar("B", bound="Body")
 
 
 def needs(what: str) -> WrapValidator:
-    """Says what a value needs, instead of pydantic's own words."""
+    """Return a rule that says what a value needs, instead of pydantic's own words."""
 
     def check(value: Any, handler: Any) -> Any:
         try:
@@ -45,30 +45,30 @@ def needs(what: str) -> WrapValidator:
 
 @dataclass(frozen=True)
 class Rules(GroupedMetadata):
-    """What a value has to keep to, one after another, as one item of ``Annotated``."""
+    """The rules for a value, one after another, as one item of ``Annotated``."""
 
     each: tuple[object, ...]
 
     def __iter__(self) -> Iterator[object]:
-        """Pydantic takes them from here."""
+        """Return the rules one by one, as pydantic takes them."""
         return iter(self.each)
 
 
 def text(longest: int = 400, least: int = 1) -> Rules:
-    """Of ``Annotated[str, ...]``: without blanks around it."""
+    """Make the rules of ``Annotated[str, ...]``: without blanks around it."""
     what = "a text" if longest == 400 else f"a text of at most {longest} letters"
     constraints = StringConstraints(strip_whitespace=True, min_length=least, max_length=longest)
     return Rules((*constraints, needs(what)))
 
 
 def whole(low: int, high: int) -> Rules:
-    """Of ``Annotated[int, ...]``: the lowest and the highest."""
+    """Make the rules of ``Annotated[int, ...]``: the lowest and the highest."""
     rule = Rule(help="", low=low, high=high)
     return Rules((*rule.bounds(int), needs(rule.within("a whole number"))))
 
 
 def list_of(most: int, what: str = "entries") -> Rules:
-    """Of ``Annotated[list[...], ...]``: one item or more."""
+    """Make the rules of ``Annotated[list[...], ...]``: one item or more."""
     return Rules((MinLen(1), MaxLen(most), needs(f"a list of 1 to {most} {what}")))
 
 
@@ -79,7 +79,7 @@ REQUIRED: Any = Field(default=None, validate_default=True)
 
 
 class Body(BaseModel):
-    """What all bodies have in common: strict types; further values are ignored."""
+    """The base of all bodies: strict types; further values are ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True)
 
@@ -92,7 +92,7 @@ class Body(BaseModel):
 
     @classmethod
     def parse(cls: type[B], body: bytes) -> B:
-        """From the body of a request.
+        """Make it from the body of a request.
 
         Raises:
             RequestError: it is no JSON object, or a value is refused.
@@ -101,7 +101,7 @@ class Body(BaseModel):
 
     @classmethod
     def of(cls: type[B], values: Mapping[str, Any]) -> B:
-        """From plain values.
+        """Make it from plain values.
 
         Raises:
             RequestError: a value is refused.

@@ -37,7 +37,7 @@ class Bound:
         self.uses = itertools.count()
 
     def next_out(self, owner: str, cost: int) -> tuple[Cache[Any], Hashable]:
-        """The cache and the key of the value to drop for one more of ``owner``; something must be kept."""
+        """Choose the cache and the key of the value to drop for one more of ``owner``; something must be kept."""
         held = self.owned | {owner: self.owned[owner] + cost} if owner in self.owned else self.owned
         most = max(held.values())
         owners = {owner for owner, cost in held.items() if cost == most}
@@ -76,7 +76,7 @@ class Cache(Generic[V]):
         self.values: OrderedDict[Hashable, _Entry] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], V], owner: str = "") -> V:
-        """The value of ``key``, made now if it is not there. Two threads may make the same value; one is kept.
+        """Return the value of ``key``, made now if it is not there. Two threads may make the same value; one is kept.
 
         Args:
             owner: whose share of the bound it takes if it is made.
@@ -89,7 +89,7 @@ class Cache(Generic[V]):
         return value
 
     def find(self, key: Hashable) -> V | None:
-        """The value of ``key`` if it is there."""
+        """Return the value of ``key`` if it is there."""
         with self._bound.lock:
             return self._used(key) if key in self.values else None
 
@@ -107,7 +107,7 @@ class Cache(Generic[V]):
             self.drop(key)
 
     def __iter__(self) -> Iterator[Hashable]:
-        """The keys of the values held now, least recently used first; values may come and go meanwhile."""
+        """Return the keys of the values held now, least recently used first; values may come and go meanwhile."""
         with self._bound.lock:
             return iter(list(self.values))
 

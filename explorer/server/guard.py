@@ -113,7 +113,7 @@ class Guard:
         return None
 
     def _no_stream(self, scope: Scope) -> Response | None:
-        """The refusal of a stream that nobody writes to."""
+        """Refuse a stream that nobody writes to."""
         match = _STREAMS.fullmatch(scope["path"])
         named = match and (match[1] or QueryParams(scope["query_string"]).get("session_hash"))
         if not named or self._streams(named):

@@ -11,7 +11,7 @@ from explorer.settings import Settings
 
 
 def is_own(host: str, settings: Settings) -> bool:
-    """Whether the page answers under this ``Host``: a name that another site could point here is refused."""
+    """Return whether the page answers under this ``Host``: a name that another site could point here is refused."""
     name = (host[1:].partition("]") if host.startswith("[") else host.partition(":"))[0].lower()
     if name in {"localhost", "127.0.0.1", "::1", *(one.lower() for one in (settings.host, *settings.hosts))}:
         return True
@@ -22,7 +22,7 @@ def is_own(host: str, settings: Settings) -> bool:
 
 
 def from_another_site(headers: Mapping[str, str]) -> bool:
-    """Whether a page of another origin sent this; programs send no origin."""
+    """Return whether a page of another origin sent this; programs send no origin."""
     if headers.get("sec-fetch-site", "").lower() in ("cross-site", "same-site"):
         return True
     origin = headers.get("origin")

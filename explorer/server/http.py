@@ -24,7 +24,7 @@ class RequestError(UserError):
 
 
 class GoneError(UserError):
-    """What the request names does not exist, or no longer."""
+    """A request for what does not exist, or no longer."""
 
 
 def answering(endpoint: Endpoint, refused: int = 404) -> Endpoint:
@@ -50,7 +50,7 @@ def answering(endpoint: Endpoint, refused: int = 404) -> Endpoint:
 
 
 def json_reply(content: dict[str, Any], status: int = 200) -> Response:
-    """A reply that no cache keeps."""
+    """Make a reply that no cache keeps."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # surrogates can come in through an odd file name; they must not break the reply
     body = text.encode("utf-8", "replace")
@@ -58,7 +58,7 @@ def json_reply(content: dict[str, Any], status: int = 200) -> Response:
 
 
 def unless_known(request: Request, version: str, reply: Response, *, varies: str = "") -> Response:
-    """A reply that the browser keeps and asks about; status 304 if its copy is of this version.
+    """Make a reply that the browser keeps and asks about; status 304 if its copy is of this version.
 
     Args:
         varies: a header of the request on which the reply depends.
@@ -71,7 +71,7 @@ def unless_known(request: Request, version: str, reply: Response, *, varies: str
 
 
 def in_a_line(error: Exception) -> str:
-    """One line on an unexpected error and where it was raised, for the log."""
+    """Write one line on an unexpected error and where it was raised, for the log."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     said = " ".join(str(error).split())[:200].encode("ascii", "backslashreplace").decode()
     return f"{type(error).__name__}: {said} ({place.filename}:{place.lineno})"

@@ -51,7 +51,7 @@ class Job:
     steps: Iterator[None] | None = None
 
     def json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return it as plain values."""
         error = str(self.error) if self.phase == "failed" else None
         values = {"phase": self.phase, "message": self.message, "fraction": round(self.fraction, 3)}
         return {**values, "error": error, "result": self.result}
@@ -67,7 +67,7 @@ class Job:
         self.message, self.fraction = message, min(1.0, fraction)
 
     def wait(self) -> Any:
-        """The result, once it is there.
+        """Wait for the result and return it.
 
         Raises:
             UserError: it failed or was stopped.
@@ -134,12 +134,12 @@ class Jobs(Generic[J]):
         return job
 
     def find(self, job_id: str) -> J | None:
-        """A job; None if there is none, or no longer."""
+        """Return a job; None if there is none, or no longer."""
         with self._lock:
             return self._jobs.get(job_id)
 
     def get(self, job_id: str) -> J:
-        """A job.
+        """Return a job.
 
         Raises:
             GoneError: there is none, or no longer.
@@ -150,7 +150,7 @@ class Jobs(Generic[J]):
         return found
 
     def going(self) -> list[J]:
-        """Jobs that wait or run."""
+        """List the jobs that wait or run."""
         with self._lock:
             return [job for job in self._jobs.values() if job.phase in _GOING]
 

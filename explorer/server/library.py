@@ -33,7 +33,7 @@ READ_AGAIN = 64 * MEGABYTE
 
 
 def open_folder(root: Path, recorded: Path, run_id: str) -> RunFolder:
-    """The folder of a run in ``root``, or of a recording; an own one wins over a recording of the same id.
+    """Open the folder of a run in ``root``, or of a recording; an own one wins over a recording of the same id.
 
     Raises:
         RunError: no such run, half-deleted, damaged or of another version.
@@ -55,14 +55,14 @@ def folders(root: Path, recorded: Path) -> list[RunFolder]:
 
 
 def _plans_in_order(found: list[RunFolder]) -> Iterator[RunFolder]:
-    """The same, but the runs of a plan by their place in it: they have one time, and their ids no order."""
+    """Yield the same, but the runs of a plan by their place in it: they have one time, and their ids no order."""
     for _, together in groupby(found, key=lambda folder: (folder.read_only, folder.id[:_TIME])):
         alike = list(together)
         yield from sorted(alike, key=lambda folder: _counted(folder.place_in_plan)) if len(alike) > 1 else alike
 
 
 def _counted(place: str) -> list[tuple[float, str]]:
-    """An order in which seed 2 comes before seed 10."""
+    """Return a key by which seed 2 comes before seed 10."""
     words = re.split(r"(\d+(?:\.\d+)?)", place)
     return [(float(word), "") if at % 2 else (-1.0, word) for at, word in enumerate(words)]
 
@@ -114,11 +114,11 @@ class Library:
         return run
 
     def folders(self) -> list[RunFolder]:
-        """As :func:`folders` of these places."""
+        """List the runs and recordings, see :func:`folders`."""
         return folders(self.root, self.recorded)
 
     def frame(self, run: Run, k: int) -> Frame:
-        """The maps of snapshot ``k``.
+        """Return the maps of snapshot ``k``.
 
         Raises:
             RunError: there is none, or it is damaged.
@@ -126,7 +126,7 @@ class Library:
         return self._frames.get(self._key(run, k), lambda: _read_frame(run, k))
 
     def coordinates(self, run: Run, k: int) -> bytes:
-        """For each arm ``P x 2`` little-endian uint16, x and y interleaved: ``4 * P * arms`` bytes.
+        """Return for each arm ``P x 2`` little-endian uint16, x and y interleaved: ``4 * P * arms`` bytes.
 
         Raises:
             RunError: there is no frame ``k``, or it is damaged.
@@ -134,7 +134,7 @@ class Library:
         return self._coordinates.get(self._key(run, k), lambda: _encode(_read_frame(run, k)))
 
     def version(self, run: Run, k: int) -> str:
-        """A word that changes when frame ``k`` is written again.
+        """Return a word that changes when frame ``k`` is written again.
 
         Raises:
             RunError: there is no frame ``k``.
@@ -142,7 +142,7 @@ class Library:
         return f"{k}-{self._key(run, k)[2]:x}"
 
     def embeddings(self, run: Run, k: int) -> tuple[np.ndarray, ...] | None:
-        """Float16 ``[P, D]`` of every arm at snapshot ``k``; None where they were not kept."""
+        """Read the embeddings of every arm at snapshot ``k``, float16 ``[P, D]``; None where they were not kept."""
         path = run.folder.embeddings_path(k)
         if not is_regular(path):
             return None
@@ -205,7 +205,7 @@ class Library:
 
 
 def _read_frame(run: Run, k: int) -> Frame:
-    """Frame ``k``, which shows the points of the run's probe where that is known."""
+    """Read frame ``k``, which shows the points of the run's probe where that is known."""
     frame = run.folder.frame(k)
     if run.probe is not None and len(run.probe.labels) != len(frame.arms[0].xy):
         raise damaged(run.id, f"the maps of frame {k} have other points than the probe")

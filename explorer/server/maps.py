@@ -1,4 +1,4 @@
-"""What is said of a run's maps: frames and their numbers for the page and the exports, and the refined map."""
+"""The maps of a run in words and numbers: frames for the page and the exports, and the refined map."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 def figures_json() -> list[Json]:
-    """The words of each of :data:`FIGURES`; ``levels``: it has a value for each level of the label tree."""
+    """Describe each of :data:`FIGURES`; ``levels``: it has a value for each level of the label tree."""
     described = [describe(key) for key in FIGURES]
     return [
         {"key": one.key, "short": one.short, "sentence": one.sentence, "levels": one.measure.each_level}
@@ -32,20 +32,20 @@ def figures_json() -> list[Json]:
 
 
 def frames(folder: RunFolder, after: int = -1) -> list[list[int]]:
-    """``[k, step]`` of the frames beyond ``after``, oldest first; the refined one comes last, as ``[k, step, 1]``."""
+    """Return ``[k, step]`` of the frames beyond ``after``, oldest first; the refined one last, ``[k, step, 1]``."""
     found = [list(pair) for pair in folder.frame_steps(after)]
     last = folder.refined_frame()
     return found if last is None or last[0] <= after else [*found, [*last, 1]]
 
 
 def newest(folder: RunFolder) -> int | None:
-    """Version of the last of :func:`frames`."""
+    """Return the version of the last of :func:`frames`."""
     last = folder.refined_frame()
     return folder.newest_map() if last is None else last[0]
 
 
 def arms_json(run: Run, k: int, rows: list[FrameRow]) -> list[Json]:
-    """What is known of the map of each arm at frame ``k``; of a refined map also ``before``, what it was made from."""
+    """Describe the map of each arm at frame ``k``; of a refined map also ``before``, what it was made from."""
     levels = () if run.probe is None else tuple(run.probe.hierarchy.levels)
     measures = run.folder.map_numbers.of(k)
     arms = [_arm(row, measures.get(i, {}), levels) for i, row in enumerate(rows)]
@@ -56,7 +56,7 @@ def arms_json(run: Run, k: int, rows: list[FrameRow]) -> list[Json]:
 
 
 def remarks(measures: Mapping[str, float], level: int, name: str) -> list[str]:
-    """Sentences where a map misleads about the classes of a level.
+    """Return sentences where a map misleads about the classes of a level.
 
     Args:
         measures: of the map.
@@ -79,8 +79,9 @@ def remarks(measures: Mapping[str, float], level: int, name: str) -> list[str]:
 
 
 def scalars(folder: RunFolder, after: int = -1) -> list[Scalar]:
-    """The numbers of the maps beyond frame ``after``, oldest frame first; keys of a refined map begin with
-    :data:`REFINED_PREFIX`."""
+    """Return the numbers of the maps beyond frame ``after``, oldest frame first; keys of a refined map begin with
+    :data:`REFINED_PREFIX`.
+    """
     found = []
     for k, step, seconds, arm, quality, drift in folder.frame_numbers(after):
         for key, value in ((maps.KEPT, quality), (maps.MOVE, drift)):
@@ -93,7 +94,7 @@ def scalars(folder: RunFolder, after: int = -1) -> list[Scalar]:
 
 
 def refinement(run: Run) -> str:
-    """``made``, ``awaited``, ``offered`` or empty: where the refined map of a run stands."""
+    """Return where the refined map of a run stands: ``made``, ``awaited``, ``offered`` or empty."""
     folder = run.folder
     phase = folder.state().phase
     if PHASES[phase].moving:

@@ -27,7 +27,7 @@ _STRICT = ConfigDict(strict=True)
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """The JSON object of a request, checked; an empty body is an empty object.
+    """Read the JSON object of a request, checked; an empty body is an empty object.
 
     Raises:
         RequestError: it is none.
@@ -71,7 +71,7 @@ def check(value: Any) -> None:
 
 
 def seen(value: object) -> str:
-    """A value as it was given, shortened."""
+    """Write a value as it was given, shortened."""
     if value is None:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False, default=str)
@@ -79,7 +79,7 @@ def seen(value: object) -> str:
 
 
 def finite(content: Any) -> Any:
-    """Plain values with None for every number that JSON cannot hold."""
+    """Put None for every number that JSON cannot hold."""
     if isinstance(content, dict):
         return {key: finite(value) for key, value in content.items()}
     if isinstance(content, list):
@@ -88,7 +88,7 @@ def finite(content: Any) -> Any:
 
 
 def typed(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with its arguments checked against their annotations; null stands for a default.
+    """Check the arguments of a function against their annotations when it is called; null stands for a default.
 
     Arguments whose type is no plain one (Gradio's own, such as the request) are passed on as they are.
     """

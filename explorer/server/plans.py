@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class RunQueue:
-    """What is asked of the queue of the page.
+    """The page's queue, as plans use it.
 
     Attributes:
         add: puts a run at its end.
@@ -49,7 +49,7 @@ class QueueExecutor:
         self._launched = {folder.id for folder in children_of(plan) if queue.busy(folder.id)}
 
     def devices(self) -> Sequence[Device]:
-        """The place in the queue, unless a run of the plan has it."""
+        """Return the one place in the queue, unless a run of the plan has it."""
         return () if any(map(self._queue.waits, self._launched)) else ({},)
 
     def launch(self, folder: Path, _device: Device) -> None:
@@ -58,11 +58,11 @@ class QueueExecutor:
         self._queue.add(RunFolder(folder))
 
     def holds(self, run_id: str) -> bool:
-        """Whether a run waits or trains."""
+        """Return whether a run waits or trains."""
         return self._queue.busy(run_id)
 
     def reap(self) -> Sequence[Ended]:
-        """None: the queue notes itself which trainers have ended."""
+        """Return nothing: the queue notes itself which trainers have ended."""
         self._launched = set(filter(self._queue.busy, self._launched))
         return ()
 
@@ -171,7 +171,7 @@ class Plans:
 
 
 def _known(held: _Held) -> RunState:
-    """How far a plan is; as it was written last if its runs cannot be looked at."""
+    """Look how far a plan is; as it was written last if its runs cannot be looked at."""
     try:
         with reading(held.folder.id):
             return held.runner.look()

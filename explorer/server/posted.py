@@ -23,7 +23,7 @@ Post = Callable[[Request, bytes], Response]
 
 
 def posted(work: Post, most: int, at_once: int, admit: Admit | None = None) -> Endpoint:
-    """An endpoint that reads at most ``most`` bytes and then works in a thread, ``at_once`` of them together.
+    """Make an endpoint that reads at most ``most`` bytes and then works in a thread, ``at_once`` of them together.
 
     Args:
         admit: entered with the visitor's address from before the body is read to the end; may refuse.
@@ -60,12 +60,12 @@ def _size(count: int) -> str:
 
 
 def image_reply(content: bytes, kind: str) -> Response:
-    """An image ``png``, ``jpeg`` or ``webp`` that the visitor's own browser keeps for an hour."""
+    """Answer with an image ``png``, ``jpeg`` or ``webp`` that the visitor's own browser keeps for an hour."""
     return Response(content, media_type=f"image/{kind}", headers={"Cache-Control": "private, max-age=3600"})
 
 
 def query_number(request: Request, name: str, default: int, most: int) -> int:
-    """A number of the address's query, at most ``most``.
+    """Read a number of the address's query, at most ``most``.
 
     Raises:
         RequestError: it is none.
@@ -74,7 +74,7 @@ def query_number(request: Request, name: str, default: int, most: int) -> int:
 
 
 def whole_number(text: str, name: str, most: int) -> int:
-    """A number of 0 or more, at most ``most``.
+    """Read a number of 0 or more, at most ``most``.
 
     Raises:
         RequestError: it is none; ``name`` says what it is.

@@ -12,7 +12,7 @@ from trainers.runs.records import RunState
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One run as the queue sees it.
+    """A run as the queue sees it.
 
     Attributes:
         id: of the run; ids sort by time.
@@ -29,7 +29,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a waiting run stands.
+    """The place of a waiting run.
 
     Attributes:
         position: 1 is next.
@@ -41,12 +41,12 @@ class Place:
 
 
 def ordered(waiting: Sequence[Job]) -> list[Job]:
-    """The queue in order: the run that joined first is first."""
+    """Order the queue: the run that joined first is first."""
     return sorted(waiting, key=lambda job: (job.since, job.id))
 
 
 def next_up(waiting: Sequence[Job], training: Sequence[Job], slots: int, per_owner: int | None) -> list[Job]:
-    """The runs to start now.
+    """Choose the runs to start now.
 
     An owner at their cap is passed over, so that one person's runs never hold up the others.
 
@@ -67,7 +67,7 @@ def next_up(waiting: Sequence[Job], training: Sequence[Job], slots: int, per_own
 
 
 def place(waiting: Sequence[Job], training: Sequence[Job], slots: int, run_id: str) -> Place | None:
-    """Where ``run_id`` waits, or None if it does not; the estimate spreads the work ahead over the slots."""
+    """Return the place of ``run_id``, None if it does not wait; the estimate spreads the work ahead over the slots."""
     order = ordered(waiting)
     ids = [job.id for job in order]
     if run_id not in ids:
@@ -81,7 +81,7 @@ def place(waiting: Sequence[Job], training: Sequence[Job], slots: int, run_id: s
 
 
 def minutes_left(config: RunConfig, state: RunState) -> float | None:
-    """Training that a run still wants, in minutes; None if it counts in steps and none is done yet."""
+    """Return the training that a run still wants, in minutes; None if it counts in steps and none is done yet."""
     by_time = None if config.minutes is None else max(0.0, config.minutes - state.seconds / 60)
     steps = config.steps if config.epochs is None else state.planned_steps  # a trainer knows how long its epochs are
     if steps is None or state.step == 0:

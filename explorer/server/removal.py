@@ -1,4 +1,4 @@
-"""What is posted to remove something from an image, in every tab that does."""
+"""The body that removes something from an image, in every tab that does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_STROKES = 200
 
 
 def _coordinate(value: object) -> float:
-    """NaN for null and whatever is no number: browsers send numbers that are not finite as null."""
+    """Return NaN for null and whatever is no number: browsers send numbers that are not finite as null."""
     return float(value) if is_number(value) else math.nan
 
 
@@ -36,7 +36,7 @@ class Stroke(Body):
 
 
 class Removal(Body):
-    """What to remove: known classes, or boxes or strokes with a name in words.
+    """The body of a removal: known classes, or boxes or strokes with a name in words.
 
     Attributes:
         classes: known classes, the chosen one first.
@@ -51,7 +51,7 @@ class Removal(Body):
     strokes: Annotated[list[Stroke], list_of(MOST_STROKES)] | None = None
 
     def target(self) -> Target:
-        """What is removed; a region needs no name.
+        """Return what is removed; a region needs no name.
 
         Raises:
             DataError: it names nothing, or nothing of what was drawn lies inside the image.
@@ -60,7 +60,7 @@ class Removal(Body):
         return Target.of(self.classes, self.boxes, None if self.strokes is None else strokes)
 
     def named(self) -> Target:
-        """What is removed, where captions are searched for what a region is called.
+        """Return what is removed, where captions are searched for what a region is called.
 
         Raises:
             DataError: as :meth:`target`, or a region has no name.

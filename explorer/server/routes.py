@@ -1,4 +1,4 @@
-"""Where the page's modules find what they fetch: one prefix, under which the scripts and styles stand too.
+"""The addresses of what the page's modules fetch: one prefix, under which the scripts and styles stand too.
 
 The routes are handed to Gradio (``launch(app_kwargs={"routes": mounted(...)})``) and come before its own. The endpoints
 are plain functions, so Starlette runs them in threads and the event loop stays free.
@@ -28,7 +28,7 @@ _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
 def mounted(routes: Iterable[Route], assets: Path = ASSETS) -> list[Mount]:
-    """All routes, under :data:`PREFIX`.
+    """Mount all routes under :data:`PREFIX`.
 
     Args:
         routes: those of the tabs.
@@ -42,7 +42,7 @@ def mounted(routes: Iterable[Route], assets: Path = ASSETS) -> list[Mount]:
 
 
 def reads(table: dict[str, Endpoint]) -> list[Route]:
-    """Routes that are only read, by their paths."""
+    """Return routes that are only read, by their paths."""
     return [Route(path, answering(end), methods=["GET"]) for path, end in table.items()]
 
 
@@ -57,7 +57,7 @@ def about_run(library: Library, endpoint: Callable[[Run, Request], Response]) ->
 
 
 def _asset(request: Request, assets: Path) -> Response:
-    """A module, style or drawing of the page."""
+    """Answer with a module, style or drawing of the page."""
     name = request.path_params["name"]
     path = assets / name
     if not _ASSET.fullmatch(name) or not path.is_file():

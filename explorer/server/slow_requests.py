@@ -59,7 +59,7 @@ class PunctualProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _idle(self) -> bool:
-        """Whether the last request is answered, so that bytes belong to the next one."""
+        """Return whether the last request is answered, so that bytes belong to the next one."""
         return self.cycle is None or self.cycle.response_complete
 
     def _expect(self, received: int) -> None:

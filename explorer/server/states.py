@@ -20,12 +20,12 @@ Json = dict[str, Any]
 
 
 def state_json(state: RunState, kind: Kind) -> Json:
-    """The state of a run of a kind."""
+    """Describe the state of a run of a kind."""
     return phase_json(state.phase, kind.phase(state.phase)) | progress_json(state)
 
 
 def progress_json(state: RunState) -> Json:
-    """How far a run is, and what it says."""
+    """Describe how far a run is, and what it says."""
     return {
         "message": state.message,
         "error": state.error,
@@ -36,7 +36,7 @@ def progress_json(state: RunState) -> Json:
 
 
 def phase_json(name: str, phase: Phase) -> Json:
-    """What the page needs to know about a phase."""
+    """Describe a phase for the page."""
     return {
         "phase": name,
         **asdict(phase),
@@ -47,7 +47,7 @@ def phase_json(name: str, phase: Phase) -> Json:
 
 
 def created(run_id: str) -> float:
-    """Seconds since the epoch at which the run was made: the first ten letters of its id are milliseconds."""
+    """Return when the run was made, seconds since the epoch: the first ten letters of its id are milliseconds."""
     digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
     milliseconds = 0
     for letter in run_id[:10]:
@@ -56,10 +56,10 @@ def created(run_id: str) -> float:
 
 
 def position(queue: Runs, run: Run, phase: str) -> int | None:
-    """Position in the queue, 1 is next; None when the run does not wait."""
+    """Return the position in the queue, 1 is next; None when the run does not wait."""
     return queue.position(run.id) if phase == "queued" else None
 
 
 def is_mine(folder: RunFolder, token: str) -> bool:
-    """Whether the holder of a token started a run."""
+    """Return whether the holder of a token started a run."""
     return not folder.read_only and folder.owner == (digest(token) or None)  # a run without an owner is nobody's

@@ -1,4 +1,4 @@
-"""How a run is named in words: titles, summaries."""
+"""The names of a run in words: titles, summaries."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from trainers.kinds import kind_of
 
 
 def data_title(run: Run) -> str:
-    """The name of the images: as read, or as asked for while they are not read yet."""
+    """Name the images: as read, or as asked for while they are not read yet."""
     return run.probe.data_title if run.probe is not None else kind_of(run.config).data_title(run.config)
 
 
 def run_title(run: Run) -> str:
-    """``Smooth-AP vs HAPPIER on Drawn world``, or as its kind words it; first its place in its plan, if any."""
+    """Write ``Smooth-AP vs HAPPIER on Drawn world``, or as its kind words it; first its place in its plan, if any."""
     title, place = kind_of(run.config).run_title(run.config, data_title(run)), run.folder.place_in_plan
     return f"{place[:1].upper()}{place[1:]}: {title}" if place else title
 
 
 def summary(run: Run) -> str:
-    """One line: images, what is special to the kind, budget, seed."""
+    """Write one line: images, what is special to the kind, budget, seed."""
     return kind_of(run.config).summary(run.config, data_title(run))
 
 
 def waiting(place: Place | None) -> str:
-    """How long a run waits for its turn; empty if it need not wait."""
+    """Say how long a run waits for its turn; empty if it need not wait."""
     if place is None or place.minutes == 0:
         return ""
     time = "for how long is not known" if place.minutes is None else f"about {math.ceil(place.minutes)} min"
@@ -34,7 +34,7 @@ def waiting(place: Place | None) -> str:
 
 
 def work(count: int, minutes: float | None, *, at_most: bool = False) -> str:
-    """How many runs a plan has and how long they take together, as far as that is known; ``at_most``: or less."""
+    """Say how many runs a plan has and how long they take together, as far as that is known; ``at_most``: or less."""
     runs = "1 run" if count == 1 else f"{count:,} runs"
     if minutes is None:
         return f"{runs}; how long they take is not known, because their budget is not in minutes."

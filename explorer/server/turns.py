@@ -97,7 +97,7 @@ class Turns:
                 self._changed.notify_all()
 
     def _next(self) -> tuple[str, int] | None:
-        """Of those who have no place the one who had a turn longest ago, or never; then who asked first."""
+        """Choose among those who have no place the one who had a turn longest ago, or never; then who asked first."""
         if len(self._busy) >= self._places:
             return None
         ready = [ticket for ticket in self._waiting if ticket[0] not in self._busy]

@@ -27,7 +27,7 @@ class Caller:
     login: str = ""
 
     def identities(self) -> tuple[str, ...]:
-        """Address and login, each as one text; callers that share one of them count as one."""
+        """Return the address and login, each as one text; callers that share one of them count as one."""
         known = (("address", self.address), ("login", self.login))
         return tuple(f"{kind} {value}" for kind, value in known if value)
 
@@ -36,19 +36,19 @@ NOBODY = Caller()
 
 
 def caller(request: Any) -> Caller:
-    """The sender of a request, Starlette's or Gradio's; :data:`NOBODY` for None."""
+    """Return the sender of a request, Starlette's or Gradio's; :data:`NOBODY` for None."""
     inner = getattr(request, "request", None) or request  # Gradio wraps the request of the server
     scope = getattr(inner, "scope", None) or {}
     return Caller(address=scope.get(ADDRESS, ""), login=str(getattr(request, "username", None) or ""))
 
 
 def digest(token: str) -> str:
-    """32 hexadecimal digits, all that a run folder keeps of its owner's token; empty for an empty token."""
+    """Hash a token to 32 hexadecimal digits, all that a run folder keeps of its owner; empty for an empty token."""
     return hashlib.sha256(token.encode()).hexdigest()[:32] if token else ""
 
 
 def address_of(client: str, headers: Mapping[str, str], behind_proxy: bool) -> str:
-    """The address that limits are counted by.
+    """Return the address that limits are counted by.
 
     Args:
         client: address at the other end of the connection.
@@ -67,7 +67,7 @@ def address_of(client: str, headers: Mapping[str, str], behind_proxy: bool) -> s
 
 
 def parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """A network address; None of anything else."""
+    """Read a network address; None of anything else."""
     try:
         return ipaddress.ip_address(text)
     except ValueError:

@@ -27,7 +27,7 @@ def add_flags(parser: argparse.ArgumentParser, parameters: type) -> None:
 
 
 def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
-    """The fields that were given as flags, by name; nested dataclasses are made if any of theirs was given."""
+    """Return the fields that were given as flags, by name; nested dataclasses are made if any of theirs was given."""
     values: dict[str, Any] = {}
     for spec in specs(parameters):
         if spec.nested:
@@ -55,7 +55,7 @@ def _truth(text: str) -> bool:
 
 
 def _optional(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The same, which also reads none."""
+    """Make a reader read ``none``, too."""
 
     def read_or_none(text: str) -> Any:
         return None if text.lower() == "none" else read(text)
@@ -65,7 +65,7 @@ def _optional(read: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 class _Once(argparse.Action):
-    """Of a flag of several values: given again it would take the place of those before without a word."""
+    """The action of a flag of several values: given again it would take the place of those before without a word."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         if hasattr(namespace, self.dest):
@@ -114,7 +114,7 @@ def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
 
 
 def given_text(spec: Spec, text: str) -> Any:
-    """The value of a parameter written as on the command line; items of a tuple have spaces between them.
+    """Read the value of a parameter written as on the command line; items of a tuple have spaces between them.
 
     Raises:
         ParameterError: it cannot be read.
@@ -129,7 +129,7 @@ def given_text(spec: Spec, text: str) -> Any:
 
 
 def shown(default: Any) -> str:
-    """A value as the command line writes it."""
+    """Write a value as the command line does."""
     if isinstance(default, Choice):
         return default.name + (f":{shown(dict(default.parameters))}" if default.parameters else "")
     if dataclasses.is_dataclass(default) and not isinstance(default, type):

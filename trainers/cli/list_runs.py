@@ -19,7 +19,7 @@ def add(verbs: Any) -> None:
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """A line per run; a damaged one says what is wrong."""
+    """Print a line per run; a damaged one says what is wrong."""
     if arguments.runs.exists() and not arguments.runs.is_dir():
         raise UserError(f"A folder of runs was needed; {arguments.runs} is a file.")
     for folder in list_runs(arguments.runs):

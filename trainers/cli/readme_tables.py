@@ -18,7 +18,7 @@ from trainers.training.augmentations import AUGMENTATIONS
 
 
 def losses_table() -> str:
-    """One row per registered loss, family by family; an alias stands beside the loss it equals."""
+    """Write one row per registered loss, family by family; an alias stands beside the loss it equals."""
     rows = []
     for family, losses in FAMILIES.items():
         for loss in losses:
@@ -29,7 +29,7 @@ def losses_table() -> str:
 
 
 def metrics_table() -> str:
-    """One row per metric; ``k`` stands for any number and ``l`` for a level of the label tree."""
+    """Write one row per metric; ``k`` stands for any number and ``l`` for a level of the label tree."""
     rows = [
         (f"`{metric.name}`", metric.title, f"[{metric.paper}]({metric.url})", metric.sentence)
         for metric in PUBLISHED.values()
@@ -38,7 +38,7 @@ def metrics_table() -> str:
 
 
 def models_table() -> str:
-    """One row per registered image-text model."""
+    """Write one row per registered image-text model."""
     rows = [
         (f"`{model.name}`", model.title, model.paper, "yes" if model.trainable else "no", model.sentence)
         for model in MODELS.values()
@@ -47,7 +47,7 @@ def models_table() -> str:
 
 
 def augmentations_table() -> str:
-    """One row per registered augmentation, with its parameters and their defaults."""
+    """Write one row per registered augmentation, with its parameters and their defaults."""
     rows = [
         (
             f"`{one.name}`",
@@ -62,7 +62,7 @@ def augmentations_table() -> str:
 
 
 def entries_table(entries: Mapping[str, Any]) -> str:
-    """One row per entry of a registry that a kind of run lists, with its parameters and their defaults."""
+    """Write one row per entry of a registry that a kind of run lists, with its parameters and their defaults."""
     rows = [
         (
             one.family,
@@ -78,7 +78,7 @@ def entries_table(entries: Mapping[str, Any]) -> str:
 
 
 def plain_table(entries: Mapping[str, Descriptor]) -> str:
-    """One row per entry of a registry without papers, with its parameters and their defaults."""
+    """Write one row per entry of a registry without papers, with its parameters and their defaults."""
     rows = [(f"`{one.name}`", one.title, one.sentence, _defaults(one.parameters)) for one in entries.values()]
     return _table(("name", "title", "what it is", "parameters"), rows)
 

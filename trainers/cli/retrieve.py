@@ -97,7 +97,7 @@ def retrieve(arguments: argparse.Namespace) -> int:
 
 
 def _box(text: str) -> tuple[float, ...]:
-    """Four fractions."""
+    """Read four fractions."""
     values = tuple(float(value) for value in text.split(","))
     if len(values) != 4:
         raise argparse.ArgumentTypeError(f"four fractions X0,Y0,X1,Y1 were needed; got {text!r}")
@@ -121,7 +121,7 @@ def _choice(text: str | None, entries: Any) -> Choice | None:
 
 
 def _arms(root: Path, written: str) -> list[Any]:
-    """The arms that ``ID`` or ``ID:ARM`` names; of a run that cannot be read the first, whose answer says why."""
+    """Return the arms that ``ID`` or ``ID:ARM`` names; of a run that cannot be read the first, which says why."""
     from trainers.retrieval.results import RunArm
     from trainers.training.encoder_file import read_start
 

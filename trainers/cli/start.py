@@ -50,7 +50,7 @@ def _add(verbs: Any, kind: Kind) -> None:
 
 
 def _add_plan(verbs: Any, plan: Plan) -> None:
-    """A plan of runs of the first kind, or of the kind whose verb is its first word."""
+    """Add the verb of a plan of runs of the first kind, or of the kind whose verb is its first word."""
     parser = verbs.add_parser(plan.verb, help=plan.sentence, description=plan.sentence)
     _equip(parser, KINDS[FIRST], plan)
     suited = [kind for kind in KINDS.values() if plan.suits(kind)]
@@ -73,7 +73,7 @@ def _equip(parser: argparse.ArgumentParser, kind: Kind, plan: Plan | None = None
 
 
 def add_start_flags(parser: argparse.ArgumentParser, kind: Kind, plan: Plan | None = None) -> None:
-    """The flags that :func:`configuration` reads."""
+    """Add the flags that :func:`configuration` reads."""
     add_flags(parser, kind.config)
     if presets := kind.presets():
         names = ", ".join(preset.name for preset in presets)
@@ -85,7 +85,7 @@ def add_start_flags(parser: argparse.ArgumentParser, kind: Kind, plan: Plan | No
 
 
 def configuration(arguments: argparse.Namespace, kind: Kind, plan: Plan | None = None) -> Config:
-    """The configuration given by the flags; a number of steps or epochs replaces the default minutes."""
+    """Make the configuration that the flags give; a number of steps or epochs replaces the default minutes."""
     values = given(arguments, kind.config)
     if "minutes" not in values and any(values.get(name) is not None for name in BUDGET):
         values["minutes"] = None

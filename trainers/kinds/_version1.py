@@ -12,6 +12,6 @@ _SHARED = {field.name for field in dataclasses.fields(RunConfig)}
 
 
 def shared(values: dict[str, Any]) -> dict[str, Any]:
-    """The settings that every kind has, and the version."""
+    """Move the settings that every kind has out of ``values``, and return them with the version."""
     values.setdefault("clip_norm", CLIPPED_BEFORE)
     return {"version": VERSION} | {name: values.pop(name) for name in sorted(_SHARED & set(values))}

@@ -1,4 +1,4 @@
-"""What the arms of a run vary: the one parameter in which they differ, as the axis of a plot."""
+"""The one parameter in which the arms of a run differ, as the axis of a plot."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Ablation:
 
 
 def ablation(arms: Sequence[ArmView]) -> Ablation | None:
-    """The plot's axis; None where the arms do not differ in exactly one parameter."""
+    """Return the plot's axis; None where the arms do not differ in exactly one parameter."""
     first = arms[0]
     if not first.family or any((arm.family, arm.schema) != (first.family, first.schema) for arm in arms):
         return None
@@ -74,7 +74,7 @@ def _axis(spec: Spec, values: list[Any]) -> Ablation:
 
 
 def written(value: Any) -> str:
-    """A value as a reader writes it."""
+    """Write a value as a reader writes it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:

@@ -36,7 +36,7 @@ class ArmView:
 
 
 def numbered(titles: Sequence[str]) -> list[str]:
-    """The titles, with repeated ones numbered."""
+    """Number repeated titles."""
     often, seen = Counter(titles), Counter[str]()
     unique = []
     for title in titles:
@@ -48,7 +48,7 @@ def numbered(titles: Sequence[str]) -> list[str]:
 def chosen_arms(
     choices: Sequence[Choice], entries: Mapping[str, Any], unset: Mapping[str, Any] = MappingProxyType({})
 ) -> list[ArmView]:
-    """An arm per entry of a registry; the same entry twice is told apart by its parameters, or by number.
+    """List an arm per entry of a registry; the same entry twice is told apart by its parameters, or by number.
 
     Listed are the parameters in which they differ, defaults among them. An entry that this program does not know is
     called by its bare name.
@@ -77,7 +77,7 @@ def chosen_arms(
 
 
 def _settings(choice: Choice, entries: Mapping[str, Any], unset: Mapping[str, Any]) -> dict[str, Any]:
-    """What counts for all parameters of a choice, by name."""
+    """Return the values of all parameters of a choice, by name."""
     known = specs(entries[choice.name].parameters) if choice.name in entries else ()
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in choice.parameters.items()}
     all_of_them = {spec.name: spec.default for spec in known} | given
@@ -85,7 +85,7 @@ def _settings(choice: Choice, entries: Mapping[str, Any], unset: Mapping[str, An
 
 
 def _listed(own: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
-    """The parameters that are not the same in all of ``alike``."""
+    """Write the parameters that are not the same in all of ``alike``."""
     return ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {'none' if value is None else value}"
         for name, value in sorted(own.items())

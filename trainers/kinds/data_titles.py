@@ -7,12 +7,12 @@ from trainers.errors import ParameterError
 
 
 def titled(choice: DataChoice) -> str:
-    """The title of labelled images before they are read, with their hard conditions."""
+    """Return the title of labelled images before they are read, with their hard conditions."""
     return ", ".join([source_title(choice.source), *choice.conditions.words()])
 
 
 def source_title(source: str) -> str:
-    """The title of a labelled dataset of the catalogue, or the last part of a path or id."""
+    """Return the title of a labelled dataset of the catalogue, or the last part of a path or id."""
     from trainers.data import named
 
     labelled = named(source)

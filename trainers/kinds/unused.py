@@ -10,11 +10,7 @@ from trainers.optimization.schedule import DROPS
 
 
 def unused(config: RunConfig) -> list[str]:
-    """Sentences on settings that somebody changed and that change nothing.
-
-    Args:
-        config: checked.
-    """
+    """List sentences on settings that somebody changed and that change nothing."""
     found = []
     if tuple(config.drops) != DROPS and (config.schedule != "step" or config.halve_every is not None):
         other = "halve_every takes its place" if config.halve_every is not None else f"it is {config.schedule}"
@@ -26,7 +22,7 @@ def unused(config: RunConfig) -> list[str]:
 
 
 def _has_revisions(source: str) -> bool:
-    """Whether a source comes from the Hub, or may: what cannot be found is told of elsewhere."""
+    """Return whether a source comes from the Hub, or may: what cannot be found is told of elsewhere."""
     from trainers.data import named
     from trainers.data.sources import resolve
 

@@ -1,4 +1,4 @@
-"""What a sweep varies: settings of its runs and parameters of their arms, each with the values to try."""
+"""The axes of a sweep: settings of its runs and parameters of their arms, each with the values to try."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIXED = ("seed", "device", "threads", "start", "metrics")
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """One thing that is varied.
+    """A setting or parameter that is varied.
 
     Attributes:
         name: as it was given.
@@ -64,13 +64,13 @@ def axes(vary: Mapping[str, Any], run: RunConfig) -> list[Axis]:
 
 
 def counts(varied: Sequence[Axis], run: RunConfig) -> tuple[int, int]:
-    """How many conditions and how many variants there are, without making them."""
+    """Count the conditions and the variants, without making them."""
     settings = math.prod(len(axis.values) for axis in varied if axis.path)
     return settings, sum(_count(view, varied) for view in kind_of(run).arms(run))
 
 
 def offered(run: RunConfig) -> dict[str, str]:
-    """What can be varied by name, with a title: parameters of the arms first, then settings.
+    """Return what can be varied by name, with a title: parameters of the arms first, then settings.
 
     Left out is what is written as free text. An arm that this program does not know is passed over.
     """
@@ -84,7 +84,7 @@ def offered(run: RunConfig) -> dict[str, str]:
 
 
 def conditions(run: RunConfig, settings: Sequence[Axis]) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Every combination of values of the settings: values by axis title, and the configuration with them."""
+    """Yield every combination of values of the settings: values by axis title, and the configuration with them."""
     for values in itertools.product(*(axis.values for axis in settings)):
         changed = run
         for axis, value in zip(settings, values, strict=True):
@@ -93,7 +93,7 @@ def conditions(run: RunConfig, settings: Sequence[Axis]) -> Iterator[tuple[dict[
 
 
 def variants(run: RunConfig, varied: Sequence[Axis]) -> tuple[list[Any], list[Variant]]:
-    """Every arm with every combination of values of the parameters that are varied in it.
+    """Make every arm with every combination of values of the parameters that are varied in it.
 
     Returns:
         The arms as settings, see :meth:`trainers.kinds.base.Kind.listed`, and what each stands for.
@@ -145,7 +145,7 @@ def _axis(name: str, value: Any, run: RunConfig) -> Axis:
 
 
 def _families(run: RunConfig) -> dict[str, tuple[str, tuple[Spec, ...]]]:
-    """Of every family of the arms its title and the parameters in which its arms may differ."""
+    """Return for every family of the arms its title and the parameters in which its arms may differ."""
     kind = kind_of(run)
     if not kind.listed(run):
         return {}
@@ -157,7 +157,7 @@ def _families(run: RunConfig) -> dict[str, tuple[str, tuple[Spec, ...]]]:
 
 
 def _settings(config: Any) -> Iterator[tuple[tuple[str, ...], Spec]]:
-    """The settings that can be varied, with their paths; those of nested dataclasses in their place."""
+    """Yield the settings that can be varied, with their paths; those of nested dataclasses in their place."""
     fixed = _FIXED if not isinstance(config, RunConfig) else (*_FIXED, kind_of(config).compares)
     for spec in specs(type(config)):
         if spec.nested:
@@ -167,13 +167,13 @@ def _settings(config: Any) -> Iterator[tuple[tuple[str, ...], Spec]]:
 
 
 def _setting(name: str, run: RunConfig) -> tuple[tuple[str, ...], Spec] | None:
-    """The path and spec of a setting by its name or flag; of several the least nested one, of those the first."""
+    """Find the path and spec of a setting by its name or flag; of several the least nested one, of those the first."""
     named = [found for found in _settings(run) if name and name in (found[1].name, found[1].rule.flag)]
     return min(named, key=lambda found: len(found[0]), default=None)
 
 
 def _is_plain(spec: Spec) -> bool:
-    """Whether its values are numbers, or words to choose from."""
+    """Return whether its values are numbers, or words to choose from."""
     words = spec.type is str and (spec.rule.choices is not None or spec.rule.registry)
     return spec.type in (int, float, bool) or bool(words)
 

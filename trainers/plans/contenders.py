@@ -18,7 +18,7 @@ CHOSEN, DEFAULTS = "chosen", "defaults"
 
 
 def contenders(config: FairComparisonConfig) -> list[Contender]:
-    """Every arm, with every combination of its parameters that are varied, under every condition."""
+    """List every arm, with every combination of its parameters that are varied, under every condition."""
     kind, run = kind_of(config.run), _compared(config)
     varied = axes(config.vary, run)
     settings = [axis for axis in varied if axis.path]
@@ -41,16 +41,12 @@ def contenders(config: FairComparisonConfig) -> list[Contender]:
 
 
 def searches(config: FairComparisonConfig, outcomes: Outcomes) -> list[Search]:
-    """One per contender, in order, as far as the outcomes go."""
+    """Return one search per contender, in order, as far as the outcomes go."""
     return [search(config, contender, outcomes) for contender in contenders(config)]
 
 
 def planned_runs(config: FairComparisonConfig, outcomes: Outcomes) -> list[PlannedRun]:
-    """Trials first; then each arm as chosen, when its search has ended, and as given.
-
-    Raises:
-        ParameterError: there are too many.
-    """
+    """Plan the trials first; then each arm as chosen, when its search has ended, and as given."""
     check_count(config)
     found = searches(config, outcomes)
     trials = [run for one in found for trial in one.trials for run in trial.runs]
@@ -61,7 +57,7 @@ def planned_runs(config: FairComparisonConfig, outcomes: Outcomes) -> list[Plann
 
 
 def chosen_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]:
-    """A run per seed with the values that an ended search chose; none if they are those given."""
+    """Plan a run per seed with the values that an ended search chose; none if they are those given."""
     if _given_is_best(found):
         return []
     name = f"{found.contender.name},{mark(found.space, found.chosen.point)}"
@@ -70,7 +66,7 @@ def chosen_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]
 
 
 def default_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]:
-    """A run per seed with the settings as they were given; the same results count as chosen if the search found no
+    """Plan a run per seed with the settings as they were given; the same results count as chosen if the search found no
     better ones.
     """
     also = (CHOSEN,) if found.ended and _given_is_best(found) else ()
@@ -82,7 +78,7 @@ def _given_is_best(found: Search) -> bool:
 
 
 def most_runs(config: FairComparisonConfig) -> dict[str, int]:
-    """How many runs each part has when every search chooses other settings than those given."""
+    """Count the runs that each part has when every search chooses other settings than those given."""
     under, arms = counts(axes(config.vary, config.run), config.run)
     count = under * arms
     compared = count * len(config.seeds)
@@ -124,14 +120,14 @@ def _over_seeds(
 
 
 def without_folds(run: RunConfig) -> RunConfig:
-    """A run on all classes."""
+    """Put a run on all classes."""
     data = data_of(run)
     plain = dataclasses.replace(data.conditions, folds=0, fold=1)
     return run.changed(data=dataclasses.replace(data, conditions=plain))
 
 
 def _compared(config: FairComparisonConfig) -> RunConfig:
-    """The runs that are compared: on data without folds, and the metric that decides is measured."""
+    """Return the settings of the runs that are compared: on data without folds, with the metric that decides."""
     run = without_folds(config.run)
     kind, asked = kind_of(run), getattr(run, "metrics", ())
     fresh = () if config.select_by in kind.measures.whole else (config.select_by,)

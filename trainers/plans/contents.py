@@ -1,4 +1,4 @@
-"""What a report on a plan consists of: parts, whose runs are compared, and findings."""
+"""The contents of a report on a plan: parts, whose runs are compared, and findings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What a plan has found out beyond its tables.
+    """A finding of a plan beyond its tables.
 
     Attributes:
         files: further texts by name, for the archive.

@@ -11,7 +11,7 @@ from trainers.config import RunConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """What one arm of a planned run stands for, beyond the condition of its run.
+    """The meaning of one arm of a planned run, beyond the condition of its run.
 
     Attributes:
         title: different for every variant of a plan.
@@ -58,7 +58,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of a planned run that has ended.
+    """The outcome of a planned run that has ended.
 
     Attributes:
         finished: False: it failed or was stopped, and has no numbers.

@@ -1,4 +1,4 @@
-"""Which settings are tried next, as a function of what came of those before."""
+"""The settings to try next, as a function of the results before."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ Past = tuple[tuple[Point, float | None], ...]
 
 
 def starts(trials: int) -> int:
-    """How many of the trials of a search are chosen without looking at results: the first one and random ones."""
+    """Count the trials of a search that are chosen without looking at results: the first one and random ones."""
     return min(10, max(1, trials // 2))
 
 
 @functools.lru_cache(maxsize=8192)
 def proposed(dimensions: tuple[Dimension, ...], past: Past, *, number: int, seed: int, maximise: bool) -> Point:
-    """The point of trial ``number``: by Optuna's tree-structured Parzen estimator, at random if nothing is past.
+    """Propose the point of trial ``number``: by Optuna's tree-structured Parzen estimator, at random if nothing is
+    past.
 
     The study is built anew from ``past`` with a random state of its own for each trial, so that the same arguments give
     the same point in any process. Bergstra et al., Algorithms for Hyper-Parameter Optimization, NeurIPS 2011; with the
@@ -66,7 +67,7 @@ def _distribution(dimension: Dimension) -> BaseDistribution:
 def _trial(
     dimensions: tuple[Dimension, ...], spread: dict[str, BaseDistribution], point: Point, score: float | None
 ) -> Any:
-    """A finished trial; one that failed is given as pruned, which the estimator ranks below every score."""
+    """Make a finished trial; one that failed is given as pruned, which the estimator ranks below every score."""
     from optuna.trial import TrialState, create_trial
 
     values = {dimension.name: value for dimension, value in zip(dimensions, point, strict=True)}

@@ -13,7 +13,7 @@ from trainers.runs.records import ACTIVE
 
 
 def part_json(part: Part) -> dict[str, Any]:
-    """A part with its table; in every cell of the table the values of the runs that it is the mean of."""
+    """Describe a part with its table; in every cell of the table the values of the runs that it is the mean of."""
     variants = part.variants
     about = {
         "name": part.name,
@@ -37,7 +37,7 @@ def part_json(part: Part) -> dict[str, Any]:
 
 
 def child_json(child: Child) -> dict[str, Any]:
-    """A planned run and where it stands."""
+    """Describe a planned run and where it stands."""
     planned = child.planned
     return {
         "id": child.id,
@@ -66,7 +66,7 @@ def _variant_json(variant: Variant) -> dict[str, Any]:
 
 
 def _values(children: Sequence[Child]) -> dict[object, list[tuple[int, Outcome, str, int]]]:
-    """Seed, outcome, run and arm of every finished run, by variant and condition."""
+    """Return seed, outcome, run and arm of every finished run, by variant and condition."""
     found: dict[object, list[tuple[int, Outcome, str, int]]] = {}
     for child in children:
         if child.outcome is None or not child.outcome.finished:
@@ -78,7 +78,7 @@ def _values(children: Sequence[Child]) -> dict[object, list[tuple[int, Outcome, 
 
 
 def _axes(part: Part) -> list[dict[str, Any]]:
-    """What differs between the runs of a part: settings of the condition, and parameters of the losses."""
+    """List what differs between the runs of a part: settings of the condition, and parameters of the losses."""
     planned = [child.planned for child in part.children]
     conditions = _differing([one.condition for one in planned])
     parameters = _differing([variant.parameters for one in planned for variant in one.variants])

@@ -95,10 +95,10 @@ class Search:
 
 
 def search(config: FairComparisonConfig, contender: Contender, outcomes: Outcomes) -> Search:
-    """The search of a contender as far as the outcomes go.
+    """Return the search of a contender as far as the outcomes go.
 
-    The first trial has the settings that were given. As many as :func:`starts` says are planned at once; each later
-    one when all before it have ended.
+    The first trial has the settings that were given. As many as :func:`starts` says are planned at once; each later one
+    when all before it have ended.
     """
     (arm,) = kind_of(contender.config).arms(contender.config)
     space = space_of(arm.schema, arm.parameters, contender.config.learning_rate)
@@ -117,7 +117,7 @@ def search(config: FairComparisonConfig, contender: Contender, outcomes: Outcome
 
 
 def with_point(contender: Contender, space: Space, point: Point) -> RunConfig:
-    """The settings of a contender's runs with the values of a point."""
+    """Return the settings of a contender's runs with the values of a point."""
     rate, own = space.apart(point)
     kind = kind_of(contender.config)
     (arm,) = kind.listed(contender.config)
@@ -126,7 +126,7 @@ def with_point(contender: Contender, space: Space, point: Point) -> RunConfig:
 
 
 def mark(space: Space, point: Point) -> str:
-    """Short, and different for different points: part of the names of their runs."""
+    """Return a short text, different for different points: part of the names of their runs."""
     text = json.dumps(space.values(point), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 

@@ -1,4 +1,4 @@
-"""What is searched of an arm: the learning rate, and its own parameters that are numbers or choices."""
+"""The space that is searched for an arm: the learning rate, and its own parameters that are numbers or choices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Point = tuple[Any, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Dimension:
-    """One thing that is searched.
+    """A setting that is searched.
 
     Attributes:
         name: of the parameter.
@@ -53,7 +53,7 @@ class Dimension:
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
-    """What is searched of one arm.
+    """The space that is searched for one arm.
 
     Attributes:
         dimensions: the learning rate first, then parameters of the arm.
@@ -72,31 +72,31 @@ class Space:
         return tuple(dimension.given for dimension in self.dimensions)
 
     def values(self, point: Point) -> dict[str, Any]:
-        """The values of a point by name."""
+        """Return the values of a point by name."""
         return {dimension.name: value for dimension, value in zip(self.dimensions, point, strict=True)}
 
     def apart(self, point: Point) -> tuple[float, dict[str, Any]]:
-        """The learning rate of a point, and the parameters of the arm that differ from the first point's."""
+        """Take a point apart: the learning rate, and the parameters of the arm that differ from the first point's."""
         rate, *own = zip(self.dimensions, point, strict=True)
         return rate[1], {dimension.name: value for dimension, value in own if value != dimension.given}
 
 
 def in_words(name: str) -> str:
-    """The name of a parameter as words."""
+    """Write the name of a parameter as words."""
     return name.replace("_", " ")
 
 
 def spelled(value: object) -> str:
-    """A choice as the command line writes it."""
+    """Write a choice as the command line does."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def space_of(schema: type, given: Mapping[str, Any], learning_rate: float) -> Space:
-    """The space of an arm.
+    """Return the space of an arm.
 
     Ranges come from the declared parameters. A number that is positive, and whose range is declared logarithmic or
-    reaches ten times its default or more, is searched from a tenth to ten times its default, on a logarithmic scale,
-    as the learning rate is; other numbers over their whole range.
+    reaches ten times its default or more, is searched from a tenth to ten times its default, on a logarithmic scale, as
+    the learning rate is; other numbers over their whole range.
 
     Args:
         schema: the dataclass of the arm's parameters.

@@ -1,4 +1,4 @@
-"""What the page adds to a kind of run, at most one file each; a kind without a file gets a form of its settings."""
+"""The page's additions to a kind of run, at most one file each; a kind without a file gets a form of its settings."""
 
 import sys
 

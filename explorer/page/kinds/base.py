@@ -24,7 +24,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class FormContext:
-    """What a form is built with.
+    """The context that a form is built in.
 
     Attributes:
         drawn: hidden; its change draws the parameter panels anew.
@@ -67,7 +67,7 @@ class KindForm:
 
 @dataclass(frozen=True, kw_only=True)
 class KindPage:
-    """What the page adds to a kind of run.
+    """The page's additions to a kind of run.
 
     Attributes:
         name: of the kind.
@@ -81,7 +81,7 @@ class KindPage:
 
 
 def form_of(kind: Kind) -> Callable[[FormContext], KindForm]:
-    """A form with a control per setting, for a kind that has no page of its own.
+    """Make a form with a control per setting, for a kind that has no page of its own.
 
     What is no number, text or choice is written as on the command line.
     """

@@ -44,7 +44,7 @@ class RecipeArm(Arm):
         super().__init__(index, title, {"model": self.model}, device)
 
     def groups(self, networks: Mapping[str, nn.Module], stage: Stage) -> list[dict[str, Any]]:
-        """Matrices with weight decay, the rest without."""
+        """Return the matrices with weight decay, the rest without."""
         weights = [weight for net in networks.values() for weight in net.parameters() if weight.requires_grad]
         # gains, biases and temperatures are no directions in feature space: decay would only pull them off their scale
         return [
@@ -57,7 +57,7 @@ class RecipeArm(Arm):
         ]
 
     def step(self, batch: int, factor: float) -> dict[str, Tensor | float]:
-        """One optimizer step on the pairs of step number ``batch``."""
+        """Take one optimizer step on the pairs of step number ``batch``."""
         self.model.train()
         pixels, tokens, rows = self.examples.at(batch)
         images = self._augment(send(pixels, self._device), seed=self._seed, step=batch, view=0)

@@ -27,7 +27,7 @@ _LOCK = threading.Lock()
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkImages:
-    """What a fine-tuning run shows on its maps.
+    """The images that a fine-tuning run shows on its maps.
 
     Attributes:
         scenes: its dataset.
@@ -40,7 +40,7 @@ class BenchmarkImages:
     image_size: int
 
     def load(self, progress: Progress) -> LoadedData:
-        """The images in the order of the maps, as both parts of a dataset: it has no others.
+        """Load the images in the order of the maps, as both parts of a dataset: it has no others.
 
         Raises:
             UserError: the dataset cannot be read, or has no object that may be removed.
@@ -61,7 +61,8 @@ class BenchmarkImages:
         )
 
     def objects(self, row: int, side: int) -> dict[str, np.ndarray]:
-        """Class to the pixels of its boxes in an image, bool ``[S, S]``; of one without an object those that are left.
+        """Map each class to the pixels of its boxes in an image, bool ``[S, S]``; of one without an object those that
+        are left.
 
         Raises:
             UserError: as :meth:`load`.
@@ -79,14 +80,14 @@ class BenchmarkImages:
         return found
 
     def without(self, row: int, removed: tuple[str, ...], fill: str) -> int | None:
-        """The row of an image once these classes are removed from it and filled, if the maps show that."""
+        """Return the row of an image once these classes are removed from it and filled, if the maps show that."""
         _, benchmark = _read(self, silent)
         count = len(benchmark.scenes)
         known = row < count and fill == FILL and benchmark.removals[row].judgement.removed == removed
         return row + count if known else None
 
     def twin(self, row: int, count: int) -> int:
-        """The row of the same photograph with or without its object, of ``count`` rows."""
+        """Return the row of the same photograph with or without its object, of ``count`` rows."""
         return (row + count // 2) % count
 
 

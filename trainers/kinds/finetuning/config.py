@@ -63,7 +63,7 @@ class FinetuningConfig(StartConfig):
 
     @classmethod
     def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
-        """Settings of version 1 with a fine-tuning among them; those that it did not use are dropped."""
+        """Migrate settings of version 1 with a fine-tuning among them; those that it did not use are dropped."""
         own = values.get("mend")
         if own is None:
             return None

@@ -41,7 +41,7 @@ class RemovedPairs:
 def removed_pairs(
     scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
 ) -> RemovedPairs:
-    """D' of a recipe, from the cache if it was made before.
+    """Make D' of a recipe, or read it from the cache.
 
     Raises:
         DataError: no pair can be made.
@@ -73,7 +73,7 @@ def removed_pairs(
 def _made(
     scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int, tally: Tally
 ) -> Iterator[tuple[np.ndarray, tuple[str, ...], tuple[bool, ...]]]:
-    """Pixels without an object uint8 ``[H, W, 3]``, captions, and which of these were edited."""
+    """Yield the pixels without an object uint8 ``[H, W, 3]``, captions, and which of these were edited."""
     fill, longest = FILLS[recipe.fill], longest_side(scenes, side)
     if recipe.text == "captioner":
         from trainers.object_removal.captioner import captioner
@@ -97,7 +97,7 @@ def _made(
 
 
 def _key(scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int) -> str:
-    """Digest of everything that decides the pairs; images enter by id, captions and boxes, not by their pixels."""
+    """Hash everything that decides the pairs; images enter by id, captions and boxes, not by their pixels."""
     about = {name: value for name, value in asdict(recipe).items() if name not in ("originals", "removed", "ratio")}
     code = drawn_scenes.code_digest() if drawn_scenes.are_drawn(scenes) else ""
     given = ((s.image_id, s.captions, s.phrases, s.boxes, s.classes, s.width) for s in scenes)

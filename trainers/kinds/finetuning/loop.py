@@ -140,12 +140,12 @@ class FinetuningLoop(Loop):
 
 
 def numbers(result: Result) -> dict[str, float]:
-    """The numbers that a run shows of a model's result: every mean, and the number of distinct top captions."""
+    """Return the numbers that a run shows of a model's result: every mean, and the number of distinct top captions."""
     return result.means() | {"distinct_top1": float(result.filled.counts["distinct_top1"])}
 
 
 def sizes(benchmark: Benchmark) -> dict[str, float]:
-    """The number of queries (removals), of captions in the gallery, and of captions of the dataset."""
+    """Return the number of queries (removals), of captions in the gallery, and of captions of the dataset."""
     return {
         counts.QUERIES: float(len(benchmark.queries)),
         counts.CAPTIONS: float(len(benchmark.gallery)),
@@ -154,20 +154,20 @@ def sizes(benchmark: Benchmark) -> dict[str, float]:
 
 
 def image_cap(data: CaptionedDataset, limit: int | None) -> dict[str, float]:
-    """The cap on the images of a split if a split reaches it, and so may have lost some; otherwise nothing."""
+    """Return the cap on the images of a split if a split reaches it, and so may have lost some; otherwise nothing."""
     reached = limit is not None and any(len(scenes) == limit for scenes in data.splits.values())
     return {counts.IMAGE_CAP: float(limit)} if limit is not None and reached else {}
 
 
 def _pool_key(own: Recipe) -> tuple[object, ...] | None:
-    """Recipes with the same one share their object-removed pairs; None: it needs none."""
+    """Return a key that recipes share if they share object-removed pairs; None: it needs none."""
     if not own.removed and own.originals != "matched":
         return None
     return (own.text, own.fill, own.captions_each, own.only_edited, own.captioner)
 
 
 def _originals(model: ImageTextModel, scenes: Sequence[CaptionedImage], tell: Progress) -> tuple[Pool, int]:
-    """The original images with their captions, and how many scenes were left out."""
+    """Read the original images with their captions; also return how many scenes were left out."""
     spoken = [scene for scene in scenes if scene.captions]
     images, kept = read_images(spoken, [model.side], tell)
     return _pool(model, images[model.side], [spoken[place].captions for place in kept]), len(scenes) - len(kept)

@@ -1,4 +1,4 @@
-"""How much memory a fine-tuning will take, in bytes; an estimate on the safe side."""
+"""The memory that a fine-tuning will take, in bytes; an estimate on the safe side."""
 
 from __future__ import annotations
 

@@ -14,12 +14,12 @@ from trainers.object_removal.benchmark import Benchmark
 
 
 def probe_images(benchmark: Benchmark) -> Tensor:
-    """Its images uint8 ``[P, 3, S, S]``."""
+    """Return its images uint8 ``[P, 3, S, S]``."""
     return torch.cat([benchmark.images, benchmark.queries])
 
 
 def probe_labels(benchmark: Benchmark, scenes: CaptionedDataset) -> tuple[np.ndarray, Hierarchy]:
-    """What is in each image of the probe: int32 ``[P, 2]``, all objects and the commonest of them, and their names."""
+    """Label each image of the probe, int32 ``[P, 2]``: all objects and the commonest of them; also return the names."""
     often = Counter(name for part in scenes.splits.values() for scene in part for name in set(scene.classes))
     contents = [frozenset(scene.classes) for scene in benchmark.scenes]
     contents += [frozenset(removal.judgement.kept) for removal in benchmark.removals]

@@ -1,4 +1,4 @@
-"""What a model is fine-tuned on: originals D, object-removed pairs D', or both (Kim et al. 2023, 3.3 and table 3)."""
+"""The recipes of fine-tuning: originals D, object-removed pairs D', or both (Kim et al. 2023, 3.3 and table 3)."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ PRESETS = (
 
 
 def recipe(values: Mapping[str, Any]) -> Recipe:
-    """A checked recipe.
+    """Make a checked recipe.
 
     Raises:
         ParameterError: a value is unknown, of the wrong type or out of range; or nothing is left to train on.
@@ -127,7 +127,7 @@ def recipe(values: Mapping[str, Any]) -> Recipe:
 
 
 def title(found: Recipe) -> str:
-    """``D + D′ (phrases, telea, 0.08)``: the paper's signs, and |D′| / |D| as it was asked for."""
+    """Write ``D + D′ (phrases, telea, 0.08)``: the paper's signs, and |D′| / |D| as it was asked for."""
     own = {"all": "D", "matched": "D, as many", "none": ""}[found.originals]
     if not found.removed:
         return own
@@ -137,5 +137,5 @@ def title(found: Recipe) -> str:
 
 
 def titles(recipes: Sequence[Recipe]) -> list[str]:
-    """One title per arm, all different."""
+    """Title every arm differently."""
     return numbered([title(one) for one in recipes])

@@ -38,7 +38,7 @@ class Pool:
     def of(
         cls, images: Tensor, tokens: Tensor, counts: Sequence[int], edited: Sequence[Sequence[bool]] | None = None
     ) -> Pool:
-        """From the number of captions of each image."""
+        """Make it from the number of captions of each image."""
         flat = [one for each in edited for one in each] if edited is not None else [False] * len(tokens)
         return cls(
             images=images,
@@ -52,7 +52,7 @@ class Pool:
         return len(self.tokens)
 
     def part(self, wanted: int, seed: int) -> np.ndarray:
-        """``wanted`` of the pairs, int64 rows; a smaller selection is a subset of a larger one.
+        """Select ``wanted`` of the pairs, int64 rows; a smaller selection is a subset of a larger one.
 
         Edited captions come before others, then the first caption of every image before any second one, so that few
         pairs cover many images; the order of the images follows from the seed.
@@ -112,7 +112,7 @@ class Examples:
         return len(self) // self.batch
 
     def told(self) -> str:
-        """How many pairs there are of each kind, for the log and beside the maps."""
+        """Say how many pairs there are of each kind, for the log and beside the maps."""
         if not self.removed:
             return f"{self.originals:,} original pairs of an image and a caption, no object-removed ones."
         own, asked = self._recipe, self._recipe.ratio
@@ -126,8 +126,9 @@ class Examples:
         return "; ".join(parts) + "."
 
     def at(self, step: int) -> tuple[Tensor, Tensor, np.ndarray]:
-        """The batch of a step: images uint8 ``[B, 3, S, S]``, tokens int64 ``[B, L]`` and pairs, numbered through D and
-        then D'."""
+        """Return the batch of a step: images uint8 ``[B, 3, S, S]``, tokens int64 ``[B, L]`` and pairs, numbered
+        through D and then D'.
+        """
         epoch, place = divmod(step, self.epoch)
         pairs = self._order(epoch)[place * self.batch : (place + 1) * self.batch]
         split = len(self._pools[0])
@@ -151,7 +152,7 @@ class Examples:
 
 
 def _spread(pool: Pool | None, rows: np.ndarray, *key: int) -> np.ndarray:
-    """The pairs ``rows`` in random order, those of an image far apart: one in every c-th part if it has c of them."""
+    """Order the pairs ``rows`` at random, those of an image far apart: one in every c-th part if it has c of them."""
     if pool is None or not len(rows):
         return rows
     draws = np.random.default_rng([number % 2**32 for number in key])

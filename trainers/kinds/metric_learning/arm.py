@@ -27,7 +27,7 @@ class LossArm(Arm):
         super().__init__(index, descriptor.title, {"encoder": self.encoder, "loss": self.loss}, device)
 
     def groups(self, networks: Mapping[str, nn.Module], stage: Stage) -> list[dict[str, Any]]:
-        """The encoder, and without weight decay and at the loss's own rate its proxies."""
+        """Return the encoder's weights, and without weight decay and at the loss's own rate its proxies."""
         rate = self.descriptor.proxy_learning_rate or stage.learning_rate
         kinds = {"encoder": (stage.learning_rate, stage.weight_decay), "loss": (rate, 0.0)}
         return [
@@ -40,7 +40,7 @@ class LossArm(Arm):
         ]
 
     def step(self, batch: Batch, factor: float) -> dict[str, Tensor | float]:
-        """One optimizer step on the shared batch; a loss without views uses the first one.
+        """Take one optimizer step on the shared batch; a loss without views uses the first one.
 
         Returns:
             besides ``loss``, for a loss of several parts ``term/<name>``.

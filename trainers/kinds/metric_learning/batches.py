@@ -68,7 +68,7 @@ class Batches:
         self._source = source.to(device) if _fits(source, device) else source
 
     def batch(self, step: int) -> Batch:
-        """The batch of one step."""
+        """Make the batch of one step."""
         rows = self._sampler.batch(step)
         picked = self._pick(rows)
         if self._augmented:
@@ -79,14 +79,14 @@ class Batches:
         return Batch(views=views, labels=self._labels[rows], rows=rows, step=step)
 
     def _pick(self, rows: Tensor) -> Tensor:
-        """The images or features of ``rows`` on the device; the host does not wait for them."""
+        """Copy the images or features of ``rows`` to the device; the host does not wait for them."""
         if self._source.device.type == "cpu":
             return send(self._source[rows], self._device)
         return self._source[send(rows, self._device)]
 
 
 def _fits(source: Tensor, device: torch.device) -> bool:
-    """Whether all images fit on the device: they may take at most half of the GPU's free memory."""
+    """Return whether all images fit on the device: they may take at most half of the GPU's free memory."""
     if device.type != "cuda":
         return False
     free, _ = torch.cuda.mem_get_info(device)

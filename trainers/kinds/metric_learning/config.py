@@ -74,7 +74,7 @@ class MetricLearningConfig(EncoderConfig):
 
     @classmethod
     def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
-        """Settings of version 1 without a fine-tuning among them."""
+        """Return settings of version 1 without a fine-tuning among them."""
         if values.pop("mend", None) is not None:
             return None
         common = shared(values)

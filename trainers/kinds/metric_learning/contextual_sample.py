@@ -40,7 +40,7 @@ class ContextualSample:
         self._enough = len(chosen) >= LEAST_CLASSES
 
     def numbers(self, embeddings: Tensor) -> dict[str, float]:
-        """The contextual term and AP of the sample; nothing where fewer than three classes have four images.
+        """Return the contextual term and AP of the sample; nothing where fewer than three classes have four images.
 
         Args:
             embeddings: float32 ``[P, D]`` of the whole probe, on the CPU.

@@ -108,7 +108,7 @@ class Evaluator:
         return lambda: self._scored(_joined(probe), None if train is None else _joined(train))
 
     def train_score(self, encoder: Encoder) -> dict[str, float]:
-        """The numbers of training images alone: R@1, and the decomposability gap with its two sides."""
+        """Compute the numbers of training images alone: R@1, and the decomposability gap with its two sides."""
         return self._train_numbers(embed(encoder, self._train, self._device))
 
     def _scored(self, probe: Tensor, train: Tensor | None) -> ProbeResult:
@@ -131,7 +131,7 @@ class Evaluator:
         return numbers | {key: _mean(values) for key, values in sides.items() if len(values)}
 
     def whole_test(self, encoder: Encoder, progress: Progress = silent) -> WholeTest:
-        """The same numbers over the whole test set; with :data:`LEFT_OUT` and how many images.
+        """Compute the same numbers over the whole test set; with :data:`LEFT_OUT` and how many images.
 
         Every image is a query against all others. Besides the images it takes the embeddings and a few hundred MB.
 
@@ -153,7 +153,7 @@ class Evaluator:
         return WholeTest(numbers=numbers, queries={name: scores.values[name][self._kept] for name in names})
 
     def query_scores(self, arms: Sequence[WholeTest]) -> QueryScores:
-        """What a run keeps of every query, from :meth:`whole_test` of each of its arms."""
+        """Return what a run keeps of every query, from :meth:`whole_test` of each of its arms."""
         return QueryScores(
             metrics=tuple(arms[0].queries),
             values=np.stack([np.stack(list(arm.queries.values())) for arm in arms]).astype(np.float32),
@@ -164,8 +164,9 @@ class Evaluator:
         )
 
     def floor(self) -> dict[str, float]:
-        """Known before any training: ``floor_R_at_1``, the R@1 of raw pixels (or frozen features) on the probe,
-        :data:`LEFT_OUT`, the probe's images that are no query at the finest level, and how many images are evaluated.
+        """Measure what is known before any training: ``floor_R_at_1``, the R@1 of raw pixels (or frozen features) on
+        the probe, :data:`LEFT_OUT`, the probe's images that are no query at the finest level, and how many images are
+        evaluated.
         """
         flat = F.normalize(self._probe.cpu().float().flatten(1), dim=1)
         result = evaluate(flat, self._probe_labels, metrics=["R_at_1"])
@@ -174,7 +175,7 @@ class Evaluator:
 
 
 def left_out(count: float, what: str) -> str:
-    """How many queries the means leave out, as a sentence for the log."""
+    """Write how many queries the means leave out, as a sentence for the log."""
     if not count:
         return f"queries: every image {what} has another one of its class to find"
     return (
@@ -188,13 +189,13 @@ def _joined(parts: Sequence[HostCopy]) -> Tensor:
 
 
 def _mean(values: np.ndarray) -> float:
-    """The mean of what is defined; NaN if nothing is."""
+    """Return the mean of what is defined; NaN if nothing is."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else math.nan
 
 
 def _own(depth: int) -> list[str]:
-    """What every run measures on labels of ``depth`` levels."""
+    """Name what every run measures on labels of ``depth`` levels."""
     return ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *(f"AP_level{level}" for level in range(depth))]
 
 

@@ -25,7 +25,7 @@ def frozen_features(
     device: torch.device,
     progress: Callable[[str, float], None],
 ) -> Tensor:
-    """Features of all images, from the cache when the same weights saw the same images before.
+    """Compute features of all images, or read them from the cache when the same weights saw the same images before.
 
     Args:
         encoder: with ``frozen`` set.
@@ -61,7 +61,7 @@ def _compute(encoder: Encoder, images: Tensor, device: torch.device, progress: C
 
 
 def _key(encoder: Encoder, fingerprint: str) -> str:
-    """Digest of the images' fingerprint and of every frozen weight."""
+    """Return the digest of the images' fingerprint and of every frozen weight."""
     weights = sorted((name, value) for name, value in encoder.state_dict().items() if name.startswith("backbone."))
     contents = ((name, value.detach().cpu().contiguous().numpy().tobytes()) for name, value in weights)
     return cache.content_key(chain((fingerprint,), chain.from_iterable(contents)))

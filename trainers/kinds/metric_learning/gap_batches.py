@@ -11,10 +11,10 @@ from trainers.samplers import SAMPLERS, Sampler
 
 
 def gap_batches(labels: Tensor, config: MetricLearningConfig) -> Tensor | None:
-    """The batch of each image: that in which the run's sampler would draw it first, were these all the images.
+    """Return the batch of each image: that in which the run's sampler would draw it first, were these all the images.
 
-    Images that it never draws, alone in their class, make up a batch of their own. Where there are fewer classes than
-    a batch has, a batch has all of them.
+    Images that it never draws, alone in their class, make up a batch of their own. Where there are fewer classes than a
+    batch has, a batch has all of them.
 
     Args:
         labels: int64 ``[N, L]``, finest first.

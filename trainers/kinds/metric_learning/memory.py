@@ -1,4 +1,4 @@
-"""How much memory a metric-learning run will take, in bytes; an estimate on the safe side.
+"""The memory that a metric-learning run will take, in bytes; an estimate on the safe side.
 
 total = program + images + encoders + activations + memories + pairs + evaluation
 

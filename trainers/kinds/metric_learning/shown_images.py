@@ -27,7 +27,7 @@ class ShownImages:
         self._images, self._device = send(images, device), device
 
     def beside(self, encoder: Encoder, evaluation: Finish) -> Finish:
-        """The same evaluation with the embeddings of these images; they are queued now."""
+        """Add the embeddings of these images to an evaluation; they are queued now."""
         parts = [HostCopy(part) for part in embedded(folded(encoder), self._images, self._device)]
 
         def finish() -> ProbeResult:

@@ -1,4 +1,4 @@
-"""What the settings of a run become once its images are known, or why they cannot be had."""
+"""The settings of a run once its images are known, or why they cannot be had."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Suited:
 
 
 def suit(config: MetricLearningConfig, data: LoadedData) -> Suited:
-    """Suit settings and images.
+    """Suit settings and images to each other.
 
     Raises:
         UserError: a metric, the sampler or the memory of this machine does not allow it.
