@@ -22,10 +22,10 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from explorer.exports import EXPORTS, offered
-from explorer.server.cache import Cache
 from explorer.server.library import MEGABYTE, Library
 from explorer.server.routes import reads
 from explorer.server.run import Run, written
+from trainers.data.lru_cache import Cache
 from trainers.errors import DiskFullError, RunError, UserError
 from trainers.kinds import kind_of
 from trainers.runs.damage import reading
@@ -82,7 +82,7 @@ class Downloads:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._kept: Cache[Made] = Cache(limit=KEPT, cost=lambda made: made.bytes, large=True)
+        self._kept: Cache[Made] = Cache(limit=KEPT, cost=lambda made: made.bytes, least=1)
         self._making: dict[_Key, asyncio.Future[Made]] = {}
         self._writing: CapacityLimiter | None = None
         self._numbers = itertools.count()

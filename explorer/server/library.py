@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from explorer.server.cache import Bound, Cache
 from explorer.server.run import Run
+from trainers.data.lru_cache import Bound, Cache
 from trainers.errors import RunError
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import damaged, reading

@@ -308,7 +308,7 @@ def test_kept_vectors_are_bounded_and_their_copies_count(run: RunFolder, monkeyp
     small = Retriever(memory=8 * 1024)
     monkeypatch.setattr(small._comparisons, "_least", 1)
     small.retrieve(arms(run), Query(row=1), TEST, k=2)
-    (one,) = small._comparisons._values.values()
+    (one,) = small._comparisons.kept()
     gc.collect()
     assert held_vectors() == before + 1, "an exact index keeps none beside them"
     room = run.config.arms * one.vectors.rows.nbytes  # for all vectors, were there no copies in float64

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.data import conditions
+from trainers.data.lru_cache import Cache
 from trainers.data.query_image import decode_query
 from trainers.errors import DataError, UserError
 from trainers.object_removal.fills import FillDescriptor, fill_named
@@ -18,7 +19,6 @@ from trainers.object_removal.reliance.objects import ObjectImages, square_mask
 from trainers.object_removal.reliance.sources import ObjectRequest, load_objects
 from trainers.retrieval.asked import Asked
 from trainers.retrieval.galleries import Gallery
-from trainers.retrieval.keyed import Keyed
 from trainers.retrieval.results import Removal
 from trainers.training.image_encoder import ImageEncoder
 
@@ -60,7 +60,7 @@ class Removals:
     """Finds what is removed from queries, and keeps the objects of the last datasets."""
 
     def __init__(self) -> None:
-        self._objects: Keyed[ObjectImages | None] = Keyed(_KEPT)
+        self._objects: Cache[ObjectImages | None] = Cache(limit=_KEPT)
 
     def known(self, gallery: Gallery, row: int) -> dict[str, np.ndarray]:
         """Map each class to the pixels of its objects in an image of a gallery, bool ``[S, S]``; empty: none is known.

@@ -13,6 +13,7 @@ import numpy as np
 
 from trainers.data import settings
 from trainers.data.base import Progress, part_of, silent
+from trainers.data.lru_cache import Cache
 from trainers.data.query_image import decode_query
 from trainers.errors import ParameterError, UserError
 from trainers.hierarchy import class_path
@@ -25,7 +26,6 @@ from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.encoders import check_arm, image_config, images_of, read_encoder
 from trainers.retrieval.galleries import GALLERIES, Datasets, Gallery
 from trainers.retrieval.indexes import INDEXES, Chosen, Size, choose
-from trainers.retrieval.keyed import Keyed
 from trainers.retrieval.ranked import measured, nearest, ranking, reranked_order, whole_order
 from trainers.retrieval.removed import Removals, Removed
 from trainers.retrieval.reranking import RERANKINGS
@@ -87,14 +87,16 @@ class Retriever:
     def __init__(self, memory: int | None = None) -> None:
         self._memory = settings.memory_bytes() if memory is None else memory
         self._datasets = Datasets()
-        self._galleries: Keyed[Gallery] = Keyed(_GALLERIES)
-        self._encoders: Keyed[ImageEncoder] = Keyed(_ENCODERS)
-        self._comparisons: Keyed[Comparison] = Keyed(
-            min(self._memory, KEPT_VECTORS), lambda comparison: comparison.bytes, least=_COMPARED
+        self._galleries: Cache[Gallery] = Cache(limit=_GALLERIES)
+        self._encoders: Cache[ImageEncoder] = Cache(limit=_ENCODERS)
+        self._comparisons: Cache[Comparison] = Cache(
+            limit=min(self._memory, KEPT_VECTORS), cost=lambda comparison: comparison.bytes, least=_COMPARED
         )
         self._encoding = threading.Lock()
         self._removals = Removals()
-        self._built: Keyed[Built] = Keyed(min(self._memory, KEPT_INDEXES), lambda built: built.bytes)
+        self._built: Cache[Built] = Cache(
+            limit=min(self._memory, KEPT_INDEXES), cost=lambda built: built.bytes, least=1
+        )
 
     def gallery(self, home: RunFolder, choice: Choice, progress: Progress = silent) -> Gallery:
         """Return a gallery: of the run ``home``, or another dataset.

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-import gradio as gr
 from torch import Tensor
 
 from explorer.page import conditions_form
@@ -103,7 +102,6 @@ def views(values: Mapping[str, Any]) -> tuple[Tensor, str]:
     config = ContrastiveConfig(
         data=IMAGES.chosen(values),
         augmentation=checked_choice("augmentation", AUGMENTATIONS, *_AUGMENTATION.chosen(values)),
-        **_SETTINGS.chosen({"pretext": values["pretext"]}),
     )
     made = preview(config, PREVIEWED, step=secrets.randbelow(_STEPS))
     title, side = AUGMENTATIONS[config.augmentation.name].title, made.shape[-1]
@@ -115,16 +113,13 @@ def build(context: FormContext) -> KindForm:
     images, described = IMAGES.build(context.note, context.mark)
     methods = _METHODS.build(context.drawn)
     augmentation = _AUGMENTATION.build(context.drawn, f"rs-augmentation{context.mark}")
-    with gr.Column(min_width=80) as previewed:
-        pass  # its button needs a setting that stands further down
+    views_preview({**images, **augmentation}, views)
     encoder = _ENCODER.build(context.drawn, f"rs-encoder{context.mark}")
     start = _START.build(encoder, context.drawn, context.note, context.runs)
     settings = _SETTINGS.build()
     with fold(_SPECS["head_augmentation"].label):
         head = _HEAD_AUGMENTATION.build(context.drawn, f"rs-head-augmentation{context.mark}")
     conditions = conditions_form.build()
-    with previewed:
-        views_preview({**images, **augmentation, "pretext": settings["pretext"]}, views)
     return KindForm(
         fields={**images, **methods.fields, **augmentation, **encoder, **start, **settings, **head, **conditions},
         config=config_of,

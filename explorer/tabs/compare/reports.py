@@ -10,11 +10,11 @@ import time
 from typing import TYPE_CHECKING
 
 from explorer.exports import offered
-from explorer.server.cache import Cache
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.states import Json, created, is_mine, position, state_json
 from explorer.server.titles import run_title, summary
+from trainers.data.lru_cache import Cache
 from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.plans.base import plan_of

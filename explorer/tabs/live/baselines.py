@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.server.cache import Cache
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.states import created
 from explorer.server.titles import run_title
 from explorer.tabs.live.view import metrics
+from trainers.data.lru_cache import Cache
 from trainers.errors import RunError, UserError
 from trainers.kinds import arm_titles
 from trainers.retrieval.baseline import paired

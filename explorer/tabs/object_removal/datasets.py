@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from explorer.server.http import GoneError
 from trainers.data.base import Progress, silent
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.captioned.loader import load_captioned, named
+from trainers.data.lru_cache import Cache
 from trainers.data.sources import resolve
 from trainers.errors import DataError
 from trainers.object_removal.captions import language_note
@@ -110,10 +110,9 @@ class Datasets:
     ) -> None:
         self._most = PUBLIC_IMAGES if public else MOST_IMAGES
         self._load = load
-        self._dropped = dropped
-        self._open: OrderedDict[str, OpenDataset] = OrderedDict()
+        closed = dropped or (lambda _name: None)
+        self._open: Cache[OpenDataset] = Cache(limit=KEPT, dropped=lambda gone: closed(gone.name))
         self._drawn: OpenDataset | None = None
-        self._lock = threading.Lock()
         self._reading = threading.Lock()  # reading takes memory, and two visitors often want the same dataset
         self._drawing = threading.Lock()  # a dataset that takes minutes to open must not delay the drawn one
 
@@ -126,18 +125,14 @@ class Datasets:
         """
         if name == DRAWN:
             return self.drawn()
-        with self._lock:
-            dataset = self._open.get(name)
-            if dataset is not None:
-                self._open.move_to_end(name)
-                return dataset
+        dataset = self._open.find(name)
+        if dataset is not None:
+            return dataset
         raise GoneError(f"The dataset {name[:80]!r} is not open, or no longer: open it again.")
 
     def listed(self) -> list[OpenDataset]:
         """List the drawn scenes, then the others, the one used last first."""
-        with self._lock:
-            others = list(self._open.values())[::-1]
-        return [self.drawn(), *others]
+        return [self.drawn(), *self._open.kept()[::-1]]
 
     def drawn(self) -> OpenDataset:
         """Return the drawn scenes, made on first use."""
@@ -164,21 +159,15 @@ class Datasets:
                 resolve(place)  # refuses what may not be opened here
         limit = min(limit or self._most, self._most)
         name = _name(source, captions_from, limit)
-        with self._reading:
-            with self._lock:
-                known = self._open.get(name)
-            if known is not None:
-                return known
+
+        def read() -> OpenDataset:
             progress("opening the dataset", 0.0)
             data = self._load(source, captions_from=captions_from, limit=limit, progress=progress)
             progress("checking the captions", 1.0)
-            made = _with_notes(_opened(name, source, captions_from, limit, data), limit)
-            with self._lock:
-                self._open[name] = made
-                gone = self._open.popitem(last=False)[0] if len(self._open) > KEPT else None
-        if gone is not None and self._dropped is not None:
-            self._dropped(gone)
-        return made
+            return _with_notes(_opened(name, source, captions_from, limit, data), limit)
+
+        with self._reading:
+            return self._open.get(name, read)
 
 
 def _opened(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from explorer.server.cache import Cache
 from explorer.server.http import RequestError
 from explorer.tabs.object_removal import bodies
 from explorer.tabs.object_removal.images import SHOWN, InputImages, judged
 from explorer.tabs.object_removal.models import Models
+from trainers.data.lru_cache import Cache
 from trainers.object_removal.drawing import read_boxes
 from trainers.object_removal.regions import Box
 from trainers.object_removal.vocabulary import load_words

@@ -12,13 +12,13 @@ from typing import Any, Literal
 import numpy as np
 from PIL import Image
 
-from explorer.server.cache import Bound, Cache
 from explorer.server.http import GoneError
 from explorer.server.library import MEGABYTE
 from explorer.server.turns import Turns
 from explorer.tabs.object_removal import bodies
 from explorer.tabs.object_removal.datasets import Datasets, OpenDataset
 from trainers.data.captioned.images import CaptionedImage
+from trainers.data.lru_cache import Bound, Cache
 from trainers.data.synthetic.scenes import Drawing, drawing_of
 from trainers.object_removal.drawing import dropped_note, read_boxes
 from trainers.object_removal.fills import FILLS

@@ -13,11 +13,11 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from explorer.server.cache import Cache
 from explorer.server.http import GoneError
 from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.data import access
+from trainers.data.lru_cache import Cache
 from trainers.errors import DataError, RunError, UserError
 from trainers.hf_transformers import is_folder
 from trainers.image_text.base import ImageTextModel, ModelDescriptor

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from explorer.server.cache import Bound, Cache
 from explorer.server.http import GoneError
 from explorer.server.removal import Removal
 from explorer.tabs.object_removal.images import InputImage, InputImages, encoded
+from trainers.data.lru_cache import Bound, Cache
 from trainers.errors import DataError
 from trainers.object_removal.fills import FillDescriptor, fill_named, paint
 from trainers.object_removal.image import Picture

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from explorer.server.cache import Bound
 from explorer.server.jobs import Jobs
 from explorer.server.library import Library
 from explorer.server.turns import Turns
@@ -27,6 +26,7 @@ from explorer.tabs.object_removal.recorded import RECORD, Recorded
 from explorer.tabs.object_removal.removal import FilledImages
 from explorer.tabs.object_removal.score import MOST_JOBS, ScoreJob, Scorer
 from trainers.data.captioned.loader import load_captioned
+from trainers.data.lru_cache import Bound
 from trainers.errors import RunError
 from trainers.kinds.base import Preset
 from trainers.kinds.finetuning.config import FinetuningConfig

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from explorer.server.cache import Cache
 from explorer.server.http import GoneError
 from explorer.server.jobs import Jobs
 from explorer.server.library import MEGABYTE, Library
@@ -21,6 +20,7 @@ from explorer.tabs.retrieve.searches import GRACE, Task, written
 from trainers.data import SOURCES
 from trainers.data.base import Progress, part_of
 from trainers.data.captioned.datasets import CAPTIONED
+from trainers.data.lru_cache import Cache
 from trainers.errors import DataError, ParameterError
 from trainers.hierarchy import Hierarchy, common_ancestor, severity_words, shared_levels
 from trainers.object_removal.fills import FILLS
@@ -73,7 +73,7 @@ class Backgrounds:
         self._library = library
         self._public = public
         self.jobs: Jobs[Task] = Jobs(lambda job: job.work(job.tell), noun="measurements", most=MOST_JOBS, each=each)
-        self._kept: Cache[Measurement] = Cache(limit=_KEPT, cost=lambda measurement: measurement.size, large=True)
+        self._kept: Cache[Measurement] = Cache(limit=_KEPT, cost=lambda measurement: measurement.size, least=1)
 
     def start(self) -> Reply:
         """Return what can be chosen."""
@@ -102,7 +102,7 @@ class Backgrounds:
         settings = self._settings(asked)
         stamp = repr((run.id, written(run), settings))
         key = hashlib.blake2b(stamp.encode(), digest_size=12).hexdigest()
-        if key in self._kept.values:
+        if key in self._kept:
             return {"answer": self._about(key)}
 
         def work(progress: Progress) -> Reply:

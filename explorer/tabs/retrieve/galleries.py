@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from explorer.server.cache import Cache
 from explorer.server.http import GoneError
 from explorer.server.library import MEGABYTE, Library
 from explorer.tabs.retrieve.image_files import cut, encoded
 from trainers.data import SOURCES
 from trainers.data.base import Progress, silent
+from trainers.data.lru_cache import Cache
 from trainers.errors import DataError
 from trainers.hierarchy import severity_words
 from trainers.parameters import Choice
@@ -56,7 +56,7 @@ class Galleries:
 
     def is_open(self, run: str, choice: Choice) -> bool:
         """Return whether a gallery can be searched without being read first."""
-        return choice.name == STORED or self._key(run, choice) in self._open.values
+        return choice.name == STORED or self._key(run, choice) in self._open
 
     def open(self, run: str, choice: Choice, progress: Progress = silent) -> Gallery:
         """Read a gallery; slow, unless it is open.

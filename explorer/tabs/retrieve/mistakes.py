@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.server.cache import Cache
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.tabs.retrieve import mistake_bodies as bodies
 from explorer.tabs.retrieve.mistake_classes import class_row, listed_classes, placed, plain
 from explorer.tabs.retrieve.mistake_frames import Frame, frame_at, read_frame
 from trainers.cells import finite_number
+from trainers.data.lru_cache import Cache
 from trainers.errors import UserError
 from trainers.hierarchy import severity_words
 from trainers.kinds import arm_titles, kind_of

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from explorer.server.cache import Cache
 from explorer.server.http import GoneError
 from explorer.server.jobs import Job, Jobs
 from explorer.server.library import Library
@@ -21,6 +20,7 @@ from explorer.tabs.retrieve.galleries import STORED, Galleries
 from explorer.tabs.retrieve.image_files import data_url
 from explorer.tabs.retrieve.uploads import Uploads
 from trainers.data.base import Progress, silent
+from trainers.data.lru_cache import Cache
 from trainers.errors import ParameterError, RunError, UserError
 from trainers.hierarchy import severity_words
 from trainers.metrics import describe
@@ -151,7 +151,7 @@ class Searches:
             UserError: something about it is wrong, or too many wait.
         """
         plan = self._plan(asked)
-        at_once = all(need in self._ready.values for need in plan.needs)
+        at_once = all(need in self._ready for need in plan.needs)
         return self._reply(lambda progress: self._answered(plan, progress), caller, at_once=at_once)
 
     def answer(self, name: str) -> Retrieval:

@@ -6,11 +6,11 @@ import re
 import secrets
 from dataclasses import dataclass
 
-from explorer.server.cache import Cache
 from explorer.server.http import GoneError
 from explorer.server.library import MEGABYTE
 from explorer.server.turns import Turns
 from explorer.tabs.retrieve.image_files import encoded, is_heavy, lightened
+from trainers.data.lru_cache import Cache
 from trainers.data.query_image import decode_query
 
 LARGEST = 30 * MEGABYTE

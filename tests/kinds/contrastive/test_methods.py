@@ -18,7 +18,6 @@ from trainers.kinds.contrastive.batches import Batch, Batches
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.methods import METHODS, Parts, Views
 from trainers.kinds.contrastive.networks import Projected, projector
-from trainers.kinds.contrastive.pretexts import PRETEXTS
 from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.stage import Stage
 
@@ -68,7 +67,7 @@ def test_a_step_trains_the_encoder_and_nothing_else_than_its_parts(name: str) ->
         torch.randint(0, 256, (IMAGES, 3, 8, 8), dtype=torch.uint8),
         torch.arange(IMAGES) % CLASSES,
         size=8,
-        view=PRETEXTS["instance_discrimination"].bind({}, AUGMENTATIONS["moco_v2"].build({}, 3)),
+        view=AUGMENTATIONS["moco_v2"].build({}, 3),
         seed=0,
         device=torch.device("cpu"),
     ).batch(0)

@@ -38,7 +38,7 @@ class Batches:
         images: uint8 ``[M, C, H, W]``, resident or memory-mapped.
         labels: int64 ``[M]``, classes from 0; None: they have none.
         size: N, images of a batch, at most M.
-        view: makes a view, see :meth:`trainers.kinds.contrastive.pretexts.base.PretextDescriptor.bind`.
+        view: makes a view, see :class:`trainers.training.augmentations.base.Augment`; number 0 is the query.
         seed: of order and views.
         device: where the views are made.
     """

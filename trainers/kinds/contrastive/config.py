@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 from trainers.config import MAX_ARMS, DataChoice, EncoderConfig, RunConfig
 from trainers.parameters import Choice, default_of, parameter
+from trainers.registry import Descriptor
 
 BASELINE = "cross_entropy"
 NORMS = ("batch", "split", "group", "layer")
+_PRETEXT = Descriptor(
+    name="instance_discrimination",
+    title="Instance discrimination",
+    sentence="Crops of one image belong together, and every other image is another class.",
+)
+PRETEXTS = MappingProxyType({_PRETEXT.name: _PRETEXT})
+"""What the setting ``pretext`` takes (He et al. 2020, 3.3): views are augmented crops of one image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +50,7 @@ class ContrastiveConfig(EncoderConfig):
     batch: int = parameter(256, low=2, high=8192, log=True, slider=(16, 1024), help="Images of a step.")
     pretext: Choice = parameter(
         Choice(name="instance_discrimination"),
-        registry="trainers.kinds.contrastive.pretexts:PRETEXTS",
+        registry="trainers.kinds.contrastive.config:PRETEXTS",
         help="What makes views that belong together.",
     )
     norm: str = parameter(

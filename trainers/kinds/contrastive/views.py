@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
 from trainers.data import peek_data
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.contrastive.pretexts import PRETEXTS
 from trainers.parameters import Choice
 from trainers.training.augmentations import AUGMENTATIONS, Augment
 
 
-def views_of(config: ContrastiveConfig, channels: int) -> Callable[..., Tensor]:
-    """What makes a run's views of images of ``channels`` channels, see
-    :meth:`trainers.kinds.contrastive.pretexts.base.PretextDescriptor.bind`.
+def views_of(config: ContrastiveConfig, channels: int) -> Augment:
+    """What makes a run's views of images of ``channels`` channels; view 0 is the query.
 
     Raises:
         ParameterError: a parameter is wrong.
     """
-    augment = _augment(config.augmentation, channels)
-    return PRETEXTS[config.pretext.name].bind(dict(config.pretext.parameters), augment)
+    return _augment(config.augmentation, channels)
 
 
-def head_views_of(config: ContrastiveConfig, channels: int) -> Callable[..., Tensor]:
-    """What makes the images that the classifier of the second stage is trained on; the pretext has no part in it.
+def head_views_of(config: ContrastiveConfig, channels: int) -> Augment:
+    """What makes the images that the classifier of the second stage is trained on.
 
     Raises:
         ParameterError: a parameter is wrong.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +13,7 @@ from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.data.base import ImageSet, LoadedData, Progress, silent
+from trainers.data.lru_cache import Cache
 from trainers.data.query_image import with_channels
 from trainers.errors import DataError, UserError
 from trainers.hierarchy import Hierarchy
@@ -29,8 +28,7 @@ class Datasets:
     """Reads datasets and keeps the last ones. Threads that want the same one wait for a single reading."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Any, LoadedData] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept: Cache[LoadedData] = Cache(limit=_KEPT)
 
     def load(self, choice: Any, progress: Progress = silent) -> LoadedData:
         """Load the dataset of a choice, see :func:`trainers.retrieval.encoders.read_images`; refuse what may not be
@@ -39,12 +37,7 @@ class Datasets:
         Raises:
             DataError: with the reason and what to do.
         """
-        with self._lock:
-            data = self._kept.pop(choice, None) or read_images(choice, progress)
-            self._kept[choice] = data
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-            return data
+        return self._kept.get(choice, lambda: read_images(choice, progress))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,5 @@
-"""Bounded in-memory caches for values that never change; several may share one bound, and several owners one cache."""
+"""Least-recently-used caches in memory, for values that never change; several may share one bound, several owners one
+cache."""
 
 from __future__ import annotations
 
@@ -36,6 +37,11 @@ class Bound:
         self.caches: list[Cache[Any]] = []
         self.uses = itertools.count()
 
+    @property
+    def held(self) -> int:
+        """Return how many values its caches hold."""
+        return sum(len(cache.values) for cache in self.caches)
+
     def next_out(self, owner: str, cost: int) -> tuple[Cache[Any], Hashable]:
         """Choose the cache and the key of the value to drop for one more of ``owner``; something must be kept."""
         held = self.owned | {owner: self.owned[owner] + cost} if owner in self.owned else self.owned
@@ -53,11 +59,11 @@ class Cache(Generic[V]):
     """Keeps the most recently used values, up to a total cost; thread-safe.
 
     Args:
-        limit: total cost kept, or the bound that is shared with other caches. A value that alone costs more is
-            returned but not kept.
+        limit: total cost kept, or the bound that is shared with other caches.
         cost: cost of a value.
         dropped: called with a value that leaves the cache.
-        large: keep the value used last even if it alone costs more than the limit.
+        least: values that are kept whatever they cost; with 0 one that alone costs more than the limit is returned but
+            not kept.
     """
 
     def __init__(
@@ -66,17 +72,20 @@ class Cache(Generic[V]):
         limit: int | Bound,
         cost: Callable[[V], int] = lambda _value: 1,
         dropped: Callable[[V], object] = lambda _value: None,
-        large: bool = False,
+        least: int = 0,
     ) -> None:
         self._bound = Bound(limit) if isinstance(limit, int) else limit
         self._bound.caches.append(self)
         self._cost = cost
         self._dropped = dropped
-        self._large = large
+        self._least = least
+        self._making: dict[Hashable, threading.RLock] = {}
         self.values: OrderedDict[Hashable, _Entry] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], V], owner: str = "") -> V:
-        """Return the value of ``key``, made now if it is not there. Two threads may make the same value; one is kept.
+        """Return the value of ``key``, made now if it is not there; who asks meanwhile waits for it.
+
+        Errors are not kept.
 
         Args:
             owner: whose share of the bound it takes if it is made.
@@ -84,8 +93,17 @@ class Cache(Generic[V]):
         with self._bound.lock:
             if key in self.values:
                 return self._used(key)
-        value = make()  # outside the lock: reading a file must not hold up the others
-        self._keep(key, value, owner)
+            making = self._making.setdefault(key, threading.RLock())
+        with making:  # outside the lock of the bound: reading a file must not hold up the others
+            with self._bound.lock:
+                if key in self.values:
+                    return self._used(key)
+            try:
+                value = make()
+                self._keep(key, value, owner)
+            finally:
+                with self._bound.lock:
+                    self._making.pop(key, None)
         return value
 
     def find(self, key: Hashable) -> V | None:
@@ -106,6 +124,16 @@ class Cache(Generic[V]):
         for key in self:
             self.drop(key)
 
+    def __contains__(self, key: Hashable) -> bool:
+        """Return whether there is a value of ``key``."""
+        with self._bound.lock:
+            return key in self.values
+
+    def kept(self) -> list[V]:
+        """Return the values held now, least recently used first."""
+        with self._bound.lock:
+            return [entry.value for entry in self.values.values()]
+
     def __iter__(self) -> Iterator[Hashable]:
         """Return the keys of the values held now, least recently used first; values may come and go meanwhile."""
         with self._bound.lock:
@@ -116,9 +144,9 @@ class Cache(Generic[V]):
         bound = self._bound
         left: list[tuple[Cache[Any], Any]] = []
         with bound.lock:
-            if key in self.values or (cost > bound.limit and not self._large):
+            if key in self.values or (cost > bound.limit and not self._least):
                 return
-            while bound.total and bound.total + cost > bound.limit:
+            while bound.total + cost > bound.limit and bound.held >= max(1, self._least):
                 cache, out = bound.next_out(owner, cost)
                 left.append((cache, cache._taken(out)))
             self.values[key] = _Entry(value, cost, next(bound.uses), owner)

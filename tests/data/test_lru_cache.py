@@ -1,18 +1,13 @@
-"""The bounded cache."""
+"""The least-recently-used cache."""
 
 from __future__ import annotations
 
 import threading
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from explorer.server.cache import Bound, Cache
-
-
-def kept(cache: Cache[Any]) -> list[Any]:
-    """Its values, least recently used first."""
-    return [entry.value for entry in cache.values.values()]
+from trainers.data.lru_cache import Bound, Cache
 
 
 def test_a_value_is_made_once() -> None:
@@ -38,7 +33,7 @@ def test_the_oldest_leaves_first_and_is_told() -> None:
 def test_what_is_too_large_is_not_kept() -> None:
     cache: Cache[bytes] = Cache(limit=10, cost=len)
     assert len(cache.get("big", lambda: b"x" * 11)) == 11
-    assert kept(cache) == []
+    assert cache.kept() == []
 
 
 def test_a_failure_is_not_kept() -> None:
@@ -61,7 +56,7 @@ def test_many_threads_keep_the_count_right() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert bound.total == len(kept(cache)) == 50
+    assert bound.total == len(cache.kept()) == 50
 
 
 def test_caches_of_one_room_make_way_for_each_other() -> None:
@@ -73,21 +68,54 @@ def test_caches_of_one_room_make_way_for_each_other() -> None:
     second.get("b", lambda: "bbbb")
     first.get("a", bytes)
     second.get("c", lambda: "cccc")
-    assert gone == ["bbbb"] and (kept(first), kept(second), room.total) == ([b"aaaa"], ["cccc"], 8)
+    assert gone == ["bbbb"] and (first.kept(), second.kept(), room.total) == ([b"aaaa"], ["cccc"], 8)
     second.get("d", lambda: "dddd")
-    assert gone == ["bbbb", b"aaaa"] and kept(first) == []
+    assert gone == ["bbbb", b"aaaa"] and first.kept() == []
     second.clear()
     assert room.total == 0
 
 
 def test_the_last_of_large_values_is_kept() -> None:
     bound = Bound(10)
-    cache: Cache[bytes] = Cache(limit=bound, cost=len, large=True)
+    cache: Cache[bytes] = Cache(limit=bound, cost=len, least=1)
     for letter in (b"a", b"b"):
         cache.get(letter, lambda letter=letter: letter * 20)
-        assert kept(cache) == [letter * 20] and bound.total == 20
+        assert cache.kept() == [letter * 20] and bound.total == 20
     cache.get("small", lambda: b"cc")
-    assert kept(cache) == [b"cc"] and bound.total == 2
+    assert cache.kept() == [b"cc"] and bound.total == 2
+
+
+def test_so_many_are_kept_whatever_they_cost() -> None:
+    cache: Cache[bytes] = Cache(limit=10, cost=len, least=2)
+    for letter in (b"a", b"b", b"c"):
+        cache.get(letter, lambda letter=letter: letter * 20)
+    assert cache.kept() == [b"b" * 20, b"c" * 20] and b"a" not in cache
+    cache.get("small", lambda: b"d")
+    assert cache.kept() == [b"c" * 20, b"d"]
+    for number in range(3):
+        cache.get(number, lambda: b"ee")
+    assert len(cache.kept()) == 4 and b"c" not in cache
+
+
+def test_who_asks_while_a_value_is_made_waits_for_it() -> None:
+    cache: Cache[int] = Cache(limit=4)
+    made: list[int] = []
+    begun, going = threading.Event(), threading.Event()
+
+    def make() -> int:
+        begun.set()
+        assert going.wait(60)
+        made.append(len(made))
+        return made[-1]
+
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(cache.get, "a", make)
+        assert begun.wait(60)
+        others = [pool.submit(cache.get, "a", make) for _ in range(2)]
+        assert cache.get("b", lambda: 9) == 9, "another key does not wait"
+        going.set()
+        assert [one.result(60) for one in (first, *others)] == [0, 0, 0]
+    assert made == [0]
 
 
 def test_whoever_keeps_most_makes_room_first() -> None:
@@ -98,8 +126,8 @@ def test_whoever_keeps_most_makes_room_first() -> None:
     for number in range(12):
         cache = (images, others)[number % 2]
         cache.get(number, lambda number=number: bytes([number]) * 25, "flood")
-    assert kept(images) == [b"m" * 25, bytes([10]) * 25], "its own oldest are dropped"
-    assert kept(others) == [bytes([9]) * 25, bytes([11]) * 25] and room.total == 100
+    assert images.kept() == [b"m" * 25, bytes([10]) * 25], "its own oldest are dropped"
+    assert others.kept() == [bytes([9]) * 25, bytes([11]) * 25] and room.total == 100
     images.get("large", lambda: b"x" * 50, "third")
     assert len(images.get("mine", bytes)) == 25 and len(images.get("large", bytes)) == 50, "the new one stays as well"
     images.clear()
