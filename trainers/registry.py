@@ -84,6 +84,11 @@ def descriptors(module: ModuleType) -> tuple[Any, ...]:
     return (*getattr(module, "DESCRIPTORS", ()), *(() if single is None else (single,)))
 
 
+def title_of(entries: Mapping[str, Any], name: str) -> str:
+    """Return the title of an entry, or the bare name of one that this program does not know."""
+    return str(entries[name].title) if name in entries else name
+
+
 def in_order(entries: Mapping[str, Any]) -> Mapping[str, Any]:
     """Order entries by ``order``, then by name."""
     ordered = sorted(entries.values(), key=lambda entry: (getattr(entry, "order", 100), entry.name))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from trainers.parameters import Choice, specs
-from trainers.registry import NoParameters
+from trainers.registry import NoParameters, title_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ def chosen_arms(
     Listed are the parameters in which they differ, defaults among them. An entry that this program does not know is
     called by its bare name.
     """
-    labels = [entries[choice.name].title if choice.name in entries else choice.name for choice in choices]
+    labels = [title_of(entries, choice.name) for choice in choices]
     often = Counter(labels)
     settings = [_settings(choice, entries, unset) for choice in choices]
     alike = [[other for other, also in zip(settings, labels, strict=True) if also == label] for label in labels]

@@ -9,6 +9,7 @@ from trainers.config import DataChoice, EncoderConfig
 from trainers.kinds.base import Kind
 from trainers.kinds.checks import check_data, check_start, rehearse_images
 from trainers.kinds.data_titles import titled
+from trainers.registry import title_of
 
 if TYPE_CHECKING:
     from trainers.data.base import LoadedData, Progress
@@ -57,5 +58,4 @@ class Labelled(Kind[E]):
         """The encoder."""
         from trainers.encoders import ENCODERS
 
-        name = config.encoder.name
-        return [ENCODERS[name].title if name in ENCODERS else name]
+        return [title_of(ENCODERS, config.encoder.name)]

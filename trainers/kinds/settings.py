@@ -130,9 +130,13 @@ class KindSettings(Generic[C]):
         Raises:
             ParameterError: there is no such preset.
         """
+        return self.config(**self.layered(given, flags or {}))
+
+    def layered(self, given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings that are not at their defaults, by name; see :meth:`configured`."""
         settings: dict[str, Any] = {}
-        for layer in (self.preset((flags or {}).get("preset")), given):
+        for layer in (self.preset(flags.get("preset")), given):
             if any(layer.get(name) is not None for name in BUDGET):
                 settings |= dict.fromkeys(BUDGET)
             settings |= layer
-        return self.config(**settings)
+        return settings

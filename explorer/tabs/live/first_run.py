@@ -22,7 +22,7 @@ def start(library: Library) -> str | None:
         try:
             run = library.get(folder.id)
             phase = run.at_rest("phase", partial(_phase, run))
-            if kind_of(run.config).plans or (run.recorded and run.folder.part_of):
+            if kind_of(run.config).no_images or (run.recorded and run.folder.part_of):
                 continue  # a plan has no map, and its runs are opened from it
         except RunError:
             continue  # a damaged run is shown in the list, never first

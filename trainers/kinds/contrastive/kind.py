@@ -12,6 +12,7 @@ from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import Preset
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.labelled import Labelled
+from trainers.registry import title_of
 
 if TYPE_CHECKING:
     from torch import nn
@@ -172,6 +173,5 @@ class Contrastive(Labelled[ContrastiveConfig]):
         """Encoder, augmentation and batch."""
         from trainers.training.augmentations import AUGMENTATIONS
 
-        name = config.augmentation.name
-        views = AUGMENTATIONS[name].title if name in AUGMENTATIONS else name
+        views = title_of(AUGMENTATIONS, config.augmentation.name)
         return [*super().details(config), f"{views} views", f"{config.batch} images a step"]

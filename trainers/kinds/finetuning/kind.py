@@ -12,6 +12,7 @@ from trainers.kinds.arm_view import ArmView
 from trainers.kinds.base import Kind, Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import Choice, entry
+from trainers.registry import title_of
 from trainers.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -105,23 +106,20 @@ class Finetuning(Kind[FinetuningConfig]):
         """The captioner of all recipes that need one."""
         parser.add_argument("--captioner", help="folder or Hub id of a BLIP captioner, for recipes with text=captioner")
 
-    def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> FinetuningConfig:
-        """What is not given comes from the preset, the model (its learning rate) or the defaults."""
-        flags = flags or {}
-        preset = self._preset(flags.get("preset"))
-        settings = dict(preset.settings)
-        if any(settings.get(name) for name in BUDGET):
-            settings = dict.fromkeys(BUDGET) | settings
-        if any(given.get(name) is not None for name in BUDGET):
-            settings |= dict.fromkeys(BUDGET)
-        settings |= given
+    def preset(self, name: str | None) -> Mapping[str, Any]:
+        """Return the settings of a preset, those of the first for None; names of earlier versions still work."""
+        return super().preset(_OLD_PRESETS.get(name or "", name) or self.presets()[0].name)
+
+    def layered(self, given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings; the learning rate is the model's, unless it is given."""
+        settings = super().layered(given, flags)
         if flags.get("captioner"):
             own = {"captioner": flags["captioner"]}
             settings["recipes"] = tuple(
                 {**one, **own} if one.get("text") == "captioner" else one for one in settings["recipes"]
             )
         model = settings.get("model", FinetuningConfig().model)
-        return FinetuningConfig(**{"learning_rate": learning_rate_of(model)} | settings)
+        return {"learning_rate": learning_rate_of(model)} | settings
 
     @property
     def families(self) -> Collection[str]:
@@ -165,11 +163,6 @@ class Finetuning(Kind[FinetuningConfig]):
         """The model and the images."""
         return f"fine-tuning {config.model.name} on {config.scenes.source}"
 
-    def _preset(self, name: str | None) -> Preset:
-        presets = {preset.name: preset for preset in self.presets()}
-        name = _OLD_PRESETS.get(name or "", name) or next(iter(presets))
-        return entry(presets, name, "preset")
-
 
 TRAINING = (*BUDGET, "batch", "optimiser", "halve_every", "weight_decay", "clip_norm")
 """The settings of its training that a preset decides; the learning rate is the model's."""
@@ -189,11 +182,9 @@ def learning_rate_of(model: Choice) -> float:
 
 
 def _model_title(config: FinetuningConfig) -> str:
-    """The model's title; the bare name of one that this program does not know."""
     from trainers.image_text.models import MODELS
 
-    name = config.model.name
-    return MODELS[name].title if name in MODELS else name
+    return title_of(MODELS, config.model.name)
 
 
 def _side(config: FinetuningConfig) -> int:
