@@ -73,14 +73,14 @@ class Conditions:
         return bool(self.label_noise or self.withheld_classes or self.withheld_images or self.folds)
 
     def that_choose(self, part: str) -> Conditions:
-        """Those that decide which images are in a part of the dataset, ``train`` or ``test``: never the noise."""
+        """Keep those that decide which images are in a part of the dataset, ``train`` or ``test``: never the noise."""
         folds = Conditions(folds=self.folds, fold=self.fold if self.folds else Conditions.fold)
         if part == "test":
             return folds
         return dataclasses.replace(folds, withheld_classes=self.withheld_classes, withheld_images=self.withheld_images)
 
     def words(self) -> tuple[str, ...]:
-        """What is changed, as a title says it."""
+        """Say what is changed, as a title does."""
         kind = "" if self.noise_kind == Conditions.noise_kind else f" ({self.noise_kind})"
         said = (
             (self.folds, f"fold {self.fold} of {self.folds}"),
@@ -173,16 +173,16 @@ class Config:
         return ""
 
     def values(self) -> dict[str, Any]:
-        """The settings by name, as JSON holds them."""
+        """Return the settings by name, as JSON holds them."""
         return dataclasses.asdict(self)
 
     def to_json(self) -> str:
-        """Canonical JSON text, the content of ``config.json``."""
+        """Write canonical JSON text, the content of ``config.json``."""
         return json.dumps({"kind": self.kind, "version": self.version} | self.values(), indent=2, sort_keys=True)
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Config:
-        """The configuration with the :meth:`values` that a file holds.
+        """Make the configuration with the :meth:`values` that a file holds.
 
         Raises:
             TypeError, ValueError, KeyError: they are not of this kind.
@@ -191,12 +191,12 @@ class Config:
         return made
 
     def changed(self, **settings: Any) -> Self:
-        """The same with other settings of its training."""
+        """Return the same with other settings of its training."""
         return dataclasses.replace(self, **settings)
 
     @classmethod
     def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
-        """Settings of version 1 in the form of version 2, or None if they are not of this kind."""
+        """Bring settings of version 1 into the form of version 2; None if they are not of this kind."""
         return None
 
 
@@ -354,7 +354,7 @@ class EncoderConfig(StartConfig):
 
 
 def converted(config: RunConfig, into: type[Made], **changes: Any) -> Made:
-    """The settings of a run in another dataclass, such as the configuration of another kind.
+    """Return the settings of a run in another dataclass, such as the configuration of another kind.
 
     Args:
         into: the dataclass. What ``config`` does not have takes its default; what it alone has is left out.

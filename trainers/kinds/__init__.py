@@ -28,18 +28,18 @@ for _sentence in _left_out:
 
 
 def kind_of(config: C) -> Kind[C]:
-    """The descriptor of a configuration: its kind of run, or its plan."""
+    """Return the descriptor of a configuration: its kind of run, or its plan."""
     kind: Kind[C] = imported(config.described)[config.kind]
     return kind
 
 
 def arm_titles(config: Config) -> list[str]:
-    """One title per arm, all different."""
+    """Return one title per arm, all different."""
     return [arm.title for arm in kind_of(config).arms(config)]
 
 
 def diagnoses(config: Config, folder: RunReader) -> list[list[str]]:
-    """For every arm of a run the sentences on what its newest numbers say of its training."""
+    """Return for every arm of a run the sentences on what its newest numbers say of its training."""
     kind = kind_of(config)
     keys = kind.measures_of(config).diagnosed
     return kind.diagnoses(config, folder.newest(*keys) if keys else {})

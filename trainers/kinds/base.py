@@ -39,6 +39,6 @@ class Kind(KindSettings[C], KindTraining[C], KindTitles[C], ABC):
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def result(self, config: C, folder: RunFolder) -> str:
-        """What a finished run prints: the numbers over the whole test set, a line per arm."""
+        """Write what a finished run prints: the numbers over the whole test set, a line per arm."""
         titles = [arm.title for arm in self.arms(config)]
         return self.measures_of(config).last_lines(folder.scalars(), titles)

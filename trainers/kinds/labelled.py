@@ -22,11 +22,11 @@ class Labelled(Kind[E]):
     """A kind whose arms embed the images of ``config.data`` with ``config.encoder``."""
 
     def images(self, config: E) -> DataChoice:
-        """Those of the run."""
+        """Return those of the run."""
         return config.data
 
     def measures_of(self, config: E) -> Measures:
-        """Those of the kind, and the metrics that were asked for."""
+        """Return those of the kind, and the metrics that were asked for."""
         return self.measures.asked(config.metrics)
 
     def check(self, config: E) -> None:
@@ -47,15 +47,15 @@ class Labelled(Kind[E]):
         return []
 
     def source(self, config: E) -> str:
-        """A dataset of the catalogue, a folder or a Hub id."""
+        """Return a dataset of the catalogue, a folder or a Hub id."""
         return config.data.source
 
     def data_title(self, config: E) -> str:
-        """The catalogue's title, or the last part of a path or id; and hard conditions."""
+        """Return the catalogue's title, or the last part of a path or id; and hard conditions."""
         return titled(config.data)
 
     def details(self, config: E) -> list[str]:
-        """The encoder."""
+        """Name the encoder."""
         from trainers.encoders import ENCODERS
 
         return [title_of(ENCODERS, config.encoder.name)]

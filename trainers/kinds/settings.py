@@ -66,11 +66,11 @@ class KindSettings(Generic[C]):
         """
 
     def sizes(self, config: C) -> Mapping[str, int]:
-        """Numbers that a public page bounds, by the names in :class:`explorer.settings.Limits`."""
+        """Return the numbers that a public page bounds, by the names in :class:`explorer.settings.Limits`."""
         return {}
 
     def advice(self, config: C) -> list[str]:
-        """Sentences on settings that change nothing or make a loss differ from its paper; the run may start anyway."""
+        """List sentences on settings that change nothing or make a loss differ from its paper; the run may start."""
         return unused(config.single)
 
     # ----------------------------------------------------------------- arms
@@ -82,32 +82,32 @@ class KindSettings(Generic[C]):
         return tuple(named[0].entries()) if named and named[0].registry else ()
 
     def listed(self, config: C) -> tuple[Any, ...]:
-        """The settings of each arm, where the setting :attr:`compares` lists them; empty: it does not."""
+        """Return the settings of each arm, where the setting :attr:`compares` lists them; empty: it does not."""
         arms = getattr(config, self.compares, ())
         return arms if isinstance(arms, tuple) else ()
 
     def with_arms(self, config: C, arms: Sequence[Any]) -> C:
-        """The same run with other arms, each as in :meth:`listed`."""
+        """Return the same run with other arms, each as in :meth:`listed`."""
         return config.changed(**{self.compares: tuple(arms)})
 
     def with_parameters(self, arm: Any, values: Mapping[str, Any]) -> Any:
-        """An arm, as in :meth:`listed`, with some parameters."""
+        """Return an arm, as in :meth:`listed`, with some parameters."""
         if isinstance(arm, Choice):
             return Choice(name=arm.name, parameters={**arm.parameters, **values})
         return {**arm, **values}
 
     def divisible(self, config: C) -> bool:
-        """Whether an arm trained alone comes to what it comes to beside the others."""
+        """Return whether an arm trained alone comes to what it comes to beside the others."""
         return True
 
     # ----------------------------------------------------- from what is given
 
     def presets(self) -> Sequence[Preset]:
-        """Settings that repeat experiments."""
+        """Return settings that repeat experiments."""
         return ()
 
     def preset(self, name: str | None) -> Mapping[str, Any]:
-        """The settings of a preset; none for None.
+        """Return the settings of a preset; none for None.
 
         Raises:
             ParameterError: there is no such preset.
@@ -118,7 +118,7 @@ class KindSettings(Generic[C]):
         """Add flags of the command line beyond those of the settings."""
 
     def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> C:
-        """A configuration from the settings that somebody gave; the others take their defaults.
+        """Make a configuration from the settings that somebody gave; the others take their defaults.
 
         What is not given comes from the preset that ``flags`` names, if any; one part of a budget that is given, or
         in the preset, replaces the whole budget below it.

@@ -15,18 +15,18 @@ class KindTitles(Generic[C]):
 
     @abstractmethod
     def arms(self, config: C) -> list[ArmView]:
-        """The arms in order."""
+        """List the arms in order."""
 
     @abstractmethod
     def source(self, config: C) -> str:
-        """Which images, as they were asked for."""
+        """Say which images, as they were asked for."""
 
     def data_title(self, config: C) -> str:
-        """A short name of the images, used until they are read."""
+        """Name the images in short, until they are read."""
         return self.source(config).rstrip("/").rsplit("/", 1)[-1]
 
     def run_title(self, config: C, data: str) -> str:
-        """A title of a run on images of the title ``data``; arms of one kind share their name in it."""
+        """Write the title of a run on images of the title ``data``; arms of one kind share their name in it."""
         arms = self.arms(config)
         varied = ablation(arms) if arms else None
         names = varied.values if varied else [arm.title for arm in arms]
@@ -34,15 +34,15 @@ class KindTitles(Generic[C]):
         return f"{shared}{' vs '.join(names)} on {data}"
 
     def details(self, config: C) -> list[str]:
-        """Words between the images and the budget in a run's summary."""
+        """List the words between the images and the budget in a run's summary."""
         return []
 
     def summary(self, config: C, data: str) -> str:
-        """One line: images, what is special to the kind, budget, seed."""
+        """Write one line: images, what is special to the kind, budget, seed."""
         return ", ".join(filter(None, [data, *self.details(config), *self.budget(config), self.seeds(config)]))
 
     def budget(self, config: C) -> list[str]:
-        """Words on the clipping of gradients, and on how long it trains."""
+        """List words on the clipping of gradients, and on how long it trains."""
         run = config.single
         clipped = [] if run.clip_norm is None else [f"gradients clipped at norm {run.clip_norm:g}"]
         steps = f"{run.steps} steps" if run.steps is not None else ""
@@ -51,13 +51,13 @@ class KindTitles(Generic[C]):
         return [*clipped, " or ".join(part for part in (steps, epochs, minutes) if part)]
 
     def seeds(self, config: C) -> str:
-        """Which seed, in words."""
+        """Say which seed."""
         return f"seed {config.single.seed}"
 
     def line(self, config: C) -> str:
-        """One line for the command line's list of runs."""
+        """Write one line for the command line's list of runs."""
         return f"{' vs '.join(arm.name for arm in self.arms(config))} on {self.source(config)}"
 
     def alone(self, config: C) -> str:
-        """What a finished run that stands alone does not show, as a sentence; empty: nothing is said."""
+        """Say what a finished run that stands alone does not show, in a sentence; empty: nothing is said."""
         return ""

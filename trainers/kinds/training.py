@@ -34,19 +34,22 @@ class KindTraining(Generic[C]):
 
     @abstractmethod
     def loop(self) -> type[Trainer]:
-        """What trains a run of this kind."""
+        """Return the class that trains a run of this kind."""
 
     def images(self, config: C) -> Any:
-        """The images that its arms are evaluated on: a :class:`trainers.config.DataChoice`, or what has its field
-        ``image_size`` and gives :class:`trainers.data.base.LoadedData` by ``load(progress)``; None: it embeds none."""
+        """Return the images that its arms are evaluated on; None: it embeds none.
+
+        They are a :class:`trainers.config.DataChoice`, or what has its field ``image_size`` and gives
+        :class:`trainers.data.base.LoadedData` by ``load(progress)``.
+        """
         return None
 
     def embedder_prefix(self, config: C) -> str:
-        """Of the tensors of :meth:`embedder` within an arm's part of a checkpoint."""
+        """Return the prefix of the tensors of :meth:`embedder` within an arm's part of a checkpoint."""
         return config.encoder_prefix
 
     def embedder(self, config: C, *, channels: int, side: int) -> nn.Module:
-        """What embeds images in evaluation, built anew; its tensors have the names that a checkpoint gives them after
+        """Build what embeds images in evaluation; its tensors have the names that a checkpoint gives them after
         :meth:`embedder_prefix`. Only of kinds that have :meth:`images`.
 
         Args:
@@ -74,21 +77,21 @@ class KindTraining(Generic[C]):
         return []
 
     def memory(self, config: C) -> Footprint:
-        """Memory that a run will take, estimated."""
+        """Estimate the memory that a run will take."""
         from trainers.training.memory_estimate import Footprint
 
         return Footprint()
 
     def runs_of(self, config: C) -> Sequence[RunConfig]:
-        """The runs that are trained: this one."""
+        """Return the runs that are trained: this one."""
         return (config.single,)
 
     def parts_of(self, folder: RunFolder) -> Iterable[RunFolder]:
-        """Further folders that belong to a run."""
+        """Return further folders that belong to a run."""
         return ()
 
     def phase(self, name: str) -> Phase:
-        """What a phase means for a run of this kind."""
+        """Return what a phase means for a run of this kind."""
         return PHASES[name]
 
     # -------------------------------------------------------------- numbers
@@ -99,15 +102,15 @@ class KindTraining(Generic[C]):
         """The numbers that a run of this kind shows, and where."""
 
     def measures_of(self, config: C) -> Measures:
-        """The numbers of one run: those of its kind, and what it was asked for."""
+        """Return the numbers of one run: those of its kind, and what it was asked for."""
         return self.measures
 
     def headline(self, config: C) -> Sequence[str]:
-        """Keys of the numbers that the list of runs shows."""
+        """Return the keys of the numbers that the list of runs shows."""
         return self.measures_of(config).headline
 
     def diagnosis(self, config: C, arm: int, numbers: Mapping[str, float]) -> list[str]:
-        """Sentences on what an arm's newest numbers say of its training; none where nothing stands out.
+        """List sentences on what an arm's newest numbers say of its training; none where nothing stands out.
 
         Args:
             numbers: by key as stored, of those that :attr:`measures` calls ``diagnosed``; some may be missing.
@@ -115,7 +118,7 @@ class KindTraining(Generic[C]):
         return []
 
     def diagnoses(self, config: C, newest: Mapping[tuple[int, str], float | None]) -> list[list[str]]:
-        """The diagnosis of every arm; none if this version does not know its parameters.
+        """Return the diagnosis of every arm; none if this version does not know its parameters.
 
         Args:
             newest: numbers by arm and key; None: not finite.

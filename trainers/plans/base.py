@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def _of_run(name: str) -> Any:
-    """A method that asks the kind of the runs about the settings of one."""
+    """Make a method that asks the kind of the runs about the settings of one."""
 
     def method(_plan: Plan[Any], config: SweepConfig) -> Any:
         return getattr(kind_of(config.run), name)(config.run)
@@ -60,7 +60,7 @@ class Plan(Kind[S]):
 
     @abstractmethod
     def plan(self, config: S, outcomes: Outcomes) -> Sequence[PlannedRun]:
-        """The runs that are trained, in order.
+        """List the runs that are trained, in order.
 
         Args:
             outcomes: what came of those that have ended; further runs may be planned from them, and the same outcomes
@@ -69,14 +69,14 @@ class Plan(Kind[S]):
 
     @abstractmethod
     def first_runs(self, config: S) -> Sequence[PlannedRun]:
-        """Planned runs that stand for all of them where the seeds make no difference."""
+        """List planned runs that stand for all of them where the seeds make no difference."""
 
     def rehearsed(self, config: S) -> Sequence[PlannedRun]:
-        """Planned runs that tell whether the images can be read and the encoder made."""
+        """List planned runs that tell whether the images can be read and the encoder made."""
         return self.first_runs(config)
 
     def findings(self, config: S, children: Sequence[Child], parts: Sequence[Part]) -> Sequence[Finding]:
-        """What has been found out beyond the tables.
+        """Return what is known beyond the tables.
 
         Args:
             children: the runs that are planned so far.
@@ -85,7 +85,7 @@ class Plan(Kind[S]):
         return ()
 
     def suits(self, kind: Kind[Any]) -> bool:
-        """Whether it can plan runs of a kind."""
+        """Return whether it can plan runs of a kind."""
         return kind.folds or not self.config.folded
 
     # ----------------------------------------------------------------- training
@@ -96,7 +96,7 @@ class Plan(Kind[S]):
         return PlanRunner
 
     def result(self, config: S, folder: RunFolder) -> str:
-        """The tables and the verdicts, in Markdown."""
+        """Write the tables and the verdicts, in Markdown."""
         from trainers.plans.report import report
 
         return report(folder).markdown()
@@ -125,7 +125,7 @@ class Plan(Kind[S]):
         """Check the plan itself, before any run of it is made."""
 
     def rehearse(self, config: S, root: Path, progress: Progress) -> list[str]:
-        """Rehearse the runs of :meth:`rehearsed`; what is to be said of them, each sentence once.
+        """Rehearse the runs of :meth:`rehearsed`, and return what is to be said of them, each sentence once.
 
         Raises:
             UserError: one cannot be trained; with which one it is.
@@ -141,28 +141,28 @@ class Plan(Kind[S]):
         return list(said)
 
     def advice(self, config: S) -> list[str]:
-        """As of its runs, which may have other settings, each sentence once."""
+        """List the advice on its runs, which may have other settings, each sentence once."""
         planned = self.plan(config, {})
         return list(dict.fromkeys(told for one in planned for told in kind_of(one.config).advice(one.config)))
 
     def runs_of(self, config: S) -> Sequence[RunConfig]:
-        """Those that are planned before any has ended."""
+        """Return those that are planned before any has ended."""
         return [one.config for one in self.plan(config, {})]
 
     def parts_of(self, folder: RunFolder) -> Iterator[RunFolder]:
-        """The runs of the plan, which lie beside it."""
+        """Return the runs of the plan, which lie beside it."""
         from trainers.plans.children import children_of
 
         return children_of(folder)
 
     def sizes(self, config: S) -> Mapping[str, int]:
-        """The largest of its runs, and how many there are."""
+        """Return the largest of its runs, and how many there are."""
         planned = self.plan(config, {})
         each = [kind_of(one.config).sizes(one.config) for one in planned]
         return {name: max(sizes[name] for sizes in each) for name in each[0]} | {"runs": len(planned)}
 
     def memory(self, config: S) -> Footprint:
-        """Of its largest run."""
+        """Estimate the memory of its largest run."""
         each = (kind_of(one.config).memory(one.config) for one in self.plan(config, {}))
         return max(each, key=lambda one: one.total)
 
@@ -174,35 +174,35 @@ class Plan(Kind[S]):
         raise NotImplementedError
 
     def headline(self, config: S) -> Sequence[str]:
-        """None: its runs have numbers."""
+        """Return none: its runs have numbers."""
         return ()
 
     # ----------------------------------------------------------------- settings
 
     def phase(self, name: str) -> Phase:
-        """Its runs cannot be paused together."""
+        """Return the phase without pausing: its runs cannot be paused together."""
         phase = PHASES[name]
         return dataclasses.replace(phase, acts=tuple(act for act in phase.acts if act != "pause"))
 
     # ------------------------------------------------------------------- titles
 
     def run_title(self, config: S, data: str) -> str:
-        """That of its runs, what is varied, and how many seeds."""
+        """Write that of its runs, what is varied, and how many seeds."""
         varied = "".join(f", over {axis.title.lower()}" for axis in known_axes(config))
         return f"{kind_of(config.run).run_title(config.run, data)}{varied}, {self.seeds(config)}"
 
     def details(self, config: S) -> list[str]:
-        """What is varied, then as of every run."""
+        """List what is varied, then as of every run."""
         values = [f"{axis.title.lower()} {', '.join(map(written, axis.values))}" for axis in known_axes(config)]
         return [*values, *kind_of(config.run).details(config.run)]
 
     def seeds(self, config: S) -> str:
-        """How many there are."""
+        """Say how many there are."""
         return f"seed {config.seeds[0]}" if len(config.seeds) == 1 else f"{len(config.seeds)} seeds"
 
 
 def plan_of(config: Config) -> Plan[SweepConfig]:
-    """The descriptor of a plan.
+    """Return the descriptor of a plan.
 
     Raises:
         RunError: the configuration is of a single run.
@@ -213,7 +213,7 @@ def plan_of(config: Config) -> Plan[SweepConfig]:
 
 
 def known_axes(config: SweepConfig) -> list[Axis]:
-    """What is varied; nothing if this version does not know it."""
+    """List what is varied; nothing if this version does not know it."""
     try:
         return axes(config.vary, config.run)
     except ParameterError:

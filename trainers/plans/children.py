@@ -40,7 +40,7 @@ class Children:
         self._begun: Counter[str] = Counter()
 
     def all(self) -> list[Child]:
-        """Every run that is planned so far, in order."""
+        """List every run that is planned so far, in order."""
         seen: dict[str, Child] = {}
         while True:  # what came of the runs may lead to further ones
             planned = self._kind.plan(self._config, self._outcomes)
@@ -52,7 +52,7 @@ class Children:
             self._outcomes = ended
 
     def begin(self, child: Child) -> RunFolder | None:
-        """The folder of a run that is to be trained, made if it is not there.
+        """Return the folder of a run that is to be trained, made if it is not there.
 
         None: its trainer has died several times since the plan went on, and the run is now ``failed``.
 
@@ -110,7 +110,7 @@ class Children:
 
 
 def children_of(plan: RunFolder) -> Iterator[RunFolder]:
-    """The runs beside a plan that are its own, whether it still plans them or not."""
+    """Yield the runs beside a plan that are its own, whether it still plans them or not."""
     for folder in list_runs(plan.path.parent, read_only=plan.read_only):
         if folder.part_of == plan.id:
             yield folder
@@ -134,7 +134,7 @@ def check_hopeful(children: Sequence[Child]) -> None:
 
 
 def total(children: Sequence[Child]) -> RunState:
-    """The state of a plan whose runs stand like this, as far as they say it: how many have ended, of how many."""
+    """Return the state of a plan whose runs stand like this, as far as they say it: how many of them have ended."""
     ended = [child.outcome for child in children if child.outcome is not None]
     at_work = [child.planned.title for child in children if child.phase in PHASES and PHASES[child.phase].active]
     failed = sum(not outcome.finished for outcome in ended)
@@ -169,7 +169,7 @@ def _read(folder: RunFolder, config: Config) -> tuple[str, Outcome | None]:
 
 
 def ended_with(folder: RunFolder, config: Config) -> tuple[dict[str, float], ...]:
-    """The final numbers of each arm, ``test/`` taken off, and the last ones of its training that are compared."""
+    """Return the final numbers of each arm, ``test/`` taken off, and the last of its training that are compared."""
     scalars, compared = folder.scalars(), kind_of(config).measures_of(config).compared
     last = last_numbers(scalars, config.arms, compared)
     return tuple(one | final for one, final in zip(last, final_numbers(scalars, config.arms), strict=True))

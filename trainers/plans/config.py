@@ -87,7 +87,7 @@ class SweepConfig(Config):
         return cls(**values_of(cls, own), run=build(KINDS[name].config, run))
 
     def changed(self, **settings: Any) -> Self:
-        """The same plan of runs with other settings."""
+        """Return the same plan of runs with other settings."""
         return dataclasses.replace(self, run=self.run.changed(**settings))
 
 
@@ -135,7 +135,7 @@ class FairComparisonConfig(SweepConfig):
 
 
 def sweep_of(config: Config) -> SweepConfig:
-    """The settings of a plan.
+    """Return the settings of a plan.
 
     Raises:
         RunError: they are of a single run.
@@ -146,13 +146,13 @@ def sweep_of(config: Config) -> SweepConfig:
 
 
 def data_of(run: RunConfig) -> DataChoice:
-    """The images of a run whose classes have folds, see :attr:`trainers.kinds.base.Kind.folds`."""
+    """Return the images of a run whose classes have folds, see :attr:`trainers.kinds.base.Kind.folds`."""
     data: DataChoice = run.data  # type: ignore[attr-defined]
     return data
 
 
 def apart(plan: type[SweepConfig], values: Mapping[str, Any]) -> tuple[dict[str, Any], str, dict[str, Any]]:
-    """The settings of a plan, the kind of its runs (``of``) and their settings, from all of them by name."""
+    """Take apart the settings of a plan, the kind of its runs (``of``) and their settings, all by name."""
     names = {spec.name for spec in specs(plan)}
     own = {name: value for name, value in values.items() if name in names}
     rest = {name: value for name, value in values.items() if name not in names}

@@ -49,53 +49,53 @@ class FairComparison(Plan[FairComparisonConfig]):
         check_count(config)
 
     def plan(self, config: FairComparisonConfig, outcomes: Outcomes) -> Sequence[PlannedRun]:
-        """The trials of every arm, the next one from the results before; then runs over the seeds on all classes."""
+        """Plan trials of every arm, the next one from the results before; then runs over the seeds on all classes."""
         from trainers.plans.contenders import planned_runs
 
         return planned_runs(config, outcomes)
 
     def first_runs(self, config: FairComparisonConfig) -> Sequence[PlannedRun]:
-        """Of every arm and condition the first trial's first run, and the first seed as given."""
+        """List of every arm and condition the first trial's first run, and the first seed as given."""
         from trainers.plans.contenders import default_runs, searches
 
         found = searches(dataclasses.replace(config, trials=1), {})
         return [run for one in found for run in (one.trials[0].runs[0], default_runs(config, one)[0])]
 
     def rehearsed(self, config: FairComparisonConfig) -> Sequence[PlannedRun]:
-        """Runs of the first arm under every condition, on a fold and on all classes."""
+        """List runs of the first arm under every condition, on a fold and on all classes."""
         planned = self.first_runs(config)
         return [one for one in planned if one.variants == planned[0].variants]
 
     def findings(
         self, config: FairComparisonConfig, children: Sequence[Child], parts: Sequence[Part]
     ) -> Sequence[Finding]:
-        """Whether the search changed the verdicts, what it chose, what was searched and what it cost."""
+        """Say whether the search changed the verdicts, what it chose, what was searched and what it cost."""
         from trainers.plans.findings import findings
 
         return findings(config, children, parts)
 
     def advice(self, config: FairComparisonConfig) -> list[str]:
-        """As of its runs, and on a budget that is not the same for every loss."""
+        """List the advice on its runs, and on a budget that is not the same for every loss."""
         minutes = "In equal minutes a slower loss is trained for fewer steps. Give steps or epochs for an equal number."
         timed = config.run.steps is None and config.run.epochs is None
         return [*super().advice(config), *([minutes] if timed else [])]
 
     def run_title(self, config: FairComparisonConfig, data: str) -> str:
-        """As of a sweep, told apart from one."""
+        """Write that of a sweep, told apart from one."""
         return f"Fair comparison: {super().run_title(config, data)}"
 
     def data_title(self, config: FairComparisonConfig) -> str:
-        """That of the runs that are compared."""
+        """Name the images of the runs that are compared."""
         from trainers.plans.contenders import without_folds
 
         return kind_of(config.run).data_title(without_folds(config.run))
 
     def details(self, config: FairComparisonConfig) -> list[str]:
-        """The search, then as of a sweep."""
+        """List the search, then as of a sweep."""
         return [f"{config.trials} trials per loss on {config.folds} folds", *super().details(config)]
 
     def sizes(self, config: FairComparisonConfig) -> Mapping[str, int]:
-        """The largest of its runs, and how many there may be."""
+        """Return the largest of its runs, and how many there may be."""
         from trainers.plans.contenders import most_runs
 
         return {**super().sizes(config), "runs": sum(most_runs(config).values())}

@@ -23,7 +23,7 @@ _TITLES = {SEARCH: "Search", CHOSEN: "Settings chosen", DEFAULTS: "Settings give
 
 
 def findings(config: FairComparisonConfig, children: Sequence[Child], parts: Sequence[Part]) -> tuple[Finding, ...]:
-    """The findings, those that are known so far.
+    """Return the findings, those that are known so far.
 
     Args:
         children: the runs that are planned so far.
@@ -47,7 +47,7 @@ def findings(config: FairComparisonConfig, children: Sequence[Child], parts: Seq
 
 
 def changes(given: Table, chosen: Table, metric: str) -> tuple[int, list[str]]:
-    """How many verdicts of one metric are in both tables, and a sentence for each that differs."""
+    """Count the verdicts of one metric that are in both tables, and write a sentence for each that differs."""
     before, after = _verdicts(given, metric), _verdicts(chosen, metric)
     both = [place for place in before if place in after]
     told = []
@@ -91,7 +91,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _verdicts(table: Table, metric: str) -> dict[tuple[str, frozenset[str | None]], Pair]:
-    """Pairs by condition in words and the titles of both variants, whichever of them comes first."""
+    """Return the pairs by condition in words and the titles of both variants, whichever of them comes first."""
     return {
         (condition(group), frozenset((pair.first, pair.second))): pair
         for one in table.comparisons
@@ -164,7 +164,7 @@ def _searched(config: FairComparisonConfig, found: Sequence[Search]) -> Iterator
 
 
 def trials_csv(config: FairComparisonConfig, found: Sequence[Search]) -> str:
-    """CSV, a line per trial: its score on each fold and their mean, unrounded, and the values that were tried."""
+    """Write CSV, a line per trial: its score on each fold and their mean, unrounded, and the values that were tried."""
     conditions = list(dict.fromkeys(name for one in found for name in one.contender.condition))
     names = list(dict.fromkeys(dimension.name for one in found for dimension in one.space.dimensions))
     folds = [f"{config.select_by} fold {fold}" for fold in range(1, config.folds + 1)]

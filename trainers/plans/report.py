@@ -47,19 +47,19 @@ class Report:
         ]
 
     def markdown(self) -> str:
-        """The tables and verdicts as Markdown."""
+        """Write the tables and verdicts as Markdown."""
         return self._text(lambda part: part.markdown(), "## {}", lambda text: f"- {markdown_text(text)}")
 
     def latex(self) -> str:
-        """The tables and verdicts as LaTeX, for the package booktabs."""
+        """Write the tables and verdicts as LaTeX, for the package booktabs."""
         return self._text(lambda part: part.latex(), "% {}", lambda text: f"% {one_line(text)}")
 
     def csv(self) -> str:
-        """The table of the first part that has one; of several parts one below the other."""
+        """Write the table of the first part that has one; of several parts one below the other."""
         return self._text(lambda part: part.csv(), "# {}")
 
     def archive(self) -> bytes:
-        """A zip file with the tables of every part in all forms, and the files of the findings."""
+        """Make a zip file with the tables of every part in all forms, and the files of the findings."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("report.md", self.markdown())
@@ -76,7 +76,7 @@ class Report:
         return buffer.getvalue()
 
     def json(self) -> dict[str, Any]:
-        """Plain values for the page."""
+        """Return plain values for the page."""
         return {
             "title": self.title,
             "parts": [part_json(part) for part in self.parts],
@@ -100,7 +100,7 @@ class Report:
 
 
 def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report:
-    """The report on a plan.
+    """Make the report on a plan.
 
     Args:
         folder: of the plan.
@@ -135,7 +135,7 @@ def _part(
 def results_table(
     cells: Sequence[Cell], measures: Measures, levels: tuple[str, ...], only: Sequence[str] = ()
 ) -> Table | None:
-    """Every number of the cells that is no count, those of the whole test set that a kind shows first.
+    """Make a table of every number of the cells that is no count, those of the whole test set that a kind shows first.
 
     Args:
         levels: names of the levels of the label tree, finest first.
@@ -156,7 +156,7 @@ def results_table(
 
 
 def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
-    """A cell per arm of every run that has ended; one that was also trained alone counts once."""
+    """Yield a cell per arm of every run that has ended; one that was also trained alone counts once."""
     seen: set[object] = set()
     for child in sorted(children, key=lambda child: child.outcome is None or not child.outcome.finished):
         if child.outcome is None:
@@ -179,7 +179,7 @@ def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
 
 
 def queries_of(run: RunFolder, arms: int) -> QueryScores | None:
-    """The results per query of a run; None where they were not kept, or cannot be read: its means still count."""
+    """Return the results per query of a run; None where they are not kept or cannot be read: its means still count."""
     try:
         queries = run.test_queries()
     except RunError:
@@ -190,7 +190,7 @@ def queries_of(run: RunFolder, arms: int) -> QueryScores | None:
 
 
 def _levels(folder: RunFolder, children: Sequence[Child]) -> tuple[str, ...]:
-    """Names of the levels of the label tree, as a run has read them; empty before one has."""
+    """Return the names of the levels of the label tree, as a run has read them; empty before one has."""
     for child in children:
         finished = child.outcome is not None and child.outcome.finished
         if finished and (levels := levels_of(folder.beside(child.id))):
@@ -199,7 +199,7 @@ def _levels(folder: RunFolder, children: Sequence[Child]) -> tuple[str, ...]:
 
 
 def levels_of(run: RunFolder) -> tuple[str, ...]:
-    """Names of the levels of a run's label tree, finest first; empty where they are not kept, or cannot be read."""
+    """Return the names of the levels of a run's label tree, finest first; empty where they cannot be read."""
     try:
         probe = run.probe()
     except RunError:

@@ -66,12 +66,12 @@ class PlanRunner:
         return self.state.message
 
     def look(self) -> RunState:
-        """Look at the runs again; returns how far it is."""
+        """Look at the runs again, and return how far it is."""
         self.children = self._children.all()
         return self.state
 
     def move_on(self) -> bool:
-        """Look at the runs and launch those whose turn it is; returns whether any has not ended.
+        """Look at the runs and launch those whose turn it is; return whether any has not ended.
 
         Raises:
             RunError: the next runs would fail as one did; see :func:`trainers.plans.children.check_hopeful`.
@@ -91,7 +91,7 @@ class PlanRunner:
         return bool(left)
 
     def advance(self, seconds: float) -> bool:
-        """Move on, and wait for about ``seconds``; returns whether there is more to do."""
+        """Move on, and wait for about ``seconds``; return whether there is more to do."""
         more = self.move_on()
         if more:
             time.sleep(min(seconds, LOOK_SECONDS))
@@ -120,5 +120,5 @@ def _own_processes(config: SweepConfig) -> Executor:
 
 
 def _trains(child: Child) -> bool:
-    """Whether a trainer works on it, perhaps one of another program."""
+    """Return whether a trainer works on it, perhaps one of another program."""
     return child.phase in PHASES and PHASES[child.phase].active

@@ -29,7 +29,7 @@ class Sweep(Plan[SweepConfig]):
     config = SweepConfig
 
     def plan(self, config: SweepConfig, outcomes: Outcomes) -> Sequence[PlannedRun]:
-        """One run per seed and condition, with as many arms in lockstep as a run takes.
+        """Plan one run per seed and condition, with as many arms in lockstep as a run takes.
 
         If a run of several arms has failed, each of its arms is trained alone: one that diverges ends them all.
         """
@@ -43,13 +43,13 @@ class Sweep(Plan[SweepConfig]):
         return planned
 
     def first_runs(self, config: SweepConfig) -> Sequence[PlannedRun]:
-        """Those of the first seed."""
+        """List those of the first seed."""
         planned = self.plan(config, {})
         return planned[: len(planned) // len(config.seeds)]
 
 
 def paired_runs(config: SweepConfig) -> list[PlannedRun]:
-    """A planned run per condition, seed and group of at most :data:`trainers.config.MAX_ARMS` arms.
+    """Plan a run per condition, seed and group of at most :data:`trainers.config.MAX_ARMS` arms.
 
     Raises:
         ParameterError: there are too many, or what is varied cannot be.
@@ -89,7 +89,7 @@ class _Group:
     words: Sequence[str] = ()
 
     def of(self, run: RunConfig) -> RunConfig:
-        """The run with these arms."""
+        """Return the run with these arms."""
         return kind_of(run).with_arms(run, self.arms) if self.arms else run
 
 
@@ -108,7 +108,7 @@ def _groups(run: RunConfig, varied: Sequence[Axis]) -> Iterator[_Group]:
 
 
 def _alone(planned: PlannedRun) -> Iterator[PlannedRun]:
-    """A run per arm, for a run whose arms cannot be trained together: one that diverges ends them all."""
+    """Plan a run per arm, for a run whose arms cannot be trained together: one that diverges ends them all."""
     kind = kind_of(planned.config)
     listed = kind.listed(planned.config)
     if not listed or not kind.divisible(planned.config):

@@ -74,14 +74,14 @@ class Contrastive(Labelled[ContrastiveConfig]):
         return MEASURES
 
     def measures_of(self, config: ContrastiveConfig) -> Measures:
-        """Those of the kind, and the metrics and the robustness that were asked for."""
+        """Return those of the kind, and the metrics and the robustness that were asked for."""
         from trainers.kinds.contrastive.measures import with_robustness
 
         measures = super().measures_of(config)
         return with_robustness(measures, arms=config.arms) if config.corruptions else measures
 
     def embedder(self, config: ContrastiveConfig, *, channels: int, side: int) -> nn.Module:
-        """The encoder before the projection head, which is dropped."""
+        """Build the encoder before the projection head, which is dropped."""
         from trainers.kinds.contrastive.norms import normalised
         from trainers.training.encoder_sizes import unloaded
 
@@ -129,20 +129,20 @@ class Contrastive(Labelled[ContrastiveConfig]):
         return []
 
     def memory(self, config: ContrastiveConfig) -> Footprint:
-        """Encoders, activations, dictionaries and logits."""
+        """Estimate encoders, activations, dictionaries and logits."""
         from trainers.kinds.contrastive.memory import footprint
 
         return footprint(config)
 
     def sizes(self, config: ContrastiveConfig) -> Mapping[str, int]:
-        """Batch, projection, dictionary and probe."""
+        """Return batch, projection, dictionary and probe."""
         from trainers.kinds.contrastive.memory import needs_of
 
         largest = max((needs_of(choice).compared for choice in config.methods), default=0)
         return {"batch": config.batch, "dim": config.dim, "memory": largest, "probe": config.probe_size}
 
     def advice(self, config: ContrastiveConfig) -> list[str]:
-        """Settings under which a method cannot do what its paper describes, after what is said of any run."""
+        """List settings under which a method cannot do what its paper describes, after what is said of any run."""
         from trainers.kinds.contrastive.advice import advice
 
         return [*super().advice(config), *advice(config)]
@@ -154,23 +154,23 @@ class Contrastive(Labelled[ContrastiveConfig]):
         return diagnosis(config, arm, numbers)
 
     def presets(self) -> Sequence[Preset]:
-        """The papers' comparisons, at sizes of ours."""
+        """Return the papers' comparisons, at sizes of ours."""
         from trainers.kinds.contrastive.presets import PRESETS
 
         return PRESETS
 
     def divisible(self, config: ContrastiveConfig) -> bool:
-        """Errors on corrupted images are divided by those of one of the arms."""
+        """Return whether no errors on corrupted images are asked for: they are divided by those of one of the arms."""
         return not config.corruptions
 
     def arms(self, config: ContrastiveConfig) -> list[ArmView]:
-        """One per method; the same method twice is told apart by its parameters, or by number."""
+        """List one per method; the same method twice is told apart by its parameters, or by number."""
         from trainers.kinds.contrastive.methods import METHODS
 
         return chosen_arms(config.methods, METHODS, unset={"batch": config.batch})
 
     def details(self, config: ContrastiveConfig) -> list[str]:
-        """Encoder, augmentation and batch."""
+        """Name encoder, augmentation and batch."""
         from trainers.training.augmentations import AUGMENTATIONS
 
         views = title_of(AUGMENTATIONS, config.augmentation.name)

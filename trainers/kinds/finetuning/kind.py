@@ -40,7 +40,7 @@ class Finetuning(Kind[FinetuningConfig]):
     config = FinetuningConfig
 
     def loop(self) -> type[Loop]:
-        """The loop over recipes."""
+        """Return the loop over recipes."""
         from trainers.kinds.finetuning.loop import FinetuningLoop
 
         return FinetuningLoop
@@ -53,17 +53,17 @@ class Finetuning(Kind[FinetuningConfig]):
         return MEASURES
 
     def images(self, config: FinetuningConfig) -> BenchmarkImages:
-        """Those on its maps."""
+        """Return those on its maps."""
         from trainers.kinds.finetuning.benchmark_images import BenchmarkImages
 
         return BenchmarkImages(scenes=config.scenes, queries=config.queries, image_size=_side(config))
 
     def embedder_prefix(self, config: FinetuningConfig) -> str:
-        """The whole model."""
+        """Return the prefix of the whole model."""
         return "model/"
 
     def embedder(self, config: FinetuningConfig, *, channels: int, side: int) -> ImageTextModel:
-        """The model, which called on images is its image tower."""
+        """Build the model, which called on images is its image tower."""
         from trainers.image_text.models import MODELS
 
         return entry(MODELS, config.model.name, "model").build(config.model.parameters)
@@ -87,23 +87,23 @@ class Finetuning(Kind[FinetuningConfig]):
         return said
 
     def memory(self, config: FinetuningConfig) -> Footprint:
-        """A model, its copies and its batch, from the size that its descriptor states."""
+        """Estimate a model, its copies and its batch, from the size that its descriptor states."""
         from trainers.kinds.finetuning.memory import footprint
 
         return footprint(config)
 
     def sizes(self, config: FinetuningConfig) -> Mapping[str, int]:
-        """The batch."""
+        """Return the batch."""
         return {"batch": config.batch}
 
     def presets(self) -> Sequence[Preset]:
-        """Experiments of the paper."""
+        """Return experiments of the paper."""
         from trainers.kinds.finetuning.recipes import PRESETS
 
         return PRESETS
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """The captioner of all recipes that need one."""
+        """Add the captioner of all recipes that need one."""
         parser.add_argument("--captioner", help="folder or Hub id of a BLIP captioner, for recipes with text=captioner")
 
     def preset(self, name: str | None) -> Mapping[str, Any]:
@@ -127,11 +127,11 @@ class Finetuning(Kind[FinetuningConfig]):
         return (FAMILY,)
 
     def divisible(self, config: FinetuningConfig) -> bool:
-        """An epoch is one of the largest recipe, so that all take the same steps."""
+        """Return whether the budget has no epochs: one is of the largest recipe, so that all take the same steps."""
         return config.epochs is None
 
     def arms(self, config: FinetuningConfig) -> list[ArmView]:
-        """One per recipe."""
+        """List one per recipe."""
         from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
 
         names = titles([recipe(values) for values in config.recipes])
@@ -141,26 +141,26 @@ class Finetuning(Kind[FinetuningConfig]):
         ]
 
     def source(self, config: FinetuningConfig) -> str:
-        """drawn_scenes, a folder or a Hub id."""
+        """Return drawn_scenes, a folder or a Hub id."""
         return config.scenes.source
 
     def data_title(self, config: FinetuningConfig) -> str:
-        """The title of a dataset that is made here, or the last part of a path or id."""
+        """Return the title of a dataset that is made here, or the last part of a path or id."""
         from trainers.data.captioned.loader import named
 
         made = named(config.scenes.source)
         return super().data_title(config) if made is None else made.title
 
     def run_title(self, config: FinetuningConfig, data: str) -> str:
-        """The model and the images."""
+        """Name the model and the images."""
         return f"Fine-tuning {_model_title(config)} on {data}"
 
     def details(self, config: FinetuningConfig) -> list[str]:
-        """Model and batch."""
+        """Name model and batch."""
         return [_model_title(config), f"{config.batch} pairs a step"]
 
     def line(self, config: FinetuningConfig) -> str:
-        """The model and the images."""
+        """Name the model and the images."""
         return f"fine-tuning {config.model.name} on {config.scenes.source}"
 
 
@@ -169,13 +169,13 @@ TRAINING = (*BUDGET, "batch", "optimiser", "halve_every", "weight_decay", "clip_
 
 
 def training_of(preset: Preset) -> dict[str, Any]:
-    """The training that a preset stands for, without its learning rate, which is the model's."""
+    """Return the training that a preset stands for, without its learning rate, which is the model's."""
     config = Finetuning().configured({}, {"preset": preset.name})
     return {name: getattr(config, name) for name in TRAINING}
 
 
 def learning_rate_of(model: Choice) -> float:
-    """A model's own learning rate; any number for an unknown one, which is refused later."""
+    """Return a model's own learning rate; any number for an unknown one, which is refused later."""
     from trainers.image_text.models import MODELS
 
     return MODELS[model.name].learning_rate if model.name in MODELS else FinetuningConfig().learning_rate
@@ -188,7 +188,7 @@ def _model_title(config: FinetuningConfig) -> str:
 
 
 def _side(config: FinetuningConfig) -> int:
-    """Of the square images of its model, as far as that is known before it is loaded."""
+    """Return the side of the square images of its model, as far as that is known before it is loaded."""
     from trainers.image_text.models import MODELS
 
     model = entry(MODELS, config.model.name, "model")

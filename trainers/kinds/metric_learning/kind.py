@@ -63,7 +63,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
         return MEASURES
 
     def embedder(self, config: MetricLearningConfig, *, channels: int, side: int) -> nn.Module:
-        """The whole encoder, its head included."""
+        """Build the whole encoder, its head included."""
         from trainers.training.encoder_sizes import unloaded
 
         return unloaded(config.encoder, channels=channels, side=side, dim=config.dim)
@@ -87,41 +87,41 @@ class MetricLearning(Labelled[MetricLearningConfig]):
         return list(suit(config, data).notes)
 
     def memory(self, config: MetricLearningConfig) -> Footprint:
-        """Encoders, activations, cross-batch memories and pairs."""
+        """Estimate encoders, activations, cross-batch memories and pairs."""
         from trainers.kinds.metric_learning.memory import footprint
 
         return footprint(config)
 
     def sizes(self, config: MetricLearningConfig) -> Mapping[str, int]:
-        """Batch, embedding, cross-batch memory and probe."""
+        """Return batch, embedding, cross-batch memory and probe."""
         batch = config.classes_per_batch * config.images_per_class
         return {"batch": batch, "dim": config.dim, "memory": config.memory, "probe": config.probe_size}
 
     def advice(self, config: MetricLearningConfig) -> list[str]:
-        """Losses that the run's batches do not suit, after what is said of any run."""
+        """List losses that the run's batches do not suit, after what is said of any run."""
         from trainers.kinds.metric_learning.advice import advice
 
         return [*super().advice(config), *advice(config)]
 
     def alone(self, config: MetricLearningConfig) -> str:
-        """That one seed and one learning rate decide nothing."""
+        """Say that one seed and one learning rate decide nothing."""
         several = config.arms > 1
         outcome = "differences may be chance" if several else "other seeds may give other numbers"
         return f"One run, one seed, one learning rate: {outcome}."
 
     def presets(self) -> Sequence[Preset]:
-        """Backgrounds tied to classes in training, more and less."""
+        """Return backgrounds tied to classes in training, more and less."""
         from trainers.kinds.metric_learning.presets import PRESETS
 
         return PRESETS
 
     def arms(self, config: MetricLearningConfig) -> list[ArmView]:
-        """One per loss; the same loss twice is told apart by its parameters, or by number."""
+        """List one per loss; the same loss twice is told apart by its parameters, or by number."""
         from trainers.losses import LOSSES
 
         return chosen_arms(config.losses, LOSSES)
 
     def details(self, config: MetricLearningConfig) -> list[str]:
-        """Encoder, batch, and whose images the maps show if not the test images."""
+        """Name encoder, batch, and whose images the maps show if not the test images."""
         batch = f"{config.classes_per_batch} classes x {config.images_per_class} images"
         return [*super().details(config), batch, *(["maps of training images"] if config.probe_of == "train" else ())]
