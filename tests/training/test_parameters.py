@@ -45,6 +45,8 @@ def test_good_values_are_kept_in_the_fields_type() -> None:
         ({"tau": True}, "tau needs"),
         ({"tau": None}, "got nothing"),
         ({"at_k": [1, 2.5]}, "at_k needs whole numbers"),
+        ({"at_k": [1, 200.0]}, "at_k needs whole numbers from 1 to 100; got 200.0"),
+        ({"at_k": [1, None]}, "at_k needs whole numbers from 1 to 100; got None"),
         ({"kind": "best"}, "one of paper, sop"),
         ({"deep": 1}, "true or false"),
         ({"taus": 1}, "no parameter 'taus'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -154,6 +155,21 @@ def test_half_deleted_and_foreign_folders_are_said(tmp_path: Path, folder: RunFo
     (folder.path / "config.json").unlink()
     with pytest.raises(RunError, match="deleted"):
         RunFolder.open(tmp_path, folder.id)
+
+
+def test_a_config_is_read_and_written_to_the_same_bytes() -> None:
+    """Whole numbers stay whole where fractions are allowed too, and names of folders may be no Unicode."""
+    losses = (Choice(name="sup_recall", parameters={"at_k": [1, 2]}),)
+    text = MetricLearningConfig(losses=losses, minutes=3, data=DataChoice(source="photos\udce9")).to_json()
+    assert '"minutes": 3,' in text and read_config(text).to_json() == text
+
+
+@pytest.mark.parametrize("wrong", [{"minutes": True}, {"dim": 8.0}, {"drops": [0.5, "x"]}, {"encoder": "conv4"}])
+def test_a_config_of_other_types_is_refused(wrong: dict[str, object]) -> None:
+    values = json.loads(MetricLearningConfig().to_json())
+    assert read_config(json.dumps(values)) == MetricLearningConfig()
+    with pytest.raises(ParameterError, match="cannot be read"):
+        read_config(json.dumps(values | wrong))
 
 
 def test_config_from_another_version_is_said() -> None:
