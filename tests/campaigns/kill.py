@@ -41,7 +41,7 @@ from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.parameters import Choice
 from trainers.plans.config import FairComparisonConfig, SweepConfig
 from trainers.runs import RunFolder
-from trainers.runs.records import RESUMABLE
+from trainers.runs.records import PHASES
 
 STEPS, EVERY = 24, 8  # of a run, and between its snapshots
 SECOND_STAGE = 6  # of these steps, in a run of two stages
@@ -50,6 +50,8 @@ RANDOM = "any time, from outside"
 PATIENCE = 900.0  # seconds for a run of one, or a plan of half a minute, on a machine that is busy with other work
 GONE_SECONDS = 2.0
 FRAMES = 33
+AFTER_A_KILL = {"queued", "finished", *(name for name, it in PHASES.items() if not it.moving and "resume" in it.acts)}
+"""Phases that a killed trainer may leave behind; all but a finished run can go on."""
 MINUTES = (None, 60.0)
 """Beside the steps: a limit that no run reaches must change nothing."""
 
@@ -122,7 +124,7 @@ def _kill(tally: Tally, place: Path, references: Sequence[Reference], kills: int
         done += len(killed)
         # a trainer that dies before its first word leaves the run in the queue; the page's scheduler takes it out
         left = folder.state().phase
-        said = [] if left in {*RESUMABLE, "queued", "finished"} else [f"after the kill it is {left}"]
+        said = [] if left in AFTER_A_KILL else [f"after the kill it is {left}"]
         trainer(folder.path, note).join(PATIENCE)
         said += reference.outcome.differences(folder)
         for moment in killed[:-1]:

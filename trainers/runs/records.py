@@ -79,7 +79,6 @@ PHASES = {
     "interrupted": Phase(label="interrupted", acts=("resume",)),
 }
 ACTIVE = frozenset(name for name, phase in PHASES.items() if phase.active)
-RESUMABLE = frozenset(name for name, phase in PHASES.items() if not phase.moving and "resume" in phase.acts)
 
 
 PARTS = {"test": "test images", "train": "training images"}
