@@ -19,7 +19,7 @@ LISTS = ("the_tables_are", "the_map_of", "of_the_right_width", "test_encoder_tab
 FILES = [
     *("tests/contracts/test_losses.py", "tests/contracts/test_registry.py", "tests/contracts/test_datasets.py"),
     *("tests/contracts/test_encoder_table.py", "tests/metrics/test_catalogue.py", "tests/retrieval/test_indexes.py"),
-    "tests/test_readme.py",
+    *("tests/training/test_device.py", "tests/test_fake_cuda.py", "tests/test_readme.py"),
 ]
 SMALL = "--steps 3 --image-size 16 --max-images 120 --classes-per-batch 4 --images-per-class 3 --dim 8 --probe-size 24"
 

@@ -23,6 +23,7 @@ from tests.explorer.small_world import encoded
 from tests.synthetic import make_run
 from trainers.errors import DataError
 from trainers.metrics import evaluate
+from trainers.retrieval.galleries import GALLERIES
 from trainers.runs import RunFolder
 
 SCORES = ("AP", "HAP", "NDCG")
@@ -50,7 +51,7 @@ def page(tmp_path: Path) -> Iterator[Search]:
 
 def test_what_can_be_chosen(page: Search) -> None:
     start = page.json("start")
-    assert [one["name"] for one in start["galleries"]] == ["probe", "test", "train", "dataset"]
+    assert [one["name"] for one in start["galleries"]] == list(GALLERIES)
     assert "flat" in [one["name"] for one in start["indexes"]] and start["anywhere"]
     assert {"contextual", "k_reciprocal"} <= {one["name"] for one in start["rerankings"]}
     assert page.json("runs") == {"runs": []}
