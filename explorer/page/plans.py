@@ -20,7 +20,7 @@ from trainers.kinds import KINDS
 
 
 def with_plans(kind: str, form: KindForm, context: FormContext) -> tuple[KindForm, dict[str, PlanForm]]:
-    """A form with the controls of the plans of its runs at its end, built now; and those plans by name."""
+    """Add to a form the controls of the plans of its runs, built now; return it and those plans by name."""
     if context.runs is None:
         return form, {}
     plans = plan_forms(KINDS[kind], form)

@@ -51,13 +51,14 @@ class Run:
         self._probe = None
 
     def size(self, updated: float) -> int:
-        """Bytes on disk, counted again only when ``updated`` (of the run's state) has changed."""
+        """Return the bytes on disk, counted again only when ``updated`` (of the run's state) has changed."""
         if self._size is None or self._size[0] != updated:
             self._size = (updated, self.folder.size())
         return self._size[1]
 
     def at_rest(self, name: str, make: Callable[[], T]) -> T:
-        """What ``make`` reads of the database; not read again before the run moves or something is written to it.
+        """Return what ``make`` reads of the database; not read again before the run moves or something is written to
+        it.
 
         Args:
             name: of what is read.
@@ -73,9 +74,8 @@ class Run:
 
 
 def written(path: Path) -> Stamp:
-    """Differs after every write to a run: times (ns) and sizes of its database and journal, where they hold anything.
-
-    An empty journal does not count: reading alone makes one.
+    """Return a stamp that differs after every write to a run: times (ns) and sizes of its database and journal, where
+    they hold anything.
     """
     stamps = []
     for name in ("run.db", "run.db-wal"):

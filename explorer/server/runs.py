@@ -59,7 +59,7 @@ class Runs:
         return folder.id
 
     def check(self, config: Config) -> None:
-        """Whether a checked configuration may be started here at all, however many runs wait.
+        """Refuse a checked configuration that may not be started here at all, however many runs wait.
 
         Raises:
             UserError: why it may not.
@@ -69,13 +69,13 @@ class Runs:
             check_size(config, self._settings.limits)
 
     def affordable(self, config: Config) -> Config:
-        """A configuration with a budget in minutes that may be started here; on one's own machine as it is."""
+        """Shorten a budget in minutes to what may be started here; on one's own machine it stays as it is."""
         if self._settings.public and self._trains_too_long(config.single):
             return config.changed(minutes=self._settings.limits.minutes)
         return config
 
     def work(self, config: Config) -> tuple[int, float | None]:
-        """How many runs a plan may have, and the minutes until all have ended if nothing else is trained.
+        """Count the runs a plan may have, and the minutes until all have ended if nothing else is trained.
 
         None: their budget is no time.
         """
@@ -150,21 +150,21 @@ class Runs:
         return "The run is deleted." if not parts else f"It is deleted, with its {len(parts)} runs."
 
     def acts(self, caller: Caller) -> dict[str, Act]:
-        """What may be asked of a run by name, for whoever calls."""
+        """Return the actions on a run by name, for whoever calls."""
         resume = functools.partial(self.resume, caller=caller)
         return {"pause": self.pause, "resume": resume, "stop": self.stop, "delete": self.delete}
 
     def place(self, run_id: str) -> Place | None:
-        """Where a run waits; None when it does not."""
+        """Return the place of a run in the queue; None when it does not wait."""
         return self._scheduler.place(run_id)
 
     def position(self, run_id: str) -> int | None:
-        """Position in the queue, 1 is next; None when it does not wait."""
+        """Return the position in the queue, 1 is next; None when it does not wait."""
         place = self._scheduler.place(run_id)
         return place.position if place else None
 
     def status(self, run_id: str) -> dict[str, Any]:
-        """The state of a run and its newest numbers; recorded runs included. The fields are those of ``run_status``."""
+        """Return the state and the newest numbers of a run or recording. The fields are those of ``run_status``."""
         folder = self.find(run_id)
         state, place = folder.state(), self._scheduler.place(run_id)
         with reading(run_id):
@@ -187,10 +187,7 @@ class Runs:
         }
 
     def listing(self) -> list[dict[str, Any]]:
-        """Id, state, losses and images of every run, newest first, recorded ones last.
-
-        A damaged one has the phase ``failed``, what is wrong as its error, and nothing else.
-        """
+        """List id, state, losses and images of every run, newest first, recorded ones last."""
         entries: list[dict[str, Any]] = []
         for folder in folders(self._settings.runs, self._settings.recorded):
             try:
@@ -205,17 +202,17 @@ class Runs:
         return entries
 
     def find(self, run_id: str) -> RunFolder:
-        """The folder of a run or of a recorded run."""
+        """Open the folder of a run or of a recorded run."""
         return open_folder(self._settings.runs, self._settings.recorded, run_id)
 
     def _controlled(self, run_id: str, token: str) -> RunFolder:
-        """The folder, if the holder of ``token`` may control it."""
+        """Open the folder, if the holder of ``token`` may control it."""
         if not run_id:
             raise RunError("No run is open; open one in the Runs tab, or train one.")
         return self._owned(self.find(run_id), token)
 
     def _any(self, run_id: str) -> RunFolder:
-        """Whatever bears the name of an own run, damaged or not; otherwise as :meth:`find`."""
+        """Open whatever bears the name of an own run, damaged or not; otherwise as :meth:`find`."""
         if is_id(run_id) and is_there(self._settings.runs / run_id):
             return RunFolder(self._settings.runs / run_id)
         return self.find(run_id)
@@ -257,7 +254,7 @@ class Runs:
 
 
 def _phase_once_begun(folder: RunFolder) -> str:
-    """The phase, once a trainer that has just taken the run has written it; before that it obeys no command."""
+    """Return the phase, once a trainer that has just taken the run has written it; before that it obeys no command."""
     end = time.monotonic() + FIRST_WORD_SECONDS
     while True:
         phase = folder.state().phase
@@ -268,7 +265,7 @@ def _phase_once_begun(folder: RunFolder) -> str:
 
 
 def _about(folder: RunFolder, config: Config, state: RunState) -> dict[str, Any]:
-    """What is listed of a run."""
+    """Describe a run for a list."""
     about = {"id": folder.id, "recorded": folder.read_only, "data": kind_of(config).source(config)}
     return {**about, **asdict(state), "losses": _names(config)}
 
@@ -282,7 +279,7 @@ def _names(config: Config) -> list[str]:
 
 
 def _advice(config: Config) -> list[str]:
-    """The advice on a run; none if this version does not know its parameters, so that it can still be viewed."""
+    """Return the advice on a run; none if this version does not know its parameters, so that it can still be viewed."""
     try:
         return list(kind_of(config).advice(config))
     except ParameterError:

@@ -129,7 +129,7 @@ class Scheduler:
         return self._slots
 
     def place(self, run_id: str) -> Place | None:
-        """Where a run waits; None when it does not."""
+        """Return the place of a run in the queue; None when it does not wait."""
         with self._lock:
             if run_id not in self._waiting:
                 return None
@@ -137,12 +137,12 @@ class Scheduler:
             return queue.place(waiting, training, self._slots, run_id)
 
     def is_busy(self, run_id: str) -> bool:
-        """Whether a run waits or trains, or is a plan that is worked on."""
+        """Return whether a run waits or trains, or is a plan that is worked on."""
         with self._lock:
             return run_id in self._waiting or run_id in self._training or run_id in self._plans
 
     def waiting(self, owner: str | None = None) -> int:
-        """Number of runs that wait, of one owner or of all."""
+        """Count the runs that wait, of one owner or of all."""
         with self._lock:
             return sum(1 for folder in self._waiting.values() if owner is None or folder.owner == owner)
 
@@ -268,7 +268,7 @@ class Scheduler:
                 self._fail(folder, str(error))
 
     def _watch_clock(self, entry: _Training) -> None:
-        """On a public page, stop a run that has held its slot for too long."""
+        """Stop a run that has held its slot for too long, on a public page."""
         seconds = self._settings.limits.wall_minutes * 60
         if not self._settings.public or entry.told_to_stop or time.monotonic() - entry.since <= seconds:
             return
@@ -287,14 +287,14 @@ class Scheduler:
         entry.folder.send("stop")
 
     def _free_device(self) -> str | None:
-        """The GPU with the fewest runs."""
+        """Return the GPU with the fewest runs."""
         if not self._devices:
             return None
         held = [entry.device for entry in self._training.values()]
         return min(self._devices, key=held.count)
 
     def _jobs(self) -> tuple[list[Job], list[Job]]:
-        """Those that wait and can be read now, and those that train: they hold their slots readable or not."""
+        """Return the runs that wait and can be read now, and those that train, which hold their slots in any case."""
         waiting, training = [], []
         for folder in self._waiting.values():
             with contextlib.suppress(RunError):
@@ -308,7 +308,7 @@ class Scheduler:
 
 
 def _plans(folder: RunFolder) -> bool:
-    """Whether it is a plan, which goes on when the program starts and needs no slot."""
+    """Return whether it is a plan, which goes on when the program starts and needs no slot."""
     return kind_of(folder.config).plans
 
 
@@ -320,12 +320,12 @@ def _job(folder: RunFolder) -> Job:
 
 
 def _before_its_first_word(folder: RunFolder) -> bool:
-    """Whether its trainer has begun nothing yet. One that has finished and is about to be gone holds no lock either."""
+    """Return whether its trainer has begun nothing yet. One that is about to be gone holds no lock either."""
     return not folder.is_alive() and not PHASES[folder.db.state().phase].begun
 
 
 def _known(folder: RunFolder) -> RunState:
-    """The state, or an empty one where it cannot be read."""
+    """Return the state, or an empty one where it cannot be read."""
     try:
         return folder.db.state()
     except RunError:

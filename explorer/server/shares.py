@@ -39,7 +39,7 @@ class Shares:
             self._starts.setdefault(identity, []).append(time.monotonic())
 
     def check(self, caller: Caller) -> None:
-        """Whether this caller may start one more.
+        """Refuse a caller who may not start one more.
 
         Raises:
             RunError: not now.

@@ -62,7 +62,7 @@ def _kind_of(folders: Sequence[RunFolder]) -> Kind:
 
 
 def _cells(folders: Sequence[RunFolder], kind: Kind) -> Iterator[Cell]:
-    """One per arm and run. A variant is an arm with whatever else the runs do not have in common but the seed."""
+    """Yield a cell per arm and run. A variant is an arm with what else the runs do not have in common but the seed."""
     from trainers.comparison import Cell
     from trainers.plans.children import ended_with
     from trainers.plans.report import queries_of
@@ -87,7 +87,7 @@ def _cells(folders: Sequence[RunFolder], kind: Kind) -> Iterator[Cell]:
 
 
 def _differing(configs: Sequence[Config], arms: str) -> list[list[str]]:
-    """The settings of each run that are not the same in all of them, in words."""
+    """Return the settings of each run that are not the same in all of them, in words."""
     settings = [dict(_settings(config)) for config in configs]
     differing = [
         name for name in settings[0] if name not in (*_SAME, arms) and len({one[name] for one in settings}) > 1
@@ -96,7 +96,7 @@ def _differing(configs: Sequence[Config], arms: str) -> list[list[str]]:
 
 
 def _settings(config: Any) -> Iterator[tuple[str, str]]:
-    """Every setting, those of nested ones among them, as the command line writes it."""
+    """Yield every setting, those of nested ones among them, as the command line writes it."""
     for spec in specs(type(config)):
         value = getattr(config, spec.name)
         if spec.nested:

@@ -40,7 +40,7 @@ def train_to_end(folder: RunFolder) -> None:
 
 
 def result(folder: RunFolder) -> str:
-    """The numbers over the whole test set, a line per arm, and what they say of the training."""
+    """Write the numbers over the whole test set, a line per arm, and what they say of the training."""
     config = folder.config
     kind = kind_of(config)
     titles = [arm.title for arm in kind.arms(config)]
@@ -51,7 +51,7 @@ def result(folder: RunFolder) -> str:
 
 
 def _refused(folder: RunFolder, state: RunState) -> bool:
-    """Whether a run failed before it trained, and would again: its sentence is all that is worth keeping.
+    """Return whether a run failed before it trained, and would again: its sentence is all that is worth keeping.
 
     A full disk may have room later, and the log of what was unexpected says more.
     """

@@ -51,7 +51,7 @@ def added_kinds(
 
 
 def _wrong_folder(place: str) -> str:
-    """What is wrong with a folder; empty: nothing."""
+    """Say what is wrong with a folder; empty: nothing."""
     if Path(place).is_dir() and os.access(place, os.R_OK | os.X_OK):
         return ""
     what = "cannot be read" if Path(place).is_dir() else "is no folder" if Path(place).exists() else "is not there"

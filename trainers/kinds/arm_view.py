@@ -36,7 +36,7 @@ class ArmView:
 
 
 def numbered(titles: Sequence[str]) -> list[str]:
-    """Number repeated titles."""
+    """Add numbers to repeated titles."""
     often, seen = Counter(titles), Counter[str]()
     unique = []
     for title in titles:

@@ -120,8 +120,8 @@ class KindSettings(Generic[C]):
     def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> C:
         """Make a configuration from the settings that somebody gave; the others take their defaults.
 
-        What is not given comes from the preset that ``flags`` names, if any; one part of a budget that is given, or
-        in the preset, replaces the whole budget below it.
+        What is not given comes from the preset that ``flags`` names, if any; one part of a budget that is given, or in
+        the preset, replaces the whole budget below it.
 
         Args:
             given: settings by name.

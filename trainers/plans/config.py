@@ -30,7 +30,7 @@ FIRST = next(iter(OWN))
 
 @dataclass(frozen=True, kw_only=True)
 class SweepConfig(Config):
-    """What is asked of a sweep. The ``seed`` of its run counts for nothing.
+    """The settings of a sweep. The ``seed`` of its run counts for nothing.
 
     Attributes:
         run: the settings of each of its runs, as far as the sweep does not vary them.

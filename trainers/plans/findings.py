@@ -1,5 +1,5 @@
-"""What a fair comparison says beyond its tables: whether the search changed the verdicts, what it chose, how, at what
-cost.
+"""The findings of a fair comparison beyond its tables: whether the search changed the verdicts, what it chose, how, at
+what cost.
 """
 
 from __future__ import annotations

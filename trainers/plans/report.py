@@ -1,4 +1,4 @@
-"""What a plan has found so far: a table and the verdicts for each of its parts, and where its runs stand."""
+"""The report on a plan: a table and the verdicts for each of its parts, and where its runs stand."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def configuration(
     training: Mapping[str, Any] | None = None,
     start: Mapping[str, Any] | None = None,
 ) -> MetricLearningConfig:
-    """A checked configuration. Parameters and settings are as the controls hold them, or plain values.
+    """Make a checked configuration. Parameters and settings are as the controls hold them, or plain values.
 
     Raises:
         ParameterError: naming what was needed, what it got and what to do.
@@ -75,7 +75,7 @@ def configuration(
 
 
 def held(config: MetricLearningConfig) -> Values:
-    """The values of all fields that show ``config``, in the order in which the page lists them."""
+    """Return the values of all fields that show ``config``, in the order in which the page lists them."""
     return {
         **_IMAGES.held(config.data),
         **LOSS_PICKER.held(config.losses),
@@ -87,19 +87,19 @@ def held(config: MetricLearningConfig) -> Values:
 
 
 def defaults() -> Values:
-    """Every field as it is at first."""
+    """Return every field as it is at first."""
     return held(_FIRST)
 
 
 def restored(kept: Mapping[str, Any]) -> Values:
-    """The fields as they were left, what cannot be used replaced by its default."""
+    """Return the fields as they were left, what cannot be used replaced by its default."""
     parts = (_IMAGES, LOSS_PICKER, _ENCODER, SETTINGS)
     values = {name: value for part in parts for name, value in part.restored(kept).items()}
     return defaults() | values | conditions_form.restored(kept)
 
 
 def config_of(values: Mapping[str, Any]) -> MetricLearningConfig:
-    """The configuration that the fields describe, by the names of :func:`defaults`."""
+    """Make the configuration that the fields describe, by the names of :func:`defaults`."""
     losses = LOSS_PICKER.chosen(values)
     return configuration(
         conditions_form.chosen_in(_IMAGES.chosen(values), values),
@@ -143,7 +143,7 @@ def build(context: FormContext) -> KindForm:
 
 
 def endpoints(runs: Runs) -> list[Callable[..., Any]]:
-    """The public endpoint ``start_run``."""
+    """Return the public endpoint ``start_run``."""
 
     def start_run(
         losses: list[str],

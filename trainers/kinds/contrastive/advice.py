@@ -8,12 +8,7 @@ from trainers.kinds.contrastive.config import ContrastiveConfig
 
 
 def advice(config: ContrastiveConfig, images: int | None = None) -> list[str]:
-    """Sentences, each once.
-
-    Args:
-        config: checked.
-        images: training images of an epoch, where they are known.
-    """
+    """List sentences, each once."""
     return list(dict.fromkeys(_sentences(config, images)))
 
 

@@ -60,7 +60,7 @@ class MethodArm(Arm):
         super().begin(stage)
 
     def groups(self, networks: Mapping[str, nn.Module], stage: Stage) -> list[dict[str, Any]]:
-        """All weights that the method trains by gradient, at one rate."""
+        """Return all weights that the method trains by gradient, at one rate."""
         left_out = CLASSIFIER if self.method.classifier == "after" and not _alone(stage) else None
         weights = [
             weight
@@ -72,7 +72,7 @@ class MethodArm(Arm):
         return [{"params": weights, "lr": stage.learning_rate, "weight_decay": stage.weight_decay}]
 
     def step(self, batch: Batch, factor: float) -> dict[str, Tensor | float]:
-        """One optimizer step, or one for each part of the batch where the method takes fewer images at once.
+        """Take one optimizer step, or one for each part of the batch where the method takes fewer images at once.
 
         The learning rate of a part is the step's, times its share of the batch (the linear rule that SimCLR and MoCo's
         end-to-end training follow); all else is as if each part were a batch. The classifier's own stage has no parts.
@@ -91,7 +91,7 @@ class MethodArm(Arm):
         return {"examples": float(count * len(batch.rows)), **_mean(parts)}
 
     def _optimised(self, views: Views, factor: float, batch: Batch) -> dict[str, Tensor]:
-        """One optimizer step."""
+        """Take one optimizer step."""
         terms, numbers = self._classified(views) if self._alone else self._compared(views)
         loss = torch.stack(list(terms.values())).sum()
         self.descend(loss, factor * (len(views.rows) / len(batch.rows)), batch.step, views.rows)
@@ -134,7 +134,7 @@ def _alone(stage: Stage) -> bool:
 
 
 def _mean(parts: Sequence[tuple[float, dict[str, Tensor]]]) -> dict[str, Tensor]:
-    """Each number's mean over parts of a batch, which are given with their shares of it."""
+    """Return each number's mean over parts of a batch, which are given with their shares of it."""
     (_, first), *others = parts
     if not others:
         return first

@@ -39,7 +39,7 @@ most 0.03 with momentum 0.99, and 0.22 with momentum 0."""
 
 
 def diagnosis(config: ContrastiveConfig, arm: int, numbers: Mapping[str, float]) -> list[str]:
-    """Sentences on an arm, the most serious first; empty where nothing stands out or nothing is known yet.
+    """List sentences on an arm, the most serious first; none where nothing stands out or nothing is known yet.
 
     Args:
         config: checked.
@@ -87,7 +87,7 @@ def _filling(filled: float) -> str:
 
 
 def _loss(numbers: Mapping[str, float], count: int, settings: Any, labels: bool) -> Iterator[str]:
-    """At most one sentence on the loss of the comparison, without the factor that a method multiplies it with.
+    """Yield at most one sentence on the loss of the comparison, without the factor that a method multiplies it with.
 
     SupCon's published code stands at this plateau for hundreds of steps of its first epoch, and the encoder learns.
     """

@@ -38,7 +38,7 @@ PROBE_STEPS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Images:
-    """What encoders are evaluated on.
+    """The images that encoders are evaluated on.
 
     Attributes:
         train, test: uint8 ``[N, C, H, W]``.
@@ -138,7 +138,7 @@ class Evaluator:
         return _finite(numbers)
 
     def _dictionary(self, arm: MethodArm) -> dict[str, float]:
-        """How much of the dictionary is filled, and how similar its keys are to those that their images have now."""
+        """Measure how full the dictionary is, and how similar its keys are to those that their images have now."""
         dictionary = arm.method.dictionary
         if dictionary is None:
             return {}
@@ -164,7 +164,7 @@ class Evaluator:
     # ------------------------------------------------------------------ at first
 
     def floor(self) -> dict[str, float]:
-        """Known before any training: how many images are evaluated and, with classes, the scores of raw pixels."""
+        """Measure what is known before training: the number of images and, with classes, the scores of raw pixels."""
         sizes = {counts.PROBE: float(len(self._probe))}
         if self._labels is None or self._bank_labels is None:
             return sizes
@@ -183,7 +183,7 @@ def _finite(numbers: Mapping[str, float]) -> dict[str, float]:
 def retrieval(
     embeddings: Tensor, labels: Tensor, asked: Sequence[str] = (), *, left_out: bool = False
 ) -> dict[str, float]:
-    """R@1, mAP@R, the hierarchical metrics and those ``asked`` for, of unit embeddings.
+    """Compute R@1, mAP@R, the hierarchical metrics and those ``asked`` for, of unit embeddings.
 
     Args:
         left_out: and :data:`LEFT_OUT`.
@@ -207,7 +207,7 @@ def classified(head: nn.Linear, classes: Tensor, features: Tensor, labels: Tenso
 
 
 def on_host(head: nn.Linear) -> nn.Linear:
-    """A copy on the CPU."""
+    """Copy a layer to the CPU."""
     copied = nn.Linear(head.in_features, head.out_features)
     copied.load_state_dict({name: value.detach().cpu().clone() for name, value in head.state_dict().items()})
     return copied

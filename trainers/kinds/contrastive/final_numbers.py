@@ -59,7 +59,7 @@ class FinalNumbers:
             self._other(self._config.transfer, tell)
 
     def of(self, arm: MethodArm, classifier: bool, tell: Progress) -> Iterator[dict[str, float]]:
-        """The numbers of an arm, keyed ``test/<metric>``, a part at a time; those of another dataset come last.
+        """Yield the numbers of an arm, keyed ``test/<metric>``, a part at a time; those of another dataset come last.
 
         Args:
             classifier: the arm's classifier has been trained.
@@ -79,7 +79,7 @@ class FinalNumbers:
             yield _keyed({"transfer_accuracy": accuracy})
 
     def compared(self) -> Iterator[tuple[int, dict[str, float]]]:
-        """Each arm's errors on corrupted images against those of the reference arm, once all arms are scored."""
+        """Yield each arm's errors on corrupted images against those of the reference arm, once all arms are scored."""
         reference = self._robustness.get(self._config.reference_arm)
         if reference is None or len(self._robustness) < 2:
             return
@@ -119,7 +119,7 @@ class FinalNumbers:
         )
 
     def _corrupted(self, arm: MethodArm, head: ProbeHead, tell: Progress) -> dict[str, float]:
-        """Accuracy of the linear probe on corrupted test images, and on the same images as they are."""
+        """Measure the linear probe on corrupted test images, and on the same images as they are."""
         images, labels = self._images.test, self._images.test_labels
         assert labels is not None
         rows = torch.linspace(0, len(images) - 1, min(CORRUPTED, len(images))).long()
@@ -138,7 +138,7 @@ class FinalNumbers:
         return {"corrupted_accuracy": result.mean, "corrupted_clean_accuracy": result.clean, **each}
 
     def _transferred(self, arm: MethodArm, source: str, tell: Progress) -> float:
-        """Accuracy of a linear probe on another dataset, of which images are held out."""
+        """Measure a linear probe on another dataset, of which images are held out."""
         data = self._other(source, part_of(tell, 0, 0.3))
         parts = [self._embedded(arm, part.images, source, tell) for part in (data.train, data.test)]
         progress = told(tell, f"training a linear probe on {source}", PROBE_STEPS)
@@ -171,5 +171,5 @@ def _check_transfer(data: LoadedData, source: str, channels: int) -> None:
 
 
 def told(tell: Progress, doing: str, total: int) -> Callable[[int], None]:
-    """A function of how many are done that tells it in words."""
+    """Make a function of a count done that tells it in words."""
     return lambda done: tell(f"{doing}: {done:,} of {total:,}", done / total)

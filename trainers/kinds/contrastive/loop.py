@@ -72,7 +72,7 @@ class ContrastiveLoop(LabelledLoop):
         return self._evaluator.begin(arm, classifier=self._has_classifier(arm), probing=probing)
 
     def _has_classifier(self, arm: MethodArm) -> bool:
-        """Whether the arm's classifier has been trained by now."""
+        """Return whether the arm's classifier has been trained by now."""
         if arm.method.classifier == "after":
             return self._stage.index > 0 and self.step > self._stage.step
         return self.step > 0
@@ -184,7 +184,7 @@ def check_metrics(metrics: Sequence[str], data: LoadedData) -> None:
 
 
 def _classes(data: LoadedData) -> tuple[Tensor | None, Tensor | None]:
-    """The finest labels of the training images int64 ``[C]``, ascending, and each image's place among them ``[M]``."""
+    """Return the finest labels of the training images int64 ``[C]``, ascending, and the index of each image's ``[M]``."""
     if not data.labelled:
         return None, None
     classes, places = torch.unique(data.train.labels[:, 0], return_inverse=True)

@@ -80,7 +80,7 @@ MEASURES = Measures(
 
 
 def with_robustness(measures: Measures, *, arms: int) -> Measures:
-    """These and what is measured on corrupted images; errors are compared where there are several arms."""
+    """Add what is measured on corrupted images; errors are compared where there are several arms."""
     keys = ("corrupted_accuracy", "corrupted_clean_accuracy", *((MCE, RELATIVE) if arms > 1 else ()))
     headline = TEST + (MCE if arms > 1 else "corrupted_accuracy")
     return replace(

@@ -1,4 +1,4 @@
-"""How much memory contrastive training will take, in bytes; an estimate on the safe side.
+"""The memory that contrastive training will take, in bytes; an estimate on the safe side.
 
 total = program + images + encoders + activations + memories + pairs + evaluation
 
@@ -59,7 +59,7 @@ def footprint(config: ContrastiveConfig, shape: Shape | None = None) -> Footprin
 
 
 def needs_of(choice: Choice, images: int = 0) -> Needs:
-    """What a method takes of memory with so many training images; the least for an unknown method."""
+    """Return a method's needs of memory with so many training images; the least for an unknown method."""
     from trainers.kinds.contrastive.methods import METHODS, Needs
 
     if choice.name not in METHODS:
@@ -69,7 +69,7 @@ def needs_of(choice: Choice, images: int = 0) -> Needs:
 
 
 def images_of(choice: Choice, config: ContrastiveConfig) -> int:
-    """Images of an optimizer step of a method."""
+    """Count the images of an optimizer step of a method."""
     from trainers.kinds.contrastive.methods import METHODS
 
     known = METHODS.get(choice.name)
@@ -77,7 +77,7 @@ def images_of(choice: Choice, config: ContrastiveConfig) -> int:
 
 
 def _logits(needs: Needs, images: int) -> int:
-    """Logits of an optimizer step; of a method that encodes one view and keeps no keys, more than there are."""
+    """Count the logits of an optimizer step; too many for a method that encodes one view and keeps no keys."""
     if needs.compared:
         return images * max(1, needs.views - 1) * (1 + needs.compared)
     return (needs.views * images) ** 2

@@ -122,7 +122,7 @@ class MoCo(nn.Module):
 
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:
-        """Raw keys ``[N, dim]`` of images; in training mode their batch statistics are their own."""
+        """Encode images as raw keys ``[N, dim]``; in training mode their batch statistics are their own."""
         keys = partial(encode, self.key_encoder)
         return shuffled(keys, images) if self.shuffle else keys(images)
 

@@ -21,7 +21,7 @@ class Projected(nn.Sequential):
 
 
 def projector(features: int, dim: int, *, mlp: bool) -> nn.Module:
-    """A linear layer, or as in MoCo v2, SimCLR and SupCon two with a ReLU between them, the first F to F."""
+    """Build a linear layer, or as in MoCo v2, SimCLR and SupCon two with a ReLU between them, the first F to F."""
     last = nn.Linear(features, dim)
     return nn.Sequential(nn.Linear(features, features), nn.ReLU(), last) if mlp else last
 
@@ -35,7 +35,7 @@ def started_again(layer: nn.Linear, seed: int) -> None:
 
 @contextmanager
 def first_output(net: nn.Module) -> Iterator[list[Tensor]]:
-    """A list that gets what ``net`` returns when it is called for the first time inside the block."""
+    """Yield a list that gets what ``net`` returns when it is called for the first time inside the block."""
     kept: list[Tensor] = []
 
     def keep(_net: nn.Module, _inputs: object, output: Tensor) -> None:
@@ -50,7 +50,7 @@ def first_output(net: nn.Module) -> Iterator[list[Tensor]]:
 
 
 def encode(net: nn.Module, images: Tensor) -> Tensor:
-    """What ``net`` makes of images: on a GPU computed in bfloat16 where torch's autocast does that, else as it is.
+    """Encode images with ``net``: on a GPU in bfloat16 where torch's autocast does that, else as it is.
 
     The result is float32 (or float64), and what is computed from it stays so: bfloat16 rounds a cosine near one by up
     to 0.002, which a temperature of 0.07 makes 0.03 of a logit.

@@ -85,7 +85,7 @@ class SplitBatchNorm(_BatchNorm):
 
 
 def normalised(net: nn.Module, norm: str, splits: int = 8) -> nn.Module:
-    """``net`` with every batch normalisation replaced; its other layers are the same objects.
+    """Replace every batch normalisation of ``net``; its other layers are the same objects.
 
     Args:
         norm: one of :data:`trainers.kinds.contrastive.config.NORMS`: ``batch`` changes nothing, ``split`` is

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def first_cross_entropy(logits: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean cross-entropy with class 0, and how often that class has the largest logit.
+    """Compute the mean cross-entropy with class 0, and how often that class has the largest logit.
 
     Torch's own makes three further tensors of the size of the logits. With a long queue, taking memory for them from
     the system lasts as long as the products behind the logits.

@@ -19,7 +19,7 @@ _SMALL = {"queue": 2048, "momentum": 0.99}  # fewer keys than there are drawn im
 
 
 def _methods(name: str, **values: Any) -> tuple[Choice, ...]:
-    """One method for each value of the one parameter that is a list."""
+    """Make one method for each value of the one parameter that is a list."""
     (varied,) = (key for key, value in values.items() if isinstance(value, list))
     return tuple(Choice(name=name, parameters={**values, varied: value}) for value in values[varied])
 

@@ -66,7 +66,7 @@ class KeyQueue(nn.Module):
         return torch.where(self.written == NONE, NONE, self.batches - 1 - self.written)
 
     def sample(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
-        """At most ``count`` keys of known images, evenly over their ages, youngest first.
+        """Sample at most ``count`` keys of known images, evenly over their ages, youngest first.
 
         Returns:
             unit keys ``[n, D]``, training rows int64 ``[n]``, ages int64 ``[n]``.
@@ -78,7 +78,7 @@ class KeyQueue(nn.Module):
         return self.keys[:, picked].T, self.rows[picked], ages[picked]
 
     def beside(self, own: Tensor, queries: Tensor) -> Tensor:
-        """Numbers of each query's own keys, and its inner products with every key as it is now; keys get no gradient.
+        """Put each query's own numbers beside its inner products with every key as it is now; keys get no gradient.
 
         No key is copied: if a batch has entered by the time of the backward pass, the gradient is corrected for the
         columns that it replaced.
@@ -117,7 +117,7 @@ class KeyQueue(nn.Module):
         self.batches.fill_(self._entered)
 
     def gradient(self, slopes: Tensor, entered: int) -> Tensor:
-        """``slopes [N, K]`` times the keys as they were when ``entered`` batches had entered, ``[N, D]``."""
+        """Multiply ``slopes [N, K]`` by the keys as they were when ``entered`` batches had entered, ``[N, D]``."""
         if self._entered - entered not in (0, 1):
             raise RuntimeError("at most one batch may enter a queue between the similarities and their gradient")
         whole = slopes @ self.keys.T.to(slopes.dtype)
@@ -131,7 +131,7 @@ class KeyQueue(nn.Module):
 
 
 def spread(available: int, count: int) -> Tensor:
-    """At most ``count`` places out of so many, evenly spaced, int64, ascending."""
+    """Choose at most ``count`` of so many indices, evenly spaced, int64, ascending."""
     return torch.linspace(0, max(available - 1, 0), min(available, count)).round().long()
 
 

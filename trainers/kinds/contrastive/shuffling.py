@@ -14,7 +14,7 @@ Encode = Callable[[Tensor], Tensor]
 
 
 def shuffled(encode: Encode, images: Tensor) -> Tensor:
-    """``encode(images)`` with the images in another order, the result in theirs.
+    """Call ``encode(images)`` with the images in another order, and return the result in theirs.
 
     Batch statistics over groups of images (:class:`trainers.kinds.contrastive.norms.SplitBatchNorm`, or one group per
     process) then come from other groups than the queries', so that a query cannot recognise its key by them. Across
@@ -37,7 +37,7 @@ def shuffled(encode: Encode, images: Tensor) -> Tensor:
 
 
 def _gathered(part: Tensor) -> Tensor:
-    """The parts of all processes, one after the other."""
+    """Gather the parts of all processes, one after the other."""
     parts = [torch.empty_like(part, memory_format=torch.contiguous_format) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, part.contiguous())
     return torch.cat(parts)

@@ -17,7 +17,7 @@ from trainers.registry import Descriptor
 
 @dataclass(frozen=True, kw_only=True)
 class MethodParameters:
-    """What every method has."""
+    """The parameters that every method has."""
 
     batch: int | None = parameter(
         None,
@@ -29,13 +29,13 @@ class MethodParameters:
     )
 
     def images(self, batch: int) -> int:
-        """Images of an optimizer step where the run's batch has so many."""
+        """Count the images of an optimizer step where the run's batch has so many."""
         return min(self.batch or batch, batch)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Views:
-    """What a method gets of a batch.
+    """The part of a batch that a method gets.
 
     Attributes:
         images: float ``[N, C, H, W]`` in 0..1, one tensor per view; as many as the method asks for.
@@ -57,7 +57,7 @@ class Views:
             raise UserError(f"{title} compares within the batch; it needs two images or more, got 1.")
 
     def parts(self, size: int | None) -> list[Views]:
-        """The batch in parts of ``size`` images, the rest in a last one; all of it in one where ``size`` is None.
+        """Cut the batch into parts of ``size`` images, the rest in a last one; all of it in one where ``size`` is None.
 
         A rest of one image joins the part before it: a loss within the batch has nothing to compare it with.
         """
@@ -77,7 +77,7 @@ class Views:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a method makes of a batch.
+    """The outcome of a method on a batch.
 
     Attributes:
         terms: parts of the loss by name, scalars with gradient; empty for a method that trains a classifier alone.
@@ -96,17 +96,17 @@ class Dictionary(Protocol):
         """Share of the keys that are of images, not random, 0 to 1."""
 
     def sample(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
-        """At most ``count`` keys of images, evenly over their ages: unit keys ``[n, D]``, training rows int64 ``[n]``
-        and ages in batches int64 ``[n]``, youngest first.
+        """Sample at most ``count`` keys of images, evenly over their ages: unit keys ``[n, D]``, training rows int64
+        ``[n]`` and ages in batches int64 ``[n]``, youngest first.
         """
 
     def encode_keys(self, images: Tensor) -> Tensor:
-        """Raw keys ``[N, D]`` of images as they would enter now."""
+        """Encode images as raw keys ``[N, D]``, as they would enter now."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What a method is built from.
+    """The parts that a method is built from.
 
     Attributes:
         net: encoder and projection head.
@@ -155,13 +155,13 @@ class Method(nn.Module):
         return None
 
     def criterion(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Loss of the linear classifier, a scalar."""
+        """Return the loss of the linear classifier, a scalar."""
         return nn.functional.cross_entropy(logits, labels)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """What a method takes of memory.
+    """A method's needs of memory.
 
     Attributes:
         views: of an image, encoded in each step.

@@ -35,7 +35,8 @@ class EndToEndParameters(MethodParameters):
 
 
 class EndToEnd(Method):
-    """Each query picks out its own key from the keys of the batch, through which gradient flows too.
+    """The end-to-end method: each query picks out its own key from the keys of the batch, through which gradient flows
+    too.
 
     The dictionary is the batch. With separate encoders the second one starts as a copy and is trained.
     """
@@ -45,11 +46,7 @@ class EndToEnd(Method):
         self.key_net = self.net if settings.sharing == "shared" else copy.deepcopy(self.net)
 
     def forward(self, views: Views) -> Outcome:
-        """Cross-entropy towards the own key among those of the batch.
-
-        Raises:
-            UserError: a batch of one image.
-        """
+        """Compute the cross-entropy towards the own key among those of the batch."""
         views.need_two("The end-to-end mechanism")
         query, key = views.images
         queries = functional.normalize(encode(self.net, query), dim=1)
@@ -62,7 +59,7 @@ class EndToEnd(Method):
 
 
 def _without_diagonal(square: torch.Tensor) -> torch.Tensor:
-    """``[N, N]`` as ``[N, N - 1]``."""
+    """Cut the diagonal out of ``[N, N]``: ``[N, N - 1]``."""
     count = len(square)
     return square.detach().reshape(-1)[1:].reshape(count - 1, count + 1)[:, :-1].reshape(count, count - 1)
 

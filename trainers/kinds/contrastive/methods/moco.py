@@ -25,19 +25,19 @@ from trainers.parameters import default_of, parameter
 
 
 def queue_size(default: int) -> Any:
-    """The parameter of that name."""
+    """Return the parameter ``queue``."""
     return parameter(default, low=1, high=1_048_576, log=True, help="Keys of earlier batches to compare with.")
 
 
 def momentum() -> Any:
-    """The parameter of that name."""
+    """Return the parameter ``momentum``."""
     return parameter(
         0.999, low=0.0, high=1.0, help="Share of itself that the key encoder keeps in a step; 0: it is the encoder."
     )
 
 
 def shuffle() -> Any:
-    """The parameter of that name."""
+    """Return the parameter ``shuffle``."""
     return parameter(True, help="Encode keys in another order, so that batch statistics do not give the key away.")
 
 
@@ -69,7 +69,7 @@ class MoCoMethod(Method):
         self.moco = build(settings, parts, sharing=settings.sharing)
 
     def forward(self, views: Views) -> Outcome:
-        """Cross-entropy towards the own key, among it and the queue."""
+        """Compute the cross-entropy towards the own key, among it and the queue."""
         query, *keys = views.images
         return picked(self.moco(query, keys, views.rows))
 
@@ -80,7 +80,7 @@ class MoCoMethod(Method):
 
 
 def build(settings: Any, parts: Parts, **options: Any) -> MoCo:
-    """The networks and the queue.
+    """Build the networks and the queue.
 
     Raises:
         UserError: the queue is larger than the set of training images.
@@ -103,13 +103,13 @@ def build(settings: Any, parts: Parts, **options: Any) -> MoCo:
 
 
 def picked(logits: Tensor) -> Outcome:
-    """Cross-entropy towards the own key, in column 0, and :func:`agreement`."""
+    """Compute the cross-entropy towards the own key, in column 0, and :func:`agreement`."""
     loss, accuracy = first_cross_entropy(logits)
     return Outcome(terms={"contrast": loss}, numbers={"contrast_accuracy": accuracy})
 
 
 def own_and_queue(settings: Any, _batch: int) -> int:
-    """Keys that a query is compared with: its own and the queue."""
+    """Count the keys that a query is compared with: its own and the queue."""
     return 1 + int(settings.queue)
 
 
@@ -123,7 +123,7 @@ def _needs(settings: MoCoParameters, _images: int) -> Needs:
 
 
 def agreement(logits: Tensor) -> dict[str, Tensor]:
-    """``contrast_accuracy``: share of queries whose own key, in column 0, is closer than all others, ties left out."""
+    """Return ``contrast_accuracy``: share of queries whose own key, in column 0, is closer than all others, no ties."""
     with torch.no_grad():
         return {"contrast_accuracy": (logits[:, 0] > logits[:, 1:].amax(1)).float().mean()}
 

@@ -25,22 +25,18 @@ class SimCLRMethod(Method):
         self.loss = LOSSES["simclr"].build(num_classes=0, dim=parts.dim, temperature=settings.temperature)
 
     def forward(self, views: Views) -> Outcome:
-        """NT-Xent.
-
-        Raises:
-            UserError: a batch of one image.
-        """
+        """Compute NT-Xent."""
         views.need_two("SimCLR")
         return Outcome(terms=self.loss.terms(projections(self, views), views.rows))
 
 
 def other_views(_settings: object, batch: int) -> int:
-    """Keys that a view is compared with: all other views of the batch, two of each image."""
+    """Count the keys that a view is compared with: all other views of the batch, two of each image."""
     return 2 * batch - 1
 
 
 def projections(method: Method, views: Views) -> torch.Tensor:
-    """``[N, V, D]`` raw, all views encoded as one batch."""
+    """Encode all views as one batch, ``[N, V, D]`` raw."""
     raw = encode(method.net, torch.cat(views.images))
     return raw.reshape(len(views.images), len(views.rows), -1).transpose(0, 1)
 

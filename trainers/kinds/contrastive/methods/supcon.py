@@ -35,7 +35,7 @@ from trainers.parameters import default_of, parameter
 
 @dataclass(frozen=True, kw_only=True)
 class Shared(Temperatures, MethodParameters):
-    """What SupCon has within the batch and with a queue."""
+    """The parameters that SupCon has within the batch and with a queue."""
 
     base_temperature: float | None = base_temperature(0.07)
     positives: str = parameter(
@@ -66,11 +66,7 @@ class SupConMethod(Method):
         )
 
     def forward(self, views: Views) -> Outcome:
-        """SupCon.
-
-        Raises:
-            UserError: a batch of one image.
-        """
+        """Compute SupCon."""
         views.need_two("SupCon")
         labels = _labels(views)
         numbers = {"positives_share": _share_with_positive(labels)}
@@ -93,7 +89,7 @@ class SupConQueue(Method):
         self.moco = build(settings, parts)
 
     def forward(self, views: Views) -> Outcome:
-        """SupCon against own key and queue."""
+        """Compute SupCon against own key and queue."""
         labels = _labels(views)
         query, key = views.images
         queue = self.moco.dictionary
