@@ -54,7 +54,7 @@ _SETTINGS = SettingsForm(config=ContrastiveConfig, main=KIND.main, more=KIND.mor
 
 
 def held(config: ContrastiveConfig) -> Values:
-    """The values of all fields that show ``config``, in the order of the page."""
+    """Return the values of all fields that show ``config``, in the order of the page."""
     return {
         **IMAGES.held(config.data),
         **_METHODS.held(config.methods),
@@ -68,14 +68,14 @@ def held(config: ContrastiveConfig) -> Values:
 
 
 def restored(kept: Mapping[str, Any]) -> Values:
-    """The fields as they were left, what cannot be used replaced by its default."""
+    """Return the fields as they were left, what cannot be used replaced by its default."""
     parts = (IMAGES, _METHODS, _AUGMENTATION, _ENCODER, _SETTINGS, _HEAD_AUGMENTATION)
     values = {name: value for part in parts for name, value in part.restored(kept).items()}
     return held(_FIRST) | values | conditions_form.restored(kept)
 
 
 def config_of(values: Mapping[str, Any]) -> ContrastiveConfig:
-    """The configuration that the fields describe, by the names of :func:`held`.
+    """Make the configuration that the fields describe, by the names of :func:`held`.
 
     Raises:
         UserError: naming what was needed, what it got and what to do.
@@ -94,7 +94,7 @@ def config_of(values: Mapping[str, Any]) -> ContrastiveConfig:
 
 
 def views(values: Mapping[str, Any]) -> tuple[Tensor, str]:
-    """Two views of some of the chosen images ``[N, 2, C, S, S]``, and a sentence about them.
+    """Make two views of some of the chosen images ``[N, 2, C, S, S]``, and a sentence about them.
 
     Raises:
         UserError: the images cannot be read, or a parameter is wrong.

@@ -63,7 +63,7 @@ class Batches:
         return len(self._images) // self._size
 
     def batch(self, step: int) -> Batch:
-        """The batch of one step."""
+        """Make the batch of one step."""
         epoch, place = divmod(step, self.epoch)
         rows = self._ordered(epoch)[place * self._size : (place + 1) * self._size]
         picked = send(self._images[rows], self._device)

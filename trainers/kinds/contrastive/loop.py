@@ -184,7 +184,7 @@ def check_metrics(metrics: Sequence[str], data: LoadedData) -> None:
 
 
 def _classes(data: LoadedData) -> tuple[Tensor | None, Tensor | None]:
-    """Return the finest labels of the training images int64 ``[C]``, ascending, and the index of each image's ``[M]``."""
+    """Return the finest labels of the training images int64 ``[C]``, ascending, and each image's index ``[M]``."""
     if not data.labelled:
         return None, None
     classes, places = torch.unique(data.train.labels[:, 0], return_inverse=True)

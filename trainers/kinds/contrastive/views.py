@@ -12,7 +12,7 @@ from trainers.training.augmentations import AUGMENTATIONS, Augment
 
 
 def views_of(config: ContrastiveConfig, channels: int) -> Augment:
-    """What makes a run's views of images of ``channels`` channels; view 0 is the query.
+    """Return the function that makes a run's views of images of ``channels`` channels; view 0 is the query.
 
     Raises:
         ParameterError: a parameter is wrong.
@@ -21,7 +21,7 @@ def views_of(config: ContrastiveConfig, channels: int) -> Augment:
 
 
 def head_views_of(config: ContrastiveConfig, channels: int) -> Augment:
-    """What makes the images that the classifier of the second stage is trained on.
+    """Return the function that makes the images for the classifier of the second stage.
 
     Raises:
         ParameterError: a parameter is wrong.
@@ -34,7 +34,7 @@ def _augment(choice: Choice, channels: int) -> Augment:
 
 
 def preview(config: ContrastiveConfig, count: int, step: int = 0) -> Tensor:
-    """Two views of a few images, as the run would see them in a step.
+    """Make two views of a few images, as the run would see them in a step.
 
     Returns:
         float32 ``[n, 2, C, S, S]`` in 0..1, n at most ``count``.

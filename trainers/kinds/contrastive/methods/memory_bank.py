@@ -92,7 +92,7 @@ class MemoryBank(nn.Module):
         return float((self.written != NONE).float().mean())
 
     def sample(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
-        """At most ``count`` refreshed features, evenly over their ages, youngest first.
+        """Sample at most ``count`` refreshed features, evenly over their ages, youngest first.
 
         Returns:
             unit features ``[n, D]``, training rows int64 ``[n]``, ages in batches int64 ``[n]``.
@@ -104,7 +104,7 @@ class MemoryBank(nn.Module):
 
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:
-        """Raw features ``[N, D]`` of images."""
+        """Encode images as raw features ``[N, D]``."""
         return encode(self.encoder, images)
 
 
@@ -134,7 +134,7 @@ class MemoryBankMethod(Method):
         )
 
     def forward(self, views: Views) -> Outcome:
-        """Cross-entropy towards the own stored feature, among it and those drawn."""
+        """Compute the cross-entropy towards the own stored feature, among it and those drawn."""
         logits = self.bank(views.images[0], views.rows)
         return picked(logits)
 
