@@ -89,7 +89,13 @@ def class_colours(labels: np.ndarray, level: int = 0) -> dict[str, dict[int, lis
 
 
 def oklch(lightness: np.ndarray, chroma: np.ndarray, hue: np.ndarray) -> list[str]:
-    """Convert OKLCH (hue in degrees) to ``#rrggbb``; chroma is reduced until the colour exists on a screen."""
+    """Convert OKLCH (hue in degrees) to ``#rrggbb``; chroma is reduced until the colour exists on a screen.
+
+    Args:
+        lightness, chroma, hue: floats ``[N]``.
+
+    Source: B. Ottosson, "A perceptual color space for image processing", 2020.
+    """
     chroma = chroma.copy()
     rgb = np.full((len(hue), 3), 128)
     left = np.arange(len(hue))

@@ -57,7 +57,11 @@ class Descriptor:
         return make(self.parameters, values, self.title)
 
     def lacking(self, values: Mapping[str, Any] = MappingProxyType({})) -> str | None:
-        """Ask :attr:`missing` with parameters by name."""
+        """Ask :attr:`missing` with parameters by name.
+
+        Raises:
+            ParameterError: one is wrong.
+        """
         return self.missing(self.checked(values))
 
 

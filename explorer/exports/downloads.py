@@ -159,8 +159,7 @@ class Downloads:
 
 
 def _stamp(run: Run) -> tuple[object, ...]:
-    """Return a stamp that differs if a download's sources were written to: the run, its checkpoint, runs of a plan.
-    """
+    """Return a stamp that differs if a download's sources were written to: the run, its checkpoint, runs of a plan."""
     folder = run.folder
     folders = [folder.path, *(part.path for part in kind_of(run.config).parts_of(folder))]
     stamps: list[object] = [folder.state().phase, *(stamp for path in folders for stamp in written(path))]

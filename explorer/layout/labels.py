@@ -127,6 +127,11 @@ def _separation(points: np.ndarray, masks: np.ndarray) -> float:
 def _log_indices(points: np.ndarray, masks: np.ndarray) -> np.ndarray | None:
     """Return the logarithm of the index before scaling for every division, ``[divisions]``; None if all points
     coincide.
+
+    ``(n - 2) sum_i |C_i| exp(d(c_i, c) / s) / sum_i sum_x exp(d(x, c_i) / s)``, ``s`` the standard deviation of the
+    distances to the common centroid ``c``. The exponentials make it the same when all distances grow by the same
+    amount, which is what more dimensions do to distances of random points. Distances come from inner products, so their
+    cost does not grow with the divisions.
     """
     points = points - points.mean(axis=0)
     gram = points @ points.T

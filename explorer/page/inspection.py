@@ -17,7 +17,11 @@ def about(source: str) -> str:
 
 
 def reported(report: DataReport, source: str, unlabelled: str = "") -> str:
-    """Write a report as HTML: the label tree, the columns and splits that would be used, or the problems."""
+    """Write a report as HTML: the label tree, the columns and splits that would be used, or the problems.
+
+    Args:
+        unlabelled: what else is said of images without classes.
+    """
     if report.problems:
         return "".join(paragraph(problem, "rs-alert", "alert") for problem in report.problems)
     entry = named(source)

@@ -76,6 +76,8 @@ class Run:
 def written(path: Path) -> Stamp:
     """Return a stamp that differs after every write to a run: times (ns) and sizes of its database and journal, where
     they hold anything.
+
+    An empty journal does not count: reading alone makes one.
     """
     stamps = []
     for name in ("run.db", "run.db-wal"):

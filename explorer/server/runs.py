@@ -187,7 +187,10 @@ class Runs:
         }
 
     def listing(self) -> list[dict[str, Any]]:
-        """List id, state, losses and images of every run, newest first, recorded ones last."""
+        """List id, state, losses and images of every run, newest first, recorded ones last.
+
+        A damaged one has the phase ``failed``, what is wrong as its error, and nothing else.
+        """
         entries: list[dict[str, Any]] = []
         for folder in folders(self._settings.runs, self._settings.recorded):
             try:

@@ -121,7 +121,10 @@ def _averageable(image: Image.Image, keyed: bool) -> Image.Image:
 
 
 def _narrow(image: Image.Image, size: tuple[int, int], box: tuple[float, float, float, float] | None) -> Image.Image:
-    """Resize wide grey values, then scale them to 8 bits."""
+    """Resize wide grey values, then scale them to 8 bits.
+
+    Files of 32 bits do not say their range, so it is read off the largest value of the whole image.
+    """
     sixteen = image.mode.startswith("I;16")
     if image.mode not in ("I", "F"):
         image = image.convert("I")

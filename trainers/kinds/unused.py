@@ -10,7 +10,11 @@ from trainers.optimization.schedule import DROPS
 
 
 def unused(config: RunConfig) -> list[str]:
-    """List sentences on settings that somebody changed and that change nothing."""
+    """List sentences on settings that somebody changed and that change nothing.
+
+    Args:
+        config: checked.
+    """
     found = []
     if tuple(config.drops) != DROPS and (config.schedule != "step" or config.halve_every is not None):
         other = "halve_every takes its place" if config.halve_every is not None else f"it is {config.schedule}"

@@ -134,7 +134,11 @@ def load_words(path: Path | None = None) -> WordTable:
 
 
 def added_words() -> dict[str, list[str]]:
-    """Map each class name to the words that are ours."""
+    """Map each class name to the words that are ours.
+
+    Raises:
+        DataError: the file is missing or is no such table.
+    """
     return _read(ADDED)
 
 

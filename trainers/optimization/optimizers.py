@@ -73,7 +73,11 @@ def _copied(groups: Groups) -> list[dict[str, Any]]:
 
 
 def _split(groups: Groups) -> list[dict[str, Any]]:
-    """Split matrices and kernels, whose rate follows their norm, from biases, gains and other vectors."""
+    """Split matrices and kernels, whose rate follows their norm, from biases, gains and other vectors.
+
+    Vectors get plain SGD with momentum and no weight decay, as in SimCLR and in MoCo v3: their norm says little about
+    how far a step may go, and starts at 0 for a bias.
+    """
     parts = []
     for group in groups:
         weights = list(group["params"])

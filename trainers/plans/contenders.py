@@ -46,7 +46,11 @@ def searches(config: FairComparisonConfig, outcomes: Outcomes) -> list[Search]:
 
 
 def planned_runs(config: FairComparisonConfig, outcomes: Outcomes) -> list[PlannedRun]:
-    """Plan the trials first; then each arm as chosen, when its search has ended, and as given."""
+    """Plan the trials first; then each arm as chosen, when its search has ended, and as given.
+
+    Raises:
+        ParameterError: there are too many.
+    """
     check_count(config)
     found = searches(config, outcomes)
     trials = [run for one in found for trial in one.trials for run in trial.runs]

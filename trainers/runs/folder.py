@@ -257,7 +257,13 @@ def _not_made(root: Path, error: Exception) -> RunError:
 
 
 def list_runs(root: Path, *, read_only: bool = False) -> list[RunFolder]:
-    """List everything named like a run under ``root``, newest first, damaged or not; reading one says what is wrong."""
+    """List everything named like a run under ``root``, newest first, damaged or not; reading one says what is wrong.
+
+    What has no configuration yet and changed within the last seconds is being made or deleted, and is passed over.
+
+    Raises:
+        RunError: the folder of the runs cannot be read.
+    """
     try:
         names = [entry.name for entry in os.scandir(root) if is_id(entry.name)]
     except (FileNotFoundError, NotADirectoryError):

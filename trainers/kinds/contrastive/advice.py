@@ -8,7 +8,12 @@ from trainers.kinds.contrastive.config import ContrastiveConfig
 
 
 def advice(config: ContrastiveConfig, images: int | None = None) -> list[str]:
-    """List sentences, each once."""
+    """List sentences, each once.
+
+    Args:
+        config: checked.
+        images: training images of an epoch, where they are known.
+    """
     return list(dict.fromkeys(_sentences(config, images)))
 
 

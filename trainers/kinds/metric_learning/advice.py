@@ -7,7 +7,12 @@ from trainers.parameters import make
 
 
 def advice(config: MetricLearningConfig, classes_per_batch: int | None = None) -> list[str]:
-    """List sentences, each once, about losses that the run's batches do not suit."""
+    """List sentences, each once, about losses that the run's batches do not suit.
+
+    Args:
+        config: checked.
+        classes_per_batch: as they turned out, where the images have fewer classes than were asked for.
+    """
     from trainers.losses import LOSSES
 
     classes = config.classes_per_batch if classes_per_batch is None else classes_per_batch

@@ -88,7 +88,11 @@ def score_forms(
 
 
 def nearest(queries: Tensor, gallery: Tensor, places: np.ndarray, count: int = NEAREST) -> np.ndarray:
-    """Find the most similar images, int64 ``[Q, K]``, K at most ``count``; of equal ones the first comes first."""
+    """Find the most similar images, int64 ``[Q, K]``, K at most ``count``; of equal ones the first comes first.
+
+    Args:
+        places: int64 ``[Q]``, of each query's own image, which is left out; -1: it is not in the gallery.
+    """
     unit = torch.nn.functional.normalize(gallery.double(), dim=1)
     asked = torch.nn.functional.normalize(queries.double(), dim=1)
     kept = min(count, len(gallery) - int((places >= 0).any()))

@@ -108,6 +108,9 @@ def test_shots(choice: DataChoice) -> tuple[Shot, ...]:
 def new_shots(choice: DataChoice, each: int) -> tuple[Shot, ...]:
     """Return ``each`` further images of every pot that is trained on, which neither split has; every one in a room of
     its own.
+
+    Raises:
+        DataError: as :func:`load`.
     """
     train, test = _shots(choice)
     pots = {shot.pot_id: shot.pot for shot in (train if choice.held_out == "classes" else (*train, *test))}

@@ -130,7 +130,10 @@ def paint_background(
     *,
     shadow: bool = True,
 ) -> Floats:
-    """Paint wall, backdrop, table and the shadow of a pot that stands at (foot_x, foot_y): float32 [3, n, n]."""
+    """Paint wall, backdrop, table and the shadow of a pot that stands at (foot_x, foot_y): float32 [3, n, n].
+
+    x and y, both [n, n], are level with the table, whatever the camera's lean.
+    """
     edge = 2.0 / x.shape[1]
     accent = _backdrop(background, x, y, edge)
     glow = 1.06 - 0.3 * ((x - 0.5 - 0.5 * background.lamp[0]) ** 2 + (y - 0.2) ** 2)

@@ -193,7 +193,10 @@ def _place(
 
 
 def _ornament(pot: Pot, relief: Relief, arc: Floats, angle: Floats, soft: float) -> Floats:
-    """Draw ink on the body: the motif within its span, framed by two thin lines."""
+    """Draw ink on the body: the motif within its span, framed by two thin lines.
+
+    A whole number of cells goes round the pot and up the span, so that the pattern closes and fits.
+    """
     start, end = pot.silhouette.canvas
     low, high = (relief.length * (start + (end - start) * share) for share in pot.span)
     around = max(6, round(2 * PI * relief.girth / _CELL))

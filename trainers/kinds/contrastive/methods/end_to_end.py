@@ -46,7 +46,11 @@ class EndToEnd(Method):
         self.key_net = self.net if settings.sharing == "shared" else copy.deepcopy(self.net)
 
     def forward(self, views: Views) -> Outcome:
-        """Compute the cross-entropy towards the own key among those of the batch."""
+        """Compute the cross-entropy towards the own key among those of the batch.
+
+        Raises:
+            UserError: a batch of one image.
+        """
         views.need_two("The end-to-end mechanism")
         query, key = views.images
         queries = functional.normalize(encode(self.net, query), dim=1)

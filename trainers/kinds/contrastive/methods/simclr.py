@@ -25,7 +25,11 @@ class SimCLRMethod(Method):
         self.loss = LOSSES["simclr"].build(num_classes=0, dim=parts.dim, temperature=settings.temperature)
 
     def forward(self, views: Views) -> Outcome:
-        """Compute NT-Xent."""
+        """Compute NT-Xent.
+
+        Raises:
+            UserError: a batch of one image.
+        """
         views.need_two("SimCLR")
         return Outcome(terms=self.loss.terms(projections(self, views), views.rows))
 

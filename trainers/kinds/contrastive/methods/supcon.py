@@ -66,7 +66,11 @@ class SupConMethod(Method):
         )
 
     def forward(self, views: Views) -> Outcome:
-        """Compute SupCon."""
+        """Compute SupCon.
+
+        Raises:
+            UserError: a batch of one image.
+        """
         views.need_two("SupCon")
         labels = _labels(views)
         numbers = {"positives_share": _share_with_positive(labels)}
