@@ -224,7 +224,7 @@ def test_errors_on_corrupted_images_are_compared_with_cross_entropy(tmp_path: Pa
         )
     else:
         assert (0, "test/relative_mCE") not in known  # the reference loses nothing under one of them
-    assert "mCE 1.000" in kind_of(loop.config).result(loop.folder)
+    assert "mCE 1.000" in kind_of(loop.config).result(loop.config, loop.folder)
     page = Page(tmp_path, tmp_path / "recorded", ASSETS)
     card = next(one for one in page.json("runs")["runs"] if one["id"] == loop.folder.id)
     assert {one["title"]: one["values"][1] for one in card["headline"]}["mCE"] == 1
