@@ -11,7 +11,7 @@ from trainers.config import Config
 from trainers.data.settings import free_memory, run_bytes
 from trainers.errors import RunError
 from trainers.kinds import kind_of
-from trainers.training.memory_estimate import too_large
+from trainers.training.footprint import too_large
 
 _HOUR = 3600.0
 _OF_FREE = 0.8
@@ -82,7 +82,7 @@ def check_size(config: Config, limits: Limits) -> None:
         most = getattr(limits, name)
         if number > most:
             raise RunError(f"On this page {words[name].format(f'{most:,}')} at most; got {number:,}.")
-    free, needed = _OF_FREE * free_memory(), kind.memory(config)
+    free, needed = _OF_FREE * free_memory(), kind.footprint(config)
     most_bytes = min(run_bytes() or free, free)
     if needed.total > most_bytes:
         raise RunError(too_large(needed, most_bytes))

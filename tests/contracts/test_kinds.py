@@ -42,7 +42,7 @@ def test_a_kind_says_all_that_is_asked_of_it(kind) -> None:
     assert all(spec.rule.help.endswith(".") for spec in specs(kind.config)), "each setting needs one sentence of help"
     shown = (*kind.measures.numbers, *kind.measures.headline, *kind.measures.whole)
     assert all(describe_any(key).title for key in shown)
-    assert kind.memory(config).total > 0
+    assert kind.footprint(config).total > 0
     for preset in kind.presets():
         assert set(preset.settings) <= {field.name for field in dataclasses.fields(kind.config)}
     with pytest.raises(ParameterError, match="budget"):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trainers.data.base import Progress
     from trainers.metrics.measures import Measures
     from trainers.runs import RunFolder
-    from trainers.training.memory_estimate import Footprint
+    from trainers.training.footprint import Footprint
     from trainers.training.trainer import Trainer
 
 
@@ -76,9 +76,9 @@ class KindTraining(Generic[C]):
         choose(config.single.device)
         return []
 
-    def memory(self, config: C) -> Footprint:
+    def footprint(self, config: C) -> Footprint:
         """Estimate the memory that a run will take."""
-        from trainers.training.memory_estimate import Footprint
+        from trainers.training.footprint import Footprint
 
         return Footprint()
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from trainers.plans.contents import Finding, Part
     from trainers.plans.planned import Child
     from trainers.runs import RunFolder
-    from trainers.training.memory_estimate import Footprint
+    from trainers.training.footprint import Footprint
     from trainers.training.trainer import Trainer
 
 
@@ -161,9 +161,9 @@ class Plan(Kind[S]):
         each = [kind_of(one.config).sizes(one.config) for one in planned]
         return {name: max(sizes[name] for sizes in each) for name in each[0]} | {"runs": len(planned)}
 
-    def memory(self, config: S) -> Footprint:
+    def footprint(self, config: S) -> Footprint:
         """Estimate the memory of its largest run."""
-        each = (kind_of(one.config).memory(one.config) for one in self.plan(config, {}))
+        each = (kind_of(one.config).footprint(one.config) for one in self.plan(config, {}))
         return max(each, key=lambda one: one.total)
 
     # ------------------------------------------------------------------ numbers

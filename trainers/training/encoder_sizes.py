@@ -11,7 +11,7 @@ from torch import nn
 from trainers.config import DataChoice
 from trainers.encoders import ENCODERS, Encoder
 from trainers.parameters import Choice, entry
-from trainers.training.memory_estimate import Shape
+from trainers.training.footprint import Shape
 
 _STATE = 4  # weights, gradients, two moments
 

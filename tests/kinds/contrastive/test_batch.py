@@ -21,8 +21,8 @@ from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.batches import Batch
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.diagnosis import diagnosis
+from trainers.kinds.contrastive.footprint import footprint
 from trainers.kinds.contrastive.loop import ContrastiveLoop
-from trainers.kinds.contrastive.memory import footprint
 from trainers.kinds.contrastive.methods import METHODS, Views
 from trainers.kinds.contrastive.presets import PRESETS
 from trainers.parameters import Choice

@@ -12,14 +12,14 @@ from trainers.errors import ParameterError
 from trainers.kinds import check
 from trainers.kinds.base import Preset
 from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.footprint import footprint, needs_of
 from trainers.kinds.contrastive.kind import Contrastive
-from trainers.kinds.contrastive.memory import footprint, needs_of
 from trainers.kinds.contrastive.methods import METHODS
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.presets import PRESETS
 from trainers.parameters import Choice, specs
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.memory_estimate import COPIES, Shape
+from trainers.training.footprint import COPIES, Shape
 from trainers.training.stage import Stage
 
 DRAWN = 96 * 20 + 80 * 16  # training images of the drawn pots where a few of each pot are held out

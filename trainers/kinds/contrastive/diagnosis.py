@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.contrastive.memory import needs_of
+from trainers.kinds.contrastive.footprint import needs_of
 
 COLLAPSED = 0.01
 """Variance of unit rows, at most 1: a standard deviation per dimension of a tenth of 1 / sqrt(D) (Chen and He, CVPR

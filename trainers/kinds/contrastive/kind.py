@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from trainers.data.base import LoadedData
     from trainers.metrics.measures import Measures
+    from trainers.training.footprint import Footprint
     from trainers.training.loop import Loop
-    from trainers.training.memory_estimate import Footprint
 
 
 class Contrastive(Labelled[ContrastiveConfig]):
@@ -128,15 +128,15 @@ class Contrastive(Labelled[ContrastiveConfig]):
         check_metrics(config.metrics, data)
         return []
 
-    def memory(self, config: ContrastiveConfig) -> Footprint:
+    def footprint(self, config: ContrastiveConfig) -> Footprint:
         """Estimate encoders, activations, dictionaries and logits."""
-        from trainers.kinds.contrastive.memory import footprint
+        from trainers.kinds.contrastive.footprint import footprint
 
         return footprint(config)
 
     def sizes(self, config: ContrastiveConfig) -> Mapping[str, int]:
         """Return batch, projection, dictionary and probe."""
-        from trainers.kinds.contrastive.memory import needs_of
+        from trainers.kinds.contrastive.footprint import needs_of
 
         largest = max((needs_of(choice).compared for choice in config.methods), default=0)
         return {"batch": config.batch, "dim": config.dim, "memory": largest, "probe": config.probe_size}

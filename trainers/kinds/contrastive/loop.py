@@ -21,7 +21,7 @@ from trainers.kinds.contrastive.batches import Batch, Batches
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.evaluation import Evaluator, Images
 from trainers.kinds.contrastive.final_numbers import FinalNumbers
-from trainers.kinds.contrastive.memory import footprint
+from trainers.kinds.contrastive.footprint import footprint
 from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
@@ -30,8 +30,8 @@ from trainers.metrics.asked import check_size
 from trainers.metrics.catalogue.training import PROCESSOR
 from trainers.metrics.measures import TEST
 from trainers.training.evaluation import Finish
+from trainers.training.footprint import Shape, check_fits
 from trainers.training.labelled_loop import LabelledLoop
-from trainers.training.memory_estimate import Shape, check_fits
 from trainers.training.stage import Stage
 
 PROBE_SECONDS = 20.0  # of training between two linear probes, each of which takes a second or two

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from trainers.image_text.base import ImageTextModel
     from trainers.kinds.finetuning.benchmark_images import BenchmarkImages
     from trainers.metrics.measures import Measures
+    from trainers.training.footprint import Footprint
     from trainers.training.loop import Loop
-    from trainers.training.memory_estimate import Footprint
 
 FAMILY = "recipe"
 _OLD_PRESETS = {"mend": "default"}
@@ -86,9 +86,9 @@ class Finetuning(Kind[FinetuningConfig]):
         load_chosen(config.scenes, progress)
         return said
 
-    def memory(self, config: FinetuningConfig) -> Footprint:
+    def footprint(self, config: FinetuningConfig) -> Footprint:
         """Estimate a model, its copies and its batch, from the size that its descriptor states."""
-        from trainers.kinds.finetuning.memory import footprint
+        from trainers.kinds.finetuning.footprint import footprint
 
         return footprint(config)
 

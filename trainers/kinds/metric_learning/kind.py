@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from trainers.data.base import LoadedData
     from trainers.metrics.measures import Measures
+    from trainers.training.footprint import Footprint
     from trainers.training.loop import Loop
-    from trainers.training.memory_estimate import Footprint
 
 
 class MetricLearning(Labelled[MetricLearningConfig]):
@@ -86,9 +86,9 @@ class MetricLearning(Labelled[MetricLearningConfig]):
 
         return list(suit(config, data).notes)
 
-    def memory(self, config: MetricLearningConfig) -> Footprint:
+    def footprint(self, config: MetricLearningConfig) -> Footprint:
         """Estimate encoders, activations, cross-batch memories and pairs."""
-        from trainers.kinds.metric_learning.memory import footprint
+        from trainers.kinds.metric_learning.footprint import footprint
 
         return footprint(config)
 

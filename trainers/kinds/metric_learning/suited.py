@@ -9,11 +9,11 @@ from torch import Tensor
 
 from trainers.data.base import LoadedData
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.memory import footprint
+from trainers.kinds.metric_learning.footprint import footprint
 from trainers.metrics.asked import check_size
 from trainers.samplers import SAMPLERS
 from trainers.samplers.base import Sampler
-from trainers.training.memory_estimate import Shape, check_fits
+from trainers.training.footprint import Shape, check_fits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trainers.data import settings
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.training.memory_estimate import COPIES, FLOAT, Footprint
+from trainers.training.footprint import COPIES, FLOAT, Footprint
 
 _PAIR_BYTES = 60  # of an image and a caption
 _IMAGES = 5000

@@ -19,7 +19,7 @@ from trainers.data import settings
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES, LossDescriptor
 from trainers.training.encoder_sizes import encoder_sizes, guessed_shape
-from trainers.training.memory_estimate import COPIES, FLOAT, Footprint, Shape
+from trainers.training.footprint import COPIES, FLOAT, Footprint, Shape
 
 BLOCK_BYTES = 8
 """Of one (positive, item) pair of the sigmoid losses."""
@@ -29,7 +29,7 @@ _EVALUATED = 256
 
 
 def footprint(config: MetricLearningConfig, shape: Shape | None = None) -> Footprint:
-    """Estimate a run.
+    """Estimate the footprint of a run.
 
     Args:
         config: a checked configuration.
@@ -42,17 +42,17 @@ def footprint(config: MetricLearningConfig, shape: Shape | None = None) -> Footp
     weights, kept, widest = encoder_sizes(config.encoder, known.channels, known.side, config.dim)
     descriptors = [LOSSES[choice.name] for choice in config.losses]
     arms, batch = len(descriptors), config.classes_per_batch * config.images_per_class
-    views = max(one.views for one in descriptors)
+    views = max(loss.views for loss in descriptors)
     pixels = known.channels * known.side**2
-    proxies = sum(one.proxies * (_LEVELS if one.level_proxies else 1) for one in descriptors)
-    rings = [(config.memory or one.memory) if one.gallery else 0 for one in descriptors]
+    proxies = sum(loss.proxies * (_LEVELS if loss.level_proxies else 1) for loss in descriptors)
+    rings = [(config.memory or loss.memory) if loss.gallery else 0 for loss in descriptors]
     return Footprint(
         images=min(known.images * pixels, settings.memory_bytes()),
         encoders=FLOAT * COPIES * (arms * weights + proxies * known.classes * config.dim),
         activations=FLOAT * batch * views * (kept + 3 * pixels),
         memories=sum(3 * ring * (FLOAT * config.dim + 8 * _LEVELS) for ring in rings),
         pairs=max(
-            _pairs(one, batch * views, ring, known.classes) for one, ring in zip(descriptors, rings, strict=True)
+            _pairs(loss, batch * views, ring, known.classes) for loss, ring in zip(descriptors, rings, strict=True)
         ),
         evaluation=FLOAT * (2 * config.probe_size * pixels + known.images * config.dim + 2 * _EVALUATED * widest),
     )

@@ -15,11 +15,11 @@ from trainers.data import access
 from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.kinds.metric_learning import memory
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.footprint import footprint as metric_learning_footprint
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.training.memory_estimate import PROGRAM, Footprint, Shape, check_fits
+from trainers.training.footprint import PROGRAM, Footprint, Shape, check_fits
 
 ROOT = Path(__file__).resolve().parents[2]
 SHAPE = Shape(images=4000, channels=3, side=64, classes=100)
@@ -37,7 +37,7 @@ def config(*losses: str, **changes: object) -> RunConfig:
 
 
 def footprint(config: RunConfig, shape: Shape | None = None) -> Footprint:
-    return kind_of(config).memory(config) if shape is None else memory.footprint(config, shape)
+    return kind_of(config).footprint(config) if shape is None else metric_learning_footprint(config, shape)
 
 
 MEASURE = """

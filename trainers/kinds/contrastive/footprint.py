@@ -18,7 +18,7 @@ from trainers.data import settings
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.parameters import Choice
 from trainers.training.encoder_sizes import encoder_sizes, feature_width, guessed_shape
-from trainers.training.memory_estimate import COPIES, FLOAT, Footprint, Shape
+from trainers.training.footprint import COPIES, FLOAT, Footprint, Shape
 
 if TYPE_CHECKING:
     from trainers.kinds.contrastive.methods import Needs
@@ -30,7 +30,7 @@ _FOLLOWING = 2
 
 
 def footprint(config: ContrastiveConfig, shape: Shape | None = None) -> Footprint:
-    """Estimate a run.
+    """Estimate the footprint of a run.
 
     Args:
         config: a checked configuration.
