@@ -144,10 +144,10 @@ class Jobs(Generic[J]):
         Raises:
             GoneError: there is none, or no longer.
         """
-        found = self.find(job_id)
-        if found is None:
+        job = self.find(job_id)
+        if job is None:
             raise GoneError(f"Job {job_id[:40]!r} of the {self._noun} is no longer kept here. Start it again.")
-        return found
+        return job
 
     def going(self) -> list[J]:
         """List the jobs that wait or run."""

@@ -50,13 +50,13 @@ def folders(root: Path, recorded: Path) -> list[RunFolder]:
     """Own runs, newest first, then recordings, newest first. They may be damaged."""
     own = list_runs(root)
     taken = {folder.id for folder in own}
-    found = own + [folder for folder in list_runs(recorded, read_only=True) if folder.id not in taken]
-    return list(_plans_in_order(found))
+    every = own + [folder for folder in list_runs(recorded, read_only=True) if folder.id not in taken]
+    return list(_plans_in_order(every))
 
 
-def _plans_in_order(found: list[RunFolder]) -> Iterator[RunFolder]:
+def _plans_in_order(folders: list[RunFolder]) -> Iterator[RunFolder]:
     """Yield the same, but the runs of a plan by their place in it: they have one time, and their ids no order."""
-    for _, together in groupby(found, key=lambda folder: (folder.read_only, folder.id[:_TIME])):
+    for _, together in groupby(folders, key=lambda folder: (folder.read_only, folder.id[:_TIME])):
         alike = list(together)
         yield from sorted(alike, key=lambda folder: _counted(folder.place_in_plan)) if len(alike) > 1 else alike
 

@@ -26,16 +26,16 @@ def figures_json() -> list[Json]:
     """Describe each of :data:`FIGURES`; ``levels``: it has a value for each level of the label tree."""
     described = [describe(key) for key in FIGURES]
     return [
-        {"key": one.key, "short": one.short, "sentence": one.sentence, "levels": one.measure.each_level}
-        for one in described
+        {"key": figure.key, "short": figure.short, "sentence": figure.sentence, "levels": figure.measure.each_level}
+        for figure in described
     ]
 
 
 def frames(folder: RunFolder, after: int = -1) -> list[list[int]]:
     """Return ``[k, step]`` of the frames beyond ``after``, oldest first; the refined one last, ``[k, step, 1]``."""
-    found = [list(pair) for pair in folder.frame_steps(after)]
+    pairs = [list(pair) for pair in folder.frame_steps(after)]
     last = folder.refined_frame()
-    return found if last is None or last[0] <= after else [*found, [*last, 1]]
+    return pairs if last is None or last[0] <= after else [*pairs, [*last, 1]]
 
 
 def newest(folder: RunFolder) -> int | None:
@@ -64,33 +64,35 @@ def remarks(measures: Mapping[str, float], level: int, name: str) -> list[str]:
     """
     hidden = 1 - measures.get(maps.at_level(maps.TRUSTWORTHINESS, level), 1.0)
     shown = 1 - measures.get(maps.at_level(maps.CONTINUITY, level), 1.0)
-    found = []
+    sentences = []
     if 1 - shown < TELLING:
-        found.append(
+        sentences.append(
             f"Classes look further apart than they are in the space: separation of pairs at level {name} is "
             f"{shown:.2f} too high on average, on a scale from 0 to 1. A tidy map is no proof of a better loss here."
         )
     if 1 - hidden < TELLING:
-        found.append(
+        sentences.append(
             f"Classes that are apart in the space overlap on the map: separation of pairs at level {name} is "
             f"{hidden:.2f} too low on average, on a scale from 0 to 1."
         )
-    return found
+    return sentences
 
 
 def scalars(folder: RunFolder, after: int = -1) -> list[Scalar]:
     """Return the numbers of the maps beyond frame ``after``, oldest frame first; keys of a refined map begin with
     :data:`REFINED_PREFIX`.
     """
-    found = []
+    numbered = []
     for k, step, seconds, arm, quality, drift in folder.frame_numbers(after):
         for key, value in ((maps.KEPT, quality), (maps.MOVE, drift)):
             if value is not None:
-                found.append((k, Scalar(arm=arm, step=step, seconds=seconds, key=_key(k, key), value=value)))
-    for one in folder.map_numbers.after(after):
-        scalar = Scalar(arm=one.arm, step=one.step, seconds=one.seconds, key=_key(one.k, one.key), value=one.value)
-        found.append((one.k, scalar))
-    return [scalar for _, scalar in sorted(found, key=lambda pair: pair[0])]
+                numbered.append((k, Scalar(arm=arm, step=step, seconds=seconds, key=_key(k, key), value=value)))
+    for number in folder.map_numbers.after(after):
+        scalar = Scalar(
+            arm=number.arm, step=number.step, seconds=number.seconds, key=_key(number.k, number.key), value=number.value
+        )
+        numbered.append((number.k, scalar))
+    return [scalar for _, scalar in sorted(numbered, key=lambda pair: pair[0])]
 
 
 def refinement(run: Run) -> str:

@@ -55,9 +55,9 @@ def created(run_id: str) -> float:
     return milliseconds / 1000
 
 
-def position(queue: Runs, run: Run, phase: str) -> int | None:
+def position(runs: Runs, run: Run, phase: str) -> int | None:
     """Return the position in the queue, 1 is next; None when the run does not wait."""
-    return queue.position(run.id) if phase == "queued" else None
+    return runs.position(run.id) if phase == "queued" else None
 
 
 def is_mine(folder: RunFolder, token: str) -> bool:

@@ -92,10 +92,10 @@ def _measured(root: Path, run: str, settings: Settings) -> BackgroundResult:
 
 def _listed(result: BackgroundResult, arm: int, most: int) -> str:
     lines = [f"\nqueries of {result.arms[arm].title} that notice the loss of their object least:"]
-    for one in result.unnoticing(arm, most):
-        name = f" ({one['id']})" if one["id"] else ""
+    for query in result.unnoticing(arm, most):
+        name = f" ({query['id']})" if query["id"] else ""
         lines.append(
-            f"  row {one['row']}{name}: {one['stays']:.0%} of the neighbours stay, similarity {one['similarity']:.3f}, "
-            f"{' < '.join(one['classes'])}"
+            f"  row {query['row']}{name}: {query['stays']:.0%} of the neighbours stay, "
+            f"similarity {query['similarity']:.3f}, {' < '.join(query['classes'])}"
         )
     return "\n".join(lines)

@@ -76,13 +76,13 @@ def _cells(folders: Sequence[RunFolder], kind: Kind) -> Iterator[Cell]:
     differing = _differing(configs, kind.compares)
     for folder, own, settings in zip(folders, arms, differing, strict=True):
         queries = queries_of(folder, len(own))
-        for place, (arm, numbers) in enumerate(zip(own, ended_with(folder, folder.config), strict=True)):
+        for index, (arm, numbers) in enumerate(zip(own, ended_with(folder, folder.config), strict=True)):
             yield Cell(
                 variant=", ".join([titles[shown(arm)], *settings]),
                 condition={},
                 seed=folder.config.single.seed,
                 metrics=numbers,
-                queries=None if queries is None else queries.of(place),
+                queries=None if queries is None else queries.of(index),
             )
 
 
@@ -90,9 +90,9 @@ def _differing(configs: Sequence[Config], arms: str) -> list[list[str]]:
     """Return the settings of each run that are not the same in all of them, in words."""
     settings = [dict(_settings(config)) for config in configs]
     differing = [
-        name for name in settings[0] if name not in (*_SAME, arms) and len({one[name] for one in settings}) > 1
+        name for name in settings[0] if name not in (*_SAME, arms) and len({values[name] for values in settings}) > 1
     ]
-    return [[f"{name.replace('_', ' ')} {one[name]}" for name in differing] for one in settings]
+    return [[f"{name.replace('_', ' ')} {values[name]}" for name in differing] for values in settings]
 
 
 def _settings(config: Any) -> Iterator[tuple[str, str]]:

@@ -43,8 +43,8 @@ def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
 
 def runs_flag(parser: argparse.ArgumentParser, inner: bool = False) -> None:
     """Add ``--runs``, the folder of the runs; not given to an ``inner`` command, what stands before that counts."""
-    place = Path(os.environ.get("RANKSCOPE_RUNS", "runs"))
-    default = argparse.SUPPRESS if inner else place
+    root = Path(os.environ.get("RANKSCOPE_RUNS", "runs"))
+    default = argparse.SUPPRESS if inner else root
     parser.add_argument("--runs", type=Path, default=default, help="folder that holds the runs")
 
 

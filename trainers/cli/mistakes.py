@@ -48,18 +48,18 @@ def show(arguments: argparse.Namespace) -> int:
     probe, k = labelled_probe_of(folder), newest_embeddings(folder) if arguments.frame is None else arguments.frame
     every, results = arm_titles(folder.config), probe_results(folder, k, arguments.k)
     titles = [title for title, ids in zip(every, results, strict=True) if ids is not None]
-    found = [mistakes(ids, probe.labels) for ids in results if ids is not None]
-    first = found[0]
+    of_arms = [mistakes(ids, probe.labels) for ids in results if ids is not None]
+    first = of_arms[0]
     left_out = f"; {first.left_out} have no other image of their class and are left out" if first.left_out else ""
     print(f"{probe.data_title}, frame {k}: {first.queries} queries, {first.k} results of each{left_out}")
     for title, ids in zip(every, results, strict=True):
         if ids is None:
             print(f"{title} has no results: its embeddings are not numbers, as its training diverged.")
-    _severities(probe, titles, found)
+    _severities(probe, titles, of_arms)
     _over_training(probe, every, folder, arguments.k)
-    _confusions(probe, titles, found)
+    _confusions(probe, titles, of_arms)
     if arguments.name:
-        _classes(probe, titles, found, arguments.name)
+        _classes(probe, titles, of_arms, arguments.name)
     _queries(probe, folder, k, baseline, arguments.metric)
     if baseline is not None:
         _differences(folder, baseline, every)
@@ -68,17 +68,17 @@ def show(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _severities(probe: Probe, titles: Sequence[str], found: Sequence[Mistakes]) -> None:
+def _severities(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes]) -> None:
     from trainers.hierarchy import severity_words
 
     words = severity_words(probe.hierarchy)[::-1]
     rows = []
-    for title, one in zip(titles, found, strict=True):
-        rows += [(title, "first result", *map(_percent, one.top1[::-1]))]
-        rows += [("", f"first {one.k}", *map(_percent, one.topk[::-1]))]
-        if one.wrong1 is not None and len(words) > 2:
-            rows += [("", "first result, if wrong", "", *map(_percent, one.wrong1[::-1]))]
-    rows.append(("perfect lists", f"first {found[0].k}", *map(_percent, found[0].best[::-1])))
+    for title, arm in zip(titles, of_arms, strict=True):
+        rows += [(title, "first result", *map(_percent, arm.top1[::-1]))]
+        rows += [("", f"first {arm.k}", *map(_percent, arm.topk[::-1]))]
+        if arm.wrong1 is not None and len(words) > 2:
+            rows += [("", "first result, if wrong", "", *map(_percent, arm.wrong1[::-1]))]
+    rows.append(("perfect lists", f"first {of_arms[0].k}", *map(_percent, of_arms[0].best[::-1])))
     _table("Results by the finest level that agrees", ("", "", *words), rows)
 
 
@@ -89,39 +89,39 @@ def _over_training(probe: Probe, titles: Sequence[str], folder: RunFolder, count
     series = MistakesOverTraining(folder).series(count)
     if len(series) < 2:
         return
-    shown = sorted({round(place * (len(series) - 1) / (FRAMES - 1)) for place in range(FRAMES)})
+    shown = sorted({round(i * (len(series) - 1) / (FRAMES - 1)) for i in range(FRAMES)})
     words = severity_words(probe.hierarchy)
     rows = [
-        (title, word, *("" if one is None else _percent(one.top1[place]) for one in moments))
+        (title, word, *("" if moment is None else _percent(moment.top1[level]) for moment in moments))
         for title, moments in ((title, [series[at][2][arm] for at in shown]) for arm, title in enumerate(titles))
-        for word, place in ((words[-1], -1), (words[0], 0))
+        for word, level in ((words[-1], -1), (words[0], 0))
     ]
     _table("First results over the training", ("", "", *(f"step {series[at][1]:,}" for at in shown)), rows)
 
 
-def _confusions(probe: Probe, titles: Sequence[str], found: Sequence[Mistakes]) -> None:
+def _confusions(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes]) -> None:
     names, levels = probe.hierarchy.names[0], probe.hierarchy.depth
     rows = [
         (title, names[c.query_class], names[c.result_class], c.count, f"{c.missing} of {levels}", c.cost, c.query)
-        for title, one in zip(titles, found, strict=True)
-        for c in one.confusions[:LINES]
+        for title, arm in zip(titles, of_arms, strict=True)
+        for c in arm.confusions[:LINES]
     ]
     head = ("arm", "query of", "result of", "results", "levels missing", "cost", "e.g. query")
     _table("Confusions that cost most", head, rows)
 
 
-def _classes(probe: Probe, titles: Sequence[str], found: Sequence[Mistakes], text: str) -> None:
+def _classes(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes], text: str) -> None:
     from trainers.retrieval.mistakes import find_classes
 
     rows = []
     for level, number in find_classes(probe.hierarchy, text):
-        for title, one in zip(titles, found, strict=True):
-            table = one.levels[level]
+        for title, arm in zip(titles, of_arms, strict=True):
+            table = arm.levels[level]
             for at in (table.ids == number).nonzero()[0]:
                 shares = (_percent(share[at]) for share in (table.own1, table.own, table.best))
                 name = probe.hierarchy.names[level][number]
                 rows.append((name, probe.hierarchy.levels[level], title, int(table.queries[at]), *shares))
-    head = ("class", "level", "arm", "queries", "first result is of it", f"first {found[0].k}", "at best")
+    head = ("class", "level", "arm", "queries", "first result is of it", f"first {of_arms[0].k}", "at best")
     _table(f"Classes named {text!r}", head, rows)
 
 
@@ -129,16 +129,20 @@ def _queries(probe: Probe, folder: RunFolder, k: int, baseline: RunFolder | None
     from trainers.metrics import describe
     from trainers.retrieval.disagreements import disagreements
 
-    found = disagreements(folder, k, metric, baseline=baseline, most=LINES)
-    if len(found.arms) < 2:
+    differing = disagreements(folder, k, metric, baseline=baseline, most=LINES)
+    if len(differing.arms) < 2:
         return
-    titles = [arm.title if arm.run == folder.id else f"{arm.title} (baseline)" for arm in found.arms]
+    titles = [arm.title if arm.run == folder.id else f"{arm.title} (baseline)" for arm in differing.arms]
     names = probe.hierarchy.names[0]
     rows = [
-        (one.points[0], names[probe.labels[one.points[0], 0]], *("" if v is None else f"{v:.3f}" for v in one.values))
-        for one in found.found
+        (
+            query.points[0],
+            names[probe.labels[query.points[0], 0]],
+            *("" if v is None else f"{v:.3f}" for v in query.values),
+        )
+        for query in differing.found
     ]
-    title = f"Queries whose {describe(metric, probe.hierarchy.levels).title} differs most, of {found.queries}"
+    title = f"Queries whose {describe(metric, probe.hierarchy.levels).title} differs most, of {differing.queries}"
     _table(title, ("query", "class", *titles), rows)
 
 
@@ -147,16 +151,16 @@ def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) 
     from trainers.metrics import describe
     from trainers.retrieval.baseline import differences
 
-    found, others = differences(folder, baseline), arm_titles(baseline.config)
+    difference, others = differences(folder, baseline), arm_titles(baseline.config)
     shown = kind_of(folder.config).measures_of(folder.config)
     keys = [*shown.numbers, *(f"test/{key}" for key in shown.whole)]
-    keys = [key for key in keys if any((arm, key) in found.numbers for arm in range(len(titles)))]
+    keys = [key for key in keys if any((arm, key) in difference.numbers for arm in range(len(titles)))]
     rows = [
-        (title, others[found.pairs[arm]], *(_signed(found.numbers.get((arm, key))) for key in keys))
+        (title, others[difference.pairs[arm]], *(_signed(difference.numbers.get((arm, key))) for key in keys))
         for arm, title in enumerate(titles)
     ]
     _table(f"Last numbers less those of {baseline.id}", ("arm", "less", *(describe(key).title for key in keys)), rows)
-    if not found.whole:
+    if not difference.whole:
         print("The maps of the two runs show different images, in part: so do the numbers that are of the map.")
 
 

@@ -50,13 +50,13 @@ def augmentations_table() -> str:
     """Write one row per registered augmentation, with its parameters and their defaults."""
     rows = [
         (
-            f"`{one.name}`",
-            one.title,
-            one.paper,
-            one.sentence,
-            _defaults(one.parameters),
+            f"`{augmentation.name}`",
+            augmentation.title,
+            augmentation.paper,
+            augmentation.sentence,
+            _defaults(augmentation.parameters),
         )
-        for one in AUGMENTATIONS.values()
+        for augmentation in AUGMENTATIONS.values()
     ]
     return _table(("name", "title", "paper", "what it does", "parameters"), rows)
 
@@ -65,21 +65,21 @@ def entries_table(entries: Mapping[str, Any]) -> str:
     """Write one row per entry of a registry that a kind of run lists, with its parameters and their defaults."""
     rows = [
         (
-            one.family,
-            f"`{one.name}`",
-            one.title,
-            f"[{one.paper}]({one.url})",
-            one.sentence,
-            _defaults(one.parameters),
+            entry.family,
+            f"`{entry.name}`",
+            entry.title,
+            f"[{entry.paper}]({entry.url})",
+            entry.sentence,
+            _defaults(entry.parameters),
         )
-        for one in entries.values()
+        for entry in entries.values()
     ]
     return _table(("family", "name", "title", "paper", "what it does", "parameters"), rows)
 
 
 def plain_table(entries: Mapping[str, Descriptor]) -> str:
     """Write one row per entry of a registry without papers, with its parameters and their defaults."""
-    rows = [(f"`{one.name}`", one.title, one.sentence, _defaults(one.parameters)) for one in entries.values()]
+    rows = [(f"`{entry.name}`", entry.title, entry.sentence, _defaults(entry.parameters)) for entry in entries.values()]
     return _table(("name", "title", "what it is", "parameters"), rows)
 
 

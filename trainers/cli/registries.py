@@ -23,11 +23,11 @@ def add(verbs: Any) -> None:
         if show is not _encoders:
             parser.add_argument("--markdown", action="store_true", help="as the documentation's table")
     for kind in KINDS.values():
-        for verb, place in kind.lists.items():
+        for verb, registry in kind.lists.items():
             if verb in verbs.choices:
                 continue
             parser = verbs.add_parser(verb, help=f"List the {verb} of {kind.title.lower()} and their parameters.")
-            parser.set_defaults(run=_print_entries, entries=Rule(help="", registry=place).entries)
+            parser.set_defaults(run=_print_entries, entries=Rule(help="", registry=registry).entries)
             parser.add_argument("--markdown", action="store_true", help="as the documentation's table")
 
 

@@ -181,11 +181,11 @@ def _print_arm(arm: ArmResult, depth: int) -> None:
 
 
 def _print_results(ranking: Ranking, depth: int) -> None:
-    for place, result in enumerate(ranking.results, start=1):
+    for rank, result in enumerate(ranking.results, start=1):
         related = "-" if result.severity is None else f"{result.severity} of {depth}"
         why = "" if result.ancestor is None else f"same {result.ancestor.level_name}: {result.ancestor.name}"
         why = why or " < ".join(result.classes)
-        print(f"  {place:>4}  row {result.row:<8} {result.similarity:7.4f}  {related:<8} {why}")
+        print(f"  {rank:>4}  row {result.row:<8} {result.similarity:7.4f}  {related:<8} {why}")
 
 
 def _print_scores(what: str, ranking: Ranking) -> None:

@@ -61,7 +61,7 @@ def _axis(spec: Spec, values: list[Any]) -> Ablation:
         scale = EVEN if closest < CLOSEST * (marks[-1] - marks[0]) else scale
     if scale == EVEN:
         listed = sorted(values) if numbers else values
-        different = [value for place, value in enumerate(listed) if value not in listed[:place]]
+        different = [value for index, value in enumerate(listed) if value not in listed[:index]]
         numbers = [float(different.index(value)) for value in values]
     low, high = min(numbers), max(numbers)
     return Ablation(

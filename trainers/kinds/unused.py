@@ -15,14 +15,14 @@ def unused(config: RunConfig) -> list[str]:
     Args:
         config: checked.
     """
-    found = []
+    sentences = []
     if tuple(config.drops) != DROPS and (config.schedule != "step" or config.halve_every is not None):
         other = "halve_every takes its place" if config.halve_every is not None else f"it is {config.schedule}"
-        found.append(f"Only the schedule step has drops, and {other}: drops change nothing.")
+        sentences.append(f"Only the schedule step has drops, and {other}: drops change nothing.")
     data = getattr(config, "data", None)
     if isinstance(data, DataChoice) and data.revision is not None and not _has_revisions(data.source):
-        found.append(f"Only datasets of the Hub have revisions: {data.revision!r} changes nothing.")
-    return found
+        sentences.append(f"Only datasets of the Hub have revisions: {data.revision!r} changes nothing.")
+    return sentences
 
 
 def _has_revisions(source: str) -> bool:

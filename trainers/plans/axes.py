@@ -53,14 +53,14 @@ def axes(vary: Mapping[str, Any], run: RunConfig) -> list[Axis]:
     Raises:
         ParameterError: a name is unknown, a value not accepted, or the same thing is varied twice.
     """
-    found: list[Axis] = []
+    varied: list[Axis] = []
     for name, value in vary.items():
         axis = _axis(name, value, run)
-        same = [one.name for one in found if _is_same(one, axis)]
+        same = [known.name for known in varied if _is_same(known, axis)]
         if same:
             raise ParameterError(f"Each setting is varied once; {same[0]!r:.60} and {name!r:.60} are the same one.")
-        found.append(axis)
-    return found
+        varied.append(axis)
+    return varied
 
 
 def counts(varied: Sequence[Axis], run: RunConfig) -> tuple[int, int]:
@@ -100,16 +100,16 @@ def variants(run: RunConfig, varied: Sequence[Axis]) -> tuple[list[Any], list[Va
     """
     kind = kind_of(run)
     bases, chosen, origin = kind.arms(run), [], []
-    for place, arm in enumerate(kind.listed(run)):
-        own = [axis for axis in varied if bases[place].family in axis.families]
+    for index, arm in enumerate(kind.listed(run)):
+        own = [axis for axis in varied if bases[index].family in axis.families]
         for values in itertools.product(*(axis.values for axis in own)):
             given = dict(zip([axis.parameter for axis in own], values, strict=True))
             chosen.append(kind.with_parameters(arm, given))
-            origin.append(place)
+            origin.append(index)
     views = kind.arms(kind.with_arms(run, chosen)) if chosen else bases
     return chosen, [
-        Variant(title=view.title, family=bases[place].title, parameters=dict(view.parameters), color=place)
-        for view, place in zip(views, origin or range(len(bases)), strict=True)
+        Variant(title=view.title, family=bases[index].title, parameters=dict(view.parameters), color=index)
+        for view, index in zip(views, origin or range(len(bases)), strict=True)
     ]
 
 
@@ -117,10 +117,10 @@ def _count(view: ArmView, varied: Sequence[Axis]) -> int:
     return math.prod(len(axis.values) for axis in varied if view.family in axis.families)
 
 
-def _is_same(one: Axis, other: Axis) -> bool:
-    if one.path or other.path:
-        return one.path == other.path
-    return one.parameter == other.parameter and bool(one.families & other.families)
+def _is_same(axis: Axis, other: Axis) -> bool:
+    if axis.path or other.path:
+        return axis.path == other.path
+    return axis.parameter == other.parameter and bool(axis.families & other.families)
 
 
 def _axis(name: str, value: Any, run: RunConfig) -> Axis:
@@ -168,8 +168,8 @@ def _settings(config: Any) -> Iterator[tuple[tuple[str, ...], Spec]]:
 
 def _setting(name: str, run: RunConfig) -> tuple[tuple[str, ...], Spec] | None:
     """Find the path and spec of a setting by its name or flag; of several the least nested one, of those the first."""
-    named = [found for found in _settings(run) if name and name in (found[1].name, found[1].rule.flag)]
-    return min(named, key=lambda found: len(found[0]), default=None)
+    named = [pair for pair in _settings(run) if name and name in (pair[1].name, pair[1].rule.flag)]
+    return min(named, key=lambda pair: len(pair[0]), default=None)
 
 
 def _is_plain(spec: Spec) -> bool:
@@ -182,7 +182,7 @@ def _checked(spec: Spec, values: Sequence[Any], owner: str) -> tuple[Any, ...]:
     if len(values) > MOST_RUNS:
         raise ParameterError(f"Vary {owner} takes at most {MOST_RUNS} values; got {len(values):,}.")
     checked = tuple(check(spec, value, f"Vary {owner}") for value in values)
-    repeated = [value for place, value in enumerate(checked) if value in checked[:place]]
+    repeated = [value for index, value in enumerate(checked) if value in checked[:index]]
     if repeated:
         raise ParameterError(f"Vary {owner} needs each value once; got {repeated[0]!r:.60} twice.")
     if not checked:

@@ -118,8 +118,8 @@ class Plan(Kind[S]):
             raise ParameterError(f"{self.title} cannot plan runs of {kind_of(config.run).title}. Use a sweep.")
         check_seeds(config)
         self.check_plan(config)
-        for one in self.first_runs(config):
-            check_run(one.config)
+        for planned in self.first_runs(config):
+            check_run(planned.config)
 
     def check_plan(self, config: S) -> None:
         """Check the plan itself, before any run of it is made."""
@@ -132,22 +132,22 @@ class Plan(Kind[S]):
         """
         said: dict[str, None] = {}
         planned = self.rehearsed(config)
-        for number, one in enumerate(planned):
+        for number, run in enumerate(planned):
             told = part_of(progress, number / len(planned), (number + 1) / len(planned))
             try:
-                said |= dict.fromkeys(kind_of(one.config).rehearse(one.config, root, told))
+                said |= dict.fromkeys(kind_of(run.config).rehearse(run.config, root, told))
             except UserError as error:
-                raise UserError(f"The runs that are planned cannot be trained. {error} ({one.title})") from error
+                raise UserError(f"The runs that are planned cannot be trained. {error} ({run.title})") from error
         return list(said)
 
     def advice(self, config: S) -> list[str]:
         """List the advice on its runs, which may have other settings, each sentence once."""
         planned = self.plan(config, {})
-        return list(dict.fromkeys(told for one in planned for told in kind_of(one.config).advice(one.config)))
+        return list(dict.fromkeys(told for run in planned for told in kind_of(run.config).advice(run.config)))
 
     def runs_of(self, config: S) -> Sequence[RunConfig]:
         """Return those that are planned before any has ended."""
-        return [one.config for one in self.plan(config, {})]
+        return [run.config for run in self.plan(config, {})]
 
     def parts_of(self, folder: RunFolder) -> Iterator[RunFolder]:
         """Return the runs of the plan, which lie beside it."""
@@ -158,13 +158,13 @@ class Plan(Kind[S]):
     def sizes(self, config: S) -> Mapping[str, int]:
         """Return the largest of its runs, and how many there are."""
         planned = self.plan(config, {})
-        each = [kind_of(one.config).sizes(one.config) for one in planned]
+        each = [kind_of(run.config).sizes(run.config) for run in planned]
         return {name: max(sizes[name] for sizes in each) for name in each[0]} | {"runs": len(planned)}
 
     def footprint(self, config: S) -> Footprint:
         """Estimate the memory of its largest run."""
-        each = (kind_of(one.config).footprint(one.config) for one in self.plan(config, {}))
-        return max(each, key=lambda one: one.total)
+        each = (kind_of(run.config).footprint(run.config) for run in self.plan(config, {}))
+        return max(each, key=lambda footprint: footprint.total)
 
     # ------------------------------------------------------------------ numbers
 

@@ -44,8 +44,8 @@ class Children:
         seen: dict[str, Child] = {}
         while True:  # what came of the runs may lead to further ones
             planned = self._kind.plan(self._config, self._outcomes)
-            seen |= {one.name: self._child(one) for one in planned if one.name not in seen}
-            children = [dataclasses.replace(seen[one.name], planned=one) for one in planned]
+            seen |= {run.name: self._child(run) for run in planned if run.name not in seen}
+            children = [dataclasses.replace(seen[run.name], planned=run) for run in planned]
             ended = {child.planned.name: child.outcome for child in children if child.outcome is not None}
             if ended == self._outcomes:
                 return children
@@ -172,7 +172,7 @@ def ended_with(folder: RunFolder, config: Config) -> tuple[dict[str, float], ...
     """Return the final numbers of each arm, ``test/`` taken off, and the last of its training that are compared."""
     scalars, compared = folder.scalars(), kind_of(config).measures_of(config).compared
     last = last_numbers(scalars, config.arms, compared)
-    return tuple(one | final for one, final in zip(last, final_numbers(scalars, config.arms), strict=True))
+    return tuple(numbers | final for numbers, final in zip(last, final_numbers(scalars, config.arms), strict=True))
 
 
 def _phase(outcome: Outcome) -> str:

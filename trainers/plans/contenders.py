@@ -23,21 +23,21 @@ def contenders(config: FairComparisonConfig) -> list[Contender]:
     varied = axes(config.vary, run)
     settings = [axis for axis in varied if axis.path]
     arms, compared = variants(run, varied)
-    found = []
+    entered = []
     for condition, changed in conditions(run, settings):
         names = [f"{axis.name}={condition[axis.title]}" for axis in settings]
         words = [f"{title.lower()} {shown(value)}" for title, value in condition.items()]
-        for place, (arm, variant) in enumerate(zip(arms, compared, strict=True)):
-            found.append(
+        for index, (arm, variant) in enumerate(zip(arms, compared, strict=True)):
+            entered.append(
                 Contender(
-                    name=",".join([f"loss={place}", *names]),
+                    name=",".join([f"loss={index}", *names]),
                     title=", ".join([variant.title, *words]),
                     variant=variant,
                     condition=condition,
                     config=kind.with_arms(changed, [arm]),
                 )
             )
-    return found
+    return entered
 
 
 def searches(config: FairComparisonConfig, outcomes: Outcomes) -> list[Search]:
@@ -52,10 +52,12 @@ def planned_runs(config: FairComparisonConfig, outcomes: Outcomes) -> list[Plann
         ParameterError: there are too many.
     """
     check_count(config)
-    found = searches(config, outcomes)
-    trials = [run for one in found for trial in one.trials for run in trial.runs]
+    searched = searches(config, outcomes)
+    trials = [run for search in searched for trial in search.trials for run in trial.runs]
     compared = [
-        run for one in found for run in (*(chosen_runs(config, one) if one.ended else ()), *default_runs(config, one))
+        run
+        for search in searched
+        for run in (*(chosen_runs(config, search) if search.ended else ()), *default_runs(config, search))
     ]
     return [*trials, *compared]
 

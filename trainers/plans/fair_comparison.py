@@ -58,13 +58,13 @@ class FairComparison(Plan[FairComparisonConfig]):
         """List of every arm and condition the first trial's first run, and the first seed as given."""
         from trainers.plans.contenders import default_runs, searches
 
-        found = searches(dataclasses.replace(config, trials=1), {})
-        return [run for one in found for run in (one.trials[0].runs[0], default_runs(config, one)[0])]
+        searched = searches(dataclasses.replace(config, trials=1), {})
+        return [run for search in searched for run in (search.trials[0].runs[0], default_runs(config, search)[0])]
 
     def rehearsed(self, config: FairComparisonConfig) -> Sequence[PlannedRun]:
         """List runs of the first arm under every condition, on a fold and on all classes."""
         planned = self.first_runs(config)
-        return [one for one in planned if one.variants == planned[0].variants]
+        return [run for run in planned if run.variants == planned[0].variants]
 
     def findings(
         self, config: FairComparisonConfig, children: Sequence[Child], parts: Sequence[Part]

@@ -30,14 +30,16 @@ def findings(config: FairComparisonConfig, children: Sequence[Child], parts: Seq
         parts: ``chosen`` and ``defaults``, with the tables of their results.
     """
     outcomes = {child.planned.name: child.outcome for child in children if child.outcome is not None}
-    found = searches(config, outcomes)
+    searched = searches(config, outcomes)
     tables = {part.name: part.table for part in parts}
-    ended = all(one.ended for one in found) and len(outcomes) == len(children)
+    ended = all(search.ended for search in searched) and len(outcomes) == len(children)
     return (
         Finding(title="Conclusion", sentences=tuple(_conclusion(config, tables, ended))),
-        Finding(title="Chosen", sentences=tuple(_chosen(one, config) for one in found)),
+        Finding(title="Chosen", sentences=tuple(_chosen(search, config) for search in searched)),
         Finding(
-            title="Searched", sentences=tuple(_searched(config, found)), files={"trials.csv": trials_csv(config, found)}
+            title="Searched",
+            sentences=tuple(_searched(config, searched)),
+            files={"trials.csv": trials_csv(config, searched)},
         ),
         Finding(title="Cost", sentences=tuple(_cost(children))),
     )
@@ -49,11 +51,11 @@ def findings(config: FairComparisonConfig, children: Sequence[Child], parts: Seq
 def changes(given: Table, chosen: Table, metric: str) -> tuple[int, list[str]]:
     """Count the verdicts of one metric that are in both tables, and write a sentence for each that differs."""
     before, after = _verdicts(given, metric), _verdicts(chosen, metric)
-    both = [place for place in before if place in after]
+    both = [key for key in before if key in after]
     told = []
-    for place in both:
-        where, pair = place[0], before[place]
-        was, now = _words(pair), _words(after[place])
+    for key in both:
+        where, pair = key[0], before[key]
+        was, now = _words(pair), _words(after[key])
         if was != now:
             told.append(
                 f"{pair.first} and {pair.second}{f', {where}' if where else ''}: {was} at the settings given, {now} at "
@@ -71,8 +73,8 @@ def _conclusion(config: FairComparisonConfig, tables: Mapping[str, Table | None]
         yield "Nothing can be concluded: there are no results to compare."
         return
     unchanged = []
-    tested = [one for one in given.metrics if not given.told or one.key in (*given.told, config.select_by)]
-    for metric in sorted(tested, key=lambda one: one.key != config.select_by):
+    tested = [each for each in given.metrics if not given.told or each.key in (*given.told, config.select_by)]
+    for metric in sorted(tested, key=lambda each: each.key != config.select_by):
         count, told = changes(given, chosen, metric.key)
         decided = ", by which trials were chosen" if metric.key == config.select_by else ""
         if told:
@@ -94,9 +96,9 @@ def _verdicts(table: Table, metric: str) -> dict[tuple[str, frozenset[str | None
     """Return the pairs by condition in words and the titles of both variants, whichever of them comes first."""
     return {
         (condition(group), frozenset((pair.first, pair.second))): pair
-        for one in table.comparisons
-        if one.metric == metric
-        for group in one.groups
+        for comparison in table.comparisons
+        if comparison.metric == metric
+        for group in comparison.groups
         for pair in group.pairs
     }
 
@@ -111,20 +113,23 @@ def _words(pair: Pair) -> str:
 # ------------------------------------------------------------------- search
 
 
-def _chosen(found: Search, config: FairComparisonConfig) -> str:
-    metric, title, given, best = describe(config.select_by), found.contender.title, found.trials[0], found.chosen
-    if not found.ended:
-        ended = sum(trial.ended for trial in found.trials)
-        return f"{title}: {ended} of {found.total} trials have ended."
+def _chosen(search: Search, config: FairComparisonConfig) -> str:
+    metric, title, given, best = describe(config.select_by), search.contender.title, search.trials[0], search.chosen
+    if not search.ended:
+        ended = sum(trial.ended for trial in search.trials)
+        return f"{title}: {ended} of {search.total} trials have ended."
     if best.score is None:
         return f"{title}: no trial has a score, as a run of each failed or diverged; the settings given are compared."
     before = _score(given.score, metric)
-    if best.point == found.space.first:
-        return f"{title}: the settings given are the best of {found.total} trials ({metric.title} {before})."
-    values = found.space.values(best.point)
-    other = [one for one in found.space.dimensions if values[one.name] != one.given]
-    same = [one.words for one in found.space.dimensions if one not in other]
-    told = ", ".join(f"{one.words} {_value(values[one.name])} instead of {_value(one.given)}" for one in other)
+    if best.point == search.space.first:
+        return f"{title}: the settings given are the best of {search.total} trials ({metric.title} {before})."
+    values = search.space.values(best.point)
+    other = [dimension for dimension in search.space.dimensions if values[dimension.name] != dimension.given]
+    same = [dimension.words for dimension in search.space.dimensions if dimension not in other]
+    told = ", ".join(
+        f"{dimension.words} {_value(values[dimension.name])} instead of {_value(dimension.given)}"
+        for dimension in other
+    )
     return (
         f"{title}: trial {best.number + 1}, {metric.title} {_score(best.score, metric)} on the folds against {before} "
         f"at the settings given: {told}{f'; {_listed(same)} as given' if same else ''}."
@@ -135,7 +140,7 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _searched(config: FairComparisonConfig, found: Sequence[Search]) -> Iterator[str]:
+def _searched(config: FairComparisonConfig, searched: Sequence[Search]) -> Iterator[str]:
     metric, first = describe(config.select_by), starts(config.trials)
     shorter = "" if config.search_steps is None else f", of at most {config.search_steps:,} steps"
     random, later = first - 1, config.trials - first
@@ -147,35 +152,35 @@ def _searched(config: FairComparisonConfig, found: Sequence[Search]) -> Iterator
     yield (
         f"{_counted(config.trials, 'trial')} for every loss{' and condition' if config.vary else ''}, each trained "
         f"once on each of {config.folds} folds of the training classes{shorter}, with seed {config.search_seed}; the "
-        f"best has the {'highest' if found[0].maximise else 'lowest'} {metric.title} on the classes left out, mean "
+        f"best has the {'highest' if searched[0].maximise else 'lowest'} {metric.title} on the classes left out, mean "
         f"over the folds. {', '.join(order)}."
     )
     yield "No trial saw an image of the test set. A trial of which a run failed or diverged counts as worst."
-    if any(data_of(one.contender.config).conditions.label_noise for one in found):
+    if any(data_of(search.contender.config).conditions.label_noise for search in searched):
         yield (
             "Under label noise a trial is trained with the wrong labels and scored on the classes left out with their "
             "true ones, which nobody has whose labels are noisy."
         )
-    for one in {one.contender.variant.title: one for one in found}.values():
-        ranges = "; ".join(f"{dimension.words} {dimension.range}" for dimension in one.space.dimensions)
-        kept = f" Kept as given: {', '.join(map(in_words, one.space.fixed))}." if one.space.fixed else ""
-        left = f" Not searched: {', '.join(map(in_words, one.space.left))}." if one.space.left else ""
-        yield f"{one.contender.variant.title}: {ranges}.{kept}{left}"
+    for search in {search.contender.variant.title: search for search in searched}.values():
+        ranges = "; ".join(f"{dimension.words} {dimension.range}" for dimension in search.space.dimensions)
+        kept = f" Kept as given: {', '.join(map(in_words, search.space.fixed))}." if search.space.fixed else ""
+        left = f" Not searched: {', '.join(map(in_words, search.space.left))}." if search.space.left else ""
+        yield f"{search.contender.variant.title}: {ranges}.{kept}{left}"
 
 
-def trials_csv(config: FairComparisonConfig, found: Sequence[Search]) -> str:
+def trials_csv(config: FairComparisonConfig, searched: Sequence[Search]) -> str:
     """Write CSV, a line per trial: its score on each fold and their mean, unrounded, and the values that were tried."""
-    conditions = list(dict.fromkeys(name for one in found for name in one.contender.condition))
-    names = list(dict.fromkeys(dimension.name for one in found for dimension in one.space.dimensions))
+    conditions = list(dict.fromkeys(name for search in searched for name in search.contender.condition))
+    names = list(dict.fromkeys(dimension.name for search in searched for dimension in search.space.dimensions))
     folds = [f"{config.select_by} fold {fold}" for fold in range(1, config.folds + 1)]
     head = ["variant", *conditions, "trial", "chosen", config.select_by, *folds, "seconds", *names]
     lines = []
-    for one in found:
-        about = [one.contender.variant.title, *(one.contender.condition[name] for name in conditions)]
-        for trial in one.trials:
+    for search in searched:
+        about = [search.contender.variant.title, *(search.contender.condition[name] for name in conditions)]
+        for trial in search.trials:
             scores = ["" if score is None else score for score in (trial.score, *trial.scores)]
-            values = one.space.values(trial.point)
-            chosen = one.ended and trial is one.chosen
+            values = search.space.values(trial.point)
+            chosen = search.ended and trial is search.chosen
             lines.append(
                 [*about, trial.number + 1, chosen, *scores, trial.seconds, *(values.get(name, "") for name in names)]
             )

@@ -80,7 +80,7 @@ class Report:
         return {
             "title": self.title,
             "parts": [part_json(part) for part in self.parts],
-            "findings": [{"title": one.title, "sentences": list(one.sentences)} for one in self.findings],
+            "findings": [{"title": finding.title, "sentences": list(finding.sentences)} for finding in self.findings],
             "missing": self.missing,
             "runs": [child_json(child) for child in self.children],
         }
@@ -165,10 +165,10 @@ def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
         if child.outcome.finished:
             queries = queries_of(folder.beside(child.id), len(child.planned.variants))
         for arm, variant in enumerate(child.planned.variants):
-            place = (variant.title, condition_key(child.planned.condition), child.planned.seed)
-            if place in seen:
+            key = (variant.title, condition_key(child.planned.condition), child.planned.seed)
+            if key in seen:
                 continue
-            seen.add(place)
+            seen.add(key)
             yield Cell(
                 variant=variant.title,
                 condition=child.planned.condition,

@@ -67,21 +67,21 @@ def _variant_json(variant: Variant) -> dict[str, Any]:
 
 def _values(children: Sequence[Child]) -> dict[object, list[tuple[int, Outcome, str, int]]]:
     """Return seed, outcome, run and arm of every finished run, by variant and condition."""
-    found: dict[object, list[tuple[int, Outcome, str, int]]] = {}
+    values: dict[object, list[tuple[int, Outcome, str, int]]] = {}
     for child in children:
         if child.outcome is None or not child.outcome.finished:
             continue
         for arm, variant in enumerate(child.planned.variants):
-            place = (variant.title, condition_key(child.planned.condition))
-            found.setdefault(place, []).append((child.planned.seed, child.outcome, child.id, arm))
-    return found
+            key = (variant.title, condition_key(child.planned.condition))
+            values.setdefault(key, []).append((child.planned.seed, child.outcome, child.id, arm))
+    return values
 
 
 def _axes(part: Part) -> list[dict[str, Any]]:
     """List what differs between the runs of a part: settings of the condition, and parameters of the losses."""
     planned = [child.planned for child in part.children]
-    conditions = _differing([one.condition for one in planned])
-    parameters = _differing([variant.parameters for one in planned for variant in one.variants])
+    conditions = _differing([run.condition for run in planned])
+    parameters = _differing([variant.parameters for run in planned for variant in run.variants])
     return [{"title": name, "of": "condition", "values": values} for name, values in conditions.items()] + [
         {"title": name, "of": "parameters", "values": values} for name, values in parameters.items()
     ]
@@ -89,8 +89,8 @@ def _axes(part: Part) -> list[dict[str, Any]]:
 
 def _differing(given: Sequence[Any]) -> dict[str, list[Any]]:
     values: dict[str, list[Any]] = {}
-    for one in given:
-        for name, value in one.items():
+    for mapping in given:
+        for name, value in mapping.items():
             known = values.setdefault(name, [])
             if value not in known:
                 known.append(value)

@@ -105,11 +105,11 @@ def space_of(schema: type, given: Mapping[str, Any], learning_rate: float) -> Sp
     """
     (rate,) = (spec for spec in specs(RunConfig) if spec.name == RATE)
     own = [spec for spec in specs(schema) if spec.name not in given]
-    found = [_dimension(spec, spec.default) for spec in own]
+    searched = [_dimension(spec, spec.default) for spec in own]
     return Space(
-        dimensions=(_spread(rate, learning_rate), *(one for one in found if one is not None)),
+        dimensions=(_spread(rate, learning_rate), *(dimension for dimension in searched if dimension is not None)),
         fixed=tuple(given),
-        left=tuple(spec.name for spec, one in zip(own, found, strict=True) if one is None),
+        left=tuple(spec.name for spec, dimension in zip(own, searched, strict=True) if dimension is None),
     )
 
 

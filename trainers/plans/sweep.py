@@ -66,10 +66,10 @@ def paired_runs(config: SweepConfig) -> list[PlannedRun]:
         for condition, changed in conditions(config.run, settings):
             names = [f"{axis.name}={condition[axis.title]}" for axis in settings]
             values = [f"{title.lower()} {written(value)}" for title, value in condition.items()]
-            for place, group in enumerate(groups):
+            for index, group in enumerate(groups):
                 planned.append(
                     PlannedRun(
-                        name=",".join([f"seed={seed}", *names, f"group={place}"]),
+                        name=",".join([f"seed={seed}", *names, f"group={index}"]),
                         title=", ".join([f"seed {seed}", *values, *group.words]),
                         config=group.of(changed).changed(seed=seed),
                         condition=condition,

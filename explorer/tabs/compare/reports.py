@@ -40,9 +40,9 @@ class PlanReports:
         queue: knows each plan's position in the queue.
     """
 
-    def __init__(self, library: Library, queue: Runs) -> None:
+    def __init__(self, library: Library, runs: Runs) -> None:
         self._library = library
-        self._queue = queue
+        self._runs = runs
         self._kept: Cache[_Plan] = Cache(limit=KEPT)
         self._plans: dict[str, bool] = {}
 
@@ -82,7 +82,7 @@ class PlanReports:
                 **state_json(state, kind),
                 "step": total(children).step,
                 "planned_steps": len(children),
-                "queue_position": position(self._queue, run, state.phase),
+                "queue_position": position(self._runs, run, state.phase),
                 "words": _words(state.phase, children),
             },
             **report,

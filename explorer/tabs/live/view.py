@@ -130,7 +130,7 @@ def parents(probe: Probe) -> list[list[int]]:
     return parents
 
 
-def poll(run: Run, queue: Runs, after: int, row: int) -> Json:
+def poll(run: Run, runs: Runs, after: int, row: int) -> Json:
     """Return what is new beyond frame ``after`` and metrics row ``row``.
 
     Training that is resumed drops what was written after its checkpoint. Where that leaves ``after`` beyond the newest
@@ -148,7 +148,7 @@ def poll(run: Run, queue: Runs, after: int, row: int) -> Json:
     of_maps = _map_numbers(run, -1 if first else beyond) if first or listed else []
     return {
         **state_json(state, kind_of(run.config)),
-        "queue_position": position(queue, run, state.phase),
+        "queue_position": position(runs, run, state.phase),
         "rewound": rewound,
         "frame": frame_info(run, newest) if newest is not None and newest > beyond else None,
         "frames": listed,

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from explorer.server.runs import Runs
 
 
-def runs(library: Library, queue: Runs, token: str | None) -> list[Json]:
+def runs(library: Library, runs: Runs, token: str | None) -> list[Json]:
     """List every run, newest first, recordings last; a damaged one says so and hides no other."""
-    return [_card(library, folder, queue, token) for folder in library.folders()]
+    return [_card(library, folder, runs, token) for folder in library.folders()]
 
 
-def _card(library: Library, folder: RunFolder, queue: Runs, token: str | None) -> Json:
+def _card(library: Library, folder: RunFolder, runs: Runs, token: str | None) -> Json:
     card: Json = {
         "id": folder.id,
         "title": f"Run {folder.id}",
@@ -49,12 +49,12 @@ def _card(library: Library, folder: RunFolder, queue: Runs, token: str | None) -
     try:
         with reading(folder.id):
             run = library.get(folder.id)
-            return card | run.at_rest("card", lambda: _card_of(run, queue))
+            return card | run.at_rest("card", lambda: _card_of(run, runs))
     except RunError as error:
         return card | {"error": str(error), "bytes": folder.size()}
 
 
-def _card_of(run: Run, queue: Runs) -> Json:
+def _card_of(run: Run, runs: Runs) -> Json:
     state = run.folder.state()
     return {
         "title": run_title(run),
@@ -67,7 +67,7 @@ def _card_of(run: Run, queue: Runs) -> Json:
         "bytes": run.size(state.updated),
         "headline": _headline(run),
         "downloads": offered(run),
-        "queue_position": position(queue, run, state.phase),
+        "queue_position": position(runs, run, state.phase),
     }
 
 

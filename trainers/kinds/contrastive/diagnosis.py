@@ -55,14 +55,14 @@ def diagnosis(config: ContrastiveConfig, arm: int, numbers: Mapping[str, float])
         return []
     descriptor = METHODS[config.methods[arm].name]
     settings = descriptor.checked(config.methods[arm].parameters)
-    found = list(_collapse(numbers))
+    collapse = list(_collapse(numbers))
     if descriptor.candidates is None:
-        return found
+        return collapse
     count = descriptor.candidates(settings, settings.images(config.batch))
     filled = numbers.get("queue_filled", 0.0) if needs_of(config.methods[arm]).compared else 1.0
     if filled < 1:
-        return [*found, _filling(filled)]
-    return [*(found or _loss(numbers, count, settings, descriptor.labels)), *_dictionary(numbers)]
+        return [*collapse, _filling(filled)]
+    return [*(collapse or _loss(numbers, count, settings, descriptor.labels)), *_dictionary(numbers)]
 
 
 def _collapse(numbers: Mapping[str, float]) -> Iterator[str]:

@@ -71,13 +71,13 @@ class BenchmarkImages:
         again = row >= len(benchmark.scenes)
         scene = benchmark.scenes[row % len(benchmark.scenes)]
         gone = benchmark.removals[row - len(benchmark.scenes)].judgement.removed if again else ()
-        found: dict[str, np.ndarray] = {}
+        masks: dict[str, np.ndarray] = {}
         for (x0, y0, x1, y1), name in zip(scene.boxes, scene.classes, strict=True):
             if name not in gone:
                 across, down = side / scene.width, side / scene.height
                 mask = pixel_mask([(x0 * across, y0 * down, x1 * across, y1 * down)], side, side)
-                found[name] = found[name] | mask if name in found else mask
-        return found
+                masks[name] = masks[name] | mask if name in masks else mask
+        return masks
 
     def without(self, row: int, removed: tuple[str, ...], fill: str) -> int | None:
         """Return the row of an image once these classes are removed from it and filled, if the maps show that."""

@@ -170,7 +170,7 @@ def _originals(model: ImageTextModel, scenes: Sequence[CaptionedImage], tell: Pr
     """Read the original images with their captions; also return how many scenes were left out."""
     spoken = [scene for scene in scenes if scene.captions]
     images, kept = read_images(spoken, [model.side], tell)
-    return _pool(model, images[model.side], [spoken[place].captions for place in kept]), len(scenes) - len(kept)
+    return _pool(model, images[model.side], [spoken[row].captions for row in kept]), len(scenes) - len(kept)
 
 
 def _pool(

@@ -126,16 +126,16 @@ def recipe(values: Mapping[str, Any]) -> Recipe:
     return made
 
 
-def title(found: Recipe) -> str:
+def title(recipe: Recipe) -> str:
     """Write ``D + D′ (phrases, telea, 0.08)``: the paper's signs, and |D′| / |D| as it was asked for."""
-    own = {"all": "D", "matched": "D, as many", "none": ""}[found.originals]
-    if not found.removed:
+    own = {"all": "D", "matched": "D, as many", "none": ""}[recipe.originals]
+    if not recipe.removed:
         return own
-    ratio = "all" if found.ratio is None else f"{found.ratio:g}"
-    made = f"D′ ({found.text}, {found.fill}, {ratio})"
+    ratio = "all" if recipe.ratio is None else f"{recipe.ratio:g}"
+    made = f"D′ ({recipe.text}, {recipe.fill}, {ratio})"
     return f"{own} + {made}" if own else made
 
 
 def titles(recipes: Sequence[Recipe]) -> list[str]:
     """Title every arm differently."""
-    return numbered([title(one) for one in recipes])
+    return numbered([title(recipe) for recipe in recipes])

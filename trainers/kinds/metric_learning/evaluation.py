@@ -120,14 +120,14 @@ class Evaluator:
 
     def _train_numbers(self, embeddings: Tensor) -> dict[str, float]:
         labels = self._train_labels
-        found: Any = evaluate(embeddings, labels, metrics=["R_at_1", "AP"], per_query=True)
-        numbers = {TRAIN_KEY: _mean(found["R_at_1"])}
+        per_query: Any = evaluate(embeddings, labels, metrics=["R_at_1", "AP"], per_query=True)
+        numbers = {TRAIN_KEY: _mean(per_query["R_at_1"])}
         if self._train_batches is None:
             return numbers
         inside = inside_batches(embeddings, labels[:, :1], self._train_batches, "AP")
-        gap = inside - found["AP"]
+        gap = inside - per_query["AP"]
         defined = ~np.isnan(gap)
-        sides = {BATCH_AP: inside[defined], WHOLE_AP: found["AP"][defined], GAP: gap[defined]}
+        sides = {BATCH_AP: inside[defined], WHOLE_AP: per_query["AP"][defined], GAP: gap[defined]}
         return numbers | {key: _mean(values) for key, values in sides.items() if len(values)}
 
     def whole_test(self, encoder: Encoder, progress: Progress = silent) -> WholeTest:
