@@ -17,7 +17,7 @@ _GOLDEN_ANGLE = 137.5  # degrees; hues of neighbours in a list lie far apart
 
 @dataclass(frozen=True, kw_only=True)
 class Mode:
-    """What differs between a light and a dark page.
+    """The colours that differ between a light and a dark page.
 
     Attributes:
         grey: of classes without a hue.

@@ -10,7 +10,7 @@ ASSETS = Path(__file__).resolve().parents[1] / "assets"
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one visitor of a public page may ask for; on one's own machine nothing is limited.
+    """The limits of one visitor of a public page; on one's own machine nothing is limited.
 
     Attributes:
         running, waiting: runs of one owner that may train and wait at the same time.

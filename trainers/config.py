@@ -35,7 +35,7 @@ _DESCRIPTORS = tuple(Rule(help="", registry=place) for place in ("trainers.kinds
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """What makes the training images harder, and folds of their classes; nothing of both as it is by default.
+    """The conditions that make the training images harder, and folds of their classes; none of both by default.
 
     They are drawn by the data seed, for the images that the cap leaves, in this order: folds, withheld classes,
     withheld images, label noise. A smaller share touches some of what a larger one touches.
@@ -147,7 +147,7 @@ class SceneChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What ``config.json`` holds: the settings of a run, or of a plan of runs."""
+    """The contents of ``config.json``: the settings of a run, or of a plan of runs."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CHECKED
     kind: ClassVar[str] = ""
@@ -302,7 +302,7 @@ class RunConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class StartConfig(RunConfig):
-    """What kinds have in common that train an encoder of the registry, alone or in a model."""
+    """The settings common to kinds that train an encoder of the registry, alone or in a model."""
 
     start: str | None = parameter(
         None,
@@ -330,7 +330,7 @@ class StartConfig(RunConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig(StartConfig):
-    """What kinds that train an encoder of the registry on images alone have in common."""
+    """The settings common to kinds that train an encoder of the registry on images alone."""
 
     encoder: Choice = parameter(
         Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."

@@ -55,7 +55,7 @@ class Menu:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """What a parameter accepts and how it is shown.
+    """The values that a parameter accepts, and how it is shown.
 
     Attributes:
         help: one sentence, for the page, the command line and the documentation.

@@ -29,7 +29,7 @@ def available(_parameters: Any) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Descriptor:
-    """What every entry of a registry states.
+    """The facts that every entry of a registry states.
 
     Attributes:
         name: key in the registry, as written in settings.

@@ -10,7 +10,7 @@ from trainers.errors import UserError
 from trainers.runs.records import QueryScores
 
 Condition = Mapping[str, float | int | str]
-"""What a result was trained under, by name: ``{"noise": 0.2, "batch": 64}``."""
+"""The conditions of a training, by name: ``{"noise": 0.2, "batch": 64}``."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What kinds of run have in common that train an encoder of the registry on labelled images."""
+"""The common part of kinds of run that train an encoder of the registry on labelled images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kind of run says of its settings."""
+"""The settings of a kind of run, its presets and its command-line flags."""
 
 from __future__ import annotations
 

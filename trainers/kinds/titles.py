@@ -1,4 +1,4 @@
-"""What a kind of run calls its runs and their arms."""
+"""The titles that a kind of run gives its runs and their arms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kind of run says of its training, and of the numbers that come of it."""
+"""The training of a kind of run, and the numbers that come of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class KindTraining(Generic[C]):
-    """What trains a run of a kind, on which images, and which numbers it has.
+    """The training of a kind of run: its loop, its images and its numbers.
 
     Attributes:
         plans: it trains nothing itself, see :class:`trainers.plans.base.Plan`.

@@ -82,7 +82,7 @@ ACTIVE = frozenset(name for name, phase in PHASES.items() if phase.active)
 
 
 PARTS = {"test": "test images", "train": "training images"}
-"""What the images of a part of a dataset are called; the first is the part that maps show if not told otherwise."""
+"""The names of the parts of a dataset; the first is the part that maps show if not told otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ class Arm(ABC):
     """
 
     what: ClassVar[str] = "images"
-    """What a batch holds, for the message of a bad step."""
+    """The contents of a batch, for the message of a bad step."""
     waits = False
     """Nothing of it is trained in this stage: the loop does not call :meth:`step`, and its curves have no points."""
     processor_seconds = 0.0
