@@ -18,7 +18,8 @@ from trainers.runs import RunFolder
 
 PATIENCE = 60_000  # ms; a busy machine draws WebGL in software
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-# without SwiftShader a headless browser has no WebGL; most of the rest keeps it from calling home
+# without SwiftShader a headless browser has no WebGL, but all else is drawn faster without it; most of the rest keeps
+# the browser from calling home
 FLAGS = [
     "--no-sandbox",
     "--disable-quic",
@@ -28,6 +29,8 @@ FLAGS = [
     "--disable-sync",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    "--disable-gpu-rasterization",
+    "--disable-gpu-compositing",
     "--enable-precise-memory-info",
     "--js-flags=--expose-gc",
 ]

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, sync_playwright
 from explorer import Explorer, Settings
 from explorer.settings import ASSETS
 from tests.browser.conftest import FLAGS, chromium
-from tests.browser.pages import open_tab, profile
+from tests.browser.pages import new_page, open_tab, profile
 
 SHOTS = {
     "live_light": ((1280, 1000), "light", "Live"),
@@ -46,20 +46,14 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         for name in flags.only:
             size, scheme, tab = SHOTS[name]
-            context = profile(
-                browser,
-                viewport={"width": size[0], "height": size[1]},
-                color_scheme=scheme,  # type: ignore[arg-type]
-                reduced_motion="reduce",
-            )
-            page = context.new_page()
-            page.goto(launched[1])
-            _settle(page)
-            if tab != "Live":
-                _open(page, tab)
-            page.screenshot(path=out / f"{name}.png")
-            print(out / f"{name}.png")
-            context.close()
+            with profile(browser, launched[1].rstrip("/")) as context:
+                page = new_page(context, size, scheme)
+                page.goto(launched[1])
+                _settle(page)
+                if tab != "Live":
+                    _open(page, tab)
+                page.screenshot(path=out / f"{name}.png")
+                print(out / f"{name}.png")
         browser.close()
         explorer.close()
 

@@ -63,7 +63,7 @@ def talk_about_it(page: Page) -> None:
     assert len(of_the_first(page)) > 20
 
 
-@pytest.mark.parametrize("kind", ["trained", "queued"])
+@pytest.mark.parametrize("kind", ["trained", pytest.param("queued", marks=pytest.mark.long)])
 def test_another_run_leaves_no_line_of_the_one_before(
     browser: Browser, site: Site, other: RunFolder, kind: str
 ) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from explorer.server.routes import PREFIX
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, WIDE, profile, rest, until, visit
+from tests.browser.pages import PHONE, new_page, profile, rest, until, visit
 from tests.browser.test_access import _findings, darken
 from tests.browser.test_retrieve import settled
 from tests.synthetic import add_snapshot, alive, make_run
@@ -90,17 +90,16 @@ def test_a_baseline_that_cannot_be_read_is_said(browser: Browser, site: Site) ->
 
 
 def test_a_baseline_that_has_ended_is_read_once(browser: Browser, site: Site, other: RunFolder) -> None:
-    context = profile(browser, viewport={"width": WIDE[0], "height": WIDE[1]}, reduced_motion="reduce")
-    page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/baseline/" in request.url else None)
-    page.goto(site.at(site.finished, f"&pin={other.id}"))
-    until(page, "s.k !== null")
-    expect(differences(page)).to_have_count(8)
-    with page.expect_response(re.compile("/poll")):
-        pass
-    assert len(asked) == 1
-    context.close()
+    with profile(browser, site.url) as context:
+        page = new_page(context)
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url) if "/baseline/" in request.url else None)
+        page.goto(site.at(site.finished, f"&pin={other.id}"))
+        until(page, "s.k !== null")
+        expect(differences(page)).to_have_count(8)
+        with page.expect_response(re.compile("/poll")):
+            pass
+        assert len(asked) == 1
 
 
 def test_a_baseline_that_trains_goes_on(browser: Browser, site: Site) -> None:

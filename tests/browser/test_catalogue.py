@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -22,7 +24,14 @@ def open_catalogue(page: Page) -> None:
     expect(page.locator("#rs-catalogue .katex-display")).to_have_count(formulas)
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
+@pytest.fixture(scope="module")
+def opened(browser: Browser, site: Site) -> Iterator[Page]:
+    """One page for the tests that look at it as it opens."""
+    with visit(browser, site, site.at(site.finished)) as page:
+        yield page
+
+
+@pytest.mark.parametrize(("size", "scheme"), [pytest.param(WIDE, "light", marks=pytest.mark.long), (PHONE, "dark")])
 def test_every_formula_is_drawn(browser: Browser, site: Site, size: tuple[int, int], scheme: str):
     with visit(browser, site, site.at(site.finished), size=size, scheme=scheme) as page:  # fails on outside requests
         open_catalogue(page)
@@ -31,43 +40,45 @@ def test_every_formula_is_drawn(browser: Browser, site: Site, size: tuple[int, i
         assert page.evaluate("() => document.documentElement.scrollWidth") <= size[0]
 
 
-def test_entries_stand_under_their_families(browser: Browser, site: Site):
-    with visit(browser, site, site.at(site.finished)) as page:
-        open_catalogue(page)
-        shown = page.locator("#rs-catalogue :is(h2, h3)").all_inner_texts()
-        wanted = [text for family, losses in FAMILIES.items() for text in (family, *(loss.title for loss in losses))]
-        for kind in KINDS.values():
-            for listed, place in kind.lists.items():
-                entries = Rule(help="", registry=place).entries().values()
-                wanted += [f"{listed.capitalize()} of {kind.title.lower()}", *(entry.title for entry in entries)]
-        wanted += ["Metrics", *(metric.title for metric in METRICS.values())]
-        wanted += ["Frozen features", *(metric.title for metric in REPRESENTATION_METRICS.values())]
-        wanted += ["Maps", *(metric.title for metric in MAP_METRICS.values())]
-        between = (*IMAGE_TEXT_METRICS.values(), *MODELS.values())
-        assert shown == [*wanted, "Images and captions", *(entry.title for entry in between)]
-        page.locator(".rs-jumps").get_by_role("link", name="Proxy", exact=True).click()
-        expect(page.locator("#catalogue-proxy")).to_be_in_viewport()
-        expect(page.locator("#catalogue-proxy")).to_be_focused()
-        entry = page.locator("#rs-catalogue .block.rs-entry").filter(has=page.get_by_text("HAPPIER", exact=True))
-        expect(entry.get_by_text("weight_proxy")).to_be_hidden()
-        entry.locator("summary").click()
-        expect(entry.get_by_text("weight_proxy")).to_be_visible()
-        expect(entry.get_by_role("link")).to_have_attribute("href", "https://arxiv.org/abs/2207.04873")
+def test_the_menu_names_the_family_of_each_loss(opened: Page):
+    page = opened
+    page.locator(".rs-slot-0 .rs-loss input").click()
+    options = page.locator(".rs-slot-0 .rs-loss [role=option]")
+    expect(options).to_have_count(len(SHOWN))
+    families = options.evaluate_all("all => all.map((one) => getComputedStyle(one, '::after').content)")
+    assert families == [f'"{loss.family}"' for loss in SHOWN]
+    cut = options.evaluate_all("all => all.filter((one) => one.scrollWidth > one.clientWidth).length")
+    assert cut == 0
+    page.keyboard.press("Escape")
+    expect(options).to_have_count(0)
 
 
-def test_the_menu_names_the_family_of_each_loss(browser: Browser, site: Site):
-    with visit(browser, site, site.at(site.finished)) as page:
-        page.locator(".rs-slot-0 .rs-loss input").click()
-        options = page.locator(".rs-slot-0 .rs-loss [role=option]")
-        expect(options).to_have_count(len(SHOWN))
-        families = options.evaluate_all("all => all.map((one) => getComputedStyle(one, '::after').content)")
-        assert families == [f'"{loss.family}"' for loss in SHOWN]
-        cut = options.evaluate_all("all => all.filter((one) => one.scrollWidth > one.clientWidth).length")
-        assert cut == 0
+def test_the_memory_is_set_where_the_batch_is(opened: Page):
+    page = opened
+    page.get_by_role("button", name="Batch, learning rate and more").click()
+    expect(page.get_by_label("Cross-batch memory")).to_have_value("0")
+    expect(page.get_by_label("Memory from step")).to_have_value("300")
 
 
-def test_the_memory_is_set_where_the_batch_is(browser: Browser, site: Site):
-    with visit(browser, site, site.at(site.finished)) as page:
-        page.get_by_role("button", name="Batch, learning rate and more").click()
-        expect(page.get_by_label("Cross-batch memory")).to_have_value("0")
-        expect(page.get_by_label("Memory from step")).to_have_value("300")
+def test_entries_stand_under_their_families(opened: Page):
+    page = opened
+    open_catalogue(page)
+    shown = page.locator("#rs-catalogue :is(h2, h3)").all_inner_texts()
+    wanted = [text for family, losses in FAMILIES.items() for text in (family, *(loss.title for loss in losses))]
+    for kind in KINDS.values():
+        for listed, place in kind.lists.items():
+            entries = Rule(help="", registry=place).entries().values()
+            wanted += [f"{listed.capitalize()} of {kind.title.lower()}", *(entry.title for entry in entries)]
+    wanted += ["Metrics", *(metric.title for metric in METRICS.values())]
+    wanted += ["Frozen features", *(metric.title for metric in REPRESENTATION_METRICS.values())]
+    wanted += ["Maps", *(metric.title for metric in MAP_METRICS.values())]
+    between = (*IMAGE_TEXT_METRICS.values(), *MODELS.values())
+    assert shown == [*wanted, "Images and captions", *(entry.title for entry in between)]
+    page.locator(".rs-jumps").get_by_role("link", name="Proxy", exact=True).click()
+    expect(page.locator("#catalogue-proxy")).to_be_in_viewport()
+    expect(page.locator("#catalogue-proxy")).to_be_focused()
+    entry = page.locator("#rs-catalogue .block.rs-entry").filter(has=page.get_by_text("HAPPIER", exact=True))
+    expect(entry.get_by_text("weight_proxy")).to_be_hidden()
+    entry.locator("summary").click()
+    expect(entry.get_by_text("weight_proxy")).to_be_visible()
+    expect(entry.get_by_role("link")).to_have_attribute("href", "https://arxiv.org/abs/2207.04873")

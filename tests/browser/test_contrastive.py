@@ -53,7 +53,9 @@ def told(page: Page, name: str) -> str:
     return str(page.locator(name).first.get_attribute("aria-label"))
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [pytest.param(WIDE, "light", marks=pytest.mark.long), (PHONE, "dark")], ids=["wide", "phone"]
+)
 def test_the_dictionary_by_age_follows_the_scrubber(
     browser: Browser, site: Site, momenta: RunFolder, size: tuple[int, int], scheme: str
 ) -> None:
@@ -127,7 +129,9 @@ def test_the_diagnosis_stands_under_the_numbers(browser: Browser, site: Site, mo
         assert state(page)["run"] == folder.id
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(WIDE, "light"), pytest.param(PHONE, "dark", marks=pytest.mark.long)], ids=["wide", "phone"]
+)
 def test_numbers_over_the_batch_and_a_curve_that_ends_with_the_first_stage(
     browser: Browser, site: Site, momenta: RunFolder, size: tuple[int, int], scheme: str
 ) -> None:

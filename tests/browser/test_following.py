@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import open_page, profile, rest, state, until, visit
+from tests.browser.pages import new_page, open_page, profile, rest, state, until, visit
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.runs import RunFolder
 
@@ -83,8 +83,8 @@ def test_switching_runs_keeps_the_canvas(browser: Browser, site: Site, growing: 
 
 
 def test_reload_and_second_tab_find_the_run(browser: Browser, site: Site) -> None:
-    context = profile(browser)
-    with open_page(context, site, site.at(site.finished)) as page, open_page(context, site, page.url) as second:
+    url = site.at(site.finished)
+    with profile(browser, site.url) as one, open_page(one, site, url) as page, open_page(one, site, page.url) as second:
         token = page.evaluate("() => window.rankscope.token()")
         assert second.evaluate("() => [window.rankscope.current(), window.rankscope.token()]") == [
             site.finished.id,
@@ -94,7 +94,6 @@ def test_reload_and_second_tab_find_the_run(browser: Browser, site: Site) -> Non
         until(page, "s.run === a && s.k !== null", site.finished.id)
         assert page.evaluate("() => window.rankscope.token()") == token
         assert len(token) == 32
-    context.close()
 
 
 def test_states_without_a_map_are_told_in_words(browser: Browser, site: Site) -> None:
@@ -108,30 +107,30 @@ def test_states_without_a_map_are_told_in_words(browser: Browser, site: Site) ->
     queued.db.close()
 
 
-@pytest.mark.parametrize("gone", ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "../../etc/passwd"])
+@pytest.mark.parametrize(
+    "gone", ["01ARZ3NDEKTSV4RRFFQ69G5FAV", pytest.param("../../etc/passwd", marks=pytest.mark.long)]
+)
 def test_a_run_that_is_gone_is_named_and_another_is_shown(browser: Browser, site: Site, gone: str) -> None:
-    context = profile(browser)
-    page = context.new_page()  # the missing run is a 404, which the browser logs: no check of its console here
-    page.goto(f"{site.url}/?run={gone}")
-    page.get_by_text(f"There is no run {gone}").first.wait_for()
-    page.wait_for_function("() => (window.debug?.state()?.run ?? null) !== null")
-    page.wait_for_timeout(1500)
-    expect(page.locator(".rs-live .rs-alert").filter(visible=True)).to_have_count(1)
-    context.close()
+    with profile(browser, site.url) as context:
+        page = new_page(context)  # the missing run is a 404, which the browser logs: no check of its console here
+        page.goto(f"{site.url}/?run={gone}")
+        page.get_by_text(f"There is no run {gone}").first.wait_for()
+        page.wait_for_function("() => (window.debug?.state()?.run ?? null) !== null")
+        page.wait_for_timeout(1500)
+        expect(page.locator(".rs-live .rs-alert").filter(visible=True)).to_have_count(1)
 
 
 def test_a_silent_server_is_announced_and_found_again(browser: Browser, site: Site, growing: RunFolder) -> None:
-    context = profile(browser)
-    page = context.new_page()
-    page.goto(site.at(growing))
-    page.wait_for_function("() => window.debug?.state()?.k === 2")
-    page.route("**/poll**", lambda route: route.abort())
-    page.get_by_text("if the server has ended, the run can go on from its last checkpoint").first.wait_for()
-    page.unroute("**/poll**")
-    add_snapshot(growing, 3, of=12)
-    until(page, "s.k === 3")
-    page.wait_for_function("() => !document.querySelector('.rs-status').textContent.includes('Reconnecting')")
-    context.close()
+    with profile(browser, site.url) as context:
+        page = new_page(context)
+        page.goto(site.at(growing))
+        page.wait_for_function("() => window.debug?.state()?.k === 2")
+        page.route("**/poll**", lambda route: route.abort())
+        page.get_by_text("if the server has ended, the run can go on from its last checkpoint").first.wait_for()
+        page.unroute("**/poll**")
+        add_snapshot(growing, 3, of=12)
+        until(page, "s.k === 3")
+        page.wait_for_function("() => !document.querySelector('.rs-status').textContent.includes('Reconnecting')")
 
 
 def test_nothing_is_asked_while_nobody_looks(browser: Browser, site: Site, growing: RunFolder) -> None:

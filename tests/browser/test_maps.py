@@ -42,13 +42,21 @@ def _lonely(page: Page) -> int:
     )
 
 
-@pytest.mark.parametrize(("query", "renderer"), [("", "webgl2"), ("&renderer=2d", "2d")])
-def test_the_first_frame_is_drawn(browser: Browser, site: Site, query: str, renderer: str) -> None:
-    with visit(browser, site, site.at(site.finished, query), motion="no-preference") as page:
-        assert state(page)["renderer"] == renderer
-        until(page, "window.debug.painted(0) > 0.005 && window.debug.painted(1) > 0.005")
-        expect(page.locator("canvas")).to_have_count(1)
-        assert page.locator(".rs-value").first.text_content() != ""
+def drawn(page: Page, renderer: str) -> None:
+    """Check that both maps are drawn, by this renderer, on one canvas."""
+    assert state(page)["renderer"] == renderer
+    until(page, "window.debug.painted(0) > 0.005 && window.debug.painted(1) > 0.005")
+    expect(page.locator("canvas")).to_have_count(1)
+    assert page.locator(".rs-value").first.text_content() != ""
+
+
+def test_the_first_frame_is_drawn(page: Page) -> None:
+    drawn(page, "webgl2")
+
+
+def test_the_first_frame_is_drawn_without_webgl(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished, "&renderer=2d"), motion="no-preference") as page:
+        drawn(page, "2d")
 
 
 def test_a_finished_run_plays_once_and_rests_on_its_last_frame(browser: Browser, site: Site) -> None:
@@ -193,13 +201,12 @@ def _loud(page: Page) -> float:
     return page.evaluate("() => window.debug.painted(0, 200)")
 
 
-def test_a_lost_context_comes_back(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished), motion="no-preference") as page:
-        rest(page)
-        page.evaluate("() => { window.gone = window.debug.lose(); window.gone.loseContext(); }")
-        page.wait_for_function("() => window.debug.painted(0) === 0")
-        page.evaluate("() => window.gone.restoreContext()")
-        page.wait_for_function("() => window.debug.painted(0) > 0.005")
+def test_a_lost_context_comes_back(page: Page) -> None:
+    rest(page)
+    page.evaluate("() => { window.gone = window.debug.lose(); window.gone.loseContext(); }")
+    page.wait_for_function("() => window.debug.painted(0) === 0")
+    page.evaluate("() => window.gone.restoreContext()")
+    page.wait_for_function("() => window.debug.painted(0) > 0.005")
 
 
 def test_on_a_phone_the_maps_stack_and_nothing_overflows(browser: Browser, site: Site) -> None:
@@ -228,19 +235,18 @@ def test_on_a_phone_the_maps_stack_and_nothing_overflows(browser: Browser, site:
         assert lasso["x"] == pytest.approx(card["x"], abs=1)
 
 
-def test_thumbnails_of_the_last_sheet_are_cut_at_its_own_rows(browser: Browser, site: Site):
-    with visit(browser, site, site.at(site.finished), motion="no-preference") as page:
-        script = """async (ids) => {
-          const base = "gradio_api/rankscope";
-          const { thumbnail } = await import(`${location.origin}/${base}/assets/common/thumbnails.js`);
-          const id = new URL(location.href).searchParams.get("run");
-          const run = await (await fetch(`${base}/run/${id}`)).json();
-          const cut = (i) => thumbnail(document.createElement("span"), run, i).style;
-          const shown = ids.map((i) => [cut(i).backgroundImage, parseFloat(cut(i).backgroundPosition.split(" ")[1])]);
-          return [run.points, run.columns, shown];
-        }"""
-        points, columns, shown = page.evaluate(script, [0, 12, 599])
-        assert (points, columns) == (600, 12)  # four sheets of 144 and one of 24: two rows
-        (_, first), (_, second), (url, last) = shown
-        assert first == 0 and second == pytest.approx(100 / 11, abs=0.01)
-        assert "/sheet/4.webp" in url and last == 100
+def test_thumbnails_of_the_last_sheet_are_cut_at_its_own_rows(page: Page) -> None:
+    script = """async (ids) => {
+      const base = "gradio_api/rankscope";
+      const { thumbnail } = await import(`${location.origin}/${base}/assets/common/thumbnails.js`);
+      const id = new URL(location.href).searchParams.get("run");
+      const run = await (await fetch(`${base}/run/${id}`)).json();
+      const cut = (i) => thumbnail(document.createElement("span"), run, i).style;
+      const shown = ids.map((i) => [cut(i).backgroundImage, parseFloat(cut(i).backgroundPosition.split(" ")[1])]);
+      return [run.points, run.columns, shown];
+    }"""
+    points, columns, shown = page.evaluate(script, [0, 12, 599])
+    assert (points, columns) == (600, 12)  # four sheets of 144 and one of 24: two rows
+    (_, first), (_, second), (url, last) = shown
+    assert first == 0 and second == pytest.approx(100 / 11, abs=0.01)
+    assert "/sheet/4.webp" in url and last == 100

@@ -37,7 +37,9 @@ _TALL = """(within) => [...document.querySelectorAll(within)].filter((node) => n
   .map((node) => node.getBoundingClientRect().height)"""
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [pytest.param(WIDE, "light", marks=pytest.mark.long), (PHONE, "dark")], ids=["wide", "phone"]
+)
 def test_long_names_stay_in_their_place(
     browser: Browser, site: Site, named: RunFolder, size: tuple[int, int], scheme: str
 ) -> None:
@@ -103,7 +105,7 @@ def test_the_full_name_is_a_bounded_tooltip(browser: Browser, site: Site, named:
         assert page.evaluate("() => document.querySelectorAll('#live-view img, #live-view script').length") == 0
 
 
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("size", [WIDE, pytest.param(PHONE, marks=pytest.mark.long)], ids=["wide", "phone"])
 def test_the_cards_of_a_comparison_end_level(
     browser: Browser, site: Site, named: RunFolder, size: tuple[int, int]
 ) -> None:

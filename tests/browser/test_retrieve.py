@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.image_folder import jpeg
-from tests.browser.pages import WIDE, profile, rest, until, visit
+from tests.browser.pages import WIDE, new_page, profile, rest, until, visit
 from tests.browser.test_access import _findings, darken
 from tests.synthetic import make_run
 from trainers.runs import RunFolder
@@ -30,14 +30,13 @@ def tab(browser: Browser, site: Site, folder: RunFolder, more: str = "", **how: 
 @contextmanager
 def refusing(browser: Browser, site: Site, folder: RunFolder) -> Iterator[Page]:
     """The same where the server will refuse something, which the browser logs as an error."""
-    context = profile(browser, viewport={"width": WIDE[0], "height": WIDE[1]}, reduced_motion="reduce")
-    page = context.new_page()
-    page.goto(site.at(folder))
-    until(page, "s.k !== null")
-    page.get_by_role("tab", name="Retrieve").click()
-    settled(page)
-    yield page
-    context.close()
+    with profile(browser, site.url) as context:
+        page = new_page(context)
+        page.goto(site.at(folder))
+        until(page, "s.k !== null")
+        page.get_by_role("tab", name="Retrieve").click()
+        settled(page)
+        yield page
 
 
 def settled(page: Page, count: int = 2) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -13,24 +14,31 @@ from tests.browser.pages import PHONE, WIDE, open_tab, visit
 from tests.synthetic import make_run
 
 
+@pytest.fixture(scope="module")
+def opened(browser: Browser, site: Site) -> Iterator[Page]:
+    """One page for the tests that make a run and look for it in the list."""
+    with visit(browser, site, site.at(site.finished)) as page:
+        yield page
+
+
 def card(page: Page, run_id: str):
     links = page.locator(f".rs-runcard:has(a[href*='{run_id}'])")
     return links.first
 
 
-def test_a_run_is_opened_from_the_list(browser: Browser, site: Site):
+def test_a_run_is_opened_from_the_list(opened: Page, site: Site):
     other = make_run(site.root, points=120, frames=2, arms=3, seed=4)
-    with visit(browser, site, site.at(site.finished)) as page:
-        open_tab(page, "Runs")
-        expect(card(page, other.id).locator(".rs-runarms li")).to_have_count(3)
-        expect(card(page, other.id).locator(".rs-phase")).to_have_text("finished")
-        card(page, other.id).get_by_role("button", name="Open").click()
-        page.wait_for_function(f"window.rankscope.current() === '{other.id}'")
-        expect(page.get_by_role("tab", name="Live")).to_have_attribute("aria-selected", "true")
+    page = opened
+    open_tab(page, "Runs")
+    expect(card(page, other.id).locator(".rs-runarms li")).to_have_count(3)
+    expect(card(page, other.id).locator(".rs-phase")).to_have_text("finished")
+    card(page, other.id).get_by_role("button", name="Open").click()
+    page.wait_for_function(f"window.rankscope.current() === '{other.id}'")
+    expect(page.get_by_role("tab", name="Live")).to_have_attribute("aria-selected", "true")
     other.db.close()
 
 
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("size", [pytest.param(WIDE, marks=pytest.mark.long), PHONE], ids=["wide", "phone"])
 def test_encoders_are_downloaded(browser: Browser, site: Site, size: tuple[int, int]) -> None:
     other = make_run(site.root, points=120, frames=2, arms=2, seed=7)
     other.write_checkpoint({f"arm{arm}/encoder/body.w": torch.ones(2) for arm in range(2)}, {"step": 50})
@@ -48,28 +56,28 @@ def test_encoders_are_downloaded(browser: Browser, site: Site, size: tuple[int, 
             assert archive.namelist() == ["0_smooth_ap.safetensors", "1_happier.safetensors"]
 
 
-def test_a_run_is_deleted_only_after_a_question(browser: Browser, site: Site):
+def test_a_run_is_deleted_only_after_a_question(opened: Page, site: Site):
     other = make_run(site.root, points=120, frames=2, seed=5)
     other.db.close()
-    with visit(browser, site, site.at(site.finished)) as page:
-        open_tab(page, "Runs")
-        delete = card(page, other.id).get_by_role("button", name="Delete:")
-        delete.click()
-        card(page, other.id).get_by_role("button", name="Keep").click()
-        expect(delete).to_be_visible()
-        delete.click()
-        card(page, other.id).get_by_role("button", name="Delete for good").click()
-        expect(card(page, other.id)).to_have_count(0)
-        assert not other.path.exists()
-        expect(page.locator("#rs-runs-said")).to_contain_text("The run is deleted.")
+    page = opened
+    open_tab(page, "Runs")
+    delete = card(page, other.id).get_by_role("button", name="Delete:")
+    delete.click()
+    card(page, other.id).get_by_role("button", name="Keep").click()
+    expect(delete).to_be_visible()
+    delete.click()
+    card(page, other.id).get_by_role("button", name="Delete for good").click()
+    expect(card(page, other.id)).to_have_count(0)
+    assert not other.path.exists()
+    expect(page.locator("#rs-runs-said")).to_contain_text("The run is deleted.")
 
 
-def test_a_resumed_run_joins_the_line(browser: Browser, site: Site):
+def test_a_resumed_run_joins_the_line(opened: Page, site: Site):
     other = make_run(site.root, points=120, frames=2, seed=6, phase="stopped")
     other.db.close()
-    with visit(browser, site, site.at(site.finished)) as page:
-        open_tab(page, "Runs")
-        card(page, other.id).get_by_role("button", name="Resume").click()
-        expect(card(page, other.id).locator(".rs-phase")).to_have_text("waiting")
-        card(page, other.id).get_by_role("button", name="Stop").click()
-        expect(card(page, other.id).locator(".rs-phase")).to_have_text("stopped")
+    page = opened
+    open_tab(page, "Runs")
+    card(page, other.id).get_by_role("button", name="Resume").click()
+    expect(card(page, other.id).locator(".rs-phase")).to_have_text("waiting")
+    card(page, other.id).get_by_role("button", name="Stop").click()
+    expect(card(page, other.id).locator(".rs-phase")).to_have_text("stopped")

@@ -38,6 +38,13 @@ def pots(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFo
         folder.delete()
 
 
+@pytest.fixture(scope="module")
+def opened(browser: Browser, site: Site) -> Iterator[Page]:
+    """One page for tests that choose the section that they ask about."""
+    with tab(browser, site, site.finished) as page:
+        yield page
+
+
 def section(page: Page, name: str) -> None:
     page.locator(".rs-retrieve .rs-segment", has_text=name).first.click()
 
@@ -48,25 +55,30 @@ def mistakes(page: Page) -> None:
     expect(page.locator(".rs-section[aria-busy=false]").last).to_be_visible()
 
 
-def test_from_a_bar_to_the_rows_of_a_confusion(browser: Browser, site: Site) -> None:
-    with tab(browser, site, site.finished) as page:
-        mistakes(page)
-        bars = page.locator(".rs-sharebar")
-        expect(bars).to_have_count(7)  # three for each of two losses, and the best possible
-        expect(bars.nth(1)).to_have_attribute("aria-label", re.compile(r"if wrong: same product 0\.0 %"))
-        expect(bars.first).to_have_attribute(
-            "aria-label", re.compile(r"first result: same product \d+\.\d %.*unrelated")
-        )
-        expect(page.locator(".rs-areapanel")).to_have_count(2)
-        page.get_by_role("slider", name="Frame").locator("visible=true").press("Home")
-        expect(page.get_by_label("Results by severity", exact=True)).to_contain_text("at step 0")
-        expect(page.locator(".rs-areapanel .rs-note").last).to_contain_text("Step 0:")
-        row = page.get_by_label("Confusions").locator(".rs-pairrow").first
-        name = (row.locator(".rs-pairname").text_content() or "").partition(" got ")[0]
-        row.click()
-        settled(page)
-        assert re.match(rf"Image \d+: {name},", query(page) or "")
-        expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text("step 0")
+def test_a_run_without_weights_says_so_and_shows_what_was_there_before(opened: Page) -> None:
+    page = opened
+    section(page, LOOKED_AT)
+    expect(page.get_by_role("button", name="Measure")).to_be_disabled()
+    expect(page.get_by_label("What is measured")).to_contain_text("keeps no weights")
+
+
+def test_from_a_bar_to_the_rows_of_a_confusion(opened: Page) -> None:
+    page = opened
+    mistakes(page)
+    bars = page.locator(".rs-sharebar")
+    expect(bars).to_have_count(7)  # three for each of two losses, and the best possible
+    expect(bars.nth(1)).to_have_attribute("aria-label", re.compile(r"if wrong: same product 0\.0 %"))
+    expect(bars.first).to_have_attribute("aria-label", re.compile(r"first result: same product \d+\.\d %.*unrelated"))
+    expect(page.locator(".rs-areapanel")).to_have_count(2)
+    page.get_by_role("slider", name="Frame").locator("visible=true").press("Home")
+    expect(page.get_by_label("Results by severity", exact=True)).to_contain_text("at step 0")
+    expect(page.locator(".rs-areapanel .rs-note").last).to_contain_text("Step 0:")
+    row = page.get_by_label("Confusions").locator(".rs-pairrow").first
+    name = (row.locator(".rs-pairname").text_content() or "").partition(" got ")[0]
+    row.click()
+    settled(page)
+    assert re.match(rf"Image \d+: {name},", query(page) or "")
+    expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text("step 0")
 
 
 def test_an_arm_that_diverged_has_a_sentence_and_the_other_its_bars(browser: Browser, site: Site) -> None:
@@ -170,13 +182,6 @@ def test_one_image_before_and_after(browser: Browser, site: Site, pots: RunFolde
         expect(rows.get_by_role("heading", name="Your image")).to_be_visible()
         expect(rows.locator(".rs-formimage")).to_have_count(3)
         expect(rows.locator(".rs-formrow")).to_have_count(6)
-
-
-def test_a_run_without_weights_says_so_and_shows_what_was_there_before(browser: Browser, site: Site) -> None:
-    with tab(browser, site, site.finished) as page:
-        section(page, LOOKED_AT)
-        expect(page.get_by_role("button", name="Measure")).to_be_disabled()
-        expect(page.get_by_label("What is measured")).to_contain_text("keeps no weights")
 
 
 @pytest.mark.long
