@@ -140,7 +140,7 @@ def test_maps_of_good_runs_are_drawn_among_damaged_ones(tmp_path: Path) -> None:
     assert good.frames() == [0, 1]
 
 
-@pytest.mark.parametrize("when", ["before the page starts", "while it waits"])
+@pytest.mark.parametrize("when", [pytest.param("before the page starts", marks=pytest.mark.long), "while it waits"])
 def test_the_queue_goes_on(tmp_path: Path, when: str, caplog: pytest.LogCaptureFixture) -> None:
     root = tmp_path / "runs"
     settings = Settings(runs=root, recorded=tmp_path / "recorded", max_parallel=8)

@@ -250,7 +250,10 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ("conv4", "test_resnet") else pytest.param(name, marks=pytest.mark.long) for name in TRAINED],
+)
 def test_metric_learning_starts_from_a_contrastive_run(tmp_path: Path, images: Path, name: str) -> None:
     source = trained(tmp_path, contrastive(images, TRAINED[name]))
     weights = {arm: own_part(encoder_of(source, arm)) for arm in range(2)}

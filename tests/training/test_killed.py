@@ -85,7 +85,7 @@ def test_resuming_a_finished_run_says_so_and_changes_nothing(
     assert folder.db.rows("SELECT * FROM metrics") == before and (folder.path / "log.txt").read_text() == log
 
 
-@pytest.mark.parametrize("when", ["setting up", "training", "scoring"])
+@pytest.mark.parametrize("when", [pytest.param("setting up", marks=pytest.mark.long), "training", "scoring"])
 def test_deleted_under_its_trainer_a_run_ends_and_stays_gone(
     tmp_path: Path, images: Path, trainers: Trainers, when: str
 ) -> None:
