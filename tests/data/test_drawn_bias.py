@@ -11,7 +11,7 @@ import torch
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data, named, peek_data
 from trainers.data.labelled.datasets import drawn
-from trainers.data.sources import check_source
+from trainers.data.source_check import check_source
 from trainers.data.synthetic.pottery.background import WALL_NAMES
 from trainers.errors import ParameterError
 from trainers.kinds.data_titles import source_title

@@ -37,23 +37,6 @@ def resolve(source: str) -> Path | str:
     return hub
 
 
-def check_source(source: str) -> None:
-    """Refuse a source that may not be opened here, before the run is queued.
-
-    Raises:
-        DataError: it may not be opened.
-        ParameterError: parameters of a dataset of the catalogue cannot be read.
-    """
-    from trainers.data import named
-    from trainers.data.captioned import loader as captions
-
-    labelled = named(source)
-    if labelled is not None:
-        labelled.parameters_of(source)
-    elif access.restricted() and captions.named(source) is None:
-        resolve(source)
-
-
 def check_reference(subset: str | None, revision: str | None) -> None:
     """Refuse subset and revision names that could be read as a path.
 

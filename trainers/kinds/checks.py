@@ -48,7 +48,7 @@ def check_data(choice: DataChoice) -> None:
         UserError: as :func:`check_source` and :func:`trainers.data.conditions.check`.
     """
     from trainers.data import conditions
-    from trainers.data.sources import check_source
+    from trainers.data.source_check import check_source
 
     check_source(choice.source)
     conditions.check(choice)

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from torch import Tensor
 
+from trainers.object_removal.fills import FillDescriptor
 from trainers.retrieval.galleries import Gallery
 from trainers.retrieval.relation import related
 
-if TYPE_CHECKING:
-    from trainers.retrieval.removed import Removed
+
+@dataclass(frozen=True, kw_only=True)
+class Removed:
+    """The part that is removed from a query, at the image's own size S.
+
+    Attributes:
+        mask: bool ``[S, S]``, the pixels that go.
+        fill: what takes their place.
+        colour: of everything else for the object alone, uint8 ``[C]``.
+        forms: uint8 ``[C, S, S]`` by name, the whole image, without the object, and the object alone.
+        classes: those that go, if classes were named.
+    """
+
+    mask: np.ndarray
+    fill: FillDescriptor
+    colour: Tensor
+    forms: dict[str, Tensor]
+    classes: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

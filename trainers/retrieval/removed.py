@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -17,7 +15,7 @@ from trainers.object_removal.fills import FillDescriptor, fill_named
 from trainers.object_removal.reliance.forms import ALONE, WHOLE, WITHOUT, filled, mean_colour
 from trainers.object_removal.reliance.objects import ObjectImages, square_mask
 from trainers.object_removal.reliance.sources import ObjectRequest, load_objects
-from trainers.retrieval.asked import Asked
+from trainers.retrieval.asked import Asked, Removed
 from trainers.retrieval.galleries import Gallery
 from trainers.retrieval.results import Removal
 from trainers.training.image_encoder import ImageEncoder
@@ -25,35 +23,6 @@ from trainers.training.image_encoder import ImageEncoder
 SIDE = 320
 """Of an image file whose object is removed, as it is shown, pixels."""
 _KEPT = 2  # datasets whose objects are known
-
-
-@dataclass(frozen=True, kw_only=True)
-class Removed:
-    """The part that is removed from a query, at the image's own size S.
-
-    Attributes:
-        mask: bool ``[S, S]``, the pixels that go.
-        fill: what takes their place.
-        colour: of everything else for the object alone, uint8 ``[C]``.
-        forms: uint8 ``[C, S, S]`` by name, the whole image, without the object, and the object alone.
-        classes: those that go, if classes were named.
-    """
-
-    mask: np.ndarray
-    fill: FillDescriptor
-    colour: Tensor
-    forms: dict[str, Tensor]
-    classes: tuple[str, ...]
-
-    def seen(self, asked: Asked, encoder: ImageEncoder) -> Tensor:
-        """Return the image without the object and the object alone, as an encoder sees them: uint8 ``[2, C, S, S]``.
-
-        Raises:
-            UserError: the image cannot be read, or nothing that an encoder sees of it is removed.
-        """
-        whole = _pixels(asked, encoder.channels, encoder.side)
-        forms = _forms(whole, square_mask(self.mask, encoder.side), self.fill, self.colour)
-        return torch.stack([forms[WITHOUT], forms[ALONE]])
 
 
 class Removals:
@@ -102,6 +71,17 @@ class Removals:
             forms={WHOLE: whole} | _forms(whole, mask, fill, colour),
             classes=classes,
         )
+
+
+def seen(removed: Removed, asked: Asked, encoder: ImageEncoder) -> Tensor:
+    """Return the image without the object and the object alone, as an encoder sees them: uint8 ``[2, C, S, S]``.
+
+    Raises:
+        UserError: the image cannot be read, or nothing that an encoder sees of it is removed.
+    """
+    whole = _pixels(asked, encoder.channels, encoder.side)
+    forms = _forms(whole, square_mask(removed.mask, encoder.side), removed.fill, removed.colour)
+    return torch.stack([forms[WITHOUT], forms[ALONE]])
 
 
 def _read(choice: DataChoice, side: int) -> ObjectImages | None:

@@ -20,14 +20,14 @@ from trainers.hierarchy import class_path
 from trainers.kinds import kind_of
 from trainers.object_removal.reliance.forms import ALONE, WITHOUT
 from trainers.parameters import Choice, entry
-from trainers.retrieval.asked import Asked, gallery_row, with_labels
+from trainers.retrieval.asked import Asked, Removed, gallery_row, with_labels
 from trainers.retrieval.built import Built, build
 from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.encoders import check_arm, image_config, images_of, read_encoder
 from trainers.retrieval.galleries import GALLERIES, Datasets, Gallery
 from trainers.retrieval.indexes import INDEXES, Chosen, Size, choose
 from trainers.retrieval.ranked import measured, nearest, ranking, reranked_order, whole_order
-from trainers.retrieval.removed import Removals, Removed
+from trainers.retrieval.removed import Removals, seen
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import After, ArmResult, IndexUse, Query, Ranking, Retrieval, RunArm
 from trainers.retrieval.stored import stored_vectors
@@ -291,7 +291,7 @@ class Retriever:
         try:
             encoder = self._encoder(arm)
             with self._encoding:
-                vectors = dict(zip((WITHOUT, ALONE), encoder.embed(removed.seen(asked, encoder)).numpy(), strict=True))
+                vectors = dict(zip((WITHOUT, ALONE), encoder.embed(seen(removed, asked, encoder)).numpy(), strict=True))
         except UserError as error:
             stored = asked.gallery.without(asked.own, removed.classes, removed.fill.name)
             if stored is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainers.data.captioned.loader import parameters_of
-from trainers.data.sources import check_source
+from trainers.data.source_check import check_source
 from trainers.errors import ParameterError
 from trainers.kinds.checks import check_start
 from trainers.kinds.finetuning.config import FinetuningConfig

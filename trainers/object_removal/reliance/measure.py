@@ -11,7 +11,7 @@ import torch
 from trainers.config import DataChoice, SceneChoice
 from trainers.data import cache, conditions
 from trainers.data.base import Progress, part_of, silent
-from trainers.data.sources import check_source
+from trainers.data.source_check import check_source
 from trainers.errors import DataError, RunError, UserError
 from trainers.object_removal.reliance.forms import NEW, PLACEBO, TITLES, WHOLE
 from trainers.object_removal.reliance.objects import ObjectImages

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from trainers.config import DataChoice
 from trainers.data.base import Progress
-from trainers.data.sources import check_source
+from trainers.data.source_check import check_source
 from trainers.parameters import parameter
 from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor, gallery_of
 from trainers.runs import RunFolder
