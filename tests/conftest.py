@@ -21,6 +21,9 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several test processes share the cores
+# Gradio takes the first free port of a hundred: of others in every test process, since two may find the same one free
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+os.environ.setdefault("GRADIO_SERVER_PORT", str(7860 + 100 * _WORKER))
 
 
 @pytest.fixture(scope="session", autouse=True)
