@@ -40,6 +40,6 @@ export function acceptFiles(node, accept) {
   });
   window.addEventListener("paste", (event) => {
     const file = [...(event.clipboardData?.files ?? [])].find((one) => one.type.startsWith("image/"));
-    if (file && node.offsetParent !== null) taken(file);
+    if (file && node.offsetParent !== null) accept(file);
   });
 }
