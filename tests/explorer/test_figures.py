@@ -69,11 +69,14 @@ def test_replay_has_a_trace_per_arm_and_family_and_a_frame_per_step() -> None:
     labels = _labels(20, 1)
     xy = np.random.default_rng(0).normal(size=(4, 2, len(labels), 2)).astype(np.float32)
     names = [[f"<b>{i}</b>" for i in range(20)]] * 2
-    figure = figures.replay(figures.MapSeries(titles=["a", "b"], steps=[0, 1, 2, 3], xy=xy, labels=labels, names=names))
+    figure = figures.replay(
+        figures.MapSeries(titles=["a", "<b>"], steps=[0, 1, 2, 3], xy=xy, labels=labels, names=names)
+    )
     assert len(figure.data) == 2 * (MAX_HUES + 1) and len(figure.frames) == 4
     assert sum(len(trace.x) for trace in figure.data) == 2 * len(labels)
     assert figure.data[MAX_HUES].name == "8 others"
     assert "<b>" not in figure.data[0].name and "<b>" not in figure.data[0].text[0]
+    assert [title.text for title in figure.layout.annotations] == ["a", "&lt;b&gt;"]
     low, high = figure.layout.xaxis.range
     assert low == -high and high > np.abs(xy).max()
 
