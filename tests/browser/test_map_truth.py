@@ -55,7 +55,8 @@ def test_a_map_says_what_is_true_of_it_and_shows_classes(browser: Browser, site:
         page.get_by_role("button", name="One frame on").click()
         until(page, "s.k === 1")
         after = [place(page, 0, i) for i in (3, 45)]
-        assert after[0] == before[0] and after[1][0] > before[1][0] + 1
+        # across alone: what is told above the maps may have moved them down meanwhile
+        assert after[0][0] == before[0][0] and after[1][0] > before[1][0] + 1
         expect(truth).to_contain_text("0.31")
         # a jump shows the frame as it is stored
         page.get_by_role("slider", name="Frame").press("End")

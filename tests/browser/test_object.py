@@ -425,9 +425,12 @@ def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(opened: Page, sit
     expect(section.get_by_label("Optimiser")).to_have_value("adam")
     expect(section.get_by_label("Learning rate")).to_have_value("0.0002")
     section.get_by_label("Batch", exact=True).fill("32")
+    earlier = set(site.root.glob("*/config.json"))
     section.get_by_role("button", name="Fine-tune this model").click()
+    while not (made := set(site.root.glob("*/config.json")) - earlier):  # the line may still tell of an earlier run
+        page.wait_for_timeout(100)
     expect(section.locator(".rs-followline")).to_contain_text("queue")
-    newest = max(site.root.glob("*/config.json"), key=lambda path: path.stat().st_mtime)
+    (newest,) = made
     config = read_config(newest.read_text())
     assert (config.epochs, config.steps, config.minutes, config.halve_every) == (10, None, None, 2)
     assert config.kind == "finetuning" and (config.batch, config.optimiser) == (32, "adam")
