@@ -14,6 +14,7 @@ import pytest
 
 from explorer.page.api import configured
 from tests.finetuning.world import mend_config, write_coco
+from tests.plans.at_once import AtOnce
 from tests.tiny import write_images
 from trainers.config import Conditions, DataChoice, RunConfig, read_config
 from trainers.errors import ParameterError, RunError
@@ -38,7 +39,7 @@ TUNED = FinetuningConfig(recipes=({"removed": False}, {}))
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class Here:
+class Here(AtOnce):
     """An executor that trains every run to its end in this process, as it is launched."""
 
     def devices(self) -> list[dict[str, str]]:
@@ -47,16 +48,6 @@ class Here:
     def launch(self, folder: Path, environment: dict[str, str]) -> None:
         state = Worker(RunFolder(folder)).run()
         assert state.phase == "finished", state.error
-
-    def holds(self, run_id: str) -> bool:
-        return False
-
-    def reap(self) -> tuple[()]:
-        return ()
-
-    def kill(self, run_id: str) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def pretraining(images: Path, *methods: Choice) -> ContrastiveConfig:

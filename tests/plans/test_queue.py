@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.explorer.bench import STAND_IN, Bench
+from tests.plans.at_once import AtOnce
 from trainers.errors import RunError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.plans.children import Children, children_of
@@ -159,7 +160,7 @@ def test_the_command_line_goes_on_where_it_was_broken_off(tmp_path: Path) -> Non
     plan.db.close()
 
 
-class AtOnce:
+class OnTwoDevices(AtOnce):
     """An executor of two devices that ends every run as it is launched."""
 
     def __init__(self) -> None:
@@ -174,19 +175,9 @@ class AtOnce:
         run.db.close()
         self.launched.append((folder.name, environment))
 
-    def holds(self, run_id: str) -> bool:
-        return False
-
-    def reap(self) -> tuple[()]:
-        return ()
-
-    def kill(self, run_id: str) -> None: ...
-
-    def close(self) -> None: ...
-
 
 def test_any_executor_gets_a_run_for_each_of_its_free_devices(tmp_path: Path) -> None:
-    plan, executor = RunFolder.create(tmp_path, FOUR), AtOnce()
+    plan, executor = RunFolder.create(tmp_path, FOUR), OnTwoDevices()
     runner = PlanRunner(plan, executor=executor)
     while runner.advance(0.0):
         pass
