@@ -33,6 +33,8 @@ class Explorer:
 
         from explorer.exports.downloads import download_routes
         from explorer.layout.supervisor import LayoutSupervisor
+        from explorer.page.form_routes import form_routes
+        from explorer.page.form_service import FormService
         from explorer.page.shell import head, page
         from explorer.page.tab import Shared
         from explorer.page.theme import STYLES, theme
@@ -65,7 +67,7 @@ class Explorer:
             "css_paths": STYLES,
             "head": head(self.tabs.values()),
             "app_kwargs": {
-                "routes": mounted([*routes, *download_routes(self.library)]),
+                "routes": mounted([*routes, *form_routes(FormService(runs)), *download_routes(self.library)]),
                 "middleware": [
                     Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
                 ],

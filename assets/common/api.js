@@ -36,6 +36,10 @@ async function request(path, options = {}) {
 /** The content of a reply in JSON. */
 export const json = async (path, options) => (await request(path, options)).json();
 
+/** Send values to the server, as the visitor with this token. */
+export const post = (path, values) =>
+  json(path, { method: "POST", body: JSON.stringify(values), headers: { "content-type": "application/json", "x-rankscope-token": token() } });
+
 /** A bounded cache: the least recently used entries are dropped when the sum of sizes exceeds `limit`. */
 class Cache {
   constructor(limit) {
@@ -89,8 +93,7 @@ export async function run(id) {
   return json(`run/${id}`);
 }
 /** Ask for more epochs of a run's last map. */
-export const refine = (id) =>
-  json(`run/${id}/refine`, { method: "POST", body: "{}", headers: { "content-type": "application/json", "x-rankscope-token": token() } });
+export const refine = (id) => post(`run/${id}/refine`, {});
 export const poll = (id, after, row) => json(`run/${id}/poll?after=${after}&row=${row}`);
 /** The runs that can be the baseline of a run, and what is new of the numbers of one; see explorer/server/baselines.py. */
 export const baselines = async (id) => (await json(`run/${id}/baselines`)).runs;

@@ -1,41 +1,21 @@
-"""Pause, Resume and Stop for the run that is being viewed, and the same and Delete for lists of runs."""
+"""Pause, Resume, Stop and Delete for lists of runs."""
 
 from __future__ import annotations
 
+import html
 import json
-from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
 
 from explorer.page.blocks import QUIET
-from explorer.page.inspection import failed, paragraph
 from explorer.page.scripted import scripted
 from explorer.server.runs import Act, Runs
 from explorer.server.visitors import NOBODY, Caller, caller
 from trainers.errors import UserError
 
-_VIEWED = "() => [window.rankscope?.viewed?.() ?? '', window.rankscope?.token?.() ?? '']"
-
 _ACT = '{ act: (action, id, token) => trigger("act", { action, id, token }), public: props.public }'
 _CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
-
-
-def run_buttons(runs: Runs, run_id: gr.Textbox, token: gr.Textbox) -> None:
-    """Add the buttons; ``shell.js`` enables what the run's phase allows."""
-    with gr.Row(elem_id="rs-controls"):
-        acts = ("pause", "resume", "stop")
-        buttons = {act: gr.Button(act.capitalize(), elem_id=f"rs-{act}", min_width=60) for act in acts}
-    said = gr.HTML("", apply_default_css=False, elem_id="rs-said")
-    for act, button in buttons.items():
-        button.click(_pressed(runs, act), [run_id, token], [said], js=_VIEWED, **QUIET)
-
-
-def _pressed(runs: Runs, act: str) -> Callable[..., str]:
-    def press(viewed: str, secret: str, request: gr.Request) -> str:
-        return attempt(runs.acts(caller(request))[act], viewed, secret)
-
-    return press
 
 
 def attempt(act: Act, run_id: str, token: str) -> str:
@@ -73,3 +53,13 @@ def perform(runs: Runs, data: object, asking: Caller = NOBODY) -> str:
     if act is None:
         return failed(f"A run can be paused, resumed, stopped or deleted; got {json.dumps(asked)[:80]}.")
     return attempt(act, str(asked.get("id") or ""), str(asked.get("token") or ""))
+
+
+def failed(sentence: str) -> str:
+    """Write an error as HTML, announced by screen readers."""
+    return paragraph(sentence, "rs-alert", "alert")
+
+
+def paragraph(text: str, kind: str = "rs-sentence", role: str | None = None) -> str:
+    """Write a paragraph of plain text as HTML; it is escaped, since names of datasets and titles are untrusted."""
+    return f'<p class="{kind}"{f" role={role}" if role else ""}>{html.escape(text)}</p>'

@@ -29,7 +29,6 @@ def head(tabs: Collection[Tab[Any]]) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 {stylesheets(tab.folder for tab in tabs)}
 {LOADER}
-<script type="module" src="gradio_api/rankscope/assets/page/shell.js"></script>
 """
 
 
@@ -40,7 +39,7 @@ def page(runs: Runs, tabs: Collection[Tab[Any]], services: Mapping[str, Any]) ->
         services: of each tab, by its name.
     """
     with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
-        sidebar(blocks, runs, tabs)
+        sidebar(tabs)
         with gr.Tabs(elem_id="rs-tabs", overflow_behavior="wrap"):
             for descriptor in tabs:
                 with gr.Tab(descriptor.title, id=descriptor.name) as tab:

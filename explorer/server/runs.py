@@ -23,7 +23,7 @@ from trainers.kinds import diagnoses, kind_of
 from trainers.metrics.names import Described
 from trainers.parameters import specs
 from trainers.plans.children import children_of
-from trainers.runs import RunFolder, is_id
+from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES, RunState
 from trainers.runs.regular import is_there
@@ -203,6 +203,10 @@ class Runs:
             finally:
                 folder.db.close()
         return entries
+
+    def trained_here(self) -> list[RunFolder]:
+        """List the runs that are no recordings, newest first, damaged or not."""
+        return list_runs(self._settings.runs)
 
     def find(self, run_id: str) -> RunFolder:
         """Open the folder of a run or of a recorded run."""

@@ -216,6 +216,11 @@ class RunFolder(RunReader):
             spare.unlink(missing_ok=True)
         write_tensors(last, tensors, {"about": json.dumps(about)}, home=self.path, durable=True)
 
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is one; it never raises."""
+        return is_regular(self.path / "ckpt" / "last.safetensors")
+
     def read_checkpoint(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Read the newest readable checkpoint; None: there is none."""
         for name in ("last", "previous"):

@@ -2,9 +2,8 @@
 
 import sys
 
-from explorer.page.kinds.base import FormContext, KindForm, KindPage, Values, form_of
 from trainers.registry import load
 
 PAGES = load(sys.modules[__name__])
 
-__all__ = ["PAGES", "FormContext", "KindForm", "KindPage", "Values", "form_of"]
+__all__ = ["PAGES"]

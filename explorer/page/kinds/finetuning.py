@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from explorer.page.kinds.base import KindPage
+from explorer.page.form.kind_page import KindPage
 
 DESCRIPTOR = KindPage(name="finetuning")

@@ -7,52 +7,28 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.page import conditions_form
-from explorer.page.arm_picker import ArmPicker
-from explorer.page.blocks import QUIET
-from explorer.page.dataset_picker import DatasetPicker, data_choice
-from explorer.page.entry_picker import EntryPicker
-from explorer.page.kinds.base import FormContext, KindForm, KindPage, Values
-from explorer.page.settings_form import SettingsForm, checked_choice
-from explorer.page.start_picker import StartPicker
+from explorer.page.form import Form
+from explorer.page.form.kind_page import CONDITIONS, IMAGES, MORE, READING, START, KindPage, Section
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
-from trainers.config import MAX_ARMS, DataChoice
-from trainers.encoders import ENCODERS
+from trainers.config import MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds import check
 from trainers.kinds.metric_learning import DESCRIPTOR as KIND
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.losses import LOSSES
-from trainers.parameters import specs
 
 _FIRST = MetricLearningConfig()
-_IMAGES = DatasetPicker()
-LOSS_PICKER = ArmPicker(
-    one="loss",
-    title="Losses",
-    same="They start with the same weights and see the same batches; only the loss differs.",
-    entries=LOSSES,
-    first=_FIRST.losses,
-    added=("supcon", "proxy_anchor", "roadmap", "smooth_ap"),
-)
-_ENCODER = EntryPicker(
-    spec=next(spec for spec in specs(MetricLearningConfig) if spec.name == "encoder"), entries=ENCODERS
-)
-_START = StartPicker(config=MetricLearningConfig, encoder=_ENCODER)
-SETTINGS = SettingsForm(config=MetricLearningConfig, main=KIND.main, more=("sampler", "augmentation", *KIND.more))
 
 
 def configuration(
-    data: DataChoice,
     losses: Sequence[str],
+    images: str = _FIRST.data.source,
     loss_parameters: Sequence[Mapping[str, Any]] | None = None,
     encoder: str = _FIRST.encoder.name,
     encoder_parameters: Mapping[str, Any] | None = None,
     training: Mapping[str, Any] | None = None,
-    start: Mapping[str, Any] | None = None,
-) -> MetricLearningConfig:
-    """Make a checked configuration. Parameters and settings are as the controls hold them, or plain values.
+    conditions: Mapping[str, Any] | None = None,
+) -> RunConfig:
+    """Make a checked configuration of plain values.
 
     Raises:
         ParameterError: naming what was needed, what it got and what to do.
@@ -63,83 +39,14 @@ def configuration(
     if len(given) > len(losses):
         raise ParameterError(f"Got {len(given)} sets of loss parameters for {len(losses)} losses; give one per loss.")
     parameters = [*given, *({} for _ in losses[len(given) :])]
-    config = MetricLearningConfig(
-        data=data,
-        losses=tuple(checked_choice("loss", LOSSES, name, own) for name, own in zip(losses, parameters, strict=True)),
-        encoder=checked_choice("encoder", ENCODERS, encoder, encoder_parameters or {}),
-        **SETTINGS.chosen(training or {}),
-        **(start or {}),
-    )
-    check(config)
-    return config
-
-
-def held(config: MetricLearningConfig) -> Values:
-    """Return the values of all fields that show ``config``, in the order in which the page lists them."""
-    return {
-        **_IMAGES.held(config.data),
-        **LOSS_PICKER.held(config.losses),
-        **_ENCODER.held(config.encoder),
-        **_START.held(config),
-        **SETTINGS.held(config),
-        **conditions_form.held(config.data),
+    settings = {
+        "data.source": images,
+        "losses": [{"name": name, "parameters": own} for name, own in zip(losses, parameters, strict=True)],
+        "encoder": {"name": encoder, "parameters": encoder_parameters or {}},
+        **(training or {}),
+        **{f"data.conditions.{name}": value for name, value in (conditions or {}).items()},
     }
-
-
-def defaults() -> Values:
-    """Return every field as it is at first."""
-    return held(_FIRST)
-
-
-def restored(kept: Mapping[str, Any]) -> Values:
-    """Return the fields as they were left, what cannot be used replaced by its default."""
-    parts = (_IMAGES, LOSS_PICKER, _ENCODER, SETTINGS)
-    values = {name: value for part in parts for name, value in part.restored(kept).items()}
-    return defaults() | values | conditions_form.restored(kept)
-
-
-def config_of(values: Mapping[str, Any]) -> MetricLearningConfig:
-    """Make the configuration that the fields describe, by the names of :func:`defaults`."""
-    losses = LOSS_PICKER.chosen(values)
-    return configuration(
-        conditions_form.chosen_in(_IMAGES.chosen(values), values),
-        [name for name, _ in losses],
-        [parameters for _, parameters in losses],
-        *_ENCODER.chosen(values),
-        {name: values[name] for name in SETTINGS.specs},
-        _START.chosen(values),
-    )
-
-
-def build(context: FormContext) -> KindForm:
-    """Build the form."""
-    images, described = _IMAGES.build(context.note, context.mark)
-    losses = LOSS_PICKER.build(context.drawn)
-    encoder = _ENCODER.build(context.drawn, f"rs-encoder{context.mark}")
-    start = _START.build(encoder, context.drawn, context.note, context.runs)
-    settings = SETTINGS.build()
-    conditions = conditions_form.build()
-    menu = encoder["encoder"]
-    assert isinstance(menu, gr.HTML)
-    menu.picked(
-        lambda name: ENCODERS[name].learning_rate if name in ENCODERS else gr.skip(),
-        menu,
-        settings["learning_rate"],
-        queue=False,
-        **QUIET,
-    )
-    return KindForm(
-        fields={**images, **losses.fields, **encoder, **start, **settings, **conditions},
-        config=config_of,
-        held=held,
-        restored=restored,
-        shown=tuple(losses.shown),
-        following=LOSS_PICKER.following,
-        looked=tuple(described),
-        look=_IMAGES.look_again,
-        looks_at=tuple(images),
-        arms=tuple(LOSS_PICKER.names),
-    )
+    return Form(kind=KIND, page=DESCRIPTOR).config(settings)
 
 
 def endpoints(runs: Runs) -> list[Callable[..., Any]]:
@@ -147,7 +54,7 @@ def endpoints(runs: Runs) -> list[Callable[..., Any]]:
 
     def start_run(
         losses: list[str],
-        images: str = "drawn",
+        images: str = _FIRST.data.source,
         loss_parameters: list[dict[str, Any]] | None = None,
         encoder: str = _FIRST.encoder.name,
         encoder_parameters: dict[str, Any] | None = None,
@@ -171,16 +78,36 @@ def endpoints(runs: Runs) -> list[Callable[..., Any]]:
             conditions: of training, by name: label_noise, noise_kind, withheld_classes, withheld_images, folds, fold.
         """
         config = configuration(
-            conditions_form.chosen(data_choice(images), conditions or {}),
             losses,
+            images,
             loss_parameters,
             encoder,
             encoder_parameters,
             {"sampler": sampler, **(training or {})},
+            conditions,
         )
         return runs.start(config, token, caller(request))
 
     return [start_run]
 
 
-DESCRIPTOR = KindPage(name=KIND.name, form=build, endpoints=endpoints)
+DESCRIPTOR = KindPage(
+    name=KIND.name,
+    sections=[
+        IMAGES,
+        READING,
+        Section(
+            names=["losses"],
+            title="Losses",
+            about="They start with the same weights and see the same batches; only the loss differs.",
+        ),
+        Section(names=["encoder"]),
+        START,
+        Section(names=KIND.main),
+        Section(names=["sampler", "augmentation", *KIND.more], title=MORE, folded=True),
+        CONDITIONS,
+    ],
+    sets={"encoder": lambda encoder: {"learning_rate": encoder.learning_rate}},
+    added=("supcon", "proxy_anchor", "roadmap", "smooth_ap"),
+    endpoints=endpoints,
+)

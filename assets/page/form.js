@@ -1,0 +1,134 @@
+// The form of a kind of run: its sections and their fields, and what they hold.
+
+import { post } from "../common/api.js";
+import { el } from "../common/dom.js";
+import { button, fold, Problem } from "../common/fields.js";
+import { labelled, PLAIN } from "./controls.js";
+import { arms, entry } from "./entries.js";
+import { asRead, described, images, looking } from "./images.js";
+import { starters } from "./starters.js";
+
+const SOURCE = "data.source";
+/** Settings that belong to the images: chosen anew, they are as they were. */
+const OF_IMAGES = ["image_column", "label_columns", "train_split", "test_split", "subset"].map((name) => `data.${name}`);
+
+export class Form {
+  /** `kind` and `all` as the server describes them; `settings`: those that are not at their defaults; `changed()`. */
+  constructor(kind, all, settings, changed) {
+    Object.assign(this, { kind, all, changed });
+    this.fields = kind.sections.flatMap((section) => section.fields);
+    this.defaults = Object.fromEntries(this.fields.map(({ name, default: first }) => [name, first]));
+    this.values = { ...this.defaults, ...settings };
+    this.nodes = new Map();
+    this.about = el("div", { class: "rs-stack rs-tight rs-report" });
+    this.node = el("div", { class: "rs-sections" }, ...kind.sections.map((section) => this.section(section)));
+    this.look();
+  }
+
+  /** What is sent to the server. */
+  get asked() {
+    return { kind: this.kind.name, settings: this.values };
+  }
+
+  section(section) {
+    const body = el("div", { class: "rs-fields" });
+    const draw = () => {
+      body.replaceChildren(...section.fields.map((field) => this.field(field, section)), ...this.after(section));
+    };
+    if (!section.folded) {
+      draw();
+      const titled = section.title && section.fields.length === 1;
+      return el("section", { class: "rs-section" }, section.title && !titled ? el("h2", { text: section.title }) : null, body);
+    }
+    const head = fold(section.title, body);
+    head.addEventListener("toggle", () => head.open && !body.firstChild && draw());
+    return head;
+  }
+
+  after(section) {
+    const about = section.about ? [el("p", { class: "rs-help", text: section.about })] : [];
+    const found = section.names.includes(SOURCE) ? [this.about] : [];
+    return [...found, ...about, ...(section.views ? this.views() : [])];
+  }
+
+  /** A field, which can be drawn anew in its place. */
+  field(field, section = {}) {
+    const [now, there] = asRead(field, this.report);
+    const shown = section.title && section.fields?.length === 1 && !section.folded ? { ...now, label: section.title, help: "" } : now;
+    const node = labelled(shown, this.control(now));
+    node.hidden = there === false;
+    this.nodes.set(field.name, node);
+    return node;
+  }
+
+  control(field) {
+    const { name, control } = field;
+    const value = this.values[name];
+    const set = (next, chosen) => this.set(field, next, chosen);
+    if (control === "images") return images(field, value, set, this.all);
+    if (control === "run") return starters(this.kind.name, value, (next, sets) => { this.values[name] = next; this.take(sets); });
+    const entries = this.all.registries[field.registry];
+    if (control === "entry") return entry(field, value, set, entries);
+    if (control === "entries") return arms(field, value, set, entries);
+    return PLAIN[control](field, value, set);
+  }
+
+  set(field, value, chosen) {
+    this.values[field.name] = value;
+    if (field.name === SOURCE && chosen) this.take(Object.fromEntries(OF_IMAGES.map((name) => [name, this.defaults[name]])));
+    if (field.sets?.[chosen]) this.take(field.sets[chosen]);
+    if (field.name === SOURCE || OF_IMAGES.includes(field.name)) this.look();
+    this.changed();
+  }
+
+  /** Set some settings and draw their fields anew. */
+  take(settings) {
+    for (const [name, value] of Object.entries(settings)) if (name in this.values) this.values[name] = value;
+    this.redraw(Object.keys(settings));
+    if (SOURCE in settings) this.look();
+    this.changed();
+  }
+
+  redraw(names) {
+    for (const name of names) {
+      const node = this.nodes.get(name);
+      const section = this.kind.sections.find((one) => one.names.includes(name));
+      node?.replaceWith(this.field(this.fields.find((field) => field.name === name), section));
+    }
+  }
+
+  /** Look what is in the images that are chosen. `first`: nobody has chosen them just now. */
+  async look() {
+    this.looks = (this.looks ?? 0) + 1;
+    const turn = this.looks;
+    const slow = setTimeout(() => looking(this.about), 150);
+    const report = await post("form/look", this.asked).catch((error) => ({ problems: [error.message] }));
+    clearTimeout(slow);
+    if (turn !== this.looks) return;
+    const { activeElement: focus } = document;
+    this.report = report;
+    described(this.about, report, this.kind.unlabelled);
+    this.redraw(OF_IMAGES.filter((name) => !this.nodes.get(name)?.contains(focus)));
+  }
+
+  /** A button that shows augmented views of some of the images. */
+  views() {
+    const shown = el("div", { class: "rs-views" });
+    const problem = new Problem();
+    const ask = button("Preview the views", async () => {
+      ask.disabled = true;
+      problem.say(null);
+      try {
+        const { views, said } = await post("form/views", this.asked);
+        const tiles = views.map((image, i) => el("li", { class: "rs-viewgroup" }, ...image.map((src, view) => el("img", { src, alt: `Image ${i + 1}, view ${view + 1}` }))));
+        shown.replaceChildren(el("ul", { class: "rs-viewlist" }, ...tiles), el("p", { class: "rs-help", role: "status", text: said }));
+      } catch (error) {
+        shown.replaceChildren();
+        problem.say(error.message);
+      } finally {
+        ask.disabled = false;
+      }
+    });
+    return [ask, shown, problem.node];
+  }
+}

@@ -1,0 +1,63 @@
+// The images of a run: a dataset of the catalogue with its parameters, or a folder or Hub id, and what is in it.
+
+import { el, say } from "../common/dom.js";
+import { choose, text } from "../common/fields.js";
+import { labelled, PLAIN } from "./controls.js";
+
+const OTHER = "";
+
+/** The value is a source: `drawn`, `drawn:bias=0.9`, `a/folder`, `user/dataset`. `sources` are those of the catalogue. */
+export function images(field, value, changed, { sources, folders }) {
+  const [name, ...rest] = String(value ?? "").split(":");
+  const known = sources.find((source) => source.name === name);
+  const menu = el("select", { class: "rs-input" });
+  const words = folders ? "Hub id, or a folder" : "Hub id";
+  choose(menu, [...sources, { name: OTHER, title: `Another: ${words.toLowerCase().replace("hub", "Hub")} …` }], known ? name : OTHER);
+  const typed = text(words, { value: known ? "" : value, "aria-label": words, maxlength: 400 });
+  const own = el("div", { class: "rs-fields" });
+  const draw = (given) => {
+    const source = sources.find((one) => one.name === menu.value);
+    typed.hidden = Boolean(source);
+    own.replaceChildren(...(source?.fields ?? []).map((each) => labelled(each, PLAIN[each.control](each, given[each.name] ?? each.default, (now) => {
+      const values = { ...given, [each.name]: now };
+      const parts = source.fields.filter((one) => (values[one.name] ?? one.default) !== one.default).map((one) => `${one.name}=${values[one.name]}`);
+      Object.assign(given, values);
+      changed(parts.length ? `${source.name}:${parts.join(",")}` : source.name, false);
+    }))));
+  };
+  menu.addEventListener("change", () => {
+    draw({});
+    if (menu.value) changed(menu.value, true);
+    else typed.focus();
+  });
+  typed.addEventListener("change", () => typed.value.trim() && changed(typed.value.trim(), true));
+  draw(known ? written(rest.join(":")) : {});
+  return el("div", { class: "rs-fields" }, menu, typed, own);
+}
+
+/** `bias=0.9,shade=1` as values by name. */
+function written(parameters) {
+  const pairs = parameters.split(",").filter(Boolean).map((part) => part.split("="));
+  return Object.fromEntries(pairs.map(([name, value]) => [name.trim(), Number.isFinite(Number(value)) ? Number(value) : value]));
+}
+
+/** What was found in the images, or what is wrong with them. */
+export function described(node, { problems, said = [], unlabelled }, words) {
+  const lines = problems.length ? problems : [...said, ...(unlabelled && words ? [words] : [])];
+  node.replaceChildren(...lines.map((line) => el("p", { class: problems.length ? "rs-alert" : "rs-help", role: problems.length ? "alert" : null, text: line })));
+}
+
+export function looking(node) {
+  node.replaceChildren(el("p", { class: "rs-help", role: "status" }));
+  say(node.firstChild, "Looking …");
+}
+
+/** What the fields of how images are read offer, once somebody has looked: [the field as it is now, whether it is shown]. */
+export function asRead(field, report) {
+  const name = field.name.replace(/^data\./, "");
+  if (!report?.columns || !(name in report.columns)) return [field, name !== "subset" || report?.readable !== false];
+  const detected = [report.detected[name]].flat().filter(Boolean).join(", ");
+  const choices = report.columns[name];
+  const more = { choices, detected: detected ? `detected: ${detected}` : "detected" };
+  return [field.control === "words" ? { ...field, ...more } : { ...field, control: "select", choices: [[null, more.detected], ...choices] }, report.readable];
+}

@@ -1,0 +1,47 @@
+// What a visitor's browser keeps of the form: the settings that differ from their defaults, kind by kind.
+
+const KEY = "rankscope-form";
+const VERSION = 1;
+const LONGEST = 50_000; // characters; the page itself writes a fifth of that at most
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/** {kind, forms: {kind: {settings, plan, own, vary}}}; nothing of anything else. */
+export function kept() {
+  try {
+    const text = localStorage.getItem(KEY) ?? "";
+    const held = text.length > LONGEST ? null : JSON.parse(text);
+    return held?.version === VERSION && typeof held.forms === "object" ? held : { forms: {} };
+  } catch {
+    return { forms: {} }; // storage is switched off, or holds something else
+  }
+}
+
+export function keep(held) {
+  try {
+    localStorage.setItem(KEY, JSON.stringify({ ...held, version: VERSION }));
+  } catch {
+    // storage is full or switched off: nothing is kept
+  }
+}
+
+/** The settings that differ from the defaults of their fields. */
+export const changes = (values, fields) => Object.fromEntries(fields.filter(({ name, default: first }) => !same(values[name], first)).map(({ name }) => [name, values[name]]));
+
+/** Kept settings that fit the fields there are now: of the type of the default, and of an entry that can be chosen. */
+export function usable(settings, fields, registries) {
+  const entries = Object.entries(settings ?? {}).filter(([name, value]) => {
+    const field = fields.find((one) => one.name === name);
+    return field && fits(field, value, registries[field.registry] ?? []);
+  });
+  return Object.fromEntries(entries);
+}
+
+function fits(field, value, entries) {
+  const chosen = (one) => entries.some(({ name, missing }) => name === one?.name && !missing) && typeof one.parameters === "object";
+  if (field.control === "entries") return Array.isArray(value) && value.length > 0 && value.every(chosen);
+  if (field.control === "entry") return chosen(value);
+  if (field.choices && field.control === "select") return field.choices.some(([name]) => same(name, value));
+  if (Array.isArray(field.default) || field.control === "words") return value === null || Array.isArray(value);
+  return value === null ? field.optional : ["string", "number", "boolean"].includes(typeof value);
+}

@@ -1,0 +1,173 @@
+// The sidebar: the form of a new run, Train, and the actions on the run that is viewed.
+
+import { json, post } from "../common/api.js";
+import { el, say } from "../common/dom.js";
+import { button, choose, field, Problem, select } from "../common/fields.js";
+import { Actions } from "./actions.js";
+import { Form } from "./form.js";
+import { changes, keep, kept, usable } from "./kept.js";
+import { Plan } from "./plan.js";
+
+const ONCE = { name: "", title: "once" };
+
+export async function mount(element) {
+  const host = element.querySelector(".rs-setup");
+  const all = await json("form/start");
+  const sidebar = new Sidebar(all);
+  host.replaceChildren(sidebar.node);
+  window.rankscopePlans = { begin: (id) => sidebar.plan(id), offered: (name) => all.kinds.some((kind) => kind.name === name) };
+  window.dispatchEvent(new CustomEvent("rankscope:sweeps"));
+}
+
+class Sidebar {
+  constructor(all) {
+    this.all = all;
+    this.held = kept();
+    this.kinds = select((name) => this.open(name), all.kinds, this.held.kind);
+    this.presets = select((name) => this.preset(name));
+    this.sentence = el("p", { class: "rs-help" });
+    this.theirs = button("Use the settings of the run on screen", () => this.use(window.rankscope.viewed()), "rs-textbutton");
+    this.form = el("div", {});
+    this.planned = new Plan({ changed: () => this.keep(), count: () => post("form/count", this.asked) });
+    this.often = select((name) => this.schedule(name, true));
+    this.often.setAttribute("aria-label", "How often");
+    this.train = button("Train", () => this.start(), "rs-primary");
+    this.note = el("div", { class: "rs-stack rs-tight", role: "status" });
+    this.problem = new Problem();
+    this.actions = new Actions();
+    const kinds = field("Kind of run", this.kinds);
+    kinds.hidden = all.kinds.length < 2;
+    this.menu = field("Start from a preset", this.presets);
+    this.setup = el("div", { class: "rs-stack rs-runform" }, el("h2", { text: "New run" }), this.theirs, kinds, this.menu, this.sentence, this.form, this.planned.node, button("Reset to defaults", () => this.reset()));
+    this.go = el("div", { class: "rs-stack rs-tight rs-go" }, el("div", { class: "rs-trainrow" }, this.train, this.often), this.note, this.problem.node, this.actions.node);
+    this.node = el("div", { class: "rs-stack" }, this.setup, this.go);
+    this.open(all.kinds.some(({ name }) => name === this.held.kind) ? this.held.kind : all.kinds[0].name);
+    for (const name of ["rankscope:state", "rankscope:viewed"]) window.addEventListener(name, () => this.offer());
+    this.offer();
+  }
+
+  get asked() {
+    return { ...this.current.asked, ...this.planned.values };
+  }
+
+  offer() {
+    this.theirs.hidden = !window.rankscope?.viewed();
+  }
+
+  /** Show the form of a kind as it was left. */
+  open(name) {
+    const kind = this.all.kinds.find((one) => one.name === name);
+    const state = this.held.forms[name] ?? {};
+    this.kinds.value = name;
+    this.menu.hidden = !kind.presets.length;
+    choose(this.presets, [{ name: "", title: "Defaults" }, ...kind.presets], "");
+    say(this.sentence, kind.sentence);
+    const fields = kind.sections.flatMap((section) => section.fields);
+    this.fill(kind, usable(state.settings, fields, this.all.registries), state);
+  }
+
+  fill(kind, settings, { plan = "", own = {}, vary = [] } = {}) {
+    this.current = new Form(kind, this.all, settings, () => { this.keep(); this.planned.count(); });
+    this.form.replaceChildren(this.current.node);
+    this.plans = kind.plans;
+    this.state = { own, vary };
+    choose(this.often, [ONCE, ...kind.plans.map(({ name, word }) => ({ name, title: word }))], "");
+    this.schedule(kind.plans.some(({ name }) => name === plan) ? plan : "");
+    this.keep();
+  }
+
+  /** Train once, or a plan. */
+  schedule(name, chosen = false) {
+    if (chosen && this.planned.plan) this.state = this.planned.values;
+    const plan = this.plans.find((one) => one.name === name);
+    this.often.value = name;
+    this.planned.show(plan ?? null, this.state);
+    if (chosen && plan) this.planned.node.scrollIntoView({ block: "center" });
+    this.keep();
+  }
+
+  preset(name) {
+    const { kind, values } = this.current;
+    const preset = kind.presets.find((one) => one.name === name);
+    say(this.sentence, preset?.sentence ?? kind.sentence);
+    const kept = ["data.", "minutes", "steps", "epochs"];
+    const stays = Object.fromEntries(Object.entries(values).filter(([key]) => kept.some((start) => key.startsWith(start))));
+    this.fill(kind, { ...stays, ...preset?.values }, this.planned.values);
+    this.quiet();
+  }
+
+  reset() {
+    choose(this.presets, [{ name: "", title: "Defaults" }, ...this.current.kind.presets], "");
+    say(this.sentence, this.current.kind.sentence);
+    this.fill(this.current.kind, {});
+    this.quiet();
+  }
+
+  keep() {
+    const { kind, values, fields } = this.current;
+    this.held.kind = kind.name;
+    this.held.forms[kind.name] = { settings: changes(values, fields), ...this.planned.values };
+    keep(this.held);
+  }
+
+  /** Fill the form with the settings of a run; `plan`: also of a single run the fields of a plan. */
+  async use(id, plan = "") {
+    this.quiet();
+    try {
+      const reply = await json(`form/run/${encodeURIComponent(id)}`);
+      const kind = this.all.kinds.find(({ name }) => name === reply.kind);
+      this.kinds.value = kind.name;
+      this.open(kind.name);
+      this.fill(kind, reply.settings, { ...reply, plan: reply.plan || plan });
+      this.tell([`The form holds the settings of this run.${plan ? " Choose seeds, and what else is varied, then press the button." : ""}`, reply.said].filter(Boolean));
+    } catch (error) {
+      this.problem.say(error.message);
+    }
+  }
+
+  /** Begin a plan with the settings of a run; without one with those of the form. */
+  async plan(id) {
+    document.querySelector("#rs-sidebar:not(.open) .toggle-button")?.click();
+    const first = this.plans[0].name;
+    if (id) await this.use(id, first);
+    else this.schedule(first, true);
+    this.planned.node.scrollIntoView({ block: "center" });
+    this.planned.node.querySelector("input")?.focus({ preventScroll: true });
+  }
+
+  tell(lines) {
+    this.note.replaceChildren(...lines.map((line) => el("p", { class: "rs-help", text: line })));
+  }
+
+  quiet() {
+    this.tell([]);
+    this.problem.say(null);
+  }
+
+  /** Check everything, queue the run and open it, or say below what is wrong. */
+  async start() {
+    this.quiet();
+    this.train.disabled = true;
+    try {
+      const { id, said } = await post("form/train", this.asked);
+      this.tell(said);
+      await window.rankscope?.show?.(id);
+      // on a phone the sidebar covers the page
+      if (window.innerWidth < 769) document.querySelector("#rs-sidebar.open .toggle-button")?.click();
+    } catch (error) {
+      this.problem.say(error.message);
+    } finally {
+      this.train.disabled = false;
+    }
+  }
+}
+
+/** The sidebar shows what the open tab starts; where it starts nothing it gives its place to the tab. */
+let folded = false;
+window.addEventListener("rankscope:tab", ({ detail: { name, trains } }) => {
+  document.getElementById("rs-settings")?.classList.toggle("rs-away", !trains);
+  for (const aside of document.querySelectorAll("#rs-aside [data-tab]")) aside.hidden = aside.dataset.tab !== name;
+  const toggle = document.querySelector(trains ? "#rs-sidebar:not(.open) .toggle-button" : "#rs-sidebar.open .toggle-button");
+  if (trains ? folded : toggle) toggle?.click();
+  folded = !trains && Boolean(toggle || folded);
+});

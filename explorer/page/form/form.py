@@ -1,0 +1,192 @@
+"""The form of a kind of run: sections of fields as JSON, and from the values of the fields to a configuration."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from explorer.page.form.fields import Json, as_json, entries, field, is_written
+from explorer.page.form.kind_page import KindPage, Section
+from trainers.cli.flags import given_text
+from trainers.config import BUDGET, MAX_ARMS, RunConfig
+from trainers.errors import ParameterError
+from trainers.kinds import check
+from trainers.kinds.base import Kind, Preset
+from trainers.parameters import Choice, Spec, imported, specs
+from trainers.parameters import check as checked
+from trainers.values import check_types, values_of
+
+_CANNOT = (TypeError, ValueError, KeyError, AttributeError, RecursionError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """A form.
+
+    Attributes:
+        kind: of the runs.
+        page: what the page adds to it.
+        public: strangers use it: settings that reach beyond the run are not offered.
+    """
+
+    kind: Kind
+    page: KindPage
+    public: bool = False
+
+    @cached_property
+    def known(self) -> dict[str, Spec]:
+        """Every setting of the kind by name; of one within another ``data.subset``."""
+        return dict(_named(self.kind.config))
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """Its sections, without settings that are not offered."""
+        kept = [
+            dataclasses.replace(section, names=[name for name in section.names if self._offers(name)])
+            for section in self.page.sections
+        ]
+        return [section for section in kept if section.names]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The settings that have a field, in order."""
+        return [name for section in self.sections for name in section.names]
+
+    def json(self) -> Json:
+        """Describe it for the page."""
+        return {
+            "name": self.kind.name,
+            "title": self.kind.title,
+            "sentence": self.kind.sentence,
+            "unlabelled": self.page.unlabelled,
+            "presets": [self._preset(preset) for preset in self.kind.presets()],
+            "sections": [
+                {**dataclasses.asdict(section), "fields": [self._field(name) for name in section.names]}
+                for section in self.sections
+            ],
+        }
+
+    def registries(self) -> set[str]:
+        """Return the registries, ``module:NAME``, from which its fields choose."""
+        return {self.known[name].rule.registry for name in self.names} - {""}
+
+    # ---------------------------------------------------------------- values
+
+    def values(self, config: RunConfig) -> Json:
+        """Return the values of its fields that show a configuration, by name."""
+        return {name: as_json(self.known[name], _at(config, name)) for name in self.names}
+
+    def config(self, values: Mapping[str, Any], also: Collection[str] = ()) -> RunConfig:
+        """Make the checked configuration that the fields describe; what is missing takes its default.
+
+        Args:
+            also: further settings that are accepted, by name.
+
+        Raises:
+            UserError: the first thing that is wrong, with what is accepted and what it got.
+        """
+        unknown = sorted(set(values) - {*self.names, *also})
+        if unknown:
+            raise ParameterError(
+                f"{self.kind.title} has no setting {unknown[0]!r:.60} here; it has {', '.join(self.names)}."
+            )
+        config = self.part(values)
+        check(config)
+        return config
+
+    def part(self, values: Mapping[str, Any]) -> RunConfig:
+        """Make the configuration, whose values are checked one by one and not yet together."""
+        settings: dict[str, Any] = dataclasses.asdict(self.kind.config())
+        try:
+            for name, value in values.items():
+                _put(settings, name.split("."), self._read(self.known[name], value))
+            made = self.kind.config(**values_of(self.kind.config, settings))
+            check_types(made)
+        except ParameterError:
+            raise
+        except _CANNOT as error:
+            raise ParameterError(f"{self.kind.title}: the settings cannot be read: {error}.") from error
+        return made
+
+    def _read(self, spec: Spec, value: Any) -> Any:
+        """Check one value and return it as JSON holds it; text is without blanks around it, and none where empty."""
+        if is_written(spec):
+            return given_text(spec, str(value))
+        if isinstance(value, str):
+            value = value.strip() or (None if spec.optional else value.strip())
+        if spec.type is tuple and spec.optional and not value:
+            value = None
+        if Choice in (spec.type, spec.item):
+            several = spec.type is tuple
+            items = [_choice(spec, item) for item in (value if several else [value])]
+            checked(spec, tuple(items) if several else items[0], self.kind.title)
+            return value
+        return checked(spec, value, self.kind.title)
+
+    # ----------------------------------------------------------- description
+
+    def _offers(self, name: str) -> bool:
+        return not (self.public and self.known[name].rule.private)
+
+    def _field(self, name: str) -> Json:
+        spec = self.known[name]
+        made = field(spec, name)
+        made["default"] = as_json(spec, _at(self.kind.config(), name))
+        if name == "data.source":
+            made["control"] = "images"
+        if name == "start":
+            made["control"] = "run"
+        if made["control"] == "entries":
+            made |= {"added": list(self.page.added), "most": MAX_ARMS}
+        if name in self.page.entries:
+            made["offered"] = list(self.page.entries[name])
+        if name in self.page.sets:
+            follow = self.page.sets[name]
+            made["sets"] = {entry: dict(follow(one)) for entry, one in spec.rule.entries().items()}
+        return made
+
+    def _preset(self, preset: Preset) -> Json:
+        """Describe a preset: images and budget stay as they are unless it has its own."""
+        config = self.kind.configured({}, {"preset": preset.name})
+        given = preset.settings
+        kept = {
+            *(() if "data" in given else (name for name in self.names if name.startswith("data."))),
+            *(() if any(given.get(name) is not None for name in BUDGET) else BUDGET),
+        }
+        values = {name: value for name, value in self.values(config).items() if name not in kept}
+        return {"name": preset.name, "title": preset.title, "sentence": preset.sentence, "values": values}
+
+
+def registry_json(place: str) -> list[Json]:
+    """Describe the entries of the registry at ``module:NAME``."""
+    return entries(imported(place))
+
+
+def _named(config: type, above: str = "") -> Iterator[tuple[str, Spec]]:
+    for spec in specs(config):
+        if spec.nested:
+            yield from _named(spec.type, f"{above}{spec.name}.")
+        else:
+            yield f"{above}{spec.name}", spec
+
+
+def _at(config: Any, name: str) -> Any:
+    for part in name.split("."):
+        config = getattr(config, part)
+    return config
+
+
+def _put(settings: dict[str, Any], path: list[str], value: Any) -> None:
+    *above, last = path
+    for part in above:
+        settings = settings[part]
+    settings[last] = value
+
+
+def _choice(spec: Spec, value: Any) -> Choice:
+    if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
+        raise ParameterError(f"{spec.label} needs a name and parameters; got {value!r:.60}.")
+    return Choice(name=value["name"], parameters=dict(value.get("parameters") or {}))

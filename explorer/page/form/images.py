@@ -1,0 +1,76 @@
+"""What is in a dataset that somebody names in the form, in JSON."""
+
+from __future__ import annotations
+
+from explorer.page.form.fields import Json
+from trainers.config import DataChoice
+from trainers.data import DataReport, inspect_data, named
+from trainers.errors import UserError
+
+THEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
+
+
+def looked_at(choice: DataChoice) -> Json:
+    """Look at a dataset: what is read from where, in sentences, and what can be chosen; or the problems."""
+    try:
+        report = inspect_data(choice)
+    except UserError as error:
+        return {"problems": [str(error)]}
+    return {
+        "problems": list(report.problems),
+        "said": [] if report.problems else _sentences(report, choice.source),
+        "unlabelled": report.unlabelled,
+        "readable": named(choice.source) is None or bool(report.labels),
+        "columns": {
+            "image_column": [[name, name] for name in report.image_columns],
+            "label_columns": [[one.name, f"{one.name} ({one.classes:,})"] for one in report.labels if one.usable],
+            "train_split": [[name, name] for name in report.splits],
+            "test_split": [[name, name] for name in report.splits],
+        },
+        "detected": _detected(report),
+    }
+
+
+def _detected(report: DataReport) -> Json:
+    used = report.proposal
+    if used is None:
+        return {}
+    return {
+        "image_column": used.image_column,
+        "label_columns": list(used.label_columns or ()),
+        "train_split": used.train_split,
+        "test_split": used.test_split,
+    }
+
+
+def _sentences(report: DataReport, source: str) -> list[str]:
+    entry = named(source)
+    lines = [f"{report.title}." if entry is None else entry.sentence]
+    if report.proposal is not None and report.proposal.label_columns:
+        lines += [_tree(report), _reading(report, report.proposal)]
+    elif entry is not None:
+        lines = [f"{entry.sentence}{_licence(entry.licence)}"]
+    return [*lines, *(note for note in report.notes if note not in lines)]
+
+
+def _tree(report: DataReport) -> str:
+    """Write the levels with their numbers of classes, finest first: ``81 › 43 › 3, product › kind › aisle``."""
+    assert report.proposal is not None
+    chosen = report.proposal.label_columns or ()
+    classes = {column.name: column.classes for column in report.labels}
+    counts = THEN.join(f"{classes[name]:,}" for name in chosen if name in classes)
+    of = "Classes in the first rows: " if report.sampled else "Classes: "
+    return f"{of}{counts} ({THEN.join(chosen)})."
+
+
+def _reading(report: DataReport, choice: DataChoice) -> str:
+    rows = [f"{name} ({size:,})" if size else name for name, size in report.splits.items()]
+    splits = " and ".join(name for name in (choice.train_split, choice.test_split) if name)
+    images = f"Images from {choice.image_column}" if choice.image_column else "Images"
+    used = f"{images}, splits {splits}" if choice.test_split else f"{images}, split {splits}"
+    of = f"; there are {', '.join(rows)}" if len(rows) > 2 else ""
+    return f"{used}{of}.{_licence(report.licence)}"
+
+
+def _licence(licence: str) -> str:
+    return f" Licence: {licence}." if licence and licence not in ("unknown", "see its card") else ""

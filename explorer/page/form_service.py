@@ -1,0 +1,148 @@
+"""What the form asks of the server: looks, counts, starts, and the settings of runs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from pydantic import Field
+
+from explorer.page.form.fields import Json
+from explorer.page.form.form import Form, registry_json
+from explorer.page.form.images import looked_at
+from explorer.page.form.kind_page import page_of
+from explorer.page.form.plans import axes_of, plan_values, planned, plans_json
+from explorer.page.form.views import views
+from explorer.page.kinds import PAGES
+from explorer.server.body import Body, Optional
+from explorer.server.http import RequestError
+from explorer.server.runs import Runs
+from explorer.server.titles import waiting, work
+from explorer.server.visitors import Caller
+from trainers.config import Config
+from trainers.data import access
+from trainers.encoders import ENCODERS
+from trainers.errors import RunError, UserError
+from trainers.kinds import KINDS, kind_of
+from trainers.parameters import entry
+from trainers.runs.damage import reading
+
+_SHORTER = "The time is {:g} minutes, the longest that this page allows; the limit on steps is that of the run."
+
+
+class Described(Body):
+    """What the form holds: the kind, the values of its fields, and the plan with its own."""
+
+    kind: Optional = ""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    plan: Optional = ""
+    own: dict[str, Any] = Field(default_factory=dict)
+    vary: list[list[str]] = Field(default_factory=list)
+
+
+class FormService:
+    """Everything that the form asks."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    @cached_property
+    def _forms(self) -> dict[str, Form]:
+        """Those of the sidebar, by kind."""
+        pages = {name: PAGES.get(name) or page_of(kind) for name, kind in KINDS.items()}
+        public = self._runs.public
+        return {name: Form(kind=KINDS[name], page=page, public=public) for name, page in pages.items() if page.sections}
+
+    def start(self) -> Json:
+        """Describe all forms."""
+        places = sorted({place for form in self._forms.values() for place in form.registries()})
+        return {
+            "kinds": [{**form.json(), "plans": plans_json(form.kind)} for form in self._forms.values()],
+            "registries": {place: registry_json(place) for place in places},
+            "sources": registry_json("trainers.data:SOURCES"),
+            "folders": access.opens_folders(),
+        }
+
+    def look(self, asked: Described) -> Json:
+        """Describe the images that are chosen."""
+        form = self._form(asked)
+        data = {name: value for name, value in asked.settings.items() if name.startswith("data.")}
+        return looked_at(form.part(data).data)  # type: ignore[attr-defined]
+
+    def views(self, asked: Described) -> Json:
+        """Show augmented views of the images that are chosen."""
+        form = self._form(asked)
+        wanted = {
+            name: value for name, value in asked.settings.items() if name.startswith("data.") or name == "augmentation"
+        }
+        return views(form.config(wanted))  # type: ignore[arg-type]
+
+    def count(self, asked: Described) -> Json:
+        """Say how many runs a plan has and how long they take, or what is wrong; and what can be varied."""
+        axes = axes_of(self._form(asked), asked.settings)
+        try:
+            made = self._config(asked)
+            self._runs.check(made)
+            said = work(*self._runs.work(made), at_most=made.single.steps is not None)
+        except (UserError, OSError) as error:
+            return {"axes": axes, "problem": str(error)}
+        return {"axes": axes, "said": said}
+
+    def train(self, asked: Described, token: str, caller: Caller) -> Json:
+        """Queue what the form describes."""
+        config = self._config(asked)
+        started = self._runs.start(config, token, caller)
+        said = [waiting(self._runs.place(started)), *kind_of(config).advice(config)]
+        return {"id": started, "said": [line for line in said if line]}
+
+    def of_run(self, run_id: str) -> Json:
+        """Return what the form shows of a run's settings, within what may be started here."""
+        config = self._runs.find(run_id).config
+        form = self._forms.get(config.single.kind)
+        if form is None:
+            title = KINDS[config.single.kind].title
+            raise RunError(f"Runs of the kind {title} are not started here. Choose a run of another kind.")
+        within = self._runs.affordable(config)
+        said = "" if within == config else _SHORTER.format(within.single.minutes)
+        return {"kind": form.kind.name, "settings": form.values(within.single), **plan_values(within), "said": said}
+
+    def starters(self, kind: str) -> Json:
+        """List the arms of finished runs whose encoders a run of a kind can start from, with encoder and images."""
+        form = self._form(Described(kind=kind))
+        allowed = form.page.entries.get("encoder", tuple(ENCODERS))
+        made: list[Json] = []
+        for folder in self._runs.trained_here():
+            try:
+                with reading(folder.id):
+                    config = folder.config
+                    run, trained = config.single, folder.has_checkpoint or kind_of(config).plans
+                    if run.encoder_prefix and trained and run.encoder.name in allowed:  # type: ignore[attr-defined]
+                        made += _arms(form, folder.id, config)
+            except UserError:
+                continue  # a damaged run stops no other
+        return {"runs": made}
+
+    def act(self, run_id: str, action: str, token: str, caller: Caller) -> Json:
+        """Pause, resume or stop a run."""
+        acts = self._runs.acts(caller)
+        if action not in ("pause", "resume", "stop"):
+            raise RequestError(f"A run can be paused, resumed or stopped here; got {action!r:.40}.")
+        return {"said": acts[action](run_id, token)}
+
+    def _form(self, asked: Described) -> Form:
+        return entry(self._forms, asked.kind, "kind of run")
+
+    def _config(self, asked: Described) -> Config:
+        return planned(self._form(asked), asked.settings, asked.plan, asked.own, asked.vary)
+
+
+def _arms(form: Form, run_id: str, config: Config) -> list[Json]:
+    kind, run = kind_of(config), config.single
+    given = {name: getattr(run, name) for name in ("encoder", "data") if hasattr(run, name)}
+    values = form.values(form.kind.config(**given))
+    sets = {name: value for name, value in values.items() if name.partition(".")[0] in given}
+    on = f"on {kind.data_title(config)}" + (", its run of the same seed" if kind.plans else "")
+    return [
+        {"value": f"{run_id}:{arm}" if arm else run_id, "title": f"{one.title} {on}", "sets": sets}
+        for arm, one in enumerate(kind.arms(config))
+    ]
