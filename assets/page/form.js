@@ -22,7 +22,7 @@ export class Form {
     this.nodes = new Map();
     this.about = el("div", { class: "rs-stack rs-tight rs-report" });
     this.node = el("div", { class: "rs-sections" }, ...kind.sections.map((section) => this.section(section)));
-    this.look();
+    this.look(true);
   }
 
   /** What is sent to the server. */
@@ -97,14 +97,19 @@ export class Form {
     }
   }
 
-  /** Look what is in the images that are chosen. `first`: nobody has chosen them just now. */
-  async look() {
+  /** Look what is in the images that are chosen. `first`: they come from an earlier visit, or are the default. */
+  async look(first = false) {
+    if (!(SOURCE in this.values)) return;
     this.looks = (this.looks ?? 0) + 1;
     const turn = this.looks;
     const slow = setTimeout(() => looking(this.about), 150);
     const report = await post("form/look", this.asked).catch((error) => ({ problems: [error.message] }));
     clearTimeout(slow);
     if (turn !== this.looks) return;
+    if (first && report.problems.length && !this.all.folders) { // a folder of another page of this browser
+      this.take(Object.fromEntries([SOURCE, ...OF_IMAGES].map((name) => [name, this.defaults[name]])));
+      return;
+    }
     const { activeElement: focus } = document;
     this.report = report;
     described(this.about, report, this.kind.unlabelled);

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
+from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
 from explorer.page.form.fields import Json
@@ -14,7 +15,7 @@ from explorer.page.form.kind_page import page_of
 from explorer.page.form.plans import axes_of, plan_values, planned, plans_json
 from explorer.page.form.views import views
 from explorer.page.kinds import PAGES
-from explorer.server.body import Body, Optional
+from explorer.server.body import Body, Optional, needs
 from explorer.server.http import RequestError
 from explorer.server.runs import Runs
 from explorer.server.titles import waiting, work
@@ -30,14 +31,18 @@ from trainers.runs.damage import reading
 _SHORTER = "The time is {:g} minutes, the longest that this page allows; the limit on steps is that of the run."
 
 
+_ByName = Annotated[dict[str, Any], needs("values by name")]
+_Row = Annotated[list[str], MinLen(2), MaxLen(2)]
+
+
 class Described(Body):
     """What the form holds: the kind, the values of its fields, and the plan with its own."""
 
     kind: Optional = ""
-    settings: dict[str, Any] = Field(default_factory=dict)
+    settings: _ByName = Field(default_factory=dict)
     plan: Optional = ""
-    own: dict[str, Any] = Field(default_factory=dict)
-    vary: list[list[str]] = Field(default_factory=list)
+    own: _ByName = Field(default_factory=dict)
+    vary: Annotated[list[_Row], needs("pairs of what is varied and its values")] = Field(default_factory=list)
 
 
 class FormService:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from explorer.page.remembered import KEY, VERSION
 from playwright.sync_api import Browser, Page, expect
 
-from explorer.page.remembered import KEY, VERSION
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import settle_events, visit
 from tests.synthetic import make_run

@@ -2,123 +2,199 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from explorer.page.dataset_picker import DatasetPicker, data_choice
-from explorer.page.kinds import contrastive, metric_learning
-from explorer.page.kinds import metric_learning as page
-from explorer.page.kinds.metric_learning import LOSS_PICKER, configuration
-from explorer.page.parameter_panel import stored_values
+from explorer.page.form import Form
+from explorer.page.form.kind_page import page_of
+from explorer.page.kinds import PAGES
+from explorer.page.kinds.metric_learning import configuration
 from explorer.tabs.live.view import _points
 from tests.synthetic import make_run
-from trainers.config import MAX_ARMS, Conditions, DataChoice, RunConfig, read_config
-from trainers.errors import ParameterError
+from trainers.config import MAX_ARMS, Conditions, DataChoice, RunConfig, StartConfig, read_config
+from trainers.errors import ParameterError, UserError
 from trainers.hierarchy import Hierarchy
 from trainers.kinds import KINDS, check
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.parameters import Choice
+from trainers.metrics.asked import MOST
+from trainers.parameters import Choice, specs
 from trainers.runs.records import Attribute, Probe
 
-DRAWN = data_choice("drawn")
+
+def form_of(name: str, *, public: bool = False) -> Form:
+    page = PAGES.get(name)
+    return Form(kind=KINDS[name], page=page if page and page.sections else page_of(KINDS[name]), public=public)
 
 
-def test_the_untouched_page_asks_for_the_default_run():
+FORMS = {name: form_of(name) for name in KINDS}
+LEARNING, PRETRAINING = FORMS["metric_learning"], FORMS["contrastive"]
+HARD = Conditions(label_noise=0.4, noise_kind="across", withheld_classes=0.25, withheld_images=0.5)
+CONFIG = MetricLearningConfig(data=DataChoice(conditions=HARD))
+CONFIGS = [
+    *(form.kind.config() for form in (LEARNING, PRETRAINING)),
+    *(
+        form.kind.configured({}, {"preset": preset.name})
+        for form in (LEARNING, PRETRAINING)
+        for preset in form.kind.presets()
+    ),
+    CONFIG,
+    ContrastiveConfig(data=DataChoice(held_out="images", conditions=HARD, label_columns=("fine", "coarse"))),
+    MetricLearningConfig(losses=(Choice(name="supcon", parameters={"temperature": 0.2}),), minutes=None, steps=40),
+]
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.kind)
+def test_a_form_shows_a_configuration_and_makes_it_again(config: RunConfig) -> None:
+    form = FORMS[config.kind]
+    values = json.loads(json.dumps(form.values(config)))  # as it comes back from a browser
+    assert list(values) == form.names
+    assert form.config(values).to_json() == config.to_json()
+
+
+@pytest.mark.parametrize("name", list(KINDS))
+def test_a_public_form_has_no_setting_that_reaches_beyond_its_run(name: str) -> None:
+    private = {one.name for one in specs(KINDS[name].config) if one.rule.private}
+    assert private == ({"start"} if issubclass(KINDS[name].config, StartConfig) else set())
+    assert not private & set(form_of(name, public=True).names)
+    page = PAGES.get(name)
+    assert private <= set(FORMS[name].names) or page is None or not page.sections
+    if private:
+        with pytest.raises(ParameterError, match="has no setting 'start' here"):
+            form_of(name, public=True).config({"start": "0" * 26})
+
+
+@pytest.mark.parametrize("name", ["device", "threads", "data.revision", "data.held_out", "data.conditions.folds", "x"])
+def test_what_has_no_field_is_refused(name: str) -> None:
+    with pytest.raises(ParameterError, match=f"Metric learning has no setting '{name}' here; it has data.source"):
+        LEARNING.config({name: 1})
+
+
+WRONG: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "metric_learning": [
+        ({"losses": []}, f"one to {MAX_ARMS} losses; got 0"),
+        ({"losses": [{"name": "nope"}]}, "There is no loss 'nope'; choose from"),
+        ({"losses": "supcon"}, "Loss needs a name and parameters"),
+        ({"losses": [{"name": "supcon", "parameters": {"heat": 1}}]}, "has no parameter 'heat'"),
+        ({"encoder": None}, "Encoder needs a name and parameters"),
+        ({"sampler": "fair"}, "There is no sampler 'fair'"),
+        ({"learning_rate": "fast"}, "learning_rate needs a number from 1e-07 to 100; got 'fast'"),
+        ({"learning_rate": ""}, "Learning rate needs a number from 1e-07 to 100; got nothing"),
+        ({"data.source": " "}, "Images needs text; got nothing"),
+        ({"data.source": "drawn:bias=2"}, "bias needs a number"),
+        ({"data.conditions.label_noise": 1.5}, "label_noise needs"),
+        ({"data.conditions.noise_kind": "loud"}, "loud"),
+        ({"minutes": None, "steps": ""}, "needs a budget"),
+        ({"memory": 300_000}, "memory needs a whole number from 0 to 262144; got 300000"),
+    ],
+    "contrastive": [
+        ({"methods": [{"name": "simclr"}] * (MAX_ARMS + 1)}, f"one to {MAX_ARMS} methods; got {MAX_ARMS + 1}"),
+        ({"methods": [{"name": "moco_v2", "parameters": {"momentum": 2}}]}, "momentum needs a number from 0 to 1"),
+        ({"augmentation": {"name": "huge"}}, "There is no augmentation 'huge'"),
+        ({"head_augmentation": {"name": "huge"}}, "There is no (head )?augmentation 'huge'"),
+        ({"encoder": {"name": "timm_frozen"}}, "Choose an encoder that is trained whole"),
+        ({"batch": 1}, "batch needs a whole number from 2 to 8192; got 1"),
+        ({"drops": [0.5, "late"]}, "drops needs"),
+        ({"data.image_size": "big"}, "image_size needs a whole number"),
+        ({"metrics": ["R@10"]}, "no metric 'R@10'"),
+        ({"metrics": [f"R_at_{k}" for k in range(2, MOST + 3)]}, f"at most {MOST} metrics beside its own"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "sentence"), [(name, *case) for name, cases in WRONG.items() for case in cases]
+)
+def test_what_is_wrong_is_named(name: str, changes: dict[str, Any], sentence: str) -> None:
+    form = FORMS[name]
+    with pytest.raises(UserError, match=sentence):
+        form.config(form.values(form.kind.config()) | changes)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([LEARNING, PRETRAINING]), st.data())
+def test_whatever_is_sent_is_a_configuration_or_a_sentence(form: Form, data: st.DataObject) -> None:
+    values = data.draw(st.dictionaries(st.sampled_from([*form.names, "more"]), JSON, max_size=6))
+    try:
+        check(form.config(values))
+    except UserError as error:
+        assert str(error)
+
+
+# ----------------------------------------------------------------------- the API
+
+
+def test_the_untouched_function_asks_for_the_default_run() -> None:
     config = MetricLearningConfig()
-    assert configuration(DRAWN, [loss.name for loss in config.losses]) == config
+    assert configuration([loss.name for loss in config.losses]) == config
 
 
-def test_losses_keep_their_order_and_their_own_parameters():
+def test_losses_keep_their_order_and_their_own_parameters() -> None:
     parameters = [{"temperature": 0.2}, {}, {"temperature": 0.1}]
-    first, second, third = configuration(DRAWN, ["supcon", "smooth_ap", "supcon"], parameters).losses
-    assert (first.name, second, third.name) == ("supcon", Choice(name="smooth_ap"), "supcon")
-    assert first.parameters != third.parameters
-
-
-def test_empty_slots_are_left_out():
-    values = dict(zip(LOSS_PICKER.names, ["supcon", None, "", *[None] * (MAX_ARMS - 3)], strict=True))
-    values |= dict.fromkeys(LOSS_PICKER.texts, "{}")
-    values["loss_0_parameters"] = '{"supcon": {"temperature": 0.2}}'
-    assert LOSS_PICKER.chosen(values) == [("supcon", {"temperature": 0.2})]
-
-
-@pytest.mark.parametrize("text", [None, "", "{", "[1]", '"x"', "null", '{"supcon": 3}'])
-def test_a_text_that_is_not_ours_holds_nothing(text):
-    assert stored_values(text, "supcon") == {}
-
-
-def test_label_columns_as_typed_and_as_chosen():
-    assert data_choice("x", label_columns="fine, coarse,").label_columns == ("fine", "coarse")
-    assert data_choice("x", label_columns=["fine"]).label_columns == ("fine",)
-    assert data_choice(" x ", label_columns=[], train_split=None).label_columns is None
+    made = configuration(["supcon", "smooth_ap", "supcon"], loss_parameters=parameters)
+    assert isinstance(made, MetricLearningConfig)
+    assert [loss.name for loss in made.losses] == ["supcon", "smooth_ap", "supcon"]
+    assert [dict(loss.parameters) for loss in made.losses] == parameters
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
         ({"losses": []}, "A run needs a loss"),
-        ({"losses": ["nope"]}, "There is no loss 'nope'; choose from"),
         ({"losses": ["supcon"] * (MAX_ARMS + 1)}, f"one to {MAX_ARMS} losses; got {MAX_ARMS + 1}"),
         ({"loss_parameters": [{}, {}]}, "Got 2 sets of loss parameters for 1 losses"),
         ({"loss_parameters": [{"temperature": 50}]}, "temperature needs"),
-        ({"loss_parameters": [{"heat": 1}]}, "has no parameter 'heat'"),
         ({"encoder": "huge"}, "There is no encoder 'huge'"),
-        ({"training": {"sampler": "fair"}}, "There is no sampler 'fair'"),
-        ({"training": {"minutes": None}}, "needs a budget"),
-        ({"training": {"minutes": -1}}, "minutes needs a number above 0"),
-        ({"training": {"learning_rate": "fast"}}, "learning_rate needs"),
-        ({"training": {"classes_per_batch": 1}}, "classes_per_batch needs a whole number from 2"),
+        ({"training": {"device": "cuda:7"}}, "has no setting 'device' here"),
+        ({"conditions": {"source": "x"}}, "has no setting 'data.conditions.source' here"),
     ],
 )
-def test_what_is_wrong_is_named(changes: dict, sentence: str):
+def test_what_a_program_asks_wrongly_is_named(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ParameterError, match=sentence):
-        configuration(**{"data": DRAWN, "losses": ["supcon"], **changes})
+        configuration(**{"losses": ["supcon"], **changes})
 
 
-def test_what_is_wrong_with_the_images_is_named():
-    with pytest.raises(ParameterError, match="A run needs images"):
-        data_choice("  ")
-    with pytest.raises(ParameterError, match="Most images read per split needs 100 to 1000000; got 3"):
-        data_choice("drawn", max_images=3)
+def test_a_program_may_ask_for_a_fold() -> None:
+    made = configuration(["supcon"], conditions={"folds": 3, "fold": 2}, training={"memory": 512})
+    assert isinstance(made, MetricLearningConfig)
+    assert made.data.conditions == Conditions(folds=3, fold=2) and made.memory == 512
 
 
-def test_the_memory_reaches_the_configuration():
-    config = configuration(DRAWN, ["supcon"], training={"memory": 512, "memory_after": 20})
-    assert (config.memory, config.memory_after) == (512, 20)
-    with pytest.raises(ParameterError, match="memory needs a whole number from 0 to 262144; got 300000"):
-        configuration(DRAWN, ["supcon"], training={"memory": 300_000})
+# ----------------------------------------------------------------------- presets
 
 
-# ----------------------------------------------------------------- hard conditions
+def test_a_preset_keeps_images_and_budget_unless_it_has_its_own() -> None:
+    presets = {preset["name"]: preset["values"] for preset in PRETRAINING.json()["presets"]}
+    values = presets["stages"]
+    assert not {"data.source", "data.image_size", "minutes", "steps", "epochs"} & set(values)
+    assert [method["name"] for method in values["methods"]][2] == "cross_entropy"
+    assert values["augmentation"] == {"name": "moco_v2", "parameters": {"blur": 0.0}}
+    paper = presets["paper_moco_v1"]
+    assert (paper["data.image_size"], paper["epochs"], paper["minutes"]) == (224, 200, None)
+    assert paper["data.source"] == "ILSVRC/imagenet-1k"
+    sources = {preset["name"]: preset["values"]["data.source"] for preset in LEARNING.json()["presets"]}
+    assert list(sources.values()) == ["drawn", "drawn:bias=0.5", "drawn:bias=0.9"]
 
 
-HARD = Conditions(label_noise=0.4, noise_kind="across", withheld_classes=0.25, withheld_images=0.5)
-CONFIG = MetricLearningConfig(data=DataChoice(conditions=HARD))
-IMAGES_HELD_OUT = ContrastiveConfig(data=DataChoice(held_out="images", conditions=HARD))
-FORMS = pytest.mark.parametrize(
-    ("form", "config"),
-    [(metric_learning, CONFIG), (contrastive, IMAGES_HELD_OUT)],
-    ids=["metric learning", "contrastive"],
-)
+def test_an_encoder_brings_its_learning_rate() -> None:
+    fields = {field["name"]: field for section in LEARNING.json()["sections"] for field in section["fields"]}
+    assert fields["encoder"]["sets"]["timm"] == {"learning_rate": 1e-4}
+    assert fields["losses"]["control"] == "entries" and fields["data.source"]["control"] == "images"
 
 
-@FORMS
-def test_conditions_are_set_shown_and_kept(form: ModuleType, config: RunConfig) -> None:
-    values, defaults = form.held(config), form.held(type(config)())
-    assert form.config_of(values) == config and form.config_of(form.restored(values)) == config
-    assert list(values) == list(defaults) and form.config_of(defaults) == type(config)()
-
-
-@FORMS
-def test_conditions_that_cannot_be_are_refused_and_not_restored(form: ModuleType, config: RunConfig) -> None:
-    defaults = form.held(type(config)())
-    for wrong in ({"label_noise": 1.5}, {"noise_kind": "loud"}, {"withheld_classes": 1.0}, {"withheld_images": "half"}):
-        with pytest.raises(ParameterError, match=next(iter(wrong)).replace("_", ".")):
-            form.config_of(defaults | wrong)
-        assert form.restored(wrong) == defaults
+# ------------------------------------------------------------------- other places
 
 
 def test_the_lines_of_a_run_name_its_conditions() -> None:
@@ -128,49 +204,6 @@ def test_the_lines_of_a_run_name_its_conditions() -> None:
     assert kind.summary(CONFIG, title).startswith(f"{title}, ")
     data = DataChoice(conditions=Conditions(label_noise=0.2))
     assert KINDS["contrastive"].data_title(ContrastiveConfig(data=data)) == "Drawn world, 20 % label noise"
-
-
-# --------------------------------------------------------- parameters of a dataset
-
-
-def test_the_slider_and_the_source_are_one_setting() -> None:
-    picker = DatasetPicker()
-    tied = DataChoice(source="drawn:bias=0.9")
-    held = picker.held(tied)
-    assert held["source"] == "drawn" and held["drawn_bias"] == 0.9
-    assert picker.chosen(held) == tied
-    assert picker.chosen(picker.defaults()) == DataChoice()
-    assert picker.chosen(picker.defaults() | {"source": "a/b", "drawn_bias": 0.9}).source == "a/b"
-    assert picker.chosen(picker.defaults() | {"source": "drawn:bias=0.5"}).source == "drawn:bias=0.5"
-    for wrong in ({"drawn_bias": 2.0}, {"source": "drawn:bias=2"}, {"source": "drawn:shade=1"}):
-        with pytest.raises(ParameterError):
-            picker.chosen(picker.defaults() | wrong)
-
-
-def test_what_a_browser_kept_is_checked() -> None:
-    picker = DatasetPicker()
-    assert picker.restored({"drawn_bias": 0.5})["drawn_bias"] == 0.5
-    assert "drawn_bias" not in picker.restored({"drawn_bias": "much"}) | picker.restored({"drawn_bias": 7})
-    assert "source" not in picker.restored({"source": "drawn:bias=7"})
-
-
-def test_a_preset_sets_its_bias_again_after_another_one() -> None:
-    from explorer.page.forms import filled
-
-    kind = KINDS["metric_learning"]
-
-    class Form:
-        held = staticmethod(page.held)
-        looks_at = DatasetPicker().fields
-
-    values = {preset.name: filled(kind, Form(), preset.name) for preset in kind.presets()}  # type: ignore[arg-type]
-    assert {name: one["drawn_bias"] for name, one in values.items()} == {
-        "background_0": 0.0,
-        "background_05": 0.5,
-        "background_09": 0.9,
-    }
-    for preset in kind.presets():
-        check(kind.configured({}, {"preset": preset.name}))
 
 
 def test_a_configuration_with_a_bias_is_written_and_read() -> None:

@@ -42,7 +42,7 @@ from trainers.runs.probe import packed
 from trainers.runs.query_scores import packed_scores
 from trainers.runs.reader import PLACE, RunReader
 from trainers.runs.records import REFINED, Frame, Probe, QueryScores, Snapshot
-from trainers.runs.regular import is_there, open_regular
+from trainers.runs.regular import is_regular, is_there, open_regular
 from trainers.runs.removal import remove
 from trainers.runs.takeover import make_durable, make_unique, sweep_run
 

@@ -15,7 +15,7 @@ from trainers.config import BUDGET, MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds import check
 from trainers.kinds.base import Kind, Preset
-from trainers.parameters import Choice, Spec, imported, specs
+from trainers.parameters import Choice, Spec, describe, imported, specs
 from trainers.parameters import check as checked
 from trainers.values import check_types, values_of
 
@@ -116,7 +116,9 @@ class Form:
         if is_written(spec):
             return given_text(spec, str(value))
         if isinstance(value, str):
-            value = value.strip() or (None if spec.optional else value.strip())
+            value = value.strip() or None
+            if value is None and not spec.optional:
+                raise ParameterError(f"{spec.label} needs {describe(spec)}; got nothing.")
         if spec.type is tuple and spec.optional and not value:
             value = None
         if Choice in (spec.type, spec.item):

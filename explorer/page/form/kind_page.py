@@ -67,12 +67,12 @@ MORE = "Batch, learning rate and more"
 
 def page_of(kind: Kind) -> KindPage:
     """Make the form of a kind that has no page of its own: a field per setting, but for those of every kind that it
-    does not name.
+    does not name; of one that holds others the first of them.
     """
     shared = {spec.name for spec in specs(RunConfig)}
     listed = {*kind.main, *kind.more}
     names = [
-        spec.name
+        f"{spec.name}.{specs(spec.type)[0].name}" if spec.nested else spec.name
         for spec in specs(kind.config)
         if not spec.rule.private and (spec.name in listed or spec.name not in shared)
     ]

@@ -46,7 +46,8 @@ def configuration(
         **(training or {}),
         **{f"data.conditions.{name}": value for name, value in (conditions or {}).items()},
     }
-    return Form(kind=KIND, page=DESCRIPTOR).config(settings)
+    folds = [f"data.conditions.{name}" for name in ("folds", "fold")]
+    return Form(kind=KIND, page=DESCRIPTOR).config(settings, also=folds)
 
 
 def endpoints(runs: Runs) -> list[Callable[..., Any]]:
