@@ -29,22 +29,23 @@ export class Actions {
   turn(state) {
     if (!state) return;
     const before = this.state;
-    if (before && (before.id !== state.id || before.phase !== state.phase)) { // what was said is done, or was about another run
+    if (before && (before.id !== state.id || (before.phase !== state.phase && before.active))) { // what was said is done, or was about another run
       say(this.said, "");
       this.problem.say(null);
     }
     this.state = state;
     const acts = state.recorded ? [] : state.acts;
     for (const act of ACTS) this.buttons[act].hidden = !acts.includes(act);
-    this.node.hidden = !acts.length && !state.told;
+    this.node.hidden = !acts.length && !this.said.textContent;
     say(this.line, state.told ?? sentence(state));
   }
 
   async act(action) {
     this.problem.say(null);
     try {
-      const { said } = await post("form/act", { id: window.rankscope.viewed(), action });
-      say(this.said, said);
+      const { said, problem } = await post("form/act", { id: window.rankscope.viewed(), action });
+      say(this.said, said ?? "");
+      this.problem.say(problem);
     } catch (error) {
       this.problem.say(error.message);
     }

@@ -84,7 +84,7 @@ export function arms(field, value, changed, entries) {
       const drop = made.querySelector(".rs-drop");
       drop.setAttribute("aria-label", `Remove ${word} ${arm + 1}`);
       drop.hidden = chosen.length < 2;
-      return el("div", { class: "rs-arm" }, swatch(arm), made);
+      return el("div", { class: "rs-arm", role: "group", "aria-label": `${field.label} ${arm + 1} with its parameters` }, swatch(arm), made);
     });
     const add = button(`Add a ${word}`, () => { set([...chosen, { name: next(), parameters: {} }], false); draw(chosen.length - 1); });
     add.hidden = chosen.length >= field.most;

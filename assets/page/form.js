@@ -124,9 +124,10 @@ export class Form {
       ask.disabled = true;
       problem.say(null);
       try {
-        const { views, said } = await post("form/views", this.asked);
+        const { views = [], said = "", problem: wrong } = await post("form/views", this.asked);
+        problem.say(wrong);
         const tiles = views.map((image, i) => el("li", { class: "rs-viewgroup" }, ...image.map((src, view) => el("img", { src, alt: `Image ${i + 1}, view ${view + 1}` }))));
-        shown.replaceChildren(el("ul", { class: "rs-viewlist" }, ...tiles), el("p", { class: "rs-help", role: "status", text: said }));
+        shown.replaceChildren(...(views.length ? [el("ul", { class: "rs-viewlist" }, ...tiles), el("p", { class: "rs-help", role: "status", text: said })] : []));
       } catch (error) {
         shown.replaceChildren();
         problem.say(error.message);

@@ -4,6 +4,7 @@ const KEY = "rankscope-form";
 const VERSION = 1;
 const LONGEST = 50_000; // characters; the page itself writes a fifth of that at most
 
+const isObject = (value) => typeof value === "object" && value !== null;
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** {kind, forms: {kind: {settings, plan, own, vary}}}; nothing of anything else. */
@@ -11,10 +12,16 @@ export function kept() {
   try {
     const text = localStorage.getItem(KEY) ?? "";
     const held = text.length > LONGEST ? null : JSON.parse(text);
-    return held?.version === VERSION && typeof held.forms === "object" ? held : { forms: {} };
+    return held?.version === VERSION && isObject(held.forms) ? held : { forms: {} };
   } catch {
     return { forms: {} }; // storage is switched off, or holds something else
   }
+}
+
+/** How a plan was left: its name, its values, and what is varied. */
+export function usablePlan({ plan, own, vary } = {}) {
+  const rows = Array.isArray(vary) ? vary.filter((row) => Array.isArray(row) && row.length === 2 && row.every((part) => typeof part === "string")) : [];
+  return { plan: String(plan ?? ""), own: isObject(own) ? own : {}, vary: rows };
 }
 
 export function keep(held) {
@@ -30,7 +37,7 @@ export const changes = (values, fields) => Object.fromEntries(fields.filter(({ n
 
 /** Kept settings that fit the fields there are now: of the type of the default, and of an entry that can be chosen. */
 export function usable(settings, fields, registries) {
-  const entries = Object.entries(settings ?? {}).filter(([name, value]) => {
+  const entries = Object.entries(isObject(settings) ? settings : {}).filter(([name, value]) => {
     const field = fields.find((one) => one.name === name);
     return field && fits(field, value, registries[field.registry] ?? []);
   });

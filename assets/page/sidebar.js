@@ -2,10 +2,11 @@
 
 import { json, post } from "../common/api.js";
 import { el, say } from "../common/dom.js";
-import { button, choose, field, Problem, select } from "../common/fields.js";
+import { button, choose, Problem, select } from "../common/fields.js";
 import { Actions } from "./actions.js";
+import { labelled } from "./controls.js";
 import { Form } from "./form.js";
-import { changes, keep, kept, usable } from "./kept.js";
+import { changes, keep, kept, usable, usablePlan } from "./kept.js";
 import { Plan } from "./plan.js";
 
 const ONCE = { name: "", title: "once" };
@@ -35,9 +36,9 @@ class Sidebar {
     this.note = el("div", { class: "rs-stack rs-tight", role: "status" });
     this.problem = new Problem();
     this.actions = new Actions();
-    const kinds = field("Kind of run", this.kinds);
+    const kinds = labelled({ label: "Kind of run" }, this.kinds);
     kinds.hidden = all.kinds.length < 2;
-    this.menu = field("Start from a preset", this.presets);
+    this.menu = labelled({ label: "Start from a preset" }, this.presets);
     this.setup = el("div", { class: "rs-stack rs-runform" }, el("h2", { text: "New run" }), this.theirs, kinds, this.menu, this.sentence, this.form, this.planned.node, button("Reset to defaults", () => this.reset()));
     this.go = el("div", { class: "rs-stack rs-tight rs-go" }, el("div", { class: "rs-trainrow" }, this.train, this.often), this.note, this.problem.node, this.actions.node);
     this.node = el("div", { class: "rs-stack" }, this.setup, this.go);
@@ -50,30 +51,40 @@ class Sidebar {
     return { ...this.current.asked, ...this.planned.values };
   }
 
+  /** What was said at a start is about the run that was started: it goes when another one is opened. */
   offer() {
-    this.theirs.hidden = !window.rankscope?.viewed();
+    const id = window.rankscope?.viewed() ?? "";
+    this.theirs.hidden = !id;
+    if (this.seen && id !== this.seen && id !== this.started) this.quiet();
+    this.seen = id;
   }
 
   /** Show the form of a kind as it was left. */
   open(name) {
     const kind = this.all.kinds.find((one) => one.name === name);
-    const state = this.held.forms[name] ?? {};
+    const state = this.held.forms[name] ?? undefined;
     this.kinds.value = name;
     this.menu.hidden = !kind.presets.length;
     choose(this.presets, [{ name: "", title: "Defaults" }, ...kind.presets], "");
     say(this.sentence, kind.sentence);
     const fields = kind.sections.flatMap((section) => section.fields);
-    this.fill(kind, usable(state.settings, fields, this.all.registries), state);
+    this.fill(kind, usable(state?.settings, fields, this.all.registries), usablePlan(state));
   }
 
   fill(kind, settings, { plan = "", own = {}, vary = [] } = {}) {
-    this.current = new Form(kind, this.all, settings, () => { this.keep(); this.planned.count(); });
+    this.current = new Form(kind, this.all, settings, () => this.changed());
     this.form.replaceChildren(this.current.node);
     this.plans = kind.plans;
     this.state = { own, vary };
     choose(this.often, [ONCE, ...kind.plans.map(({ name, word }) => ({ name, title: word }))], "");
     this.schedule(kind.plans.some(({ name }) => name === plan) ? plan : "");
     this.keep();
+  }
+
+  changed() {
+    this.quiet();
+    this.keep();
+    this.planned.count();
   }
 
   /** Train once, or a plan. */
@@ -149,7 +160,12 @@ class Sidebar {
     this.quiet();
     this.train.disabled = true;
     try {
-      const { id, said } = await post("form/train", this.asked);
+      const { id, said, problem } = await post("form/train", this.asked);
+      if (problem) {
+        this.problem.say(problem);
+        return;
+      }
+      this.started = id;
       this.tell(said);
       await window.rankscope?.show?.(id);
       // on a phone the sidebar covers the page

@@ -1,4 +1,7 @@
-"""What the form asks of the server: looks, counts, starts, and the settings of runs."""
+"""What the form asks of the server: looks, counts, starts, and the settings of runs.
+
+What is wrong with what a visitor chose is an answer, ``problem``, and no failed request.
+"""
 
 from __future__ import annotations
 
@@ -80,13 +83,17 @@ class FormService:
         wanted = {
             name: value for name, value in asked.settings.items() if name.startswith("data.") or name == "augmentation"
         }
-        return views(form.config(wanted))  # type: ignore[arg-type]
+        try:
+            return views(form.config(wanted))  # type: ignore[arg-type]
+        except UserError as error:
+            return {"problem": str(error)}
 
     def count(self, asked: Described) -> Json:
         """Say how many runs a plan has and how long they take, or what is wrong; and what can be varied."""
-        axes = axes_of(self._form(asked), asked.settings)
+        form = self._form(asked)
+        axes = axes_of(form, asked.settings)
         try:
-            made = self._config(asked)
+            made = planned(form, asked.settings, asked.plan, asked.own, asked.vary)
             self._runs.check(made)
             said = work(*self._runs.work(made), at_most=made.single.steps is not None)
         except (UserError, OSError) as error:
@@ -95,8 +102,12 @@ class FormService:
 
     def train(self, asked: Described, token: str, caller: Caller) -> Json:
         """Queue what the form describes."""
-        config = self._config(asked)
-        started = self._runs.start(config, token, caller)
+        form = self._form(asked)
+        try:
+            config = planned(form, asked.settings, asked.plan, asked.own, asked.vary)
+            started = self._runs.start(config, token, caller)
+        except (UserError, OSError) as error:
+            return {"problem": str(error)}
         said = [waiting(self._runs.place(started)), *kind_of(config).advice(config)]
         return {"id": started, "said": [line for line in said if line]}
 
@@ -132,13 +143,13 @@ class FormService:
         acts = self._runs.acts(caller)
         if action not in ("pause", "resume", "stop"):
             raise RequestError(f"A run can be paused, resumed or stopped here; got {action!r:.40}.")
-        return {"said": acts[action](run_id, token)}
+        try:
+            return {"said": acts[action](run_id, token)}
+        except (UserError, OSError) as error:
+            return {"problem": str(error)}
 
     def _form(self, asked: Described) -> Form:
         return entry(self._forms, asked.kind, "kind of run")
-
-    def _config(self, asked: Described) -> Config:
-        return planned(self._form(asked), asked.settings, asked.plan, asked.own, asked.vary)
 
 
 def _arms(form: Form, run_id: str, config: Config) -> list[Json]:

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Site
 from tests.browser.named_folder import train_on
 from tests.browser.pages import lasso, place, rest, state, until, visit
+from tests.browser.sidebar import FORM, fill, images
 from tests.synthetic import make_run
 from tests.tiny import write_images
 from trainers.runs import RunFolder
@@ -93,32 +94,21 @@ def test_what_was_said_at_a_start_goes_with_its_run_and_its_images(
     first = write_images(tmp_path / "first_set", train=2, test=2, each=2)
     second = write_images(tmp_path / "second_set", train=2, test=2, each=2)
     with visit(browser, site, site.at(site.finished)) as page:
-        expect(page.locator("#rs-pause")).to_have_attribute("data-followed", "yes")
-        source, note = page.locator("#rs-source input"), page.locator("#rs-note")
-        _choose(page, first)
-        expect(page.locator("#rs-found")).to_contain_text("class")
-        budget = page.get_by_label("Budget in minutes")
-        budget.fill("-3")
-        page.locator("#rs-train").click()
-        expect(note).to_contain_text("minutes needs")
-        _choose(page, second)
-        expect(note).to_be_empty()
-        expect(page.locator("#rs-found")).to_contain_text("class")
+        alert, report = page.locator(".rs-go [role=alert]"), page.locator(".rs-report")
+        press = page.locator(FORM).get_by_role("button", name="Train", exact=True).click
+        images(page, str(first))
+        expect(report).to_contain_text("class")
+        fill(page, "Budget in minutes", "-3")
+        press()
+        expect(alert.first).to_contain_text("minutes needs")
+        images(page, str(second))
+        expect(alert.first).to_be_hidden()
+        expect(report).to_contain_text("class")
         assert "first_set" not in page.locator("#rs-sidebar").inner_html()
-        assert source.input_value() == str(second)
-        page.locator("#rs-train").click()
-        expect(note).to_contain_text("minutes needs")
+        press()
+        expect(alert.first).to_contain_text("minutes needs")
         page.evaluate("(id) => window.rankscope.open(id)", make_run(site.root, points=60, frames=2, seed=3).id)
-        expect(note).to_be_hidden()
-        page.locator("#rs-train").click()
-        expect(note).to_be_visible()
-        _choose(page, tmp_path / "nothing_here")
-        expect(page.locator("#rs-found [role=alert]")).to_be_visible()
+        expect(alert.first).to_be_hidden()
+        images(page, str(tmp_path / "nothing_here"))
+        expect(report.get_by_role("alert")).to_be_visible()
         assert "second_set" not in page.locator("#rs-sidebar").inner_html()
-
-
-def _choose(page: Page, images: Path) -> None:
-    source = page.locator("#rs-source input")
-    source.click()
-    source.fill(str(images))
-    source.press("Enter")

@@ -40,26 +40,6 @@ def test_every_formula_is_drawn(browser: Browser, site: Site, size: tuple[int, i
         assert page.evaluate("() => document.documentElement.scrollWidth") <= size[0]
 
 
-def test_the_menu_names_the_family_of_each_loss(opened: Page):
-    page = opened
-    page.locator(".rs-slot-0 .rs-loss input").click()
-    options = page.locator(".rs-slot-0 .rs-loss [role=option]")
-    expect(options).to_have_count(len(SHOWN))
-    families = options.evaluate_all("all => all.map((one) => getComputedStyle(one, '::after').content)")
-    assert families == [f'"{loss.family}"' for loss in SHOWN]
-    cut = options.evaluate_all("all => all.filter((one) => one.scrollWidth > one.clientWidth).length")
-    assert cut == 0
-    page.keyboard.press("Escape")
-    expect(options).to_have_count(0)
-
-
-def test_the_memory_is_set_where_the_batch_is(opened: Page):
-    page = opened
-    page.get_by_role("button", name="Batch, learning rate and more").click()
-    expect(page.get_by_label("Cross-batch memory")).to_have_value("0")
-    expect(page.get_by_label("Memory from step")).to_have_value("300")
-
-
 def test_entries_stand_under_their_families(opened: Page):
     page = opened
     open_catalogue(page)

@@ -7,6 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 
 from explorer.settings import ASSETS
+from tests.browser import sidebar
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import PHONE, open_tab, visit
 from tests.browser.test_access import _findings, darken
@@ -35,9 +36,9 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
         look_and_take(page)
         view.get_by_role("button", name="Open seed 0").click()
         page.wait_for_function("(id) => ![id, ''].includes(window.rankscope.current())", arg=site.finished.id)
-        expect(page.locator("#rs-status")).to_contain_text("Finished")  # of the run that is open now
+        expect(page.locator(".rs-actions")).to_be_hidden()  # the run that is open now is finished
         page.get_by_role("button", name="Its comparison").click()
-        expect(page.locator("#rs-status")).to_have_text("Stopped. 4 of 5 runs finished, 1 without a result.")
+        expect(page.locator(".rs-runstatus")).to_have_text("Stopped. 4 of 5 runs finished, 1 without a result.")
         expect(view.locator(".rs-results")).to_be_visible()
         assert f"run={plan.id}" in page.url
         make_again(page)
@@ -66,7 +67,7 @@ def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Pat
         expect(page.locator(".rs-live h2").first).to_contain_text(
             "Seed 0, label noise 0: Smooth-AP vs HAPPIER vs Triplet"
         )
-        expect(page.locator("#rs-status")).to_contain_text("A recording is open.")
+        expect(page.locator(".rs-actions")).to_be_hidden()
 
 
 def look_and_take(page: Page) -> None:
@@ -93,12 +94,11 @@ def make_again(page: Page) -> None:
     """Start from the settings of the plan that is open, vary a parameter, and delete what was made."""
     view = page.locator(".rs-comparison")
     view.get_by_role("button", name="Use its settings").click()
-    form = page.locator(".rs-fold[data-open]:has(.rs-vary)")
-    expect(page.locator("#rs-note")).to_contain_text("the settings of this run")
-    form.get_by_label("Vary", exact=True).fill("smooth_ap.tau")
-    form.get_by_label("Values 1").fill("0.01, 0.1")
+    expect(page.locator(".rs-go")).to_contain_text("the settings of this run")
+    sidebar.fill(page, "Vary", "smooth_ap.tau")
+    sidebar.fill(page, "Values 1", "0.01, 0.1")
     expect(page.get_by_text("3 runs, about 9 min in all.")).to_be_attached()
-    page.get_by_role("button", name="Train over seeds").click()
+    page.locator(sidebar.FORM).get_by_role("button", name="Train", exact=True).click()
     names = ["Smooth-AP (tau 0.01)", "Smooth-AP (tau 0.1)", "HAPPIER"]
     expect(view.locator(".rs-results tbody th[scope=row]")).to_have_text(names)
     expect(view.locator("[role=status]")).to_have_text("Waiting: 3 runs are planned.")

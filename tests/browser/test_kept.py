@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from explorer.page.remembered import KEY, VERSION
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site, serve
-from tests.browser.pages import settle_events, visit
+from tests.browser.pages import open_tab, visit
+from tests.browser.sidebar import FORM, choose, fill, images, named, shown, unfold
 from tests.synthetic import make_run
 from tests.tiny import write_images
 
-_LOSS = ".rs-slot-{} .rs-loss input"
+KEY = "rankscope-form"
 
 
 @pytest.fixture
 def page(browser: Browser, site: Site) -> Iterator[Page]:
     with visit(browser, site, site.at(site.finished)) as opened:
-        settled(opened)
+        drawn(opened)
         yield opened
 
 
@@ -36,21 +36,19 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             yield served
 
 
-def settled(page: Page) -> None:
-    """Wait until the page has asked what was kept, and the folds are drawn."""
-    page.wait_for_function("window.rankscopeRestored === true")
-    expect(page.locator(".rs-slot-0 .rs-log-number").first).to_be_attached()
+def drawn(page: Page) -> None:
+    """Wait for the form and what it says of the images, and open its folds."""
+    expect(page.locator(".rs-report p").first).not_to_have_text("Looking …")
+    unfold(page)
 
 
 def again(page: Page) -> None:
-    settle_events(page)
     page.reload()
-    settled(page)
+    drawn(page)
 
 
 def stored(page: Page) -> dict:
-    text = page.evaluate("(key) => localStorage.getItem(key)", KEY)
-    return json.loads(text)["values"] if text else {}
+    return json.loads(page.evaluate("(key) => localStorage.getItem(key)", KEY))["forms"]
 
 
 def keep(page: Page, text: str) -> None:
@@ -58,166 +56,110 @@ def keep(page: Page, text: str) -> None:
     again(page)
 
 
-def choose(page: Page, field: str, text: str) -> None:
-    page.locator(field).click()
-    page.locator(field).fill(text)
-    page.locator(field).press("Enter")
+def kept(**settings: object) -> str:
+    return json.dumps({"version": 1, "kind": "metric_learning", "forms": {"metric_learning": {"settings": settings}}})
 
 
-def number(page: Page, name: str, value: str) -> None:
-    field = page.get_by_role("spinbutton", name=name)
-    field.fill(value)
-    field.press("Tab")
-
-
-def test_choices_survive_a_reload_and_go_with_the_reset(page: Page, site: Site, tmp_path: Path) -> None:
+def test_choices_survive_a_reload_and_go_with_the_reset(page: Page, tmp_path: Path) -> None:
     folder = write_images(tmp_path / "images", train=2, test=2, each=2)
-    training = page.get_by_role("button", name="Batch, learning rate and more")
-    training.click()
-    choose(page, "#rs-source input", str(folder))
-    expect(page.locator("#rs-found")).to_contain_text("class")
-    choose(page, _LOSS.format(0), "SupCon")
-    expect(page.locator(".rs-slot-0")).to_contain_text("Temperature")
-    page.get_by_role("button", name="Add a loss").click()
-    expect(page.locator(".rs-slot-2")).to_be_visible()
-    third = page.locator(_LOSS.format(2)).input_value()
-    page.locator("#rs-encoder [role=combobox]").click()
-    page.locator("#rs-encoder [role=option]", has_text="timm model").click()
-    expect(page.get_by_role("spinbutton", name="Learning rate")).to_have_value("0.0001")
-    number(page, "Weight decay", "0")
-    number(page, "Seed", "7")
-    page.get_by_label("Budget in minutes").fill("1.5")
-    page.get_by_label("Budget in minutes").press("Tab")
-    page.wait_for_function('(key) => localStorage.getItem(key)?.includes(\'"minutes":"1.5"\')', arg=KEY)
-    again(page)
-    page.wait_for_function("(id) => window.rankscope?.current() === id", arg=site.finished.id)  # as the link says
-    expect(page.locator("#rs-source input")).to_have_value(str(folder))
-    expect(page.locator("#rs-found")).to_contain_text("class")
-    expect(page.locator(_LOSS.format(0))).to_have_value("SupCon")
-    expect(page.locator(_LOSS.format(2))).to_have_value(third)
-    expect(page.locator("#rs-encoder .rs-menuvalue")).to_have_text("timm model")
-    expect(page.get_by_label("Budget in minutes")).to_have_value("1.5")
-    training.click()
-    expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("7")
-    expect(page.get_by_role("spinbutton", name="Weight decay")).to_have_value("0")
-    expect(page.get_by_role("spinbutton", name="Learning rate")).to_have_value("0.0001")
-    page.get_by_role("button", name="Reset to defaults").click()
-    expect(page.locator("#rs-source input")).to_have_value("Drawn world")
-    expect(page.locator("#rs-found")).to_contain_text("needs no network")
-    expect(page.locator(".rs-slot-2")).to_be_hidden()
-    expect(page.locator(_LOSS.format(0))).to_have_value("Smooth-AP")
-    expect(page.locator("#rs-encoder .rs-menuvalue")).to_have_text("Conv-4")
-    expect(page.get_by_role("spinbutton", name="Learning rate")).to_have_value("0.004")
-    expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("0")
-    page.wait_for_function("(key) => localStorage.getItem(key) === null", arg=KEY)
-
-
-def test_parameters_of_a_loss_survive_a_reload(page: Page) -> None:
-    page.locator(".rs-slot-0 .rs-foldhead").click()
-    tau = page.locator(".rs-slot-0 .rs-log-number").first
-    tau.fill("0.05")
+    images(page, str(folder))
+    expect(page.locator(".rs-report")).to_contain_text("class")
+    choose(page, "Loss 1", "SupCon")
+    unfold(page)
+    tau = page.locator(".rs-arm").first.get_by_label("Temperature", exact=True)
+    tau.fill("0.2")
     tau.press("Tab")
-    page.wait_for_function("(key) => localStorage.getItem(key)?.includes('0.05')", arg=KEY)
+    page.get_by_role("button", name="Add a loss").click()
+    third = shown(page, "Loss 3")
+    choose(page, "Encoder", "timm model")
+    expect(named(page, "Learning rate")).to_have_value("0.0001")
+    fill(page, "Seed", "7")
+    fill(page, "Budget in minutes", "1.5")
+    fill(page, "More metrics", "R_at_10, AP_at_5_level1")
+    named(page, "How often").select_option("sweep")
+    fill(page, "Vary", "dim")
+    fill(page, "Values 1", "32, 64")
+    expect(named(page, "Vary 2")).to_be_visible()
     again(page)
-    expect(page.locator(".rs-slot-0 .rs-log-number").first).to_have_value("0.05")
-    assert stored(page) == {"loss_0_parameters": '{"smooth_ap":{"tau":0.05}}'}
+    expect(page.locator(FORM).get_by_label("Hub id")).to_have_value(str(folder))
+    expect(page.locator(".rs-report")).to_contain_text("class")
+    assert [shown(page, f"Loss {arm}") for arm in (1, 3)] == ["SupCon", third]
+    assert shown(page, "Encoder") == "timm model"
+    values = {"Temperature": "0.2", "Seed": "7", "Budget in minutes": "1.5", "Learning rate": "0.0001"}
+    values |= {"More metrics": "R_at_10, AP_at_5_level1", "Vary": "dim", "Values 1": "32, 64"}
+    for label, value in values.items():
+        expect(named(page, label).first).to_have_value(value)
+    page.get_by_role("button", name="Reset to defaults").click()
+    unfold(page)
+    assert [shown(page, label) for label in ("Images", "Loss 1", "Encoder")] == ["Drawn world", "Smooth-AP", "Conv-4"]
+    expect(page.locator(".rs-report")).to_contain_text("needs no network")
+    expect(named(page, "Loss 3")).to_have_count(0)
+    expect(named(page, "Learning rate")).to_have_value("0.004")
+    assert stored(page)["metric_learning"]["settings"] == {}
 
 
 def test_what_cannot_be_used_is_dropped_without_a_word(page: Page) -> None:
-    hostile = {
-        "source": "<img src=x onerror='window.hacked=1'>",
-        "loss_0": "of_another_version",
-        "encoder": "huge",
-        "seed": -5,
-        "minutes": "<b>1</b>",
-        "weight_decay": 1e9,
-        "dim": 128,
-    }
-    keep(page, json.dumps({"version": VERSION, "values": hostile}))
-    expect(page.get_by_role("spinbutton", name="Embedding size", include_hidden=True)).to_have_value("128")
-    expect(page.locator("#rs-source input")).to_have_value("Drawn world")
-    expect(page.locator(_LOSS.format(0))).to_have_value("Smooth-AP")
-    expect(page.locator("#rs-encoder .rs-menuvalue")).to_have_text("Conv-4")
-    expect(page.get_by_label("Budget in minutes")).to_have_value("3")
-    expect(page.get_by_role("spinbutton", name="Seed", include_hidden=True)).to_have_value("0")
-    expect(page.locator("#rs-sidebar [role=alert]")).to_have_count(0)
+    hostile = kept(
+        losses=[{"name": "of_another_version", "parameters": {}}],
+        encoder={"name": "huge", "parameters": {}},
+        seed={"$": 1},
+        minutes=["<b>1</b>"],
+        sampler="fair",
+        unknown=1,
+        dim=128,
+    )
+    keep(page, hostile)
+    expect(named(page, "Embedding size")).to_have_value("128")
+    assert [shown(page, label) for label in ("Loss 1", "Encoder")] == ["Smooth-AP", "Conv-4"]
+    for label, value in {"Budget in minutes": "3", "Seed": "0"}.items():
+        expect(named(page, label)).to_have_value(value)
+    expect(page.locator("#rs-sidebar [role=alert]:visible")).to_have_count(0)
+    keep(page, kept(**{"data.source": "<img src=x onerror='window.hacked=1'>"}))
+    expect(page.locator(".rs-report [role=alert]")).to_contain_text("<img src=x")
     assert page.evaluate("window.hacked") is None
-    keep(page, "no JSON")
-    expect(page.get_by_role("spinbutton", name="Embedding size", include_hidden=True)).to_have_value("64")
+    for broken in ("no JSON", "[]", '{"version": 1, "forms": 3}', '{"version": 1, "forms": {"metric_learning": 3}}'):
+        keep(page, broken)
+        expect(named(page, "Embedding size")).to_have_value("64")
 
 
 def test_another_visitor_sees_nothing_of_it(browser: Browser, page: Page, site: Site, tmp_path: Path) -> None:
     folder = write_images(tmp_path / "mine", train=2, test=2, each=2)
-    choose(page, "#rs-source input", str(folder))
-    page.wait_for_function("(key) => localStorage.getItem(key)?.includes('mine')", arg=KEY)
+    images(page, str(folder))
     with visit(browser, site, site.at(site.finished)) as other:
-        settled(other)
-        expect(other.locator("#rs-source input")).to_have_value("Drawn world")
+        drawn(other)
+        assert shown(other, "Images") == "Drawn world"
         assert str(folder) not in other.content()
-        assert str(folder) not in other.evaluate("() => JSON.stringify(window.gradio_config)")
 
 
 def test_in_public_no_folder_is_offered_or_taken_back(browser: Browser, public: Site, tmp_path: Path) -> None:
     with visit(browser, public, public.at(public.finished)) as page:
-        settled(page)
-        assert page.locator("#rs-source input").get_attribute("placeholder") == "Type a Hub id"
-        inside = page.locator("#rs-source .container > .wrap")
-        assert inside.evaluate("(node) => getComputedStyle(node, '::after').content") == '"or type a Hub id"'
-        keep(page, json.dumps({"version": VERSION, "values": {"source": str(tmp_path), "dim": 128}}))
-        expect(page.get_by_role("spinbutton", name="Embedding size", include_hidden=True)).to_have_value("128")
-        expect(page.locator("#rs-source input")).to_have_value("Drawn world")
-        expect(page.locator("#rs-found [role=alert]")).to_have_count(0)
+        drawn(page)
+        named(page, "Images").select_option("")
+        expect(page.locator(FORM).get_by_label("Hub id")).to_have_attribute("placeholder", "Hub id")
+        keep(page, kept(**{"data.source": str(tmp_path), "dim": 128}))
+        expect(named(page, "Embedding size")).to_have_value("128")
+        expect(page.locator(".rs-report")).to_contain_text("needs no network")
+        assert shown(page, "Images") == "Drawn world"
+        expect(page.get_by_text("Start from another run")).to_have_count(0)
 
 
 def test_what_is_not_installed_is_grey_and_says_how_on_demand(browser: Browser, public: Site) -> None:
     with visit(browser, public, public.at(public.finished)) as page:
-        settled(page)
-        box = page.get_by_role("combobox", name="Encoder")
-        shown = page.locator("#rs-encoder .rs-menuvalue")
-        how = page.locator("#rs-encoder .rs-menuhow")
-        box.click()
-        options = page.locator("#rs-encoder [role=option]")
-        assert options.evaluate_all("all => all.map((one) => one.ariaDisabled)") == [None, "true", "true", None]
+        expect(named(page, "Encoder")).to_be_visible()
+        disabled = named(page, "Encoder").locator("option:disabled")
+        expect(disabled).to_have_text(["Frozen features + head (not installed)", "timm model (not installed)"])
         assert "pip" not in page.locator("#rs-sidebar").inner_text()
-        colours = options.evaluate_all("all => all.map((one) => getComputedStyle(one).color)")
-        assert colours[0] != colours[1] == colours[2]
-        options.nth(2).click(force=True)  # the driver waits for what can be chosen
-        expect(how).to_have_text("This encoder needs the timm library: pip install timm")
-        expect(shown).to_have_text("Conv-4")
-        expect(box).to_have_attribute("aria-expanded", "true")
-        page.keyboard.press("Escape")
-        expect(how).to_be_hidden()
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("ArrowDown")
-        expect(how).to_have_text("This encoder needs the timm library: pip install timm")
-        active = page.locator(f"#{box.get_attribute('aria-activedescendant')}")
-        assert active.get_attribute("aria-description") == f"Not installed. {how.inner_text()}"
-        page.keyboard.press("Enter")
-        expect(shown).to_have_text("Conv-4")
-        page.keyboard.press("Home")
-        page.keyboard.press("Enter")
-        expect(options.first).to_be_hidden()
-        assert stored(page) == {}
-
-
-def test_the_menu_of_encoders_obeys_the_keys(page: Page) -> None:
-    page.get_by_role("combobox", name="Encoder").focus()
-    page.keyboard.type("ti")
-    page.keyboard.press("Enter")
-    expect(page.locator("#rs-encoder .rs-menuvalue")).to_have_text("timm model")
-    expect(page.locator("#rs-encoder .rs-menupopup")).to_be_hidden()
-    page.locator("#rs-encoder + * .rs-foldhead, #rs-encoder ~ .rs-fold .rs-foldhead").first.click()
-    expect(page.get_by_role("textbox", name="Model")).to_have_value("resnet18")
-    page.get_by_role("combobox", name="Encoder").click()
-    page.locator("#rs-title").click()
-    expect(page.locator("#rs-encoder .rs-menupopup")).to_be_hidden()
+        page.locator(FORM).get_by_text("How to get what is grey").first.click()
+        expect(page.locator(FORM)).to_contain_text("This encoder needs the timm library: pip install timm")
+        keep(page, kept(encoder={"name": "timm", "parameters": {}}))
+        assert shown(page, "Encoder") == "Conv-4"
 
 
 def test_models_of_photos_that_are_not_installed_are_grey_too(browser: Browser, public: Site) -> None:
     with visit(browser, public, public.at(public.finished)) as page:
-        page.get_by_role("tab", name="Remove an object").first.click()
+        open_tab(page, "Remove an object")
         expect(page.locator(".rs-choices select").nth(1).locator("option:disabled")).not_to_have_count(0)
         how = page.locator(".rs-missing")
         expect(how).to_be_hidden()
-        page.get_by_text("How to get what is grey").click()
+        page.get_by_text("How to get what is grey").filter(visible=True).click()
         expect(how).to_contain_text("pip install transformers")

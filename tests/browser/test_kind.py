@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser import sidebar
 from tests.browser.pages import until, visit
 from tests.browser.program import launched, wait
 
@@ -17,14 +18,9 @@ PREFIX = "/gradio_api/rankscope"
 
 
 def begin(page: Page, steps: str, head: str) -> str:
-    for label, value in (("Most steps", steps), ("Head steps", head)):
-        field = page.get_by_label(label).filter(visible=True).first
-        field.fill(value)
-        field.press("Tab")
-    before = page.evaluate("window.rankscope.current()")
-    page.locator("#rs-train").click()
-    page.wait_for_function(f"window.rankscope.current() !== '{before}'")
-    return str(page.evaluate("window.rankscope.current()"))
+    sidebar.fill(page, "Most steps", steps)
+    sidebar.fill(page, "Head steps", head)
+    return sidebar.train(page)
 
 
 @pytest.mark.long
@@ -32,17 +28,17 @@ def test_it_is_started_watched_paused_listed_and_exported(browser: Browser, tmp_
     with launched(tmp_path, RANKSCOPE_KINDS=str(FOLDER)) as program:
         site = program.site
         with visit(browser, site, site.at(site.finished)) as page:
-            page.locator("#rs-kind input").click()
-            page.get_by_role("option", name="Toy clusters").click()
-            expect(page.locator("#rs-source")).to_be_hidden()
+            sidebar.choose(page, "Kind of run", "Toy clusters")
+            expect(sidebar.named(page, "Images")).to_have_count(0)
             run = begin(page, "200", "1000000")
             until(page, "s.run === a && s.k !== null", run, timeout=60_000)
             expect(page.locator(".rs-card")).to_have_count(2)
             expect(page.locator(".rs-card").first).to_contain_text("rate 0.01")
-            page.get_by_role("button", name="Pause", exact=True).first.click()
-            expect(page.locator("#rs-status")).to_contain_text("aused")
-            page.locator("#rs-stop").click()
-            expect(page.locator("#rs-status")).to_contain_text("topped")
+            acts = page.locator(".rs-actions")
+            acts.get_by_role("button", name="Pause", exact=True).click()
+            expect(page.locator(".rs-runstatus")).to_contain_text("aused")
+            acts.get_by_role("button", name="Stop", exact=True).click()
+            expect(page.locator(".rs-runstatus")).to_contain_text("topped")
             done = begin(page, "20", "10")
             until(page, "s.run === a && s.phase === 'finished'", done, timeout=60_000)
             page.get_by_role("tab", name="Runs").click()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser import sidebar
 from tests.browser.pages import until, visit
 from tests.browser.program import Program, launched, wait
 from tests.tiny import write_images
@@ -23,28 +24,13 @@ def program(tmp_path: Path) -> Iterator[Program]:
         yield started
 
 
-def fill(page: Page, label: str, value: str) -> None:
-    field = page.get_by_role("spinbutton", name=label)
-    field.fill(value)
-    field.press("Tab")
-
-
 def start(page: Page, images: Path, minutes: str) -> str:
-    source = page.locator("#rs-source input")
-    source.click()
-    source.fill(str(images))
-    source.press("Enter")
-    expect(page.locator("#rs-sidebar")).to_contain_text("class")
-    budget = page.get_by_label("Budget in minutes")
-    budget.fill(minutes)
-    budget.press("Tab")
-    page.get_by_role("button", name="Batch, learning rate and more").click()
-    fill(page, "Classes per batch", "4")
-    fill(page, "Images per class", "3")
-    before = page.evaluate("window.rankscope.current()")
-    page.locator("#rs-train").click()
-    page.wait_for_function(f"window.rankscope.current() !== '{before}'")
-    return str(page.evaluate("window.rankscope.current()"))
+    sidebar.images(page, str(images))
+    expect(page.locator(".rs-report")).to_contain_text("class")
+    sidebar.unfold(page)
+    for label, value in (("Budget in minutes", minutes), ("Classes per batch", "4"), ("Images per class", "3")):
+        sidebar.fill(page, label, value)
+    return sidebar.train(page)
 
 
 def test_train_on_a_folder_and_watch_to_the_end(browser: Browser, program: Program, tmp_path: Path) -> None:
@@ -55,7 +41,7 @@ def test_train_on_a_folder_and_watch_to_the_end(browser: Browser, program: Progr
         expect(page.locator(".rs-card")).to_have_count(2)
         until(page, "s.frames > 1 && s.k > 0", timeout=120_000)
         until(page, "s.phase === 'finished'", timeout=90_000)
-        expect(page.locator("#rs-status")).to_contain_text("cannot be paused")
+        expect(page.locator(".rs-actions")).to_be_hidden()
         folder = RunFolder.open(program.site.root, run_id)
         wait(lambda: folder.frames()[-1:] == [folder.snapshots()[-1][0]])
         keys = {scalar.key for scalar in folder.scalars()}

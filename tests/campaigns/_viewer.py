@@ -167,7 +167,7 @@ class Viewer(threading.Thread):
 
     def _reload(self) -> None:
         self._get("page", "/")
-        for name in ("page/shell.js", "common/base.css", "live/webgl_renderer.js", "live/live.js"):
+        for name in ("page/sidebar.js", "common/base.css", "live/webgl_renderer.js", "live/live.js"):
             self._get("page", f"{PREFIX}/assets/{name}")
 
     def _ask_the_api(self) -> None:

@@ -99,10 +99,10 @@ def test_views_follow_the_form_and_nothing_else_in_it(site: Site) -> None:
     assert [len(image) for image in made["views"]] == [2] * PREVIEWED
     assert all(view.startswith("data:image/webp;base64,") for image in made["views"] for view in image)
     wrong = {"augmentation": {"name": "moco_v2", "parameters": {"blur": 7}}}
-    assert "blur needs a number from 0 to 1" in site.post("views", kind="contrastive", settings=wrong)["error"]
+    assert "blur needs a number from 0 to 1" in site.post("views", kind="contrastive", settings=wrong)["problem"]
     assert (
         "image size from 16 to 256; got 8"
-        in (site.post("views", kind="contrastive", settings={"data.image_size": 8})["error"])
+        in (site.post("views", kind="contrastive", settings={"data.image_size": 8})["problem"])
     )
 
 
@@ -121,10 +121,10 @@ def test_train_queues_what_the_form_holds(site: Site) -> None:
     assert run.single.seed == 7
     second = site.post("train", plan="sweep", own={"seeds": [3]}, settings=settings)
     assert isinstance(site.runs.find(second["id"]).config, SweepConfig) and "number 2" in second["said"][0]
-    assert "has no setting 'device' here" in site.post("train", settings={"device": "cpu"})["error"]
+    assert "has no setting 'device' here" in site.post("train", settings={"device": "cpu"})["problem"]
     assert site.post("act", id=second["id"], action="stop")["said"] == "It left the queue."
     assert "paused, resumed or stopped here" in site.post("act", id=second["id"], action="delete")["error"]
-    assert "A run id is 26" in site.post("act", id="../x", action="stop")["error"]
+    assert "A run id is 26" in site.post("act", id="../x", action="stop")["problem"]
 
 
 @pytest.mark.parametrize(
@@ -178,12 +178,12 @@ def test_strangers_start_runs_with_an_owner_within_limits(tmp_path: Path) -> Non
         assert "data.source" in str(site.get("start")) and '"start"' not in str(site.get("start"))
         started = site.post("train")
         assert site.runs.find(started["id"]).owner
-        assert "may train for" in site.post("train", settings={"minutes": 10_000})["error"]
-        assert "has no setting 'start' here" in site.post("train", settings={"start": started["id"]})["error"]
+        assert "may train for" in site.post("train", settings={"minutes": 10_000})["problem"]
+        assert "has no setting 'start' here" in site.post("train", settings={"start": started["id"]})["problem"]
         stranger = site.client.post(
             f"{PREFIX}/form/act", json={"id": started["id"], "action": "stop"}, headers={TOKEN_HEADER: "theirs"}
         )
-        assert "Only the visitor who started this run" in stranger.json()["error"]
+        assert "Only the visitor who started this run" in stranger.json()["problem"]
     finally:
         site.scheduler.close()
 

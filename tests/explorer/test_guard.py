@@ -58,7 +58,7 @@ def test_a_request_of_many_small_values_is_not_read(local: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/config", "/gradio_api/info", f"{PREFIX}/runs", f"{PREFIX}/assets/page/shell.js"]
+    "path", ["/", "/config", "/gradio_api/info", f"{PREFIX}/runs", f"{PREFIX}/assets/page/sidebar.js"]
 )
 def test_a_local_page_answers_under_its_own_names_only(local: Served, path: str) -> None:
     port = httpx.URL(local.url).port

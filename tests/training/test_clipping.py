@@ -12,7 +12,6 @@ import torch
 from explorer.page.kinds.metric_learning import configuration
 from tests.tiny import tiny_config, version_1
 from trainers.cli.main import main
-from trainers.config import DataChoice
 from trainers.errors import ParameterError
 from trainers.kinds import check
 from trainers.kinds._version1 import CLIPPED_BEFORE
@@ -82,12 +81,12 @@ def test_a_run_of_before_the_setting_goes_on_as_it_began(tmp_path: Path, images:
 
 
 def test_it_is_asked_for_by_form_and_flag(tmp_path: Path, images: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    drawn = partial(configuration, DataChoice(source="drawn"), ["supcon"])
+    drawn = partial(configuration, ["supcon"])
     assert drawn().clip_norm is None
-    for given, kept in (("", None), ("2.5", 2.5), (10, 10.0)):
+    for given, kept in ((None, None), (2.5, 2.5), (10, 10.0)):
         assert drawn(training={"clip_norm": given}).clip_norm == kept
     with pytest.raises(ParameterError, match=r"clip_norm needs a number from 0\.001"):
-        drawn(training={"clip_norm": "0"})
+        drawn(training={"clip_norm": 0})
     with pytest.raises(ParameterError, match=r"clip_norm needs a number from 0\.001"):
         check(tiny_config(images, clip_norm=0.0))
     small = "--steps 2 --classes-per-batch 4 --images-per-class 3 --encoder small_conv:width=8 --dim 16 --threads 1"
