@@ -29,20 +29,6 @@ ANSWER_SECONDS = 600.0
 _log = logging.getLogger(__name__)
 
 
-class LongMenu(gr.Dropdown):
-    """A drop-down whose description for programs does not repeat its choices, which would be sent three times more.
-
-    For fields of private events, which no program calls.
-    """
-
-    is_template = True  # Gradio: it is shown as its parent
-
-    def api_info(self) -> dict[str, Any]:
-        """See Gradio."""
-        text = {"type": "string"}
-        return {"type": "array", "items": text} if self.multiselect else text
-
-
 class Page(gr.Blocks):
     """The page; every event and every public function passes through here, whichever of Gradio's addresses it used."""
 

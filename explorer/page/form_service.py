@@ -16,7 +16,6 @@ from explorer.page.form.form import Form, registry_json
 from explorer.page.form.images import looked_at
 from explorer.page.form.kind_page import page_of
 from explorer.page.form.plans import axes_of, plan_values, planned, plans_json
-from explorer.page.form.views import views
 from explorer.page.kinds import PAGES
 from explorer.server.body import Body, Optional, needs
 from explorer.server.http import RequestError
@@ -84,7 +83,9 @@ class FormService:
             name: value for name, value in asked.settings.items() if name.startswith("data.") or name == "augmentation"
         }
         try:
-            return views(form.config(wanted))  # type: ignore[arg-type]
+            if form.page.views is None:
+                raise UserError(f"Runs of the kind {form.kind.title} have no views to show.")
+            return dict(form.page.views(form.config(wanted)))
         except UserError as error:
             return {"problem": str(error)}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, BrowserContext, Page, Request
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.conftest import PATIENCE, Site
 
@@ -17,11 +17,9 @@ PHONE = (390, 844)
 READINGS = Path(__file__).with_name("readings.js")
 _CUT_OFF = ("signal is aborted without reason", "Connection errored out")
 """What Gradio logs when a reload ends the stream of its events."""
-_EVENTS: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()  # Gradio's, under way
 _IDLE: WeakKeyDictionary[Browser, dict[bool, list[BrowserContext]]] = WeakKeyDictionary()
 """Profiles that nobody uses, without touch and with."""
 _READY = "() => window.debug?.state().k !== null && window.debug?.state().k !== undefined"
-_IDLE_LOOKS = 50  # of a tenth of a second
 
 
 @contextlib.contextmanager
@@ -82,7 +80,6 @@ def open_page(context: BrowserContext, site: Site, url: str, ready: bool = True,
     page.on("pageerror", lambda error: trouble.append(str(error)))
     loads: list[str] = []
     page.on("domcontentloaded", lambda loaded: loads.append(loaded.url))
-    _follow(page)
     page.on("request", lambda request: _local(request.url, site) or trouble.append(f"called {request.url}"))
     page.goto(url)
     if ready:
@@ -91,31 +88,6 @@ def open_page(context: BrowserContext, site: Site, url: str, ready: bool = True,
     if len(loads) > 1:
         trouble = [said for said in trouble if not any(words in said for words in _CUT_OFF)]
     assert not trouble, trouble
-
-
-def settle_events(page: Page) -> None:
-    """Wait until no event of Gradio's is under way, or until only their stream has stood open for a while.
-
-    Gradio sometimes leaves the stream open after its last event.
-    """
-    idle, before = 0, set[Request]()
-    for _ in range(PATIENCE // 100):
-        page.wait_for_timeout(100)
-        now = set(_EVENTS[page])
-        idle = idle + 1 if now == before else 0
-        streams = all("/queue/data" in request.url for request in now)
-        if not now or (streams and idle >= _IDLE_LOOKS):
-            return
-        before = now
-    raise TimeoutError(f"Still under way: {[request.url for request in _EVENTS[page]]}")
-
-
-def _follow(page: Page) -> None:
-    events: set[Request] = set()
-    _EVENTS[page] = events
-    page.on("request", lambda request: events.add(request) if "/queue/" in request.url else None)
-    page.on("requestfinished", lambda request: events.discard(request))
-    page.on("requestfailed", lambda request: events.discard(request))
 
 
 def _local(url: str, site: Site) -> bool:

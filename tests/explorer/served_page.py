@@ -73,15 +73,3 @@ class Served:
         return self.run(
             "start_run", losses, images, None, "small_conv", None, "m_per_class", training, token, None, **headers
         )
-
-    def event(self, trigger: str, data: list[object], event_data: object = None) -> httpx.Response:
-        """An event of the page, by the label of the component that triggers it."""
-        config = self.explorer.blocks.config
-        ids = [
-            one["id"]
-            for one in config["components"]
-            if trigger in (one["props"].get("label"), one["props"].get("elem_id"), one["props"].get("value"))
-        ]
-        found = [one["id"] for one in config["dependencies"] if any(target[0] in ids for target in one["targets"])]
-        body = {"data": data, "fn_index": found[0], "session_hash": "visitor", "event_data": event_data}
-        return self.post("/gradio_api/run/event", body)

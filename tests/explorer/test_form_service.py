@@ -13,9 +13,9 @@ from PIL import Image
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from explorer.page.form.views import PREVIEWED
 from explorer.page.form_routes import form_routes
 from explorer.page.form_service import FormService
+from explorer.page.kinds.contrastive import PREVIEWED
 from explorer.server.routes import PREFIX, TOKEN_HEADER, mounted
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler

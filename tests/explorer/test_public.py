@@ -34,9 +34,8 @@ def test_a_public_page_says_the_same_of_folders_that_are_there_and_that_are_not(
     write_tree(tmp_path / "photos", ["a", "b", "c", "d"])
     there, absent = str(tmp_path / "photos"), str(tmp_path / "none")
     for path in (there, absent):
-        form = [path, "", None, [], None, None, None, 0.0]
-        found = public.event("Subset", form).json()["data"][0]
-        assert "RANKSCOPE_FOLDERS" in str(found), "the sidebar's look"
+        form = {"kind": "metric_learning", "settings": {"data.source": path}}
+        assert public.post(f"{PREFIX}/form/look", form).json()["problems"] == [access.REFUSAL], "the sidebar's look"
         assert error(public.post(f"{PREFIX}/objects/open", {"source": path})) == access.REFUSAL
         joined = {"source": "somebody/photos", "captions_from": path}
         assert error(public.post(f"{PREFIX}/objects/open", joined)) == access.REFUSAL
@@ -71,7 +70,7 @@ def test_the_numbers_of_a_public_run_are_bounded(public: Served, training: dict,
 
 def test_settings_that_the_page_does_not_offer_are_no_strangers_business(public: Served) -> None:
     assert "started in the page" in error(public.run("start_kind", "metric_learning", {"minutes": 1}, "mine"))
-    assert "no parameter 'start'" in error(public.start(training={"minutes": 1, "start": "0" * 26}))
+    assert "no setting 'start' here" in error(public.start(training={"minutes": 1, "start": "0" * 26}))
     assert public.run("list_kinds").status_code == 200
 
 

@@ -42,6 +42,7 @@ class KindPage:
         sets: by setting the settings that follow from the entry that is chosen, from its descriptor.
         unlabelled: what is said of images without classes.
         added: what "Add a ..." proposes for the arms: the first of these, then of all, that is not chosen yet.
+        views: shows augmented views of the images of a configuration, for the section that has the button.
         endpoints: functions that the API offers beside those of every kind.
     """
 
@@ -51,6 +52,7 @@ class KindPage:
     sets: Mapping[str, Callable[[Any], Mapping[str, Any]]] = field(default_factory=dict)
     unlabelled: str = ""
     added: Sequence[str] = ()
+    views: Callable[[Any], Mapping[str, Any]] | None = None
     endpoints: Callable[[Runs], Sequence[Callable[..., Any]]] = lambda _runs: ()
 
 

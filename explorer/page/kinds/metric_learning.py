@@ -47,7 +47,7 @@ def configuration(
         **{f"data.conditions.{name}": value for name, value in (conditions or {}).items()},
     }
     folds = [f"data.conditions.{name}" for name in ("folds", "fold")]
-    return Form(kind=KIND, page=DESCRIPTOR).config(settings, also=folds)
+    return Form(kind=KIND, page=DESCRIPTOR, public=True).config(settings, also=folds)
 
 
 def endpoints(runs: Runs) -> list[Callable[..., Any]]:
