@@ -349,7 +349,7 @@ class EncoderConfig(StartConfig):
         (),
         menu="trainers.metrics.asked:MENU",
         title="More metrics",
-        help="Beside the usual ones, e.g. R_at_10 sum_wAP; `python -m trainers metrics` lists them.",
+        help="Beside the usual ones, e.g. R_at_10 sum_wAP.",
     )
 
 

@@ -49,7 +49,7 @@ function check(field, value, changed) {
 
 function select(field, value, changed) {
   const node = el("select", { class: "rs-input", onchange: () => changed(field.choices[node.selectedIndex][0]) });
-  choose(node, field.choices.map(([name, title]) => ({ name, title })), String(value));
+  choose(node, field.choices.map(([name, title]) => ({ name: String(name), title })), String(value));
   return node;
 }
 

@@ -11,7 +11,8 @@ export function entry(field, value, changed, entries) {
   const kept = new Map([[value.name, value.parameters]]); // of those chosen before: they come back with them
   const menu = el("select", { class: "rs-input", onchange: () => take(menu.value) }, ...options(offered));
   const more = el("div", { class: "rs-entrymore" });
-  const node = el("div", { class: "rs-entry" }, menu, more);
+  const sentence = field.most ? [] : [el("p", { class: "rs-help" })]; // among arms it stands in the fold
+  const node = el("div", { class: "rs-entry" }, menu, ...sentence, more);
   let now = value;
   const take = (name) => {
     now = { name, parameters: kept.get(name) ?? {} };
@@ -21,7 +22,8 @@ export function entry(field, value, changed, entries) {
   const show = () => {
     const about = offered.find(({ name }) => name === now.name);
     menu.value = now.name;
-    more.replaceChildren(...(about ? [parameters(about, now, (values) => {
+    for (const line of sentence) line.textContent = about?.sentence ?? "";
+    more.replaceChildren(...(about ? [parameters(about, now, !sentence.length, (values) => {
       now = { name: about.name, parameters: values };
       kept.set(about.name, values);
       changed(now);
@@ -49,12 +51,12 @@ function missing(entries) {
 }
 
 /** The fold of an entry's parameters, made when it is opened. */
-function parameters(about, { parameters: given }, changed) {
+function parameters(about, { parameters: given }, told, changed) {
   const values = { ...given };
   const body = el("div", { class: "rs-fields" });
   const head = fold("Parameters", body);
   const draw = () => body.replaceChildren(
-    el("p", { class: "rs-help", text: about.sentence }),
+    ...(told ? [el("p", { class: "rs-help", text: about.sentence })] : []),
     ...(about.fields.length ? about.fields.map((field) => labelled(field, PLAIN[field.control](field, values[field.name] ?? field.default, (value) => {
       if (JSON.stringify(value) === JSON.stringify(field.default)) delete values[field.name];
       else values[field.name] = value;

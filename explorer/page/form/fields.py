@@ -24,6 +24,8 @@ def field(spec: Spec, name: str = "") -> Json:
     """
     made = _control(spec)
     about = {"name": name or spec.name, "label": spec.label, "help": spec.rule.help, "optional": spec.optional}
+    if made["control"] == "entry":
+        about["help"] = ""  # the sentence of the entry that is chosen stands there
     return about | made | {"default": as_json(spec, spec.default)}
 
 
