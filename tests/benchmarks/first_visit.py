@@ -10,21 +10,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import socket
-import subprocess
-import sys
-import tempfile
-import time
-import urllib.request
-from pathlib import Path
 from statistics import median
 
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.benchmarks._serving import APP, PATIENCE, memory, seconds, serving
 from tests.browser.conftest import FLAGS, chromium
 
-ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 180.0
 MARKS = ("picture", "filled", "answer", "whole")
 """The image is shown; so is the one without the object; both models' lists are there; they are of all captions."""
 # looks at every frame, so that a mark is as true as the screen
@@ -75,23 +67,9 @@ def main() -> None:
 
 
 def _start_and_visit(browser: Browser) -> dict[str, float]:
-    with tempfile.TemporaryDirectory() as scratch, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
-        home = Path(scratch)
-        environment = os.environ | {"RANKSCOPE_CACHE": str(home / "cache"), "HF_HUB_OFFLINE": "1"}
-        command = [sys.executable, "app.py", "--port", str(port), "--runs", str(home / "runs")]
-        begun = time.perf_counter()
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
-        try:
-            server, url = process.pid, f"http://127.0.0.1:{port}/"
-            _wait_for(url, process)
-            found = {"start": time.perf_counter() - begun, "start cpu": _seconds(server), "start MB": _memory(server)}
-            return found | _visits(browser, url, server)
-        finally:
-            process.terminate()
-            process.wait(30)
+    with serving(APP) as served:
+        found = {"start": served.start, "start cpu": served.start_cpu, "start MB": memory(served.pid)}
+        return found | _visits(browser, served.url, served.pid)
 
 
 def _visits(browser: Browser, url: str, server: int) -> dict[str, float]:
@@ -103,42 +81,15 @@ def _visits(browser: Browser, url: str, server: int) -> dict[str, float]:
         page.goto(url)
         page.get_by_role("tab", name="Remove an object").wait_for(timeout=1000 * PATIENCE)
         page.wait_for_timeout(3000)  # as somebody who looks at the first tab
-        before = _seconds(server)
+        before = seconds(server)
         page.evaluate(WATCH)
         page.wait_for_function("Object.keys(window.firstVisit).length === 4", timeout=1000 * PATIENCE)
         marks = page.evaluate("window.firstVisit")
         found |= {f"{which}{name}": marks[name] for name in MARKS}
         if not which:
-            found |= {"visit cpu": _seconds(server) - before, "visit MB": _memory(server)}
+            found |= {"visit cpu": seconds(server) - before, "visit MB": memory(server)}
         context.close()
     return found
-
-
-def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            urllib.request.urlopen(url, timeout=5).close()
-            return
-        except OSError:
-            time.sleep(0.05)
-    raise SystemExit("The app did not start.")
-
-
-def _seconds(server: int) -> float:
-    """Processor seconds of a process so far; nan where the system does not say."""
-    stat = Path(f"/proc/{server}/stat")
-    if not stat.exists():
-        return float("nan")
-    return sum(map(int, stat.read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
-
-
-def _memory(server: int) -> float:
-    """Resident memory of a process in MB; nan where the system does not say."""
-    status = Path(f"/proc/{server}/status")
-    if not status.exists():
-        return float("nan")
-    return int(status.read_text().partition("VmRSS:")[2].split()[0]) * 1024 / 1e6
 
 
 if __name__ == "__main__":
