@@ -42,3 +42,9 @@ class DiskFullError(RunError):
         self, advice: str = "Free some space, then resume this run: nothing before its last checkpoint is lost."
     ) -> None:
         super().__init__(f"{DISK_FULL} {advice}")
+
+
+def brief(error: BaseException, most: int = 300) -> str:
+    """Write what a library says of an error in one line; more than ``most`` letters are cut between words."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= most else f"{text[:most].rpartition(' ')[0] or text[:most]} …"

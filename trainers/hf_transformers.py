@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from trainers.data import access
 from trainers.data.hf_logging import offline, online, quiet
-from trainers.errors import DataError, UserError
+from trainers.errors import DataError, UserError, brief
 
 INSTALL = "pip install transformers"
 REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*")
@@ -63,10 +63,9 @@ def fetch(what: str, where: str, load: Callable[[str], _Loaded]) -> _Loaded:
         except UserError:
             raise
         except Exception as error:  # the library's errors over a file it cannot use have no common class
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             raise UserError(
                 f"{what} could not be loaded from {where if folder is None else folder.name!r}. Check the files, or "
-                f"the network. ({' '.join(lines)[:300] or type(error).__name__})"
+                f"the network. ({brief(error)})"
             ) from error
 
 

@@ -32,6 +32,7 @@ from trainers.runs.files import is_full
 from trainers.runs.lock import RunLock
 from trainers.runs.records import RunState
 from trainers.runs.takeover import clear_remains
+from trainers.training.progress import with_share
 
 if TYPE_CHECKING:
     from trainers.training.trainer import Trainer
@@ -143,7 +144,7 @@ class Worker:
         self._listen()
         if self._leave:
             raise StopTraining(self._leave)
-        self._tell(message=f"{text}, {fraction:.0%}" if 0 < fraction < 1 else text)
+        self._tell(message=with_share(text, fraction))
 
     def _scoring(self, text: str, _fraction: float) -> None:
         """Report the scoring of the whole test set. The checkpoint is written: stopping here loses no training."""

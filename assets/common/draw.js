@@ -41,6 +41,7 @@ export class Draw {
 
   clear() {
     Object.assign(this, { boxes: [], strokes: [], live: null, tip: null });
+    this.canvas.getContext("2d").clearRect(0, 0, this.canvas.width, this.canvas.height); // also while it is hidden
     this.draw();
   }
 

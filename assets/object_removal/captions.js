@@ -2,7 +2,7 @@
 
 import { el, say, swatch } from "../common/dom.js";
 import { button, number, segments } from "../common/fields.js";
-import { moved } from "../common/measures.js";
+import { listed, moved } from "../common/measures.js";
 import { captionNodes, key, verdict } from "./caption_words.js";
 
 const SIDES = [["removed", "for the image without it"], ["original", "for the original"]];
@@ -18,7 +18,8 @@ export class Captions {
     this.grid = el("div", { class: "rs-columns rs-captions" });
     this.notes = el("p", { class: "rs-note" });
     const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Nearest captions" }), count, this.switcher, this.csv);
-    this.node = el("section", { class: "rs-stack", "aria-label": "Nearest captions" }, head, this.grid, key(), this.notes);
+    this.outcome = el("p", { class: "rs-flow rs-outcome", role: "status" });
+    this.node = el("section", { class: "rs-stack", "aria-label": "Nearest captions" }, head, this.outcome, this.grid, key(), this.notes);
     this.cards = [];
   }
 
@@ -28,6 +29,7 @@ export class Captions {
     this.grid.style.setProperty("--rows", k + 3);
     this.reply = null;
     say(this.notes, "");
+    this.outcome.replaceChildren();
     if (titles.join("\n") !== this.cards.map((card) => card.title.textContent).join("\n")) {
       this.cards = titles.map((title, arm) => new Card(title, arm));
       this.grid.replaceChildren(...this.cards.map((card) => card.node));
@@ -39,7 +41,8 @@ export class Captions {
   reset() {
     this.reply = null;
     this.csv.disabled = true;
-    this.cards.forEach((card) => say(card.about, "once something is taken out"));
+    this.grid.style.setProperty("--rows", 4);
+    this.cards.forEach((card) => card.vacant());
     this.busy(false);
   }
 
@@ -58,8 +61,19 @@ export class Captions {
     if (this.cards.length !== reply.models.length) this.wait(reply.models.map((model) => model.title));
     this.grid.style.setProperty("--rows", Math.max(...reply.models.flatMap((model) => (model.waiting ? [this.k] : [model.removed.length, model.original.length]))) + 3);
     say(this.notes, reply.notes.join(" "));
+    this.tell();
     this.draw();
     this.busy(false);
+  }
+
+  /** How many captions of each model name what is gone. */
+  tell() {
+    const { removed, models } = this.reply;
+    const known = models.flatMap((model, arm) => (model.waiting ? [] : [[model, arm]]));
+    const counts = known.map(([model, arm]) => el("span", { class: "rs-flow rs-tight" }, swatch(arm), el("b", { text: model.title }), ` ${naming(model.removed, removed)} of ${model.removed.length}`));
+    const it = removed.length > 1 ? "one of them" : "it";
+    const gone = `The ${listed(removed)} ${removed.length > 1 ? "are" : "is"} gone. Captions that still name ${it}:`;
+    this.outcome.replaceChildren(...(counts.length ? [el("span", { text: gone }), ...counts] : []));
   }
 
   draw() {
@@ -82,7 +96,14 @@ class Card {
   /** The model still encodes the captions that it chooses from. */
   pending({ message, fraction }, k) {
     this.placeholders(k); // what stood there was about another image
-    say(this.about, `${message}, ${Math.round(fraction * 100)} %`);
+    say(this.about, /\d of \d/.test(message) ? message : `${message}, ${Math.round(fraction * 100)} %`);
+  }
+
+  /** Nothing is asked, so nothing is on its way. */
+  vacant() {
+    for (const line of [this.about, this.note]) say(line, "");
+    this.rows.replaceChildren(el("li", { class: "rs-caption" }, el("span", { class: "rs-note rs-unasked", text: "Mark something in the image above: its captions without it appear here." })));
+    this.fold.hidden = true;
   }
 
   placeholders(k) {
@@ -108,6 +129,9 @@ class Card {
     this.left.setAttribute("aria-label", `What ${model.title} said about the original`);
   }
 }
+
+/** How many captions name one of these classes. */
+export const naming = (captions, classes) => captions.filter(({ parts }) => (parts ?? []).some((part) => part.classes.some((name) => classes.includes(name)))).length;
 
 function line(caption, move) {
   const near = caption.similarity.toFixed(3).replace(/^(-?)0\./, "$1.");

@@ -117,6 +117,10 @@ def test_the_tab_opens_with_something_already_removed(opened: Page) -> None:
     expect(page.locator(".rs-thumbs button[aria-pressed=true]")).to_be_in_viewport()
     loaded(original(page).locator(".rs-image"))
     loaded(filled(page).locator(".rs-image").first)
+    by_model = json.loads(RECORD.read_text(encoding="utf-8"))["models"]
+    counts = [sum(one["verdict"] == "names removed" for one in model["removed"]) for model in by_model]
+    said = "".join(f"{model['title']} {count} of {K}" for model, count in zip(by_model, counts, strict=True))
+    expect(page.locator(".rs-outcome")).to_have_text(f"The {TAKEN} is gone. Captions that still name it:{said}")
     tops = [card.locator(".rs-caption").nth(3).bounding_box() for card in page.locator(".rs-captioncard").all()]
     assert tops[0] and tops[1] and abs(tops[0]["y"] - tops[1]["y"]) < 1  # same rank, same row
 
@@ -318,6 +322,8 @@ def test_an_own_image(opened: Page) -> None:
     file = page.locator(".rs-object input[type=file]")
     file.set_input_files({"name": "möwe.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
     expect(filled(page)).to_contain_text("Mark what is to go")
+    expect(page.locator(".rs-captions .rs-unasked").first).to_contain_text("Mark something in the image above")
+    expect(page.locator(".rs-captions .rs-placeholderline")).to_have_count(0)  # nothing is on its way
     original(page).get_by_label("What is drawn").fill("dog")
     drag(page, original(page).get_by_role("application"), (0.1, 0.4, 0.5, 0.9))
     expect(filled(page).locator("h3")).to_have_text("Without the dog")

@@ -13,7 +13,7 @@ from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.data.hf_errors import explain
 from trainers.data.sources import resolve
-from trainers.errors import DataError
+from trainers.errors import DataError, brief
 
 
 def fails(match: str, source: object, **values: object) -> str:
@@ -175,3 +175,16 @@ def test_sizes_out_of_range(tmp_path):
 )
 def test_faults_from_below(error, words):
     assert words in str(explain(error, "owner/name"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("size mismatch\n  for head.weight", "size mismatch for head.weight"),
+        (" ".join(["weights"] * 50), " ".join(["weights"] * 37) + " …"),  # 300 letters end inside a word
+        ("w" * 400, "w" * 300 + " …"),
+        ("", "ValueError"),
+    ],
+)
+def test_what_a_library_says_is_cut_between_words(text, said):
+    assert brief(ValueError(text)) == said

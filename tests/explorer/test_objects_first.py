@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from tests.explorer.small_world import Tab
 from trainers.errors import DataError
 from trainers.image_text.models import MODELS
 
+README = Path(__file__).parents[2] / "README.md"
 ASKED = {"remove": {"classes": [TAKEN]}, "fill": FILL, "models": list(CHOSEN), "k": K}
 
 
@@ -68,6 +70,17 @@ def test_the_first_answer_comes_from_the_record(objects: Idle) -> None:
         assert len(model["original"]) == len(model["removed"]) == K and model["partial"] is None
         for one in (*model["original"], *model["removed"]):
             assert "".join(part["text"] for part in one["parts"]) == one["text"]
+
+
+def test_the_readme_says_what_the_first_answer_shows() -> None:
+    """The object that is gone when the tab opens, the model, and how many of its captions name it; the other names it
+    in none, so that the pair shows an effect."""
+    said = re.search(r"the (\w+) is gone, yet (.+) names it in (\d) of its (\d) captions", README.read_text("utf-8"))
+    assert said is not None
+    first, second = json.loads(RECORD.read_text(encoding="utf-8"))["models"]
+    wrong = [sum(one["verdict"] == "names removed" for one in model["removed"]) for model in (first, second)]
+    assert said.groups() == (TAKEN, first["title"], str(wrong[0]), str(len(first["removed"])))
+    assert wrong[0] > len(first["removed"]) / 2 and wrong[1] == 0
 
 
 @pytest.mark.parametrize(

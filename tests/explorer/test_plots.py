@@ -9,6 +9,7 @@ import pytest
 
 from tests.explorer.page import Page
 from tests.synthetic import make_run
+from trainers.hierarchy import severity_words
 from trainers.kinds.metric_learning.plots import PLOTS
 from trainers.metrics import METRICS, controlled_errors
 
@@ -23,9 +24,13 @@ def test_the_page_has_every_form() -> None:
     assert forms == {plot.form for plot in PLOTS.values()}
 
 
-def test_controlled_mistakes_are_told_with_words_and_titles(page: Page) -> None:
-    told = page.json("controlled_errors")
-    assert told["words"][0] == "unrelated" and len(told["cases"]) == len(controlled_errors.cases())
+def test_controlled_mistakes_are_told_in_the_words_of_the_run(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=1)
+    probe = folder.probe()
+    assert probe is not None
+    told = page.json(f"run/{folder.id}/controlled_errors")
+    assert told["words"] == severity_words(probe.hierarchy) and len(told["words"]) == probe.hierarchy.depth + 1
+    assert {case["shared"] for case in told["cases"]} == set(range(probe.hierarchy.depth))
     assert [one["title"] for one in told["metrics"]] == [METRICS[name].title for name in controlled_errors.METRICS]
     first = told["cases"][0]
     assert (first["mistakes"], first["rank"]) == (0, 1) and first["values"] == pytest.approx([1.0] * 4)

@@ -15,7 +15,7 @@ from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.object_removal.benchmark import Evaluator, make_benchmark
 from trainers.object_removal.vocabulary import load_words
 from trainers.runs import RunFolder
-from trainers.training.progress import Stages
+from trainers.training.progress import Stages, with_share
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -32,6 +32,18 @@ def test_whatever_the_stages_tell_the_whole_goes_forward(seed):
     assert fractions == sorted(fractions) and fractions[0] >= 0 and fractions[-1] == pytest.approx(1)
     with pytest.raises(StopIteration):
         stages.next()
+
+
+@pytest.mark.parametrize(
+    ("text", "fraction", "said"),
+    [
+        ("loading the model", 0.35, "loading the model, 35%"),
+        ("Decoding images: 0 of 1,879", 0.35, "Decoding images: 0 of 1,879"),  # 35 % of what is none of 1,879?
+        *(("loading the model", none, "loading the model") for none in (0.0, 1.0)),
+    ],
+)
+def test_what_counts_for_itself_is_told_without_the_share_of_the_whole(text, fraction, said):
+    assert with_share(text, fraction) == said
 
 
 @pytest.mark.parametrize("drawn", [True, False])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from trainers.data.hf_logging import quiet
-from trainers.errors import DataError
+from trainers.errors import DataError, brief
 
 _NO_NETWORK = ("Couldn't reach", "offline", "ConnectError", "Name or service not known", "Max retries", "timed out")
 _OFFLINE = {
@@ -66,8 +66,7 @@ def explain(error: BaseException, source: str) -> DataError:
         return DataError(f"{source!r} is not on the Hub, or private. Check the name; private datasets need HF_TOKEN.")
     if kinds & {"DataFilesNotFoundError", "EmptyDatasetError"} or "any data file" in text:
         return DataError(f"{source!r} holds no images or tables that can be read.")
-    last = str(causes[-1]).strip().splitlines()
-    return DataError(f"{source!r} cannot be read: {(last[0] if last else type(error).__name__)[:300]}")
+    return DataError(f"{source!r} cannot be read: {brief(causes[-1])}")
 
 
 def _causes(error: BaseException) -> list[BaseException]:

@@ -1,11 +1,14 @@
-"""Combines the progress of several stages of work into one."""
+"""Combines the progress of several stages of work into one, and puts it into words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 
 from trainers.data.base import Progress
+
+_COUNT = re.compile(r"\d of \d")
 
 
 class Stages:
@@ -31,3 +34,8 @@ class Stages:
     def _told(self, start: float, share: float, text: str, fraction: float) -> None:
         self._most = max(self._most, min(1.0, start + share * fraction))
         self._tell(text, self._most)
+
+
+def with_share(text: str, fraction: float) -> str:
+    """Add the share that is done to what is being done, unless it is not known or ``text`` counts for itself."""
+    return text if not 0 < fraction < 1 or _COUNT.search(text) else f"{text}, {fraction:.0%}"

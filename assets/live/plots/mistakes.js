@@ -6,14 +6,12 @@ import { Problem, slider } from "../../common/fields.js";
 import { severities, severityKey } from "../../common/severity_colours.js";
 
 const SHOWN = 16; // results of a ranking that are drawn
-let asked = null; // the same for every run
-
-const cases = () => (asked ??= json("controlled_errors").catch((error) => { asked = null; throw error; }));
 
 class MistakesView {
   general = true;
 
-  constructor() {
+  constructor(run) {
+    this.run = run;
     this.problem = new Problem();
     this.body = el("div", { class: "rs-stack" });
     this.node = el("div", { class: "rs-stack rs-controlled" }, this.problem.node, this.body);
@@ -30,7 +28,7 @@ class MistakesView {
   async read() {
     this.eye.disconnect();
     try {
-      this.given = await cases();
+      this.given = await json(`run/${this.run.id}/controlled_errors`);
       this.problem.say(null);
       this.build();
     } catch (error) {
@@ -81,4 +79,4 @@ function row({ ranking, values }, looks, word, metrics) {
   return el("div", { class: "rs-striprow" }, el("span", { class: "rs-note", text: `mistakes: ${word}` }), el("div", { class: "rs-rankmarks", "aria-hidden": "true" }, ...tiles), el("div", { class: "rs-scores" }, ...scores));
 }
 
-export const MISTAKES = { name: "mistakes", make: () => new MistakesView() };
+export const MISTAKES = { name: "mistakes", make: (run) => new MistakesView(run) };

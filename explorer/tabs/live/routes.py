@@ -31,8 +31,8 @@ def live_routes(shared: Shared) -> list[Route]:
     of_run = partial(about_run, shared.library)
     table: dict[str, Endpoint] = {
         "/start": lambda _request: json_reply({"id": start(shared.library)}),
-        "/controlled_errors": lambda _request: json_reply(controlled_errors.table()),
         "/run/{id}": of_run(lambda run, _request: json_reply(view.about(run))),
+        "/run/{id}/controlled_errors": of_run(lambda run, _request: json_reply(controlled_errors.table(run))),
         "/run/{id}/poll": of_run(ends.poll),
         "/run/{id}/frame/{k}": of_run(ends.frame),
         "/run/{id}/frameinfo/{k}": of_run(lambda run, request: json_reply(view.frame_info(run, _path(request, "k")))),

@@ -194,7 +194,7 @@ class _Decoding:
 
     def _tell(self, begun: int, total: int, rows: int) -> None:
         done = begun + rows
-        self.report(f"Decoding images: {done} of {total}", _PLANNED + (1 - _PLANNED) * done / total)
+        self.report(f"Decoding images: {done:,} of {total:,}", _PLANNED + (1 - _PLANNED) * done / total)
 
     def _completed(self, parts: list[Part], images: Mapping[str, Tensor], notes: tuple[str, ...]) -> LoadedData:
         parts, hierarchy = settle(parts, self.selection.hierarchy)

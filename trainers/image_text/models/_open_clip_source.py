@@ -17,7 +17,7 @@ from typing import Any
 
 from trainers.data import access
 from trainers.data.hf_logging import offline, online
-from trainers.errors import UserError
+from trainers.errors import UserError, brief
 from trainers.hf_transformers import INSTALL, REPOSITORY
 
 CONFIG = "open_clip_config.json"
@@ -235,9 +235,3 @@ def _away(name: str) -> str:
         f"{name} is not on this machine and cannot be downloaded now. Connect to the network (and unset "
         "HF_HUB_OFFLINE), or point to a folder with local-dir:FOLDER."
     )
-
-
-def brief(error: BaseException) -> str:
-    """Write an error of a library in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines)[:300] or type(error).__name__

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from trainers.data.hf_logging import offline, online, quiet
-from trainers.errors import UserError
+from trainers.errors import UserError, brief
 from trainers.image_text import tokenizer
 from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize
 from trainers.image_text.losses import LARGEST_LOG_SCALE, clip_loss, siglip_loss
-from trainers.image_text.models._open_clip_source import Source, brief, locate, missing
+from trainers.image_text.models._open_clip_source import Source, locate, missing
 from trainers.parameters import parameter
 
 _WEIGHTS = (

@@ -27,7 +27,7 @@ from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.encoder_file import begin
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.loop import Loop
-from trainers.training.progress import Stages
+from trainers.training.progress import Stages, with_share
 from trainers.training.thumbnails import write_probe
 
 
@@ -51,7 +51,7 @@ class FinetuningLoop(Loop):
 
     def _last_numbers(self, tell: Progress) -> None:
         whole = Evaluator(self.benchmark, self.arms[0].model)
-        stages = Stages(lambda text, done: tell(f"{text}, {done:.0%}", done), [1.0] * len(self.arms))
+        stages = Stages(lambda text, done: tell(with_share(text, done), done), [1.0] * len(self.arms))
         for arm in self.arms:
             which = f"scoring the whole test set{f', {arm.title}' if len(self.arms) > 1 else ''}: "
             part = stages.next()

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torchvision.models import detection
 
 from trainers.data import access
-from trainers.errors import DataError, UserError
+from trainers.errors import DataError, UserError, brief
 from trainers.object_removal.detectors.base import DetectorDescriptor, Raw
 from trainers.parameters import parameter
 
@@ -97,10 +97,9 @@ def _make(build: Callable[..., nn.Module], weights: Any, chosen: TorchvisionPara
     try:
         net.load_state_dict(_read(weights, chosen))
     except Exception as error:  # a wrong file fails in unpickling, in reading or in fitting
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise UserError(
             f"The weights {Path(chosen.weights).name or weights.url} cannot be used for this detector. Give the file "
-            f"torchvision publishes for it. ({' '.join(lines)[:300] or type(error).__name__})"
+            f"torchvision publishes for it. ({brief(error)})"
         ) from error
     return partial(_detect, net.eval(), categories)
 
