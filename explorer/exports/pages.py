@@ -104,8 +104,12 @@ def _caption(run: Run, probe: Probe, frames: Sequence[Frame], stored: int) -> st
         for title, arm in zip(arm_titles(run.config), frames[-1].arms, strict=True)
         if arm.quality is not None and math.isfinite(arm.quality)
     ]
+    sampled = any(numbers.RECALL in arm.measures for arm in frames[-1].arms)
+    estimated = ", estimated on a sample" if sampled else ""
     share = (
-        f" Of each image's 15 nearest neighbours, {', '.join(kept)} are still near at the last step." if kept else ""
+        f" Of each image's 15 nearest neighbours, {', '.join(kept)} are still near at the last step{estimated}."
+        if kept
+        else ""
     )
     return (
         f"<p>A two-dimensional map loses most neighbours.{share} Distances between far groups mean little; the numbers "

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from explorer.layout.align import procrustes
-from explorer.layout.neighbours import Neighbours
+from explorer.layout.neighbours import MANY, Neighbours
 from explorer.layout.quality import moves
 from explorer.layout.umap_step import step
 
@@ -36,6 +37,9 @@ CALM_BELOW, TURNED_ABOVE = 0.05, 0.5  # share of the nearest neighbours replaced
 # Other runs wait meanwhile, so the refined map of very many points gets fewer epochs: seconds at 20,000 and 50,000.
 REFINING_EPOCHS, REFINING_EPOCH_POINTS = (50, 200), 2_000_000
 REFINING_ALPHA = 0.25
+# The noise floor of many points is measured on patches of the map, whose inner points have all their neighbours beside
+# them: single points among others that stand still would move half as far.
+PATCHES, PATCH_POINTS = 16, 250
 
 
 def refining(points: int) -> Effort:
@@ -56,5 +60,16 @@ def noise_floor(near: Neighbours, xy: np.ndarray, effort: Effort, seed: int) -> 
     Returns:
         the :data:`STILL` th percentile of the moves, in standard deviations of the map.
     """
-    again = procrustes(step(near, xy, epochs=effort.epochs, alpha=effort.alpha, seed=seed), xy)
-    return float(np.percentile(moves(again, xy), STILL))
+    chosen = _patches(xy, seed) if len(xy) > MANY else None
+    again = step(near, xy, epochs=effort.epochs, alpha=effort.alpha, seed=seed, points=chosen)
+    if chosen is None:
+        return float(np.percentile(moves(procrustes(again, xy), xy), STILL))
+    return float(np.percentile(moves(again, xy)[chosen], STILL))
+
+
+def _patches(xy: np.ndarray, seed: int) -> np.ndarray:
+    """Mark the points in :data:`PATCHES` patches of the map around points drawn at random, bool ``[P]``."""
+    centres = np.random.default_rng(seed).choice(len(xy), PATCHES, replace=False)
+    marked = np.zeros(len(xy), bool)
+    marked[cKDTree(xy).query(xy[centres], k=PATCH_POINTS)[1]] = True
+    return marked

@@ -22,8 +22,9 @@ from explorer.layout.effort import (
     noise_floor,
     refining,
 )
+from explorer.layout.local_join import Followed, follow
 from explorer.layout.measuring import Measurer, Moved
-from explorer.layout.neighbours import Neighbours, nearest, overlap
+from explorer.layout.neighbours import MANY, Neighbours, nearest, overlap
 from explorer.layout.pca import pca
 from explorer.layout.quality import NEAREST, drift, kept_neighbours
 from explorer.layout.umap_step import step
@@ -41,6 +42,7 @@ class _Map:
 
     Attributes:
         near, effort: what it was made of and with, by UMAP from a map before; None of other maps.
+        followed: the search for the neighbours, if it was not one of all pairs.
     """
 
     xy: np.ndarray
@@ -48,6 +50,7 @@ class _Map:
     method: str
     near: Neighbours | None = None
     effort: Effort | None = None
+    followed: Followed | None = None
 
 
 class Layouter:
@@ -158,6 +161,8 @@ class Layouter:
         measures = self._measurer.labels(embeddings, xy)
         if arm_map.effort is not None and arm_map.near is not None:
             measures |= {numbers.EPOCHS: float(arm_map.effort.epochs)}
+        if arm_map.followed is not None:
+            measures |= {numbers.RECALL: arm_map.followed.recall}
         if before is None or i >= len(before.arms) or len(before.arms[i].xy) != len(xy):
             return measures
         if shown is not None and before.arms[i].method == arm_map.method:
@@ -196,7 +201,9 @@ def _mixed(before: Frame, after: Frame, share: float, limit: float) -> Frame:
 
 def _map(embeddings: np.ndarray, before: _Map | None, anchor: np.ndarray | None, method: str, seed: int) -> _Map:
     """Make one arm's next map, aligned to its previous one, or at the start to the first arm's map."""
-    near = nearest(embeddings, STORED_NEIGHBOURS)
+    many = method == "umap" and before is not None and len(embeddings) > MANY
+    followed = follow(embeddings, before.ids, STORED_NEIGHBOURS, seed) if many and before is not None else None
+    near = nearest(embeddings, STORED_NEIGHBOURS) if followed is None else followed.near
     if method == "pca" or len(embeddings) < FEWEST_POINTS:
         target = anchor if before is None else before.xy
         xy = pca(embeddings)
@@ -208,7 +215,7 @@ def _map(embeddings: np.ndarray, before: _Map | None, anchor: np.ndarray | None,
         start = target = before.xy
     effort = _effort(near, before)
     xy = step(near, start, epochs=effort.epochs, alpha=effort.alpha, seed=seed)
-    return _Map(xy=procrustes(xy, target), ids=near.ids, method="umap", near=near, effort=effort)
+    return _Map(xy=procrustes(xy, target), ids=near.ids, method="umap", near=near, effort=effort, followed=followed)
 
 
 def _refined(embeddings: np.ndarray, before: _Map, seed: int) -> _Map:
@@ -218,7 +225,7 @@ def _refined(embeddings: np.ndarray, before: _Map, seed: int) -> _Map:
     near = nearest(embeddings, STORED_NEIGHBOURS)
     effort = refining(len(embeddings))
     xy = step(near, before.xy, epochs=effort.epochs, alpha=effort.alpha, seed=seed)
-    return dataclasses.replace(before, xy=procrustes(xy, before.xy), near=near, effort=effort)
+    return dataclasses.replace(before, xy=procrustes(xy, before.xy), ids=near.ids, near=near, effort=effort)
 
 
 def _effort(near: Neighbours, before: _Map | None) -> Effort:
@@ -247,7 +254,7 @@ def _arm(each: _Map, before: _Map | None, limit: float) -> FrameArm:
     return FrameArm(
         xy=packed,
         neighbours=each.ids,
-        quality=kept_neighbours(shown, each.ids),
+        quality=kept_neighbours(shown, each.ids, None if each.followed is None else each.followed.sample),
         drift=0.0 if before is None else drift(shown, before.xy),
         method=each.method,
     )

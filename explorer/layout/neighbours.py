@@ -8,6 +8,8 @@ import numpy as np
 
 from trainers.retrieval.faiss_library import faiss_library
 
+MANY = 10_000
+"""Of more points a map follows the one before at less cost: see :mod:`explorer.layout.local_join`."""
 _SPARE = 4  # more are asked for than needed, so that ties at the edge of the list are broken by index
 
 
@@ -24,21 +26,23 @@ class Neighbours:
     similarities: np.ndarray
 
 
-def nearest(embeddings: np.ndarray, k: int) -> Neighbours:
-    """Find the ``min(k, P - 1)`` nearest neighbours by cosine, by comparing all pairs.
+def nearest(embeddings: np.ndarray, k: int, queries: np.ndarray | None = None) -> Neighbours:
+    """Find the ``min(k, P - 1)`` nearest neighbours by cosine, by comparing with all points.
 
     Args:
         embeddings: float ``[P, D]``; rows are brought to unit length, rows that are not finite count as zero.
         k: how many neighbours.
+        queries: int ``[Q]``, the points whose neighbours are wanted; None: all.
     """
     rows = unit_rows(embeddings)
     count = len(rows)
+    asked = np.arange(count) if queries is None else queries
     k = min(k, count - 1)
     if k < 1:
-        return Neighbours(ids=np.zeros((count, 0), np.int32), similarities=np.zeros((count, 0), np.float32))
-    similarities, ids = _search(rows, min(k + 1 + _SPARE, count))
+        return Neighbours(ids=np.zeros((len(asked), 0), np.int32), similarities=np.zeros((len(asked), 0), np.float32))
+    similarities, ids = _search(rows, rows if queries is None else rows[queries], min(k + 1 + _SPARE, count))
     # the point itself is known by its index, not by its rank: duplicates are as similar as it is
-    similarities = np.where(ids == np.arange(count)[:, None], -np.inf, similarities)
+    similarities = np.where(ids == asked[:, None], -np.inf, similarities)
     order = np.lexsort((ids, -similarities), axis=-1)[:, :k]
     return Neighbours(
         ids=np.take_along_axis(ids, order, axis=1).astype(np.int32),
@@ -60,21 +64,23 @@ def overlap(first: np.ndarray, second: np.ndarray) -> float:
     return float((first[:, :, None] == second[:, None, :]).any(axis=2).mean())
 
 
-def _search(rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _search(rows: np.ndarray, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     faiss = faiss_library()
     if faiss is None:
-        return _search_by_blocks(rows, k)
+        return _search_by_blocks(rows, queries, k)
     index = faiss.IndexFlatIP(rows.shape[1])
     index.add(rows)
-    return index.search(rows, k)
+    return index.search(queries, k)
 
 
-def _search_by_blocks(rows: np.ndarray, k: int, block: int = 1024) -> tuple[np.ndarray, np.ndarray]:
-    """Find the ``k`` largest products of every row, in no particular order; used without faiss."""
-    similarities = np.empty((len(rows), k), np.float32)
-    ids = np.empty((len(rows), k), np.int64)
-    for start in range(0, len(rows), block):
-        products = rows[start : start + block] @ rows.T
+def _search_by_blocks(
+    rows: np.ndarray, queries: np.ndarray, k: int, block: int = 1024
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the ``k`` largest products of every query, in no particular order; used without faiss."""
+    similarities = np.empty((len(queries), k), np.float32)
+    ids = np.empty((len(queries), k), np.int64)
+    for start in range(0, len(queries), block):
+        products = queries[start : start + block] @ rows.T
         best = np.argpartition(-products, k - 1, axis=1)[:, :k]
         ids[start : start + block] = best
         similarities[start : start + block] = np.take_along_axis(products, best, axis=1)

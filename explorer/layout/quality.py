@@ -11,26 +11,28 @@ from explorer.layout.neighbours import overlap
 NEAREST = 15
 
 
-def kept_neighbours(xy: np.ndarray, ids: np.ndarray, k: int = NEAREST) -> float:
+def kept_neighbours(xy: np.ndarray, ids: np.ndarray, points: np.ndarray | None = None, k: int = NEAREST) -> float:
     """Return the mean share of each point's ``k`` nearest neighbours in the full space that are among its ``k`` nearest
     in 2-D.
 
     Args:
         xy: float ``[P, 2]``.
         ids: int ``[P, K]``, neighbours in the full space, nearest first; the first ``k`` count.
+        points: int ``[S]``, those that are counted; None: all.
 
     Returns:
         0..1; 1 when there are no neighbours to lose.
     """
-    full = ids[:, :k]
+    points = np.arange(len(xy)) if points is None else points
+    full = ids[points, :k]
     k = full.shape[1]
     if k == 0:
         return 1.0
-    _, near = cKDTree(xy).query(xy, k=k + 1)
+    _, near = cKDTree(xy).query(xy[points], k=k + 1)
     # the point itself need not come first among coinciding points: it is removed by index, the farthest if absent
-    itself = near == np.arange(len(xy))[:, None]
+    itself = near == points[:, None]
     itself[~itself.any(axis=1), -1] = True
-    return overlap(full, near[~itself].reshape(len(xy), k))
+    return overlap(full, near[~itself].reshape(len(points), k))
 
 
 def drift(xy: np.ndarray, previous: np.ndarray) -> float:

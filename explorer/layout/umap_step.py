@@ -12,40 +12,59 @@ import warnings
 
 import numpy as np
 
-from explorer.layout.neighbours import Neighbours, nearest
+from explorer.layout import local_join
+from explorer.layout.neighbours import MANY, Neighbours, nearest
 
 _log = logging.getLogger(__name__)
 
 NEIGHBOURS = 15
 # the curve 1 / (1 + a d^2b) fitted to min_dist 0.1 and spread 1, the library's defaults
 CURVE = (1.5769434, 0.8950609)
+# how many points each point is pushed away from when it is pulled towards one, and how strongly. Fewer of many points,
+# by as much more: the mean push is the library's, the step takes half the time, and 0.003 fewer neighbours are kept
+PUSHES = (5.0, 1.0)
+PUSHES_OF_MANY = (2.0, 2.5)
 
 
-def step(neighbours: Neighbours, start: np.ndarray, *, epochs: int, alpha: float, seed: int) -> np.ndarray:
+def step(
+    neighbours: Neighbours,
+    start: np.ndarray,
+    *,
+    epochs: int,
+    alpha: float,
+    seed: int,
+    points: np.ndarray | None = None,
+) -> np.ndarray:
     """Improve ``start`` for ``epochs``, the learning rate falling from ``alpha`` to 0. Deterministic, one thread.
 
     Args:
         neighbours: at least one for every point; the first 14 are used (15 with the point itself).
         start: float32 ``[P, 2]``; not changed.
+        points: bool ``[P]``, the points that matter: edges without any of them are left out; None: all points.
 
     Returns:
         float32 ``[P, 2]``, neither scaled nor aligned.
     """
     from umap.layouts import optimize_layout_euclidean
 
-    head, tail, interval = _edges(neighbours, epochs)
+    edges = _edges(neighbours, epochs)
+    if points is not None:
+        used = points[edges[0]] | points[edges[1]]
+        edges = edges[0][used], edges[1][used], edges[2][used]
+    pushes, strength = PUSHES if len(start) <= MANY else PUSHES_OF_MANY
     layout = _apart(start, seed)
     state = np.random.default_rng(seed).integers(-(2**31), 2**31 - 1, 3, dtype=np.int64)
     return optimize_layout_euclidean(
         layout,
         layout,
-        head,
-        tail,
+        *edges[:2],
         epochs,
         len(layout),
-        interval,
+        edges[2],
         *CURVE,
         state,
+        gamma=strength,
+        negative_sample_rate=pushes,
         initial_alpha=alpha,
         parallel=False,
         move_other=True,
@@ -73,6 +92,7 @@ def warm_up() -> None:
             _log.info("umap %s: compiled code cannot be kept on disk", umap.__version__)
     points = np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32)
     step(nearest(points, 20), points, epochs=2, alpha=0.1, seed=0)
+    local_join.warm_up()
 
 
 def _edges(neighbours: Neighbours, epochs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,9 +1,10 @@
 """What maps of many points cost and keep: python -m tests.benchmarks.maps [--points 1500 20000 50000] [--no-browser]
 
 For each number of points, one frame that follows another of an embedding that moves: processor seconds of the frame and
-of its parts (exact neighbours, UMAP step, noise floor, neighbours kept, label measures of two levels, agreement of
-moves), of a refined map, and what the maps keep. The embedding is made up: unit rows of 128 dimensions in classes of
-about 20 images, ten classes to a family. All in one thread, as in the map process.
+of its parts (neighbours by comparing all pairs, and followed from those of the frame before, UMAP step, noise floor,
+neighbours kept, label measures of two levels, agreement of moves), of a refined map, and what the maps keep. The
+embedding is made up: unit rows of 128 dimensions in classes of about 20 images, ten classes to a family. All in one
+thread, as in the map process.
 
 Then the frame rate of the page in Chromium while two maps morph, with WebGL and on the plain canvas. The browser draws
 WebGL in software (SwiftShader): it is a lower bound for a machine with a GPU.
@@ -71,8 +72,9 @@ def measure(points: int) -> tuple[Clock, dict[str, float], list[np.ndarray]]:
     from explorer.layout.align import unpack
     from explorer.layout.effort import MOVING, noise_floor
     from explorer.layout.frames import STORED_NEIGHBOURS, Layouter
+    from explorer.layout.local_join import follow
     from explorer.layout.measuring import Measurer, Moved
-    from explorer.layout.neighbours import nearest
+    from explorer.layout.neighbours import MANY, nearest
     from explorer.layout.quality import kept_neighbours
     from explorer.layout.umap_step import step
     from trainers.metrics.catalogue import maps
@@ -87,7 +89,9 @@ def measure(points: int) -> tuple[Clock, dict[str, float], list[np.ndarray]]:
     second = clock("next frame", lambda: layouter.next(now))
     better = clock("refined map", lambda: layouter.refine(second, now))
     xy = [unpack(frame.arms[0].xy, frame.limit) for frame in (first, second, better)]
-    near = clock("neighbours", lambda: nearest(after, STORED_NEIGHBOURS))
+    near = clock("all pairs", lambda: nearest(after, STORED_NEIGHBOURS))
+    if points > MANY:
+        clock("neighbours followed", lambda: follow(after, first.arms[0].neighbours, STORED_NEIGHBOURS, 1))
     clock("UMAP step", lambda: step(near, xy[0], epochs=MOVING.epochs, alpha=MOVING.alpha, seed=1))
     clock("noise floor", lambda: noise_floor(near, xy[1], MOVING, 2))
     clock("neighbours kept", lambda: kept_neighbours(xy[1], near.ids))
@@ -98,6 +102,8 @@ def measure(points: int) -> tuple[Clock, dict[str, float], list[np.ndarray]]:
     names = (maps.at_level(maps.TRUSTWORTHINESS, 0), maps.at_level(maps.CONTINUITY, 0))
     values = {"kept": arm.quality, "label T": arm.measures[names[0]], "label C": arm.measures[names[1]]}
     values |= {"agreement": arm.measures[maps.AGREEMENT], "noise floor": arm.measures[maps.NOISE_FLOOR]}
+    if maps.RECALL in arm.measures:
+        values |= {"recall": arm.measures[maps.RECALL], "kept, all points": kept_neighbours(xy[1], near.ids)}
     values |= {f"kept after {refined.measures[maps.EPOCHS]:.0f} more epochs": refined.quality}
     return clock, values, [first.arms[0].xy, arm.xy]
 
@@ -222,7 +228,7 @@ def main() -> None:
         clock, values, coords = measure(points)
         print(f"\n{points:,} points")
         print("  processor seconds: " + ", ".join(f"{name} {spent:.2f}" for name, spent in clock.parts.items()))
-        print("  " + ", ".join(f"{name} {value:.2f}" for name, value in values.items()), flush=True)
+        print("  " + ", ".join(f"{name} {value:.3f}" for name, value in values.items()), flush=True)
         if not given.no_browser:
             for name, rate in rates(points, coords):
                 print(f"  two maps morphing, {name}: {rate:.0f} frames a second", flush=True)

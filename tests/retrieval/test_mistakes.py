@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from tests.synthetic import add_snapshot, diverge, hierarchy, make_run
 from trainers.errors import RunError
 from trainers.hierarchy import missed_when_wrong, shared_levels
 from trainers.metrics import evaluate
+from trainers.metrics.catalogue.maps import RECALL
 from trainers.retrieval import probe_results as module
 from trainers.retrieval.mistakes import find_classes, mistakes, severity_shares
 from trainers.retrieval.mistakes_over_training import MistakesOverTraining
@@ -185,6 +187,13 @@ def test_results_of_a_frame_are_the_stored_ones_or_come_from_the_embeddings(tmp_
     labels = folder.probe().labels
     for found, arm in zip(probe_results(folder, 1, 40), folder.embeddings(1), strict=True):
         np.testing.assert_array_equal(found, nearest(torch.from_numpy(arm.astype(np.float32)), labels, 40))
+    frame = folder.frame(1)
+    wrong = [replace(arm, neighbours=arm.neighbours[::-1].copy(), measures={RECALL: 0.99}) for arm in frame.arms]
+    folder.add_frame(replace(frame, arms=tuple(wrong)))
+    for found, arm in zip(
+        probe_results(folder, 1, 10), folder.embeddings(1), strict=True
+    ):  # the map's may not be exact
+        np.testing.assert_array_equal(found, nearest(torch.from_numpy(arm.astype(np.float32)), labels, 10))
     folder.embeddings_path(1).unlink()
     with pytest.raises(RunError, match="keeps 20 results"):
         probe_results(folder, 1, 40)

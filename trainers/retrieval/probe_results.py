@@ -14,6 +14,7 @@ from trainers.errors import RunError, UserError
 from trainers.hierarchy import shared_levels
 from trainers.kinds import kind_of
 from trainers.metrics.blocks import BLOCK, EXACT, GRID
+from trainers.metrics.catalogue.maps import RECALL
 from trainers.metrics.checks import check_finite
 from trainers.runs.reader import RunReader
 from trainers.runs.records import Probe
@@ -92,18 +93,20 @@ def newest_embeddings(folder: RunReader) -> int:
 def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray | None]:
     """Return the ids ``[P, count]`` of the results of every probe image in every arm, at frame ``k``.
 
-    Those stored with the frame, which the page shows, where they are enough; else, or where no map is drawn, from the
-    embeddings. An arm whose embeddings are kept and not all finite has None: its map holds no results.
+    Those stored with the frame, which the page shows, where they are enough and exact; else, or where no map is drawn,
+    from the embeddings. An arm whose embeddings are kept and not all finite has None: its map holds no results.
 
     Raises:
         RunError: there is no such frame, it keeps too few results and no embeddings, or no arm has results.
     """
     kept = is_regular(folder.embeddings_path(k))
     drawn = k in folder.frames() or not kept
-    stored = [arm.neighbours for arm in folder.frame(k).arms] if drawn else []
+    drawn_arms = folder.frame(k).arms if drawn else ()
+    stored = [arm.neighbours for arm in drawn_arms]
     labels = probe_of(folder).labels
     most = min(count, len(labels) - 1)
-    if drawn and all(ids.shape[1] >= most for ids in stored):
+    searched = kept and any(RECALL in arm.measures for arm in drawn_arms)  # those of a map of very many images
+    if drawn and not searched and all(ids.shape[1] >= most for ids in stored):
         known = _finite(folder, k) if kept else stored
         return [None if arm is None else ids[:, :most] for ids, arm in zip(stored, known, strict=True)]
     if not kept:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from explorer.layout.neighbours import nearest
 from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.hierarchy import shared_levels
 from trainers.metrics import describe, evaluate
-from trainers.runs.records import Probe
+from trainers.metrics.catalogue.maps import RECALL
+from trainers.runs.records import FrameArm, Probe
 
 RESULTS = 10
 SCORES = ("AP", "HAP")  # of a query against the whole probe
@@ -21,8 +23,9 @@ SCORES = ("AP", "HAP")  # of a query against the whole probe
 def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]:
     """Return the first results of query ``index`` at frame ``k``, and the query's own scores over the whole probe.
 
-    The ids come with the frame; similarities and scores need the embeddings of ``k``; without them similarities are
-    None and there are no scores. The query itself is never among its results.
+    The ids come with the frame, or are searched among all points where it says that its own may not be exact;
+    similarities and scores need the embeddings of ``k``; without them similarities are None and there are no scores.
+    The query itself is never among its results.
 
     Raises:
         RunError: no probe yet, no frame ``k`` or no point ``index``.
@@ -35,10 +38,11 @@ def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]
     embeddings = library.embeddings(run, k)
     arms = []
     for i, arm in enumerate(frame.arms):
-        ids = arm.neighbours[index][:RESULTS]
+        vectors = None if embeddings is None else embeddings[i]
+        ids = _exact(arm, vectors, index)[:RESULTS]
         arms.append(
             {"ids": ids.tolist(), "shared": shared_levels(probe.labels[ids], probe.labels[index]).tolist()}
-            | _scored(probe, None if embeddings is None else embeddings[i], index, ids)
+            | _scored(probe, vectors, index, ids)
         )
     return {"k": k, "index": index, "arms": arms}
 
@@ -59,6 +63,12 @@ def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> list
         for key in SCORES
         if not np.isnan(values[key][0])
     ]
+
+
+def _exact(arm: FrameArm, vectors: np.ndarray | None, index: int) -> np.ndarray:
+    if vectors is None or RECALL not in arm.measures:
+        return arm.neighbours[index]
+    return nearest(vectors, RESULTS, np.array([index])).ids[0]
 
 
 def _scored(probe: Probe, embeddings: np.ndarray | None, index: int, ids: np.ndarray) -> dict[str, Any]:
