@@ -132,6 +132,9 @@ export async function neighbours(id, k, index, signal) {
   return reply;
 }
 
+/** The image about which the losses differ most at frame k. */
+export const suggestion = async (id, k) => (await json(`run/${id}/suggestion/${k}`)).index;
+
 export const sheetUrl = (id, n) => `${base()}/run/${id}/sheet/${n}.webp`;
 export const downloadUrl = (id, kind) => `${base()}/run/${id}/download/${kind}`;
 

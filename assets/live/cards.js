@@ -1,4 +1,4 @@
-// One card per loss: title, how faithful the map is, the map itself, its numbers in rows of four.
+// One card per loss: title, how faithful the map is, the map itself, beside it its numbers, below what they say.
 
 import { difference } from "../common/baseline.js";
 import { el, figure, grouped, say, swatch } from "../common/dom.js";
@@ -16,7 +16,6 @@ export class Card {
     this.arm = arm;
     this.about = about;
     this.title = el("h3", { class: "rs-clamp", text: brief(title, 120), title: inFull(title) });
-    this.fidelity = el("p", { class: "rs-ellipsis rs-note rs-fidelity" });
     this.truth = new Truth();
     this.plot = el("div", { class: "rs-plot", tabindex: "0", role: "application" });
     this.waiting = el("p", { class: "rs-layer rs-waiting" });
@@ -27,12 +26,13 @@ export class Card {
     this.whole = el("p", { class: "rs-note rs-whole" });
     this.clipped = el("p", { class: "rs-note rs-whole rs-clipped" });
     this.diagnosis = el("ul", { class: "rs-note rs-whole rs-diagnosis", "aria-label": "What the newest numbers say" });
+    const figures = el("div", { class: "rs-figures" }, ...about.numbers.map((number) => this.number(number)), this.against, this.whole, this.clipped);
     this.node = el(
       "article",
       { class: "rs-card" },
-      el("header", { class: "rs-flow" }, swatch(arm), this.title, this.fidelity, this.truth.node),
-      this.plot,
-      el("footer", {}, ...about.numbers.map((number) => this.number(number)), this.against, this.whole, this.clipped, this.truth.remarks, this.diagnosis),
+      el("header", { class: "rs-flow" }, swatch(arm), this.title, this.truth.node),
+      el("div", { class: "rs-cardbody" }, el("div", { class: "rs-cardgrid" }, this.plot, figures)),
+      el("footer", {}, this.truth.remarks, this.diagnosis),
     );
   }
 
@@ -52,22 +52,6 @@ export class Card {
 
   wait(text) {
     say(this.waiting, text);
-  }
-
-  /** How far the picture may be trusted: `about` is the frame's {quality, drift, method, before} of this arm. */
-  showFidelity(about, first) {
-    if (!about) return say(this.fidelity, "");
-    const parts = [];
-    const before = about.before?.quality;
-    const less = Number.isFinite(before) ? ` (${signed(about.quality - before, (size) => size.toFixed(2))})` : "";
-    if (Number.isFinite(about.quality)) parts.push([`map keeps ${about.quality.toFixed(2)}${less} of 15`, " neighbours"]);
-    if (about.method === "pca") parts.push(["PCA", " while UMAP warms up", "rs-wider"]);
-    else if (Number.isFinite(about.drift) && !first && !about.before) parts.push([`moved ${about.drift.toFixed(1)} σ`, ""]);
-    const whole = parts.map(([text, more]) => text + more).join(" · ");
-    if (this.fidelity.title === whole) return undefined;
-    this.fidelity.title = whole;
-    const nodes = parts.flatMap(([text, more, room = "rs-wide"], i) => [i ? " · " : "", text, el("span", { class: room, text: more })]);
-    return this.fidelity.replaceChildren(...nodes);
   }
 
   /** The numbers of the images on the map, and once a run is done those of all test images. `point(key)`: [step, value] or null.

@@ -8,6 +8,7 @@ import { ClassLabels } from "./class_labels.js";
 
 const SWELL = 1.5; // a disc of the mean size against a dot of one point
 const SWELLS = [0.7, 3.5];
+const MIDDLE = -9; // px from a place up to the line of its name: the name stands on it
 const CAVEAT = "2-D maps lose most neighbours; the numbers come from the full space.";
 const NOTE = "2-D maps lose most neighbours. A disc stands at the mean of its images' places on the map, not at the place of their mean embedding.";
 const SWITCH = [
@@ -25,6 +26,8 @@ export class ClassView {
     );
     this.node = el("div", { class: "rs-segments", role: "group", "aria-label": "What a point stands for" }, ...this.buttons);
     this.caveat = el("p", { class: "rs-note rs-caveat", text: CAVEAT });
+    this.naming = el("button", { type: "button", class: "rs-act", text: "Class names", "aria-pressed": "true", onclick: () => this.nameClasses() });
+    this.means = new WeakMap();
     this.empty();
   }
 
@@ -32,6 +35,18 @@ export class ClassView {
   empty() {
     Object.assign(this, { ids: [], members: [], sizes: new Float32Array(0), hovered: null, labels: [] });
     this.node.hidden = true;
+    this.naming.hidden = true;
+  }
+
+  /** Write the names of the classes on the maps of images, or take them off. */
+  nameClasses() {
+    this.naming.setAttribute("aria-pressed", String(!this.named));
+    if (!this.named && !this.on) for (const label of this.labels) label?.hide();
+    this.live.maps.changed();
+  }
+
+  get named() {
+    return this.naming.getAttribute("aria-pressed") === "true";
   }
 
   turn(on) {
@@ -47,7 +62,8 @@ export class ClassView {
   /** Take the classes over from the legend: those that have images. */
   take() {
     const { legend, run } = this.live;
-    this.node.hidden = !run.points;
+    this.node.hidden = this.naming.hidden = !run.points;
+    this.means = new WeakMap();
     const { names, values } = legend.classes;
     this.ids = legend.order;
     const place = new Map(this.ids.map((id, i) => [id, i]));
@@ -137,11 +153,32 @@ export class ClassView {
     const { scene } = this.live.maps;
     sprites.update(null, scene, card.arm, width, height, now, () => false);
     const order = this.hovered === null ? this.bySize : [this.hovered, ...this.bySize.filter((c) => c !== this.hovered)];
+    this.write(card, order, (c) => scene.at(card.arm, c, now), (c) => this.radius(c), width, height, now);
+  }
+
+  /** The names of the classes in the middle of their images, on a map of images. */
+  drawNames(card, width, height, now) {
+    if (!this.named || !this.bySize) return;
+    const { scene } = this.live.maps;
+    const { before, after } = scene.arms[card.arm];
+    const [from, to, t] = [this.meanOf(before), this.meanOf(after), scene.part(now)];
+    const at = (c) => [0, 1].map((axis) => from[c * 2 + axis] + (to[c * 2 + axis] - from[c * 2 + axis]) * t);
+    this.write(card, this.bySize, at, () => MIDDLE, width, height, now);
+  }
+
+  write(card, order, at, radius, width, height, now) {
+    const { scene } = this.live.maps;
     const discs = order.filter((c) => this.highlighted(c)).map((c) => {
-      const [x, y] = scene.toScreen(scene.at(card.arm, c, now), width, height, now);
-      return { name: this.names[c], radius: this.radius(c), x, y };
+      const [x, y] = scene.toScreen(at(c), width, height, now);
+      return { name: this.names[c], radius: radius(c), x, y };
     });
     this.labelsOf(card).update(discs, width, height, scene.moving(now) && !reducedMotion());
+  }
+
+  /** The middles of the classes whose images are at `points`, worked out once. */
+  meanOf(points) {
+    if (!this.means.has(points)) this.means.set(points, this.placed([points])[0]);
+    return this.means.get(points);
   }
 
   hideOverlay(card) {

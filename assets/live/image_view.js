@@ -117,5 +117,6 @@ export class ImageView {
   /** Images in the place of dots, where a map is zoomed; `card` is the map of an arm. */
   drawOverlay(card, sprites, width, height, now) {
     sprites.update(this.live.run, this.live.maps.scene, card.arm, width, height, now, (i) => this.highlighted(i));
+    this.live.classes.drawNames(card, width, height, now);
   }
 }

@@ -8,6 +8,7 @@ import { LassoPanel } from "./lasso_panel.js";
 import { Curves } from "./curves.js";
 import { el, icon, say } from "../common/dom.js";
 import { Downloads } from "./downloads.js";
+import { Hints } from "./hints.js";
 import { HoverCard } from "./hovercard.js";
 import { ImageView } from "./image_view.js";
 import { Legend } from "./legend.js";
@@ -70,6 +71,7 @@ class Live {
     this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.images.chosen) });
     this.alone = new Alone();
     this.card = new HoverCard();
+    this.hints = new Hints();
     this.aloud = el("p", { class: "rs-unseen", "aria-live": "polite" });
     this.layout();
   }
@@ -79,12 +81,12 @@ class Live {
     const whole = el("button", { type: "button", class: "rs-act rs-wholebutton", onclick: () => this.maps.reset() }, icon("reset"), el("span", { text: "Show everything" }));
     this.lassoButton = lasso;
     const naming = el("div", { class: "rs-flow rs-titleline" }, this.title, this.badge, this.status.line, this.summary, this.baseline.control);
-    const head = el("header", { class: "rs-head" }, naming, el("div", { class: "rs-flow rs-headacts" }, this.origin.node, this.downloads.node));
+    const head = el("header", { class: "rs-head" }, naming, el("div", { class: "rs-flow rs-headacts" }, this.origin.node, this.downloads.node, this.hints.opener));
     this.maps.node.append(this.card.node);
     this.track = el("div");
-    const tools = el("div", { class: "rs-flow rs-tools" }, this.refine.node, whole, lasso);
+    const tools = el("div", { class: "rs-flow rs-tools" }, this.refine.node, whole, this.classes.naming, lasso);
     const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, this.classes.node, this.classes.caveat, tools);
-    this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.alone.node, this.track, under, this.legend.node, this.lassoPanel.node, this.neighbours.node, this.curves.node, this.aloud);
+    this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.track, this.neighbours.node, under, this.legend.node, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run
@@ -142,6 +144,7 @@ class Live {
     if (!aside) history.replaceState(history.state, "", this.address());
     this.maps.arrange(run.arms.map((arm) => arm.title), run.measures);
     for (const card of this.maps.cards) card.truth.load(run.map_figures);
+    this.hints.load(this.maps.cards[0]);
     this.maps.reset();
     this.curves.load(run, this.series);
     this.neighbours.load(run);
@@ -271,7 +274,7 @@ class Live {
     this.move(frame.places, duration);
     this.maps.cards.forEach((card, arm) => {
       card.wait("");
-      card.showFidelity(frame.arms[arm], first);
+      card.truth.frame(frame.arms[arm], first);
     });
     this.showTruth();
     this.numbers();
@@ -314,7 +317,7 @@ class Live {
     this.suggesting = true;
     const { run } = this;
     try {
-      const i = await this.neighbours.instructive(this.player.last ?? k, run.points);
+      const i = await api.suggestion(run.id, this.player.last ?? k);
       if (run === this.run && this.images.chosen === null) this.images.take(i);
     } catch (error) {
       this.neighbours.fail(error.message);

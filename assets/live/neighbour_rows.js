@@ -6,10 +6,10 @@ import { button } from "../common/fields.js";
 import { brief } from "../common/names.js";
 import { severity } from "../common/palette.js";
 import { pathOf, thumbnail, shownNames, imageLabel, tooltipOf } from "../common/thumbnails.js";
+import { contrast } from "./contrast.js";
 import { armHeading, similarity, strip, Tile } from "../common/tiles.js";
 
 const RANKS = 10;
-const CANDIDATES = 8;
 const EMPTY = "Neighbours appear with the first frame.";
 
 /** `on`: {hover(i | null), choose(i), search(i)}. */
@@ -20,11 +20,12 @@ export class NeighbourRows {
     this.name = el("h3", { class: "rs-clamp" });
     this.path = el("p", { class: "rs-clamp rs-note rs-path" });
     this.rows = el("div", { class: "rs-stack rs-rows" });
+    this.contrast = el("p", { class: "rs-contrast" });
     const search = button("Retrieve", () => this.on.search(this.shown));
     search.title = "Search the gallery with this image";
     const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path, search));
     this.note = el("p", { class: "rs-note", text: EMPTY });
-    this.body = el("div", { class: "rs-neighbours", hidden: true }, about, this.rows);
+    this.body = el("div", { class: "rs-neighbours", hidden: true }, about, el("div", { class: "rs-stack rs-tight rs-results" }, this.contrast, this.rows));
     this.node = el("section", { class: "rs-panel", "aria-label": "Nearest neighbours" }, this.note, this.body);
   }
 
@@ -36,7 +37,7 @@ export class NeighbourRows {
     this.rows.replaceChildren(...this.arms.map((row) => row.node));
     this.asked?.abort();
     // nothing of the run before stays, in sight or not
-    for (const node of [this.name, this.path]) say(node, "");
+    for (const node of [this.name, this.path, this.contrast]) say(node, "");
     this.name.removeAttribute("title");
     this.query.removeAttribute("aria-label");
     this.query.style.backgroundImage = "";
@@ -71,6 +72,7 @@ export class NeighbourRows {
       if (run !== this.run || this.shown !== index) return;
       this.lists = reply.arms;
       reply.arms.forEach((arm, i) => this.fill(this.arms[i], arm));
+      say(this.contrast, contrast(run, reply.arms));
     } catch (error) {
       if (error.name !== "AbortError") this.fail(error.message);
     }
@@ -112,18 +114,5 @@ export class NeighbourRows {
     for (const row of this.arms ?? []) {
       for (const tile of row.tiles) tile.press.classList.toggle("rs-same", i !== null && tile.id === i);
     }
-  }
-
-  /** A query worth looking at: the losses disagree about it, and at least one of them gets something right. */
-  async instructive(k, points) {
-    const { run } = this;
-    const ids = Array.from({ length: Math.min(CANDIDATES, points) }, (_, n) => Math.floor(((n + 0.5) * points) / CANDIDATES) % points);
-    const replies = await Promise.all(ids.map((id) => api.neighbours(run.id, k, id)));
-    const scores = replies.map((reply) => {
-      const means = reply.arms.map((arm) => arm.shared.reduce((sum, n) => sum + n, 0) / Math.max(arm.shared.length, 1));
-      const mistakes = reply.arms.some((arm) => arm.shared.some((n) => n < run.names.length)) ? 0.5 : 0;
-      return Math.max(...means) - Math.min(...means) + mistakes + Math.max(...means) * 0.1;
-    });
-    return ids[scores.indexOf(Math.max(...scores))];
   }
 }

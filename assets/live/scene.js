@@ -4,6 +4,7 @@ import { clamp } from "../common/dom.js";
 
 export const MORPH = 500; // ms
 const MARGIN = 0.95; // share of a map that the box takes
+const ROOM = 1.08; // a box is larger than what it holds by as much
 const ZOOM = [1, 60];
 
 const ease = (t) => (t < 0.5 ? 2 * t * t : 1 - (2 - 2 * t) ** 2 / 2);
@@ -13,6 +14,7 @@ export class Scene {
   constructor() {
     this.arms = [];
     this.box = [1, 1];
+    this.middle = [0, 0];
     this.started = 0;
     this.duration = 0;
     this.resetView();
@@ -30,15 +32,15 @@ export class Scene {
    * holds. */
   moveTo(places, now, animate, around = places) {
     const part = this.part(now);
-    const extent = this.extent(now);
+    const [extent, middle] = [this.extent(now), this.mid(now)];
     const same = this.arms.length === places.length && this.count === places[0].length / 2;
     this.arms = places.map((after, arm) => {
       const before = same && animate ? blend(this.arms[arm], part) : after;
       return { before, after };
     });
-    const box = fitted(around, same ? this.box : [0, 0]);
-    this.boxBefore = same && animate ? extent : box;
-    this.box = box;
+    const fit = fitted(around, same ? this : null);
+    this.before = same && animate ? { box: extent, middle } : fit;
+    Object.assign(this, fit);
     this.started = now;
     this.duration = same && animate ? animate : 0;
   }
@@ -53,12 +55,21 @@ export class Scene {
     return ease(clamp((now - this.started) / this.duration, 0, 1));
   }
 
-  /** Half-width and half-height of the box around all maps; it changes along with the morph, so no axis jumps. */
+  /** Half-width and half-height of the box around all maps, and where its middle is; they change along with the morph, so no
+   * axis jumps. */
   extent(now) {
+    return this.between("box", now);
+  }
+
+  mid(now) {
+    return this.between("middle", now);
+  }
+
+  between(what, now) {
     const t = this.part(now);
-    return this.box.map((size, axis) => {
-      const from = this.boxBefore?.[axis] ?? size;
-      return from + (size - from) * t;
+    return this[what].map((to, axis) => {
+      const from = this.before?.[what][axis] ?? to;
+      return from + (to - from) * t;
     });
   }
 
@@ -76,7 +87,7 @@ export class Scene {
   // ------------------------------------------------------------------ view
 
   resetView() {
-    this.centre = [0, 0]; // in boxes, so that a growing box keeps the view
+    this.centre = [0, 0]; // from the middle, in boxes, so that a growing box keeps the view
     this.zoom = 1;
   }
 
@@ -92,7 +103,7 @@ export class Scene {
 
   worldCentre(now) {
     const unit = this.unit(now);
-    return [this.centre[0] * unit, this.centre[1] * unit];
+    return this.mid(now).map((middle, axis) => middle + this.centre[axis] * unit);
   }
 
   toScreen([x, y], width, height, now) {
@@ -180,13 +191,23 @@ export class Scene {
   }
 }
 
-/** Half-width and half-height that hold the places of all maps. A side grows by more than needed and shrinks late, so that it changes seldom. */
+/** The box that holds the places of all maps: {box: half-width and half-height, middle}. One that holds them is kept until it is
+ * much too large, so that it changes seldom. */
 function fitted(maps, before) {
-  return before.map((size, axis) => {
-    let reach = 1e-6;
-    for (const places of maps) for (let i = axis; i < places.length; i += 2) reach = Math.max(reach, Math.abs(places[i]));
-    return reach > size || reach < size * 0.5 ? reach * 1.12 : size;
+  const sides = [0, 1].map((axis) => {
+    let [low, high] = [Infinity, -Infinity];
+    for (const places of maps) {
+      for (let i = axis; i < places.length; i += 2) {
+        low = Math.min(low, places[i]);
+        high = Math.max(high, places[i]);
+      }
+    }
+    return low <= high ? [low, high] : [0, 0];
   });
+  const within = ([low, high], axis) => low >= before.middle[axis] - before.box[axis] && high <= before.middle[axis] + before.box[axis];
+  const large = ([low, high], axis) => high - low >= before.box[axis];
+  if (before && sides.every(within) && sides.some(large)) return { box: before.box, middle: before.middle };
+  return { box: sides.map(([low, high]) => Math.max(((high - low) / 2) * ROOM, 1e-6)), middle: sides.map(([low, high]) => (low + high) / 2) };
 }
 
 function blend({ before, after }, part) {

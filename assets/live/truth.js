@@ -1,43 +1,68 @@
-// What is true of one map: how it stands to the space, for the level that colours it, and a sentence where it misleads.
+// How far one map can be trusted: a badge, its reasons on hover and focus, and a sentence where the map misleads.
 
 import { el, say } from "../common/dom.js";
 import { signed } from "../common/measures.js";
-import { explained } from "./explained.js";
 
+const KEPT = 0.4; // share of neighbours below which a map is read with care
 const short = (value) => value.toFixed(2);
+let count = 0;
 
 export class Truth {
   constructor() {
-    this.node = el("p", { class: "rs-flow rs-note rs-truth" });
+    count += 1;
+    const id = `rs-truth-${count}`;
+    this.reasons = el("dl", { class: "rs-tip rs-reasons", role: "tooltip", id });
+    this.badge = el("button", { type: "button", class: "rs-word rs-badge rs-truthbadge", "aria-describedby": id, hidden: true });
+    this.badge.addEventListener("keydown", (event) => event.key === "Escape" && this.badge.blur());
+    this.node = el("span", { class: "rs-explained rs-truth" }, this.badge, this.reasons);
     this.remarks = el("ul", { class: "rs-note rs-whole rs-diagnosis", "aria-label": "Where the map misleads" });
     this.figures = [];
   }
 
   /** `figures`: [{key, short, sentence, levels}] as the server sends them. */
   load(figures) {
-    this.figures = figures.map((figure) => {
-      const value = el("span", { class: "rs-truthvalue" });
-      const node = el("span", { class: "rs-truthpart" }, explained(figure.short, figure.sentence), value);
-      return { ...figure, value, node };
-    });
-    this.node.replaceChildren(...this.figures.map(({ node }) => node));
+    this.figures = figures;
+    this.about = null;
     this.show(null, null);
+  }
+
+  /** `about` is the frame's {quality, drift, method, before} of this arm. */
+  frame(about, first) {
+    this.first = first;
+    this.about = about;
   }
 
   /** `about`: an arm of a frame; `level`: the level of the label tree that colours the map, null where none does. */
   show(about, level) {
-    const known = (arm, { key, levels }) => {
-      const value = arm?.measures?.[key];
-      return levels ? value?.[level] : value;
-    };
-    for (const figure of this.figures) {
-      const value = known(about, figure);
-      const before = known(about?.before, figure);
-      figure.node.hidden = !Number.isFinite(value);
-      if (!figure.node.hidden) say(figure.value, short(value) + (Number.isFinite(before) ? ` (${signed(value - before, short)})` : ""));
-    }
-    const sentences = (level === null ? null : about?.remarks?.[level]) ?? [];
-    if ([...this.remarks.children].map((item) => item.textContent).join("\n") === sentences.join("\n")) return;
-    this.remarks.replaceChildren(...sentences.map((text) => el("li", { text })));
+    const known = (arm, { key, levels }) => (levels ? arm?.measures?.[key]?.[level] : arm?.measures?.[key]);
+    const rows = [...this.own(about), ...this.figures.map((figure) => [figure.short, known(about, figure), known(about?.before, figure), figure.sentence])];
+    const told = rows.filter(([, value]) => Number.isFinite(value));
+    const remarks = (level === null ? null : about?.remarks?.[level]) ?? [];
+    const early = about?.method === "pca";
+    const care = early || remarks.length > 0 || about?.quality < KEPT;
+    this.badge.hidden = !told.length;
+    this.badge.classList.toggle("rs-care", care);
+    say(this.badge, care ? "read with care" : "faithful");
+    const why = early ? ["Principal components, while UMAP warms up."] : remarks.length ? remarks : [care ? "The map keeps few of the nearest images." : "The map keeps the nearest images and the classes as they are in the space."];
+    const words = told.map(([name, value, before, sentence]) => [`${name} ${short(value)}${Number.isFinite(before) ? ` (${signed(value - before, short)})` : ""}`, sentence]);
+    this.write(why, words);
+    if ([...this.remarks.children].map((item) => item.textContent).join("\n") === remarks.join("\n")) return;
+    this.remarks.replaceChildren(...remarks.map((text) => el("li", { text })));
+  }
+
+  /** What is known of every frame: [name, value, value of the map before, sentence]. */
+  own(about) {
+    const moved = this.first || about?.before || about?.method === "pca" ? null : about?.drift;
+    return [
+      ["map keeps", about?.quality, about?.before?.quality, "Share of each image's 15 nearest images in the space that are among its 15 nearest on the map."],
+      ["moved", moved, null, "Median move since the frame before, in standard deviations of the map."],
+    ];
+  }
+
+  write(why, words) {
+    const text = JSON.stringify([why, words]);
+    if (this.written === text) return;
+    this.written = text;
+    this.reasons.replaceChildren(...why.map((line) => el("p", { text: line })), ...words.flatMap(([name, sentence]) => [el("dt", { text: name }), el("dd", { text: sentence })]));
   }
 }

@@ -83,4 +83,5 @@ def test_a_map_says_what_is_true_of_it_and_shows_classes(browser: Browser, site:
         page.keyboard.press("Enter")
         until(page, "s.lassoed > 0")
         page.get_by_role("button", name="Images", exact=True).click()
+        page.get_by_role("button", name="Class names").click()
         expect(page.locator(".rs-classlabel:not([hidden])")).to_have_count(0)

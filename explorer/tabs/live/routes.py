@@ -19,6 +19,7 @@ from explorer.tabs.live import controlled_errors, view
 from explorer.tabs.live.baselines import Baselines
 from explorer.tabs.live.first_run import start
 from explorer.tabs.live.neighbours import neighbours
+from explorer.tabs.live.suggestion import suggested
 
 FOREVER = "public, max-age=31536000, immutable"
 _BINARY = "application/octet-stream"
@@ -40,6 +41,7 @@ def live_routes(shared: Shared) -> list[Route]:
         "/run/{id}/baseline/{other}": of_run(ends.baseline),
         "/run/{id}/sheet/{name}": of_run(_sheet),
         "/run/{id}/neighbours/{k}/{index}": of_run(ends.neighbours),
+        "/run/{id}/suggestion/{k}": of_run(ends.suggestion),
     }
     refine = answering(posted(ends.refine, BODY, AT_ONCE))
     return [Route("/run/{id}/refine", refine, methods=["POST"]), *reads(table)]
@@ -82,6 +84,10 @@ class RunEndpoints:
         """Answer with the results of one image."""
         k, index = _path(request, "k"), _path(request, "index")
         return json_reply(neighbours(self._shared.library, run, k, index))
+
+    def suggestion(self, run: Run, request: Request) -> Response:
+        """Answer with the image that is shown first."""
+        return json_reply({"index": suggested(self._shared.library, run, _path(request, "k"))})
 
     def refine(self, request: Request, _body: bytes) -> Response:
         """Ask for a refined map."""

@@ -1,0 +1,59 @@
+// Three sentences over the first map for whoever sees the page for the first time; afterwards behind a "?".
+
+import { el } from "../common/dom.js";
+import { button } from "../common/fields.js";
+
+const KEY = "rankscope-hints";
+const SENTENCES = [
+  "A dot is a test image; its colour is its class.",
+  "Click a dot: its nearest images stand below.",
+  "Press Train to compare losses yourself.",
+];
+
+export class Hints {
+  constructor() {
+    this.node = el("section", { class: "rs-popup rs-hints", "aria-label": "How to read the maps", hidden: true },
+      el("ol", {}, ...SENTENCES.map((text) => el("li", { text }))), button("Got it", () => this.show(false)));
+    // the map below must not take what is meant for the sentences
+    for (const name of ["pointerdown", "pointerup", "pointermove", "dblclick", "wheel", "keydown"]) this.node.addEventListener(name, (event) => event.stopPropagation());
+    this.node.addEventListener("keydown", (event) => event.key === "Escape" && this.show(false));
+    this.opener = button("?", () => this.show(this.node.hidden));
+    this.opener.setAttribute("aria-label", "How to read the maps");
+    this.opener.setAttribute("aria-expanded", "false");
+  }
+
+  /** Over the first map of a run; open until somebody has closed it in this browser. */
+  load(card) {
+    card.plot.append(this.node);
+    this.set(!seen());
+  }
+
+  show(open) {
+    this.set(open);
+    if (!open) {
+      remember();
+      this.opener.focus();
+    }
+  }
+
+  set(open) {
+    this.node.hidden = !open;
+    this.opener.setAttribute("aria-expanded", String(open));
+  }
+}
+
+function seen() {
+  try {
+    return localStorage.getItem(KEY) === "seen";
+  } catch {
+    return false; // storage is switched off
+  }
+}
+
+function remember() {
+  try {
+    localStorage.setItem(KEY, "seen");
+  } catch {
+    // they come again with the next visit
+  }
+}

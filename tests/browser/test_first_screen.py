@@ -1,0 +1,120 @@
+"""What a first visitor sees without scrolling: maps, a query on which the losses differ, its results, sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from explorer.settings import ASSETS
+from tests.browser.conftest import Site, serve
+from tests.browser.pages import PHONE, rest, seek, state, visit
+from tests.synthetic import make_run
+
+SCREEN = (1440, 900)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A page with nothing but the recordings."""
+    root: Path = tmp_path_factory.mktemp("visitor")
+    own = make_run(root, points=60, frames=2, arms=1)
+    with serve(root, own, recorded=ASSETS / "recorded") as site:
+        own.delete()
+        yield site
+
+
+def counts(page: Page) -> list[dict]:
+    """For every level the results of each loss that share the query's class, as they are marked on the page."""
+    return page.evaluate("""() => {
+      const { run, lists } = window.rankscope.live.neighbours;
+      const alike = (shared, i) => shared.filter((n) => n >= run.levels.length - i).length;
+      return run.levels.map((level, i) => ({ level, of: lists.map(({ shared }) => alike(shared, i)) }));
+    }""")
+
+
+def test_maps_query_and_results_of_every_loss_are_on_the_first_screen(browser: Browser, recorded: Site) -> None:
+    with visit(browser, recorded, recorded.url, size=SCREEN) as page:
+        rest(page)
+        for place in (".rs-plot", ".rs-value", ".rs-scrubber input", ".rs-query", ".rs-contrast", ".rs-row .rs-tile"):
+            for node in page.locator(place).all():
+                expect(node).to_be_in_viewport(ratio=0.9)
+        titles = page.locator(".rs-card h3").all_inner_texts()
+        told = page.locator(".rs-contrast").inner_text()
+        gaps = {one["level"]: max(one["of"]) - min(one["of"]) for one in counts(page)}
+        level = max(gaps, key=lambda name: gaps[name])
+        of = next(one["of"] for one in counts(page) if one["level"] == level)
+        best, worst = of.index(max(of)), of.index(min(of))
+        assert gaps[level] >= 5, "the losses visibly disagree"
+        wanted = (
+            f"Of the ten nearest images, {titles[best]} has {max(of)} of the same {level}, {titles[worst]} {min(of)}."
+        )
+        assert told == wanted
+        seek(page, 0)
+        rest(page)
+        expect(page.locator(".rs-contrast")).not_to_have_text(told)  # it speaks of the step that is shown
+
+
+def test_a_map_is_as_large_as_its_points(browser: Browser, recorded: Site) -> None:
+    with visit(browser, recorded, recorded.url, size=SCREEN) as page:
+        rest(page)
+        sides = page.evaluate("""() => {
+          const { maps } = window.rankscope.live;
+          const points = maps.cards.flatMap((card, arm) => {
+            const { left, top, width, height } = card.plot.getBoundingClientRect();
+            const places = Array.from({ length: maps.scene.count }, (_, i) => window.debug.place(arm, i));
+            return places.map(([x, y]) => [x - left, y - top, width, height]);
+          });
+          const spread = (at) => Math.max(...points.map((p) => p[at])) - Math.min(...points.map((p) => p[at]));
+          const within = points.every(([x, y, w, h]) => x > 0 && y > 0 && x < w && y < h);
+          return [Math.max(spread(0) / points[0][2], spread(1) / points[0][3]), within];
+        }""")
+        assert sides[0] > 0.8 and sides[1]
+
+
+def test_three_sentences_are_closed_for_good_and_come_back(browser: Browser, recorded: Site) -> None:
+    with visit(browser, recorded, recorded.url, size=PHONE) as page:
+        hints = page.get_by_role("region", name="How to read the maps")
+        expect(hints.get_by_role("listitem")).to_have_count(3)
+        before = state(page)["chosen"]
+        hints.get_by_role("button", name="Got it").click()
+        expect(hints).to_be_hidden()
+        assert state(page)["chosen"] == before, "the map below was not clicked"
+        page.reload()
+        expect(page.locator(".rs-card")).to_have_count(2)
+        expect(hints).to_be_hidden()
+        page.get_by_role("button", name="How to read the maps").click()
+        expect(hints).to_be_visible()
+        page.keyboard.press("Tab")
+
+
+def test_a_badge_says_how_far_a_map_is_trusted_and_why(browser: Browser, recorded: Site) -> None:
+    with visit(browser, recorded, recorded.url, size=SCREEN) as page:
+        rest(page)
+        badge = page.locator(".rs-truthbadge").first
+        expect(badge).to_have_text("faithful")
+        badge.focus()
+        reasons = page.locator(".rs-reasons").first
+        expect(reasons).to_be_visible()
+        for name in ("map keeps", "label T", "label C"):
+            expect(reasons).to_contain_text(name)
+
+
+def test_names_of_classes_stand_on_the_maps_until_they_are_switched_off(browser: Browser, recorded: Site) -> None:
+    with visit(browser, recorded, recorded.url, size=SCREEN) as page:
+        rest(page)
+        names = page.locator(".rs-classlabel:not([hidden])")
+        assert names.count() > 6
+        boxes = [node.bounding_box() for node in page.locator(".rs-plot").first.locator(".rs-classlabel").all()]
+        shown = [box for box in boxes if box]
+        for i, one in enumerate(shown):
+            for other in shown[:i]:
+                apart = abs(one["y"] - other["y"]) >= 14 or one["x"] >= other["x"] + other["width"] - 8
+                assert apart or other["x"] >= one["x"] + one["width"] - 8, "two names overlap"
+        switch = page.get_by_role("button", name="Class names")
+        switch.click()
+        expect(names).to_have_count(0)
+        switch.click()
+        expect(names.nth(6)).to_be_visible()
