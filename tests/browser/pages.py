@@ -48,14 +48,21 @@ def profile(browser: Browser, url: str, touch: bool = False) -> Iterator[Browser
 
 
 def new_page(
-    context: BrowserContext, size: tuple[int, int] = WIDE, scheme: str = "light", motion: str = "reduce"
+    context: BrowserContext,
+    size: tuple[int, int] = WIDE,
+    scheme: str = "light",
+    motion: str = "reduce",
+    hints: bool = False,
 ) -> Page:
     """An empty page of a profile.
 
     Args:
         motion: ``no-preference`` plays a finished run once, which keeps a processor busy.
+        hints: the sentences for a first visitor stand over the first map.
     """
     page = context.new_page()
+    if not hints:
+        page.add_init_script("try { localStorage.setItem('rankscope-hints', 'seen'); } catch { }")
     page.set_default_timeout(PATIENCE)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.emulate_media(color_scheme=scheme, reduced_motion=motion)  # type: ignore[arg-type]
