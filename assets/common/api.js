@@ -137,6 +137,8 @@ export const suggestion = async (id, k) => (await json(`run/${id}/suggestion/${k
 
 export const sheetUrl = (id, n) => `${base()}/run/${id}/sheet/${n}.webp`;
 export const downloadUrl = (id, kind) => `${base()}/run/${id}/download/${kind}`;
+/** A table of a plan as LaTeX, of the metrics that are chosen. */
+export const tableUrl = (id, part, metrics) => `${base()}/plan/${id}/table.tex?${new URLSearchParams({ part, metrics: metrics.join(",") })}`;
 
 /** 32 random hexadecimal digits. */
 export const randomHex = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");

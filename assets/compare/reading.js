@@ -15,6 +15,7 @@ class Part {
     this.runs = runs.filter((run) => run.parts.includes(part.name));
     this.metrics = table?.metrics ?? [];
     this.pairs = table?.pairs ?? [];
+    this.conclusions = table?.conclusions ?? [];
     this.notes = table?.notes ?? [];
     this.rows = rows(part, this.runs);
     this.conditions = distinct(this.rows.map((row) => row.condition)).sort(rising);
@@ -23,6 +24,11 @@ class Part {
   /** Rows under a condition, one as :func:`distinct` gives. */
   under(condition) {
     return this.rows.filter((row) => same(row.condition, condition));
+  }
+
+  /** What the verdicts in a metric under a condition come to; empty where nothing is compared. */
+  conclusion(metric, condition) {
+    return this.conclusions.find((one) => one.metric === metric && same(one.condition, condition))?.words ?? "";
   }
 
   /** Verdicts on pairs in a metric under a condition. */

@@ -10,4 +10,4 @@ import { RUNS } from "./plan_runs.js";
 import { TABLE } from "./result_table.js";
 import { VERDICTS } from "./verdicts.js";
 
-export const SECTIONS = [TABLE, VERDICTS, INTERVALS, OVER, FINDINGS, RUNS];
+export const SECTIONS = [VERDICTS, TABLE, INTERVALS, OVER, FINDINGS, RUNS];

@@ -64,7 +64,7 @@ def test_all_equal_is_no_difference() -> None:
     found = group([*cells(same, LABELS, "a"), *cells(same, LABELS, "b")])
     (pair,) = found.pairs
     assert (pair.difference.low, pair.difference.mean, pair.difference.high) == (0, 0, 0)
-    assert pair.verdict == "no difference seen" and pair.adjusted == 1 and found.leader("up") is None
+    assert pair.verdict == "could be chance" and pair.adjusted == 1 and found.leader("up") is None
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -153,11 +153,11 @@ def test_results_that_are_differences_are_judged_against_nothing_too() -> None:
     first, second, both = judged.pairs
     assert [(pair.first, pair.second) for pair in judged.pairs] == [("a", None), ("b", None), ("a", "b")]
     assert first.difference == judged.rows[0].estimate and first.verdict == both.verdict == "above"
-    assert second.verdict == "no difference seen" and plain.pairs[0].difference == both.difference
+    assert second.verdict == "could be chance" and plain.pairs[0].difference == both.difference
     p_values = sorted(pair.difference.p_value for pair in judged.pairs)
     assert first.adjusted >= 2 * p_values[0] and both.adjusted >= plain.pairs[0].adjusted
     made = table(some, [METRIC], zero=True)
-    assert "a above 0: 50" in made.markdown() and "no difference from 0 seen for b" in made.latex()
+    assert "a above 0: 50" in made.markdown() and "b: the difference from 0 of " in made.latex()
     assert len(made.pairs_csv().splitlines()) == 4 and made.json()["pairs"][0]["second"] is None
     alone = table(cells(results(1), LABELS)[:1], [METRIC], zero=True)
     assert "cannot be judged" not in alone.markdown() and "above 0" in alone.markdown()

@@ -60,7 +60,7 @@ def test_verdicts_in_words(made: Table) -> None:
     told = [text for *_, text in made.verdicts()]
     assert told[0].startswith("first above second by ") and " points [" in told[0]
     assert sum("above" in text for text in told) == 3
-    assert all("no difference seen between" in text for text in told[3:]) and len(told) == 6
+    assert all("could be chance" in text and "seeds would show" in text for text in told[3:]) and len(told) == 6
     turned = [text for *_, text in table(three(low=0.1, high=0.9), [METRIC]).verdicts()]
     assert turned[0].startswith("high above low by ") and "−" not in turned[0]
 
@@ -171,3 +171,38 @@ def test_a_note_on_all_rows_under_a_condition_names_the_condition() -> None:
         made._which([("R@1", "a, noise 0"), ("R@1", "b, noise 0"), ("R@1", "b, noise 0.2")])
         == "noise 0; b, noise 0.2: "
     )
+
+
+def test_a_table_begins_with_what_it_comes_to(made: Table) -> None:
+    lines = made.markdown().splitlines()
+    assert lines[0].startswith("Noise 0: first has the best R@1, ") and "the next, second" in lines[0]
+    assert lines[2].startswith("Noise 0.4: Every difference in R@1 could be chance. The largest is ")
+    assert lines[2].endswith("seeds would show one of this size.")
+    said = made.json()["conclusions"]
+    assert [one["condition"] for one in said] == [{"noise": 0.0}, {"noise": 0.4}]
+
+
+def test_a_best_row_that_chance_may_have_made_says_so() -> None:
+    rng = np.random.default_rng(1)
+    some = [
+        Cell(variant=name, condition={}, seed=seed, metrics={METRIC: float(mean + noise)})
+        for name, mean in (("top", 0.90), ("near", 0.895), ("far", 0.30))
+        for seed, noise in enumerate(rng.normal(0, 0.01, 4))
+    ]
+    ((_, _, said),) = table(some, [METRIC]).conclusions()
+    assert "has the best R@1" in said and ", above far by more than chance explains. Its lead on " in said
+    assert " could be chance; " in said and "seeds would show one of this size." in said
+
+
+def test_main_metrics_come_first_and_latex_has_them_alone() -> None:
+    some = [
+        dataclasses.replace(cell, metrics={key: cell.metrics[METRIC] for key in (METRIC, "HAP", "RP", "AP_at_R")})
+        for cell in three(one=0.9, two=0.5)
+    ]
+    made = table(some, [METRIC, "HAP", "RP", "AP_at_R"], main=[METRIC, "HAP"])
+    shown, folded = made.markdown().split("<details><summary>2 more metrics</summary>")
+    assert "H-AP" in shown and "mAP@R" not in shown and "mAP@R" in folded
+    tex = made.latex()
+    assert "H-AP" in tex and "mAP@R" not in tex and r"\toprule" in tex and " [" not in tex.split("%")[0]
+    assert [metric["main"] for metric in made.json()["metrics"]] == [True, True, False, False]
+    assert made.only(["RP"]).latex().count("&") == 3 * 5

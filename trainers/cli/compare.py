@@ -28,7 +28,9 @@ def add(verbs: Any) -> None:
     text = "Compare the arms of finished runs of one kind over seeds: a table with intervals, and verdicts."
     parser = verbs.add_parser("compare", help=text, description=text)
     parser.add_argument("ids", nargs="+", metavar="RUN", help="id of a finished run")
-    parser.add_argument("--metrics", nargs="+", metavar="NAME", help="columns of the table (default: all)")
+    parser.add_argument(
+        "--metrics", nargs="+", metavar="NAME", help="columns of the table (default: the three main ones; of CSV: all)"
+    )
     parser.add_argument("--form", choices=FORMS, default=FORMS[0], help=f"of the table (default: {FORMS[0]})")
     runs_flag(parser)
     parser.set_defaults(run=compare)
@@ -45,7 +47,10 @@ def compare(arguments: argparse.Namespace) -> int:
     if table is None:
         known = ", ".join(sorted({key for cell in cells for key in cell.metrics}))
         raise UserError(f"There is nothing to compare in {' '.join(arguments.metrics or ())}; the runs have {known}.")
-    print(getattr(table, arguments.form)())
+    text = getattr(table.brief if arguments.form == "markdown" else table, arguments.form)()
+    print(text)
+    if arguments.form == "markdown" and len(table.metrics) > len(table.brief.metrics):
+        print(f"\nMore with --metrics: {' '.join(metric.key for metric in table.metrics[len(table.brief.metrics) :])}")
     return 0
 
 

@@ -13,9 +13,10 @@ import numpy as np
 from trainers.comparison.cell import Cell, Condition, check, condition_key
 from trainers.comparison.estimate import Estimate, estimate
 from trainers.comparison.paired import PairedQueries
+from trainers.comparison.power import seeds_needed
 from trainers.comparison.uncertainty import LEVEL, holm
 
-Verdict = Literal["above", "below", "no difference seen", "unknown"]
+Verdict = Literal["above", "below", "could be chance", "unknown"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,8 @@ class Pair:
         difference: of the first minus the second, over the seeds that both have, seed by seed and query by query.
         adjusted: its p value after Holm's correction for every pair under the condition; NaN: unknown.
         verdict: of the first; a difference is seen where ``adjusted`` is below 0.05.
+        needed: seeds that would probably show one of this size where it could be chance; None: unknown. See
+            :func:`trainers.comparison.power.seeds_needed`.
     """
 
     first: str
@@ -47,6 +50,7 @@ class Pair:
     difference: Estimate
     adjusted: float
     verdict: Verdict
+    needed: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +130,7 @@ def _group(cells: Sequence[Cell], metric: str, zero: bool) -> Group:
     return Group(
         condition=cells[0].condition,
         rows=rows,
-        pairs=tuple(_judged(pair, p) for pair, p in zip(pairs, adjusted, strict=True)),
+        pairs=tuple(_judged(pair, p, len(pairs)) for pair, p in zip(pairs, adjusted, strict=True)),
     )
 
 
@@ -149,8 +153,12 @@ def _unjudged(first: str, second: str | None, difference: Estimate) -> Pair:
     return Pair(first=first, second=second, difference=difference, adjusted=math.nan, verdict="unknown")
 
 
-def _judged(pair: Pair, adjusted: float) -> Pair:
+def _judged(pair: Pair, adjusted: float, pairs: int) -> Pair:
     if math.isnan(adjusted):
         return pair
-    seen: Verdict = "above" if pair.difference.mean > 0 else "below"
-    return replace(pair, adjusted=adjusted, verdict=seen if adjusted < 1 - LEVEL else "no difference seen")
+    difference = pair.difference
+    if adjusted < 1 - LEVEL:
+        return replace(pair, adjusted=adjusted, verdict="above" if difference.mean > 0 else "below")
+    known = difference.uncertainty
+    needed = None if known is None or difference.mean == 0 else seeds_needed(difference.mean, known, pairs)
+    return replace(pair, adjusted=adjusted, verdict="could be chance", needed=needed)

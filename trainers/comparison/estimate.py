@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,6 +21,7 @@ class Estimate:
         p_value: of a mean of 0; NaN as the interval.
         seeds: those that it is over.
         covers: one sentence on what the interval covers; empty: other seeds and other test classes.
+        uncertainty: that the interval is made of; None without any seed.
     """
 
     mean: float
@@ -30,6 +31,7 @@ class Estimate:
     p_value: float
     seeds: tuple[int, ...]
     covers: str
+    uncertainty: Uncertainty | None = field(default=None, repr=False, compare=False)
 
     @property
     def known(self) -> bool:
@@ -56,6 +58,7 @@ def estimate(values: np.ndarray, seeds: tuple[int, ...], classes: Classes | None
         p_value=uncertainty.p_value(mean),
         seeds=seeds,
         covers=_covers(uncertainty, classes, math.isnan(half), apart),
+        uncertainty=uncertainty,
     )
 
 

@@ -25,7 +25,8 @@ class Sheet:
     Attributes:
         texts: how many columns, from the left, are texts; the others are set to the right.
         caption: what the cells hold; ``method``: what the verdicts mean, empty for none.
-        verdicts: a sentence each.
+        verdicts: a sentence each; ``conclusions``: what they come to, before all else.
+        further: the same rows with other columns, folded below.
     """
 
     head: tuple[str, ...]
@@ -34,30 +35,41 @@ class Sheet:
     caption: str
     method: str
     verdicts: tuple[str, ...]
+    conclusions: tuple[str, ...] = ()
+    further: Sheet | None = None
 
 
 def markdown(sheet: Sheet) -> str:
     """Write Markdown as GitHub reads it."""
-    rule = ["---"] * sheet.texts + ["---:"] * (len(sheet.head) - sheet.texts)
-    cells = ([_markdown_cell(cell) for cell in line] for line in sheet.lines)
-    lines = [list(map(markdown_text, sheet.head)), rule, *cells]
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    text += f"\n\n{markdown_text(sheet.caption)}\n"
+    begin = "".join(f"{markdown_text(sentence)}\n\n" for sentence in sheet.conclusions)
+    text = f"{begin}{_markdown_table(sheet)}\n\n{markdown_text(sheet.caption)}\n"
     if sheet.verdicts:
         verdicts = (f"- {markdown_text(verdict)}\n" for verdict in sheet.verdicts)
         text += f"\n{markdown_text(sheet.method)}\n\n" + "".join(verdicts)
+    if sheet.further is not None:
+        count = len(sheet.further.head) - sheet.texts - 1
+        head = f"<details><summary>{count} more metric{'s' if count > 1 else ''}</summary>"
+        text += f"\n{head}\n\n{_markdown_table(sheet.further)}\n\n</details>\n"
     return text
 
 
+def _markdown_table(sheet: Sheet) -> str:
+    rule = ["---"] * sheet.texts + ["---:"] * (len(sheet.head) - sheet.texts)
+    cells = ([_markdown_cell(cell) for cell in line] for line in sheet.lines)
+    lines = [list(map(markdown_text, sheet.head)), rule, *cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def latex(sheet: Sheet) -> str:
-    """Write LaTeX for the package booktabs."""
+    """Write LaTeX for the package booktabs, without intervals so that it fits a column; verdicts are comments."""
     rows = [" & ".join(map(_latex_cell, line)) + r" \\" for line in (sheet.head, *sheet.lines)]
     columns = "l" * sheet.texts + "r" * (len(sheet.head) - sheet.texts)
     text = [
         r"\begin{table}",
-        r"\centering",
+        r"\centering\small",
+        r"\setlength{\tabcolsep}{4pt}",
         rf"\caption{{{_latex(sheet.caption)}}}",
-        rf"\begin{{tabular}}{{{columns}}}",
+        rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
         r"\toprule",
         rows[0],
         r"\midrule",
@@ -67,8 +79,7 @@ def latex(sheet: Sheet) -> str:
         r"\end{table}",
     ]
     if sheet.verdicts:
-        items = (rf"\item {_latex(verdict)}" for verdict in sheet.verdicts)
-        text += ["", _latex(sheet.method), r"\begin{itemize}", *items, r"\end{itemize}"]
+        text += ["", *(f"% {_latex(line)}" for line in (*sheet.conclusions, sheet.method, *sheet.verdicts))]
     return "\n".join(text) + "\n"
 
 
@@ -113,8 +124,7 @@ def _latex_cell(cell: str | Number) -> str:
     if isinstance(cell, str):
         return _latex(cell)
     mean = rf"\textbf{{{_latex(cell.mean)}}}" if cell.bold else _latex(cell.mean)
-    spread = cell.spread and rf"$\pm$ {_latex(cell.spread)}"
-    return " ".join(filter(None, (mean, spread, _latex(cell.interval))))
+    return mean + (cell.spread and rf" {{\scriptsize$\pm${_latex(cell.spread)}}}")
 
 
 def one_line(text: str) -> str:

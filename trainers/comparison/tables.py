@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from trainers.cells import finite_number
 from trainers.comparison import markup, words
 from trainers.comparison.cell import Cell
 from trainers.comparison.compare import Comparison, Group, Pair, compare
+from trainers.comparison.conclusion import conclude
 from trainers.comparison.estimate import Estimate
 from trainers.comparison.markup import Sheet
 from trainers.comparison.spreadsheet import csv_text
@@ -47,6 +48,7 @@ class Table:
     Attributes:
         conditions: names of what the runs were trained under, in the order of the cells.
         told: metrics whose verdicts Markdown and LaTeX list; None: all. The file of pairs has every verdict.
+        main: metrics that are shown first; the others are folded.
         against: a variant, so that they list only the verdicts on pairs with it; empty: on all pairs.
     """
 
@@ -54,6 +56,7 @@ class Table:
     conditions: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
     told: tuple[str, ...] | None = None
+    main: tuple[str, ...] = ()
     against: str = ""
 
     @cached_property
@@ -79,6 +82,24 @@ class Table:
             for group in comparison.groups:
                 for pair in group.pairs:
                     yield metric, group, pair, words.verdict(pair, metric.measure)
+
+    def conclusions(self) -> Iterator[tuple[Described, Group, str]]:
+        """Yield metrics and conditions with what the verdicts come to, where anything is compared."""
+        for metric, comparison in zip(self.metrics, self.comparisons, strict=True):
+            for group in comparison.groups:
+                if sentence := conclude(group, metric.title, metric.measure):
+                    yield metric, group, sentence
+
+    def only(self, keys: Sequence[str]) -> Table:
+        """Return the table of these metrics alone."""
+        chosen = [place for place, metric in enumerate(self.metrics) if metric.key in keys]
+        metrics = tuple(self.metrics[place] for place in chosen)
+        return replace(self, metrics=metrics, comparisons=tuple(self.comparisons[place] for place in chosen), main=())
+
+    @property
+    def brief(self) -> Table:
+        """The table of the main metrics alone."""
+        return self.only(self.main) if self.main else self
 
     def notes(self) -> list[str]:
         """List sentences on what the intervals leave out, and on missing runs."""
@@ -142,12 +163,15 @@ class Table:
         return csv_text([*head, "p", "p_holm", "verdict", "interval covers"], lines)
 
     def markdown(self) -> str:
-        """Write Markdown: the table, what it says, and the verdicts as a list."""
-        return markup.markdown(self._sheet())
+        """Write Markdown: what it comes to, the main metrics, the verdicts as a list, the other metrics folded."""
+        rest = [metric.key for metric in self.metrics if self.main and metric.key not in self.main]
+        further = self.only(rest)._sheet() if rest else None
+        return markup.markdown(replace(self.brief._sheet(), further=further))
 
     def latex(self) -> str:
-        """Write LaTeX for the package booktabs: the table, and the verdicts as a list."""
-        return markup.latex(self._sheet())
+        """Write LaTeX for the package booktabs: the table of the main metrics, and the verdicts as comments."""
+        shown = self.brief
+        return markup.latex(replace(shown._sheet(), caption=" ".join([words.NARROW, *shown.notes()])))
 
     def json(self) -> dict[str, Any]:
         """Return plain values for the page; null for what is not known."""
@@ -160,6 +184,7 @@ class Table:
                     "sentence": metric.sentence,
                     "unit": metric.measure.unit,
                     "better": metric.measure.better,
+                    "main": not self.main or metric.key in self.main,
                 }
                 for metric in self.metrics
             ],
@@ -179,7 +204,11 @@ class Table:
                 }
                 for metric, group, pair, told in self.verdicts()
             ],
-            "caption": words.CAPTION,
+            "conclusions": [
+                {"metric": metric.key, "condition": dict(group.condition), "words": sentence}
+                for metric, group, sentence in self.conclusions()
+            ],
+            "caption": words.NARROW,
             "method": words.METHOD,
             "notes": self.notes(),
         }
@@ -206,7 +235,14 @@ class Table:
             caption=" ".join([words.CAPTION, *self.notes()]),
             method=f"{words.METHOD}{f' {words.ELSEWHERE}' if self.told or self.against else ''}" if verdicts else "",
             verdicts=tuple(verdicts),
+            conclusions=self._said() if verdicts else (),
         )
+
+    def _said(self) -> tuple[str, ...]:
+        """Say what the verdicts on the first metric come to, a sentence per condition."""
+        first = self.metrics[0].key
+        said = [(words.condition(group), text) for metric, group, text in self.conclusions() if metric.key == first]
+        return tuple(f"{f'{where[:1].upper()}{where[1:]}: ' if where else ''}{text}" for where, text in said)
 
     def _cells(self, line: Line) -> Iterator[markup.Number]:
         for metric, estimate, best in zip(self.metrics, line.estimates, line.best, strict=True):
@@ -243,6 +279,7 @@ def table(
     levels: tuple[str, ...] = (),
     told: Sequence[str] | None = None,
     *,
+    main: Sequence[str] = (),
     zero: bool = False,
 ) -> Table:
     """Compare variants in several metrics.
@@ -250,7 +287,7 @@ def table(
     Args:
         metrics: keys, as of :func:`trainers.metrics.evaluate`; measures outside the catalogue bring their words.
         levels: the label tree's level names, finest first, for the titles of metrics at a level.
-        told: see :class:`Table`.
+        told, main: see :class:`Table`.
         zero: each variant is also judged against 0, see :func:`trainers.comparison.compare`.
 
     Raises:
@@ -264,6 +301,7 @@ def table(
         conditions=tuple(names),
         comparisons=tuple(compare(cells, key, zero=zero) for key in keys),
         told=None if told is None else tuple(key for key in keys if key in told),
+        main=tuple(key for key in keys if key in main),
     )
 
 

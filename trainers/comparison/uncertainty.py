@@ -105,6 +105,14 @@ class Uncertainty:
         """Whether it covers other test classes."""
         return not math.isnan(self.by_class)
 
+    @property
+    def standard_error(self) -> float:
+        """Of the mean: the share of the seeds and that of the classes, what they have in common once; NaN: unknown."""
+        known = [share for share in (self.by_seed, self.by_class) if not math.isnan(share)]
+        if len(known) < 2:
+            return math.sqrt(known[0]) if known else math.nan
+        return math.sqrt(max(self.by_seed, self.by_class + max(0.0, self.by_seed - self.by_both)))
+
     def half_width(self, error: float = 1 - LEVEL) -> float:
         """Return the half of the interval that misses the mean with a probability of at most about ``error``; NaN:
         unknown.

@@ -6,15 +6,14 @@ import math
 
 from trainers.comparison.compare import Group, Pair
 from trainers.comparison.estimate import Estimate
+from trainers.comparison.power import MOST
 from trainers.metrics.measure import Measure
 
-CAPTION = (
-    "Mean ± standard deviation over seeds [95 % interval of the mean]. Bold: a difference from every other row under "
-    "the same condition is seen."
-)
+CAPTION = "Mean ± standard deviation over seeds [95 % interval of the mean]. Bold: better than every other row."
+NARROW = "Mean ± standard deviation over seeds. Bold: better than every other row."
 METHOD = (
-    "A difference is seen where its p value is below 0.05 after Holm's correction for all pairs under a condition. "
-    "Differences are taken seed by seed and query by query."
+    "A difference could be chance unless its p value is below 0.05 after Holm's correction for all pairs under a "
+    "condition. Differences are taken seed by seed and query by query."
 )
 ELSEWHERE = "The other verdicts are in the file of pairs."
 
@@ -49,10 +48,10 @@ def verdict(pair: Pair, measure: Measure) -> str:
     if size < 0:
         first, second, size, low, high = second, first, -size, -high, -low
     told = _told(size, low, high, measure)
-    if pair.verdict != "no difference seen":
+    if pair.verdict != "could be chance":
         return f"{first} above {second} by {told}"
     alone = " (seen for this pair alone, not after the correction for all pairs)" if _seen_alone(difference) else ""
-    return f"no difference seen between {first} and {second}: the first is higher by {told}{alone}"
+    return f"{first} and {second}: the difference of {told} could be chance{alone}{_needed(pair)}"
 
 
 def _against_zero(pair: Pair, measure: Measure) -> str:
@@ -60,10 +59,27 @@ def _against_zero(pair: Pair, measure: Measure) -> str:
     if pair.verdict == "unknown":
         return f"{pair.first} cannot be judged: {_why(difference)}"
     told = _told(difference.mean, difference.low, difference.high, measure)
-    if pair.verdict != "no difference seen":
+    if pair.verdict != "could be chance":
         return f"{pair.first} {pair.verdict} 0: {told}"
     alone = " (seen alone, not after the correction for all pairs)" if _seen_alone(difference) else ""
-    return f"no difference from 0 seen for {pair.first}: {told}{alone}"
+    return f"{pair.first}: the difference from 0 of {told} could be chance{alone}{_needed(pair)}"
+
+
+def _needed(pair: Pair) -> str:
+    text = needed(pair.needed)
+    return f"; {text}" if text else ""
+
+
+def needed(seeds: int | None, what: str = "") -> str:
+    """Say how many seeds would probably show a difference of the size measured; empty where that is not known.
+
+    Args:
+        what: the difference, in words; empty: one of this size.
+    """
+    if seeds is None:
+        return ""
+    shown = f"show {what or 'one of this size'}"
+    return f"about {seeds} seeds would {shown}" if seeds <= MOST else f"not even {MOST} seeds would {shown}"
 
 
 def condition(group: Group) -> str:

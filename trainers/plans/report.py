@@ -22,6 +22,9 @@ from trainers.plans.report_json import child_json, part_json
 from trainers.runs import RunFolder
 from trainers.runs.records import QueryScores
 
+MAIN = 3
+"""Metrics that a table begins with; the others are folded."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
@@ -148,11 +151,13 @@ def results_table(
         UserError: as of :func:`trainers.comparison.compare`.
     """
     keys = {key for cell in cells for key in cell.metrics if measures.describe(key).measure.family != "count"}
-    chosen = sorted(keys, key=lambda key: (key not in measures.whole, measures.order(key)))
+    first = (*measures.headline, *measures.whole)
+    chosen = sorted(keys, key=lambda key: (first.index(key) if key in first else len(first), measures.order(key)))
     if only:
         chosen = [key for key in dict.fromkeys(only) if key in keys]
-    told = None if only else [key for key in chosen if key in measures.whole] or None
-    return table(cells, chosen, levels, told=told) if chosen else None
+        return table(cells, chosen, levels) if chosen else None
+    told = [key for key in chosen if key in measures.whole] or None
+    return table(cells, chosen, levels, told=told, main=chosen[:MAIN]) if chosen else None
 
 
 def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import threading
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from explorer.exports import offered
@@ -14,6 +15,7 @@ from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.states import Json, created, is_mine, position, state_json
 from explorer.server.titles import run_title, summary
+from trainers.comparison import Table
 from trainers.data.lru_cache import Cache
 from trainers.errors import RunError
 from trainers.kinds import kind_of
@@ -90,6 +92,19 @@ class PlanReports:
         text = json.dumps(about, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return about | {"revision": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]}
 
+    def latex(self, run: Run, part: str, metrics: Sequence[str]) -> str:
+        """Write the table of a part in some of its metrics as LaTeX.
+
+        Raises:
+            RunError: it is no plan, there is no such part, or it has no such metric.
+        """
+        plan_of(run.config)
+        made = self._kept.get(run.folder.path, lambda: _Plan(run)).tables(run).get(part)
+        shown = None if made is None else made.only(metrics)
+        if shown is None or not shown.metrics:
+            raise RunError(f"A part of the comparison with results, and metrics of it were needed; got {part[:40]!r}.")
+        return shown.latex()
+
     def _is_plan(self, run_id: str) -> bool:
         if run_id not in self._plans:
             self._plans[run_id] = kind_of(self._library.get(run_id).config).plans
@@ -118,6 +133,12 @@ class _Plan:
                 self._known = self._children.all()
                 self._seen = time.monotonic()
             return self._known, self._found(run)
+
+    def tables(self, run: Run) -> dict[str, Table]:
+        """Return the table of every part that has results, by name."""
+        self.look(run)
+        parts = () if self._report is None else self._report.parts
+        return {part.name: part.table for part in parts if part.table is not None}
 
     def _found(self, run: Run) -> Json:
         ended = tuple((child.id, child.phase) for child in self._known if child.outcome is not None)

@@ -1,9 +1,12 @@
-"""The addresses of plans: ``plans`` lists them, ``plan/{id}`` is the report of one. Read-only."""
+"""The addresses of plans: ``plans`` lists them, ``plan/{id}`` is the report of one. Read-only.
+
+``plan/{id}/table.tex`` is its table as LaTeX.
+"""
 
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from explorer.page.tab import Shared
@@ -21,5 +24,17 @@ def plan_routes(shared: Shared) -> list[Route]:
         about = reports.about(run, request.headers.get(TOKEN_HEADER) or None)
         return unless_known(request, about["revision"], json_reply(about), varies=TOKEN_HEADER)
 
+    def table(run: Run, request: Request) -> Response:
+        asked = request.query_params
+        text = reports.latex(run, asked.get("part", ""), asked.get("metrics", "").split(",")[:200])
+        named = {"Content-Disposition": f'attachment; filename="rankscope-{run.id}-table.tex"'}
+        return PlainTextResponse(text, headers=named)
+
     plans = {"/plans": lambda _request: json_reply({"plans": reports.list()})}
-    return reads({**plans, "/plan/{id}": about_run(shared.library, plan)})
+    return reads(
+        {
+            **plans,
+            "/plan/{id}": about_run(shared.library, plan),
+            "/plan/{id}/table.tex": about_run(shared.library, table),
+        }
+    )

@@ -120,7 +120,7 @@ def test_verdicts_that_differ_are_found_under_their_condition() -> None:
     assert changes(given, given, "R_at_1") == (2, [])
     assert changes(given, chosen, "R_at_1") == (
         2,
-        ["a and b, Noise 0.4: b above a at the settings given, no difference seen at the settings chosen."],
+        ["a and b, Noise 0.4: b above a at the settings given, could be chance at the settings chosen."],
     )
     swapped = table(cells({("b", 0.0): 0.7, ("a", 0.0): 0.5, ("b", 0.4): 0.7, ("a", 0.4): 0.5}), ["R_at_1"])
     assert changes(given, swapped, "R_at_1") == (2, []), "the order of the rows is no change"
