@@ -4,7 +4,7 @@ import { token } from "../common/api.js";
 import { Deletion } from "../common/deletion.js";
 import { el, origin, say } from "../common/dom.js";
 import { DownloadFold } from "../common/downloads.js";
-import { button, choose, field, select } from "../common/fields.js";
+import { button, choose, field, number, rowForm, select } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
 
 export class PlanBar {
@@ -22,10 +22,14 @@ export class PlanBar {
     const act = (name) => () => on.act(name, this.plan.id, token());
     this.stop = button("Stop", act("stop"));
     this.resume = button("Resume", act("resume"));
+    this.count = number(3, 1, 19);
+    this.count.setAttribute("aria-label", "More seeds");
+    this.more = rowForm([this.count], "Add seeds", () => on.act("add_seeds", this.plan.id, token(), { seeds: Number(this.count.value) }));
+    this.more.classList.add("rs-moreseeds");
     this.again = button("Use its settings", () => window.rankscope?.sweep?.(this.plan.id));
     this.downloads = new DownloadFold();
     this.deletion = new Deletion(() => this.leave());
-    this.acts = el("div", { class: "rs-flow rs-planacts" }, this.stop, this.resume, this.downloads.node, this.again, ...this.deletion.nodes);
+    this.acts = el("div", { class: "rs-flow rs-planacts" }, this.stop, this.resume, this.more, this.downloads.node, this.again, ...this.deletion.nodes);
     const naming = el("div", { class: "rs-stack rs-tight" }, el("div", { class: "rs-flow" }, this.title, this.badge), this.summary);
     this.head = el("header", { class: "rs-planhead" }, naming, this.choice);
     this.moving = el("div", { class: "rs-flow rs-planmoving" }, this.progress, this.words);
@@ -62,6 +66,8 @@ export class PlanBar {
     const mine = !plan.read_only && (!this.on.public || plan.mine === true);
     this.stop.hidden = !mine || !state.acts.includes("stop");
     this.resume.hidden = !mine || state.moving || !state.acts.includes("resume");
+    this.more.hidden = !mine || state.moving || plan.seeds_left < 1;
+    this.more.lastChild.title = `Train it with more seeds; at most ${plan.seeds_left}`;
     this.again.hidden = !window.rankscopePlans?.offered(plan.of);
     this.downloads.node.hidden = !plan.parts.some((part) => part.table);
     this.downloads.show(plan);

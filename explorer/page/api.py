@@ -71,12 +71,22 @@ def add_api(runs: Runs) -> None:
         """
         return runs.stop(run_id, token)
 
+    def add_seeds(run_id: str, seeds: int, token: str = "") -> str:
+        """Train a sweep that has ended with more seeds; what has finished is kept.
+
+        Args:
+            run_id: as start_run returned it.
+            seeds: how many more.
+            token: the word given at the start.
+        """
+        return runs.add_seeds(run_id, token, seeds)
+
     def list_runs() -> list[dict[str, Any]]:
         """List every run, newest first, recorded ones last."""
         return runs.listing()
 
     own = (function for page in PAGES.values() for function in page.endpoints(runs))
-    for function in (*own, start_kind, list_kinds, run_status, stop_run, list_runs):
+    for function in (*own, start_kind, list_kinds, run_status, stop_run, add_seeds, list_runs):
         gr.api(typed(function), api_name=function.__name__)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 from typing import Any
@@ -14,7 +15,7 @@ from explorer.server.runs import Act, Runs
 from explorer.server.visitors import NOBODY, Caller, caller
 from trainers.errors import UserError
 
-_ACT = '{ act: (action, id, token) => trigger("act", { action, id, token }), public: props.public }'
+_ACT = '{ act: (action, id, token, more) => trigger("act", { action, id, token, ...more }), public: props.public }'
 _CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
 
 
@@ -27,7 +28,7 @@ def attempt(act: Act, run_id: str, token: str) -> str:
 
 
 def acting(runs: Runs, module: str, host: str, what: str, *, said: str, **options: Any) -> None:
-    """Add a view that changes runs: its module gets ``act(action, id, token)``, which :func:`perform` answers.
+    """Add a view that changes runs: its module gets ``act(action, id, token, more)``, which :func:`perform` answers.
 
     Args:
         module, host, what, options: see :func:`explorer.page.scripted.scripted`.
@@ -50,9 +51,16 @@ def perform(runs: Runs, data: object, asking: Caller = NOBODY) -> str:
     """
     asked = data if isinstance(data, dict) else {}
     act = runs.acts(asking).get(str(asked.get("action")))
+    if asked.get("action") == "add_seeds":
+        count = asked.get("seeds")
+        act = functools.partial(_add_seeds, runs, count if isinstance(count, int) else 0, asking)
     if act is None:
         return failed(f"A run can be paused, resumed, stopped or deleted; got {json.dumps(asked)[:80]}.")
     return attempt(act, str(asked.get("id") or ""), str(asked.get("token") or ""))
+
+
+def _add_seeds(runs: Runs, count: int, asking: Caller, run_id: str, token: str) -> str:
+    return runs.add_seeds(run_id, token, count, asking)
 
 
 def failed(sentence: str) -> str:

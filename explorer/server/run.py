@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -28,14 +27,22 @@ class Run:
         self.watched = float("-inf")  # monotonic seconds
         self.id = folder.id
         self.recorded = folder.read_only
+        self._config: tuple[tuple[int, int], Config] | None = None
         self._probe: Probe | None = None
         self._size: tuple[float, int] | None = None
         self._resting: dict[str, tuple[Stamp, object]] = {}
 
-    @functools.cached_property
+    @property
     def config(self) -> Config:
-        """What was asked for."""
-        return self.folder.config
+        """What was asked for; read again where it was written again, as for a plan that got more seeds."""
+        try:
+            about = (self.folder.path / "config.json").stat()
+            stamp = (about.st_mtime_ns, about.st_size)
+        except OSError:
+            stamp = (0, 0)
+        if self._config is None or (stamp != (0, 0) and stamp != self._config[0]):
+            self._config = (stamp, self.folder.config)
+        return self._config[1]
 
     @property
     def probe(self) -> Probe | None:

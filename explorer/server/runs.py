@@ -23,6 +23,8 @@ from trainers.kinds import diagnoses, kind_of
 from trainers.metrics.names import Described
 from trainers.parameters import specs
 from trainers.plans.children import children_of
+from trainers.plans.config import sweep_of
+from trainers.plans.more_seeds import add_seeds, with_more_seeds
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES, RunState
@@ -117,6 +119,16 @@ class Runs:
             self._scheduler.add(folder)
             self._shares.started(run_id, caller)
         return "It goes on from its last checkpoint as soon as it is its turn."
+
+    def add_seeds(self, run_id: str, token: str, count: int, caller: Caller = NOBODY) -> str:
+        """Train a plan that has ended with more seeds; returns a sentence."""
+        folder = self._controlled(run_id, token)
+        with self._starting:
+            self._check_limits(with_more_seeds(sweep_of(folder.config), count), folder.owner, caller)
+            more = add_seeds(folder, count)
+            self._scheduler.add(folder)
+            self._shares.started(run_id, caller)
+        return f"It goes on with {count} more seed{'s' if count > 1 else ''}, {len(more.seeds)} in all."
 
     def stop(self, run_id: str, token: str) -> str:
         """End a run, keeping its checkpoint, or take it out of the queue; returns a sentence."""

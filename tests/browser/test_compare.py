@@ -32,6 +32,9 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
         expect(view.get_by_text("The loss became infinite at step 7", exact=False).first).to_be_visible()
         make_runs(plan, gains=GAINS)
         expect(view.locator(".rs-results tbody tr").first).to_contain_text("3 of 3")
+        expect(view.locator(".rs-conclusion")).to_contain_text("HAPPIER has the best R@1, ")
+        expect(view.locator(".rs-results thead th")).to_have_count(5)
+        view.get_by_text("The pair in numbers").click()
         expect(view.get_by_text("HAPPIER above Smooth-AP by", exact=False)).to_be_visible()
         look_and_take(page)
         view.get_by_role("button", name="Open seed 0").click()
@@ -68,6 +71,22 @@ def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Pat
             "Seed 0, label noise 0: Smooth-AP vs HAPPIER vs Triplet"
         )
         expect(page.locator(".rs-actions")).to_be_hidden()
+
+
+def test_metrics_are_chosen_and_seeds_added(browser: Browser, site: Site) -> None:
+    plan = make_plan(site.root, sweep("smooth_ap", "happier", seeds=2), gains=GAINS)
+    with visit(browser, site, site.at(plan), ready=False) as page:
+        view = page.locator(".rs-comparison")
+        latex = view.get_by_role("link", name="LaTeX of this table")
+        with page.expect_download() as taken:
+            latex.click()
+        text = Path(taken.value.path()).read_text()
+        assert r"\toprule" in text and "H-AP" in text
+        view.get_by_label("More seeds").fill("2")
+        view.get_by_role("button", name="Add seeds").click()
+        expect(page.locator("#rs-compare-said")).to_contain_text("It goes on with 2 more seeds, 4 in all.")
+        expect(view.locator(".rs-results tbody tr").first).to_contain_text("2 of 4")
+        view.get_by_role("button", name="Stop").click()
 
 
 def look_and_take(page: Page) -> None:

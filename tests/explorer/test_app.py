@@ -30,6 +30,7 @@ PUBLIC = {
     "/list_kinds",
     "/run_status",
     "/stop_run",
+    "/add_seeds",
     "/list_runs",
     "/remove_object",
     "/score_objects",

@@ -22,7 +22,7 @@ def seeds_needed(mean: float, uncertainty: Uncertainty, pairs: int = 1) -> int |
     The spread over seeds and classes is taken to stay as it was measured. See ``docs/statistics.md``.
 
     Args:
-        pairs: that are judged together; each has its share of the error, which is a little more than Holm's method asks.
+        pairs: that are judged together; each has its share of the error, a little less than Holm's method gives it.
 
     Returns:
         None: it is not known, from one seed; above :data:`MOST`: no number up to that.

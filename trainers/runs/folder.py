@@ -1,6 +1,6 @@
 """One run on disk.
 
-<id>/config.json            what was asked for; never changes
+<id>/config.json            what was asked for; never changes, but that a plan may get more seeds
      run.db                 scalars, snapshots, frames, control, state
      test_queries.safetensors   metrics of every query of the final evaluation; not in every run
      probe.safetensors      labels and rows of the probe, hierarchy in the metadata
@@ -104,6 +104,10 @@ class RunFolder(RunReader):
             shutil.rmtree(path, ignore_errors=True)
             raise _not_made(root, error) from error
         return folder
+
+    def replace_plan(self, config: Config) -> None:
+        """Write the configuration of a plan that has been extended; for the holder of its lock."""
+        write_bytes(self.path / "config.json", config.to_json().encode(), home=self.path, durable=True)
 
     def drop_ballast(self) -> None:
         """Free the reserved space, so that a run on a full disk can still record why it ended."""

@@ -21,6 +21,7 @@ from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children, total
+from trainers.plans.config import MOST_SEEDS, sweep_of
 from trainers.plans.planned import Child
 from trainers.plans.report import Report, report
 from trainers.runs.damage import reading
@@ -78,6 +79,7 @@ class PlanReports:
             "of": run.config.single.kind,
             "recorded": run.recorded,
             "read_only": not run.folder.writable,
+            "seeds_left": MOST_SEEDS - len(sweep_of(run.config).seeds),
             "mine": None if token is None else is_mine(run.folder, token),
             "downloads": offered(run),
             "state": {
