@@ -19,14 +19,15 @@ from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
 
 
-def stamps(plan: RunFolder) -> dict[str, int]:
-    """When the database of every run that is there was written."""
-    children = Children(plan).all()
-    return {
-        child.id: (plan.path.parent / child.id / "run.db").stat().st_mtime_ns
-        for child in children
-        if child.phase != "planned"
-    }
+def stamps(plan: RunFolder) -> dict[str, float]:
+    """When the state of every run that is there was written."""
+    known = {}
+    for child in Children(plan).all():
+        if child.phase != "planned":
+            run = plan.beside(child.id)
+            known[child.id] = run.state().updated
+            run.db.close()
+    return known
 
 
 def test_finished_runs_stay_and_the_new_ones_are_planned(tmp_path: Path) -> None:
