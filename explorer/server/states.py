@@ -9,6 +9,7 @@ from explorer.server.run import Run
 from explorer.server.visitors import digest
 from trainers.kinds.base import Kind
 from trainers.runs import RunFolder
+from trainers.runs.folder import created as created  # for whoever describes a run
 from trainers.runs.records import Phase, RunState
 
 if TYPE_CHECKING:
@@ -44,15 +45,6 @@ def phase_json(name: str, phase: Phase) -> Json:
         "failed": name == "failed",
         "damaged": phase is DAMAGED,
     }
-
-
-def created(run_id: str) -> float:
-    """Return when the run was made, seconds since the epoch: the first ten letters of its id are milliseconds."""
-    digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-    milliseconds = 0
-    for letter in run_id[:10]:
-        milliseconds = milliseconds * 32 + digits.index(letter)
-    return milliseconds / 1000
 
 
 def position(runs: Runs, run: Run, phase: str) -> int | None:

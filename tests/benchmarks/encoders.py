@@ -28,7 +28,7 @@ from tests.markers import placed
 from tests.shared import SHARED
 from trainers.config import DataChoice
 from trainers.data import load_data
-from trainers.data.base import LoadedData, silent
+from trainers.data.base import LoadedData
 from trainers.encoders import ENCODERS
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch, Batches
@@ -39,6 +39,7 @@ from trainers.losses._memory import give_memory
 from trainers.metrics import evaluate
 from trainers.optimization import schedule
 from trainers.parameters import parse_choice
+from trainers.progress import silent
 from trainers.samplers import SAMPLERS
 from trainers.training.stage import Stage
 

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from trainers.data.base import silent
 from trainers.metrics.one_query import score_query
+from trainers.progress import silent
 from trainers.retrieval.built import Built, build
 from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.indexes import INDEXES

@@ -30,7 +30,7 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A page for strangers, on a machine without timm and transformers."""
     root = tmp_path_factory.mktemp("public")
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("trainers.encoders.timm_models", "trainers.hf_transformers"):
+        for module in ("trainers.encoders.timm_models", "trainers.data.hf_transformers"):
             patch.setattr(f"{module}.find_spec", lambda name: None)
         with serve(root, make_run(root, points=60, frames=2), public=True) as served:
             yield served

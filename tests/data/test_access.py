@@ -15,9 +15,8 @@ from typing import ClassVar
 import pytest
 
 from tests.data.world import write_tree
-from trainers import hf_transformers
 from trainers.config import DataChoice
-from trainers.data import access, inspect_data, load_data
+from trainers.data import access, hf_transformers, inspect_data, load_data
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.sources import resolve
 from trainers.errors import DataError, UserError

@@ -21,11 +21,11 @@ from explorer.tabs.retrieve.searches import Task
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, trained, write_images
 from trainers.config import DataChoice
-from trainers.data.base import Progress
 from trainers.object_removal.reliance.forms import TIED, TITLES
 from trainers.object_removal.reliance.measure import measure
 from trainers.object_removal.reliance.numbers import CONTRASTS
 from trainers.object_removal.reliance.settings import Settings
+from trainers.progress import Progress
 from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
 

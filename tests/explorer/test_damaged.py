@@ -120,7 +120,8 @@ def test_programs_are_told_about_each(
             check_sentence({"error": str(error)}, page.library.root)
     assert main(["list", "--runs", str(page.library.root)]) == 0
     printed = capsys.readouterr().out
-    assert f"{good}  finished" in printed and printed.count("\n") == len(listed)
+    (line,) = (line for line in printed.splitlines() if line.startswith(good))
+    assert " finished " in line and printed.count("\n") == 1 + len(listed)
 
 
 def test_views_of_the_runs_pass_damaged_ones_over(ruins: tuple[Page, dict[str, str], str]) -> None:

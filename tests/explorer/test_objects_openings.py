@@ -14,9 +14,9 @@ from explorer.tabs.object_removal.bodies import Open
 from explorer.tabs.object_removal.datasets import Datasets
 from explorer.tabs.object_removal.openings import Openings
 from tests.explorer.small_world import Tab, small_set
-from trainers.data.base import Progress
 from trainers.data.captioned.images import CaptionedDataset
 from trainers.errors import DataError
+from trainers.progress import Progress
 
 TICKET = "0123456789abcdef0123"
 

@@ -102,6 +102,7 @@ sys.exit(main(["list", "--runs", sys.argv[1]]))
 def test_the_command_line_works_without_them(tmp_path: Path) -> None:
     runs, kinds = tmp_path / "runs", tmp_path / "kinds"
     kinds.mkdir()
+    runs.mkdir()
     package(kinds, "absent_import", BAD["absent_import"][0])
     taken = "runs: int = parameter(1, help='A setting whose flag is taken.')"
     package(kinds, "taken_flag", USABLE.format(name="taken_flag", verb="own", setting=taken))

@@ -11,12 +11,12 @@ import torch
 from PIL import Image
 
 from trainers.cli.main import main
-from trainers.data.base import silent
 from trainers.errors import UserError
 from trainers.image_text.encoding import encode_images
 from trainers.image_text.models import MODELS
 from trainers.kinds import kind_of
 from trainers.parameters import Choice
+from trainers.progress import silent
 from trainers.retrieval.encoders import encoders_of, encoders_of_run
 from trainers.retrieval.galleries import Datasets
 from trainers.retrieval.results import Query, RunArm

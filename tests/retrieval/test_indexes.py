@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trainers.data.base import silent
 from trainers.errors import ParameterError, UserError
 from trainers.parameters import specs
+from trainers.progress import silent
 from trainers.retrieval import built as module
 from trainers.retrieval import faiss_library as library
 from trainers.retrieval.built import Built, build
@@ -194,7 +194,7 @@ def test_an_index_is_searched_where_another_library_has_replaced_the_search_of_f
     code = """
 import torch, faiss.contrib.torch_utils
 import numpy as np
-from trainers.data.base import silent
+from trainers.progress import silent
 from trainers.retrieval.indexes import INDEXES
 from trainers.retrieval.vectors import Vectors
 rows = np.random.default_rng(0).standard_normal((400, 8)).astype(np.float32)

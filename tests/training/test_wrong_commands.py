@@ -106,6 +106,7 @@ WRONG = (
     (FAIR, "--data {images} --vary learning_rate=0.1", "searches the learning rate"),
     # verbs that train nothing
     ("list", "--runs {here}/file.txt", "is a file"),
+    ("list", "--runs {here}/nowhere", "does not exist"),
     ("retrieve", f"{GONE} --row 0 --step -4", "counted from 0; got -4"),
     ("retrieve", f"{GONE} --row 0 --index flat:k=1", "no parameter 'k'"),
     ("mistakes", f"{GONE} --k 0", "at least 1"),

@@ -3,30 +3,89 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from trainers.cli.flags import runs_flag
 from trainers.errors import UserError
 from trainers.kinds import kind_of
-from trainers.runs import list_runs
+from trainers.runs import RunFolder, list_runs
+from trainers.runs.folder import created
+
+_COLUMNS = ("id", "made", "phase", "step", "what", "numbers")
+_WIDTHS = (30, 16, 12, 8, 0, 0)
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("list", help="List the runs, newest first.")
+    parser = verbs.add_parser("list", help="List the runs, newest first; those of a sweep below it.")
     runs_flag(parser)
+    parser.add_argument("--json", action="store_true", help="a line of JSON per run")
     parser.set_defaults(run=show)
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """Print a line per run; a damaged one says what is wrong."""
-    if arguments.runs.exists() and not arguments.runs.is_dir():
-        raise UserError(f"A folder of runs was needed; {arguments.runs} is a file.")
-    for folder in list_runs(arguments.runs):
-        try:
-            state, what = folder.state(), kind_of(folder.config).line(folder.config)
-        except UserError as error:
-            print(f"{folder.id}  damaged: {error}")
-            continue
-        print(f"{folder.id}  {state.phase:<12} step {state.step:<7} {what}")
+    """Print a line per run; a damaged one says what is wrong.
+
+    Raises:
+        UserError: there is no such folder.
+    """
+    if not arguments.runs.is_dir():
+        what = "is a file" if arguments.runs.exists() else "does not exist"
+        raise UserError(f"A folder of runs was needed; {arguments.runs} {what}. Name it with --runs.")
+    rows = list(_rows(list_runs(arguments.runs)))
+    if arguments.json:
+        for row in rows:
+            print(json.dumps(row, ensure_ascii=False))
+        return 0
+    if not rows:
+        print(f"There are no runs in {arguments.runs} yet.")
+        return 0
+    print(_line([name.upper() for name in _COLUMNS]))
+    for row in rows:
+        inset = "  " if row["part_of"] else ""
+        print(_line([inset + row["id"], row["made"].replace("T", " "), *(str(row[name]) for name in _COLUMNS[2:])]))
     return 0
+
+
+def _rows(folders: Sequence[RunFolder]) -> Iterator[dict[str, Any]]:
+    """Yield what is listed of every run, those of a plan after it."""
+    there = {folder.id for folder in folders}
+    members: dict[str, list[RunFolder]] = {}
+    for folder in folders:
+        members.setdefault(folder.part_of if folder.part_of in there else "", []).append(folder)
+    for folder in members.get("", []):
+        yield _row(folder, "")
+        for member in sorted(members.get(folder.id, []), key=lambda one: one.place_in_plan):
+            yield _row(member, folder.id)
+
+
+def _row(folder: RunFolder, part_of: str) -> dict[str, Any]:
+    made = datetime.fromtimestamp(created(folder.id)).isoformat(timespec="minutes")
+    row = {"id": folder.id, "part_of": part_of, "made": made}
+    try:
+        state, config = folder.state(), folder.config
+        kind = kind_of(config)
+        keys = kind.headline(config)
+        newest = folder.newest(*keys) if keys else {}
+        what = f"{folder.place_in_plan}: {kind.line(config)}" if part_of else kind.line(config)
+        told = [_number(kind.measures_of(config).describe(key).short, newest, key, config.arms) for key in keys]
+        numbers = [words for words in told if words]
+        return row | {"phase": state.phase, "step": state.step, "what": what, "numbers": ", ".join(numbers)}
+    except UserError as error:
+        return row | {"phase": "damaged", "step": "", "what": str(error), "numbers": ""}
+    finally:
+        folder.db.close()
+
+
+def _number(title: str, newest: Mapping[tuple[int, str], float | None], key: str, arms: int) -> str:
+    """Write a number of every arm; empty where none has it."""
+    values = [newest.get((arm, key)) for arm in range(arms)]
+    known = ["-" if value is None else f"{value:.3f}" for value in values]
+    return f"{title} {' '.join(known)}" if any(value is not None for value in values) else ""
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=True)).rstrip()

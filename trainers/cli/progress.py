@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from trainers.data.base import Progress
+from trainers.progress import Progress
 
 
 @contextmanager

@@ -8,13 +8,14 @@ from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.data import conditions
-from trainers.data.base import LoadedData, Progress
+from trainers.data.base import LoadedData
 from trainers.data.labelled.datasets import SOURCES
 from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.loader import load_source
 from trainers.data.labelled.peek import peek_source
 from trainers.data.labelled.report import DataReport, inspect_source
 from trainers.errors import DataError
+from trainers.progress import Progress
 
 
 def named(source: str) -> SourceDescriptor | None:

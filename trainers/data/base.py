@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from torch import Tensor
 
 from trainers.hierarchy import Hierarchy
-
-Progress = Callable[[str, float], None]
-"""Called with a sentence and the fraction done, 0 to 1. It may raise to stop the loading."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,17 +72,3 @@ class LoadedData:
         """Return a mark that is equal where the images of a part, ``train`` or ``test``, and their order are."""
         chosen: ImageSet = getattr(self, part)
         return f"{self.fingerprint}/{part}{chosen.chosen}"
-
-
-def silent(_text: str, _fraction: float) -> None:
-    """Tell nothing: the progress function of a caller that gave none."""
-
-
-def worded(progress: Progress, before: str = "", after: str = "") -> Progress:
-    """Make a progress function that puts words around another's text."""
-    return lambda text, fraction: progress(f"{before}{text}{after}", fraction)
-
-
-def part_of(progress: Progress, begin: float, end: float) -> Progress:
-    """Make a progress function whose 0 to 1 is ``begin`` to ``end`` of another's."""
-    return lambda text, fraction: progress(text, begin + (end - begin) * fraction)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from trainers.data import access, settings
-from trainers.data.base import Progress
 from trainers.data.hf_errors import explain, explained
 from trainers.data.hf_logging import offline, online, quiet
 from trainers.data.labelled.opening import OpenedDataset, make_builder, prepared_splits, read_card
 from trainers.data.labelled.table import ArrowTable, Splits
 from trainers.errors import DataError
+from trainers.progress import Progress
 
 _POLL_SECONDS = 0.5
 _MOST_SPLITS = 16  # that are looked at before a download

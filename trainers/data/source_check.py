@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.data import access, named
+from trainers.data import named
 from trainers.data.captioned.loader import named as named_with_captions
 from trainers.data.sources import resolve
 
@@ -17,5 +17,5 @@ def check_source(source: str) -> None:
     labelled = named(source)
     if labelled is not None:
         labelled.parameters_of(source)
-    elif access.restricted() and named_with_captions(source) is None:
+    elif named_with_captions(source) is None:
         resolve(source)

@@ -10,8 +10,8 @@ import torch.nn.functional as F  # noqa: N812
 from PIL import Image
 from torch import Tensor
 
-from trainers.data.base import Progress, silent
 from trainers.image_text.base import ImageTextModel
+from trainers.progress import Progress, silent
 
 BATCH = 256
 

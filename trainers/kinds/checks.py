@@ -10,7 +10,8 @@ from trainers.errors import ParameterError
 from trainers.parameters import Choice
 
 if TYPE_CHECKING:
-    from trainers.data.base import LoadedData, Progress
+    from trainers.data.base import LoadedData
+    from trainers.progress import Progress
 
 
 def check_start(config: StartConfig, encoder: Choice) -> None:

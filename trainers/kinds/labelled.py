@@ -12,8 +12,9 @@ from trainers.kinds.data_titles import titled
 from trainers.registry import title_of
 
 if TYPE_CHECKING:
-    from trainers.data.base import LoadedData, Progress
+    from trainers.data.base import LoadedData
     from trainers.metrics.measures import Measures
+    from trainers.progress import Progress
 
 E = TypeVar("E", bound=EncoderConfig)
 

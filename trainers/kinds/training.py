@@ -14,8 +14,8 @@ from trainers.runs.records import PHASES, Phase
 if TYPE_CHECKING:
     from torch import nn
 
-    from trainers.data.base import Progress
     from trainers.metrics.measures import Measures
+    from trainers.progress import Progress
     from trainers.runs import RunFolder
     from trainers.training.footprint import Footprint
     from trainers.training.trainer import Trainer

@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.data.base import Progress, silent
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.synthetic.scenes import are_drawn
 from trainers.errors import DataError
@@ -31,6 +30,7 @@ from trainers.object_removal.gallery import Gallery, against, gather
 from trainers.object_removal.matching import Matcher, matcher_of
 from trainers.object_removal.pairs import Removal, Tally, class_tables, removals
 from trainers.object_removal.square_images import check_memory, drawn_images, longest_side, read_images
+from trainers.progress import Progress, silent
 from trainers.training.progress import Stages
 
 KS = (1, 5, 10)

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from PIL import Image
 
-from trainers import hf_transformers
+from trainers.data import hf_transformers
+from trainers.object_removal.blip import WEIGHTS
 from trainers.object_removal.image import check_image
 
-WEIGHTS = "Salesforce/blip-image-captioning-base"
 _CHOICES = {"num_beams": 3, "max_new_tokens": 20, "do_sample": False}  # as in the demonstration of the BLIP paper
 
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from trainers.data.base import Progress, silent
 from trainers.data.captioned.images import CaptionedImage
 from trainers.data.settings import GB, memory_bytes
 from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError
 from trainers.image_text.encoding import squash
 from trainers.object_removal.image import LONGEST, read_picture
+from trainers.progress import Progress, silent
 
 
 def read_images(

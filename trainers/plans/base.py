@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainers.config import Config, RunConfig
-from trainers.data.base import Progress, part_of
 from trainers.errors import ParameterError, UserError
 from trainers.kinds import kind_of
 from trainers.kinds.ablation import written
@@ -19,6 +18,7 @@ from trainers.parameters import check_all
 from trainers.plans.axes import Axis, axes
 from trainers.plans.config import MOST_SEEDS, S, SweepConfig, sweep_of
 from trainers.plans.planned import Outcomes, PlannedRun
+from trainers.progress import Progress, part_of
 from trainers.runs.records import PHASES, Phase
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import ClassVar
 
-from trainers.data.base import Progress, silent
 from trainers.errors import RunError
 from trainers.plans.children import Children, check_hopeful, total
 from trainers.plans.config import SweepConfig, sweep_of
 from trainers.plans.planned import Child
+from trainers.progress import Progress, silent
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES, RunState
 from trainers.training.executor import Executor, ProcessExecutor, local_devices

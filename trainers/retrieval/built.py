@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trainers.data import cache
-from trainers.data.base import Progress
+from trainers.progress import Progress
 from trainers.retrieval.indexes.base import Index, IndexDescriptor, Size
 from trainers.retrieval.indexes.flat import Flat
 from trainers.retrieval.vectors import Vectors

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from trainers.config import DataChoice, RunConfig
 from trainers.data import load_data
-from trainers.data.base import LoadedData, Progress, silent
+from trainers.data.base import LoadedData
 from trainers.data.cache import update
 from trainers.devices.device import choose
 from trainers.encoders import ENCODERS, Encoder
@@ -21,6 +21,7 @@ from trainers.errors import UserError
 from trainers.image_text.models import MODELS
 from trainers.kinds import arm_titles, kind_of
 from trainers.parameters import Choice, entry, parse_choice
+from trainers.progress import Progress, silent
 from trainers.retrieval.probe_results import check_single
 from trainers.runs import RunFolder, checked
 from trainers.runs.damage import damaged, reading

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from trainers.data import settings
-from trainers.data.base import Progress, part_of, silent
 from trainers.data.lru_cache import Cache
 from trainers.data.query_image import decode_query
 from trainers.errors import ParameterError, UserError
@@ -20,6 +19,7 @@ from trainers.hierarchy import class_path
 from trainers.kinds import kind_of
 from trainers.object_removal.reliance.forms import ALONE, WITHOUT
 from trainers.parameters import Choice, entry
+from trainers.progress import Progress, part_of, silent
 from trainers.retrieval.asked import Asked, Removed, gallery_row, with_labels
 from trainers.retrieval.built import Built, build
 from trainers.retrieval.comparison import Comparison

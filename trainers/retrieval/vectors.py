@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from trainers.data import cache
-from trainers.data.base import Progress, part_of, silent
+from trainers.progress import Progress, part_of, silent
 from trainers.retrieval.galleries.base import Gallery
 from trainers.training.image_encoder import ImageEncoder
 

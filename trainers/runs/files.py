@@ -1,4 +1,7 @@
-"""Atomic file writes: write a temporary file beside the target, then replace it."""
+"""Atomic file writes: write a temporary file beside the target, then replace it.
+
+torch takes seconds to import, so it is imported where tensors are read or written: commands that list runs need none.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,16 @@ import errno
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
 from trainers.errors import DiskFullError
 from trainers.runs.scratch import scratch, sweep
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def write_bytes(path: Path, content: bytes, *, home: Path | None = None, durable: bool = False) -> None:
@@ -44,6 +48,8 @@ def write_tensors(
 
     ``home`` and ``durable`` are those of :func:`write_bytes`; with ``shared`` others may read it as the umask allows.
     """
+    from safetensors.torch import save_file
+
     # clone: safetensors refuses tensors that share storage, and tied weights do
     ready = {key: value.detach().to("cpu").clone().contiguous() for key, value in tensors.items()}
     with _beside(path, home, durable) as name:
@@ -63,7 +69,9 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 def as_tensor(array: Tensor | np.ndarray, dtype: type) -> Tensor:
     """Copy an array to the CPU, as a tensor of a dtype of numpy."""
-    if isinstance(array, Tensor):
+    import torch
+
+    if isinstance(array, torch.Tensor):
         array = array.detach().cpu().numpy()
     return torch.from_numpy(np.ascontiguousarray(array, dtype=dtype).copy())
 

@@ -26,10 +26,9 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import Tensor
 
 from trainers.config import Config
 from trainers.errors import DiskFullError, RunError
@@ -46,6 +45,9 @@ from trainers.runs.regular import is_regular, is_there, open_regular
 from trainers.runs.removal import remove
 from trainers.runs.takeover import make_durable, make_unique, sweep_run
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 MAKING_SECONDS = 5.0  # a run folder gets its configuration last, after some milliseconds
 BALLAST = 256 * 1024  # bytes; a state row and its journal need some tens of thousands
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, as in a ULID
@@ -55,6 +57,14 @@ def new_id() -> str:
     """Make a ULID: 48 bits of milliseconds, 80 random bits; ids sort by time and cannot be guessed."""
     number = (int(time.time() * 1000) << 80) | secrets.randbits(80)
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def created(run_id: str) -> float:
+    """Return when a run was made, seconds since the epoch: the first ten letters of its id are milliseconds."""
+    milliseconds = 0
+    for letter in run_id[:10]:
+        milliseconds = milliseconds * 32 + _ALPHABET.index(letter)
+    return milliseconds / 1000
 
 
 def id_within(plan: str, name: str) -> str:

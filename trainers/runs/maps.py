@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from torch import Tensor
 
 from trainers.runs import checked
 from trainers.runs.files import as_tensor
 from trainers.runs.records import Frame, FrameArm
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class FrameRow(NamedTuple):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from torch import Tensor
 
 from trainers.hierarchy import Hierarchy
 from trainers.runs import checked
 from trainers.runs.files import as_tensor
 from trainers.runs.records import PARTS, Attribute, Probe
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _OF_ATTRIBUTE = ("ringed", "level")  # what an attribute may have beside names and values
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from torch import Tensor
 
 from trainers.runs import checked
 from trainers.runs.files import as_tensor
 from trainers.runs.records import QueryScores
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MOST = 200_000
 """Queries that are kept: with ten metrics, 8 MB an arm."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from safetensors import SafetensorError
-from torch import Tensor
 
 from trainers.config import MAX_ARMS, Config, read_config
 from trainers.errors import NewerVersionError, RunError
@@ -34,6 +34,9 @@ from trainers.runs.records import (
     snapshot_of,
 )
 from trainers.runs.regular import check_regular, is_regular, is_there, read_regular
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CONFIG_BYTES, OWNER_BYTES, MEMBER_BYTES, SHEET_BYTES = 2**20, 200, 2**12, 2**26
 PLACE = 300  # characters of what tells a run from the others of its plan

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainers.data.base import Progress, silent
 from trainers.errors import RunError
+from trainers.progress import Progress, silent
 from trainers.training.embedding import embed
 
 

@@ -9,9 +9,10 @@ from torch import Tensor
 
 from trainers.config import EncoderConfig
 from trainers.data import load_data
-from trainers.data.base import LoadedData, Progress
+from trainers.data.base import LoadedData
 from trainers.encoders import ENCODERS, Encoder
 from trainers.metrics import counts
+from trainers.progress import Progress
 from trainers.runs.records import PARTS
 from trainers.training.encoder_file import begin
 from trainers.training.labelled_probe import write_labelled_probe

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from trainers.data.base import Progress, silent, worded
 from trainers.devices.device import choose
 from trainers.errors import RunError
+from trainers.progress import Progress, silent, worded
 from trainers.runs import RunFolder
 from trainers.runs.checked import real, whole
 from trainers.runs.damage import words

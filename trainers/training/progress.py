@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from trainers.data.base import Progress
+from trainers.progress import Progress
 
 _COUNT = re.compile(r"\d of \d")
 

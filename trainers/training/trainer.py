@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol
 
-from trainers.data.base import Progress
+from trainers.progress import Progress
 from trainers.runs import RunFolder
 
 

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 from explorer.server.http import GoneError
-from trainers.data.base import Progress, silent
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.captioned.loader import load_captioned, named
 from trainers.data.lru_cache import Cache
@@ -21,6 +20,7 @@ from trainers.object_removal.captions import language_note
 from trainers.object_removal.gallery import Gallery, gather
 from trainers.object_removal.matching import Matcher, matcher_of
 from trainers.object_removal.vocabulary import load_words
+from trainers.progress import Progress, silent
 
 DRAWN = "drawn_scenes"
 KEPT = 3

@@ -17,9 +17,9 @@ from explorer.server.http import GoneError
 from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.data import access
+from trainers.data.hf_transformers import is_folder
 from trainers.data.lru_cache import Cache
 from trainers.errors import DataError, RunError, UserError
-from trainers.hf_transformers import is_folder
 from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS

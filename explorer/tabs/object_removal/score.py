@@ -19,7 +19,6 @@ from explorer.tabs.object_removal.caption_index import CaptionIndex
 from explorer.tabs.object_removal.datasets import Datasets, OpenDataset
 from explorer.tabs.object_removal.models import BATCH, PIECE, Known, Loaded, Models
 from trainers.cells import plain_cells
-from trainers.data.base import Progress
 from trainers.errors import DataError
 from trainers.metrics.bootstrap import Interval
 from trainers.object_removal.benchmark import KS, Benchmark, Result, in_random_order, make_benchmarks
@@ -27,6 +26,7 @@ from trainers.object_removal.benchmark_measures import measures_json
 from trainers.object_removal.caption_parts import parts, verdict
 from trainers.object_removal.fills import fill_named
 from trainers.object_removal.gallery import Gallery
+from trainers.progress import Progress
 from trainers.training.progress import Stages
 
 MOST_QUERIES = 2000

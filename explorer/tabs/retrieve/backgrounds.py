@@ -18,7 +18,6 @@ from explorer.tabs.retrieve.bodies import MOST_QUERIES, Measure
 from explorer.tabs.retrieve.image_files import encoded
 from explorer.tabs.retrieve.searches import GRACE, Task, written
 from trainers.data import SOURCES
-from trainers.data.base import Progress, part_of
 from trainers.data.captioned.datasets import CAPTIONED
 from trainers.data.lru_cache import Cache
 from trainers.errors import DataError, ParameterError
@@ -31,6 +30,7 @@ from trainers.object_removal.reliance.queries import Queries
 from trainers.object_removal.reliance.results import BackgroundResult
 from trainers.object_removal.reliance.settings import Settings
 from trainers.parameters import entry
+from trainers.progress import Progress, part_of
 from trainers.retrieval.encoders import encoders_of_run
 
 PUBLIC_QUERIES, PUBLIC_GALLERY = 200, 2000

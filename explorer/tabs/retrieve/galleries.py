@@ -10,11 +10,11 @@ from explorer.server.http import GoneError
 from explorer.server.library import MEGABYTE, Library
 from explorer.tabs.retrieve.image_files import cut, encoded
 from trainers.data import SOURCES
-from trainers.data.base import Progress, silent
 from trainers.data.lru_cache import Cache
 from trainers.errors import DataError
 from trainers.hierarchy import severity_words
 from trainers.parameters import Choice
+from trainers.progress import Progress, silent
 from trainers.retrieval.galleries import GALLERIES, Gallery
 from trainers.retrieval.retriever import Retriever
 

@@ -19,7 +19,6 @@ from explorer.tabs.retrieve.bodies import GalleryBody, Known, Open, Search
 from explorer.tabs.retrieve.galleries import STORED, Galleries
 from explorer.tabs.retrieve.image_files import data_url
 from explorer.tabs.retrieve.uploads import Uploads
-from trainers.data.base import Progress, silent
 from trainers.data.lru_cache import Cache
 from trainers.errors import ParameterError, RunError, UserError
 from trainers.hierarchy import severity_words
@@ -27,6 +26,7 @@ from trainers.metrics import describe
 from trainers.object_removal.fills import FILLS
 from trainers.object_removal.reliance.forms import TITLES
 from trainers.parameters import Choice, entry
+from trainers.progress import Progress, silent
 from trainers.retrieval.encoders import image_config, images_of
 from trainers.retrieval.galleries.base import origin
 from trainers.retrieval.indexes import INDEXES

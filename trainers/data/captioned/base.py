@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trainers.data.base import Progress, silent
 from trainers.data.captioned.images import CaptionedDataset
+from trainers.progress import Progress, silent
 from trainers.registry import Descriptor
 
 

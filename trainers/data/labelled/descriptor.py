@@ -9,9 +9,10 @@ from typing import Any
 from torch import Tensor
 
 from trainers.config import DataChoice
-from trainers.data.base import LoadedData, Progress
+from trainers.data.base import LoadedData
 from trainers.data.labelled.report import DataReport
 from trainers.parameters import parse_choice, specs
+from trainers.progress import Progress
 from trainers.registry import Descriptor
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.data import cache, settings
-from trainers.data.base import ImageSet, LoadedData, Progress, silent
+from trainers.data.base import ImageSet, LoadedData
 from trainers.data.cache import Draft
 from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled import stored
@@ -26,6 +26,7 @@ from trainers.data.labelled.selection import select, settle
 from trainers.data.labelled.splits import repeated
 from trainers.data.sources import check_reference, resolve
 from trainers.errors import DataError
+from trainers.progress import Progress, silent
 
 MAX_SIDE = 1024
 _PLANNED = 0.35  # share of the progress bar for opening and downloading

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from trainers.data import access, cache, settings
-from trainers.data.base import Progress
 from trainers.data.bounds import bound, check_files, not_its_own
 from trainers.data.hf_errors import explained
 from trainers.data.labelled import files
 from trainers.data.labelled.table import ArrowTable, Splits, Table
 from trainers.errors import DataError
+from trainers.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from trainers.config import DataChoice
-from trainers.data.base import silent
 from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled.columns import image_column
 from trainers.data.labelled.image_store import ColourFoundError, decode_all, look
@@ -16,6 +15,7 @@ from trainers.data.labelled.rows import EncodedImages, Part, Selection
 from trainers.data.labelled.selection import used_splits
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
+from trainers.progress import silent
 
 _SAMPLE_ROWS = 300
 

@@ -6,12 +6,12 @@ import warnings
 from dataclasses import dataclass, replace
 
 from trainers.config import DataChoice
-from trainers.data.base import silent
 from trainers.data.labelled.columns import LabelColumn, candidates, describe, join
 from trainers.data.labelled.loader import check_sizes, glance, open_source
 from trainers.data.labelled.selection import choose_columns, select_rows, used_splits
 from trainers.data.labelled.table import Splits
 from trainers.errors import DataError
+from trainers.progress import silent
 
 _SAMPLE_ROWS = 300
 

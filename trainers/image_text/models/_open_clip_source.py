@@ -17,8 +17,8 @@ from typing import Any
 
 from trainers.data import access
 from trainers.data.hf_logging import offline, online
+from trainers.data.hf_transformers import INSTALL, REPOSITORY
 from trainers.errors import UserError, brief
-from trainers.hf_transformers import INSTALL, REPOSITORY
 
 CONFIG = "open_clip_config.json"
 WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")  # what open_clip asks a repository for

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from trainers import hf_transformers
+from trainers.data import hf_transformers
 from trainers.errors import UserError
 from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter

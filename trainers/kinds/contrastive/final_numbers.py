@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from trainers.config import DataChoice
 from trainers.data import load_data
-from trainers.data.base import LoadedData, Progress, part_of
+from trainers.data.base import LoadedData
 from trainers.errors import UserError
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -27,6 +27,7 @@ from trainers.metrics.representation import (
     linear_probe,
     uniformity,
 )
+from trainers.progress import Progress, part_of
 from trainers.training.embedding import embed, embedded
 from trainers.training.folding import folded
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
-from trainers.data.source_check import check_source
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import Preset
@@ -114,6 +113,8 @@ class Contrastive(Labelled[ContrastiveConfig]):
             )
         super().check(config)
         if config.transfer:
+            from trainers.data.source_check import check_source
+
             check_source(config.transfer)
         if config.frozen_norm and config.encoder_norm:
             raise ParameterError(

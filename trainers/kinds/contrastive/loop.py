@@ -10,7 +10,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from trainers.data.base import LoadedData, Progress
+from trainers.data.base import LoadedData
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
 from trainers.errors import UserError
@@ -29,6 +29,7 @@ from trainers.kinds.contrastive.views import head_views_of, views_of
 from trainers.metrics.asked import check_size
 from trainers.metrics.catalogue.training import PROCESSOR
 from trainers.metrics.measures import TEST
+from trainers.progress import Progress
 from trainers.training.evaluation import Finish
 from trainers.training.footprint import Shape, check_fits
 from trainers.training.labelled_loop import LabelledLoop

@@ -10,7 +10,7 @@ import torch
 
 from trainers.config import SceneChoice
 from trainers.data import cache
-from trainers.data.base import ImageSet, LoadedData, Progress, part_of, silent
+from trainers.data.base import ImageSet, LoadedData
 from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_chosen
 from trainers.kinds.finetuning.probe import probe_images, probe_labels
@@ -18,6 +18,7 @@ from trainers.object_removal.benchmark import Benchmark, make_benchmarks
 from trainers.object_removal.gallery import Gallery
 from trainers.object_removal.regions import pixel_mask
 from trainers.object_removal.vocabulary import load_words
+from trainers.progress import Progress, part_of, silent
 
 FILL = "telea"
 """Of the benchmark that a run is scored on, and so of its maps."""

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from trainers.data import cache
-from trainers.data.base import Progress
 from trainers.data.captioned.images import CaptionedImage
 from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError
@@ -21,6 +20,7 @@ from trainers.object_removal.fills import FILLS
 from trainers.object_removal.matching import Matcher
 from trainers.object_removal.pairs import Tally, build_pairs, removals
 from trainers.object_removal.square_images import longest_side
+from trainers.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,10 +16,10 @@ from trainers.registry import title_of
 from trainers.runs import RunFolder
 
 if TYPE_CHECKING:
-    from trainers.data.base import Progress
     from trainers.image_text.base import ImageTextModel
     from trainers.kinds.finetuning.benchmark_images import BenchmarkImages
     from trainers.metrics.measures import Measures
+    from trainers.progress import Progress
     from trainers.training.footprint import Footprint
     from trainers.training.loop import Loop
 

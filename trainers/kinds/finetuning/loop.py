@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.data.base import Progress, worded
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.captioned.loader import load_chosen
 from trainers.image_text.models import MODELS, ImageTextModel
@@ -23,6 +22,7 @@ from trainers.metrics import counts
 from trainers.object_removal.benchmark import Benchmark, Evaluator, Result, make_benchmark
 from trainers.object_removal.square_images import read_images
 from trainers.object_removal.vocabulary import WordTable, load_words
+from trainers.progress import Progress, worded
 from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.encoder_file import begin
 from trainers.training.evaluation import Finish, ProbeResult

@@ -8,7 +8,7 @@ from typing import Any
 
 from trainers.kinds.arm_view import numbered
 from trainers.kinds.base import Preset
-from trainers.object_removal.captioner import WEIGHTS as BLIP
+from trainers.object_removal.blip import WEIGHTS as BLIP
 from trainers.parameters import make, parameter
 
 ORIGINALS = ("all", "matched", "none")

@@ -12,7 +12,6 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from trainers.data.base import Progress, silent
 from trainers.data.probe import choose_probe
 from trainers.devices.host import send
 from trainers.encoders import Encoder
@@ -23,6 +22,7 @@ from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.metrics.catalogue.gap import BATCH_AP, GAP, WHOLE_AP
 from trainers.metrics.gap import inside_batches
 from trainers.metrics.scores import score
+from trainers.progress import Progress, silent
 from trainers.runs.query_scores import kept_queries
 from trainers.runs.records import QueryScores
 from trainers.training.deferred import HostCopy

@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-from trainers.data.base import LoadedData, Progress
+from trainers.data.base import LoadedData
 from trainers.data.labelled.stored import image_fingerprint
 from trainers.data.probe import choose_probe
 from trainers.encoders import Encoder
@@ -24,6 +24,7 @@ from trainers.kinds.metric_learning.shown_images import ShownImages
 from trainers.kinds.metric_learning.suited import Suited, suit
 from trainers.losses import LOSSES, kernel, surrogates
 from trainers.losses._memory import give_memory
+from trainers.progress import Progress
 from trainers.training.evaluation import Finish
 from trainers.training.labelled_loop import LabelledLoop
 

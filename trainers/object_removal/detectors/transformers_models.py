@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 from torch import nn
 
-from trainers import hf_transformers
+from trainers.data import hf_transformers
 from trainers.object_removal.detectors.base import DetectorDescriptor, Raw
 from trainers.parameters import parameter
 

@@ -10,7 +10,6 @@ import torch
 
 from trainers.config import DataChoice, SceneChoice
 from trainers.data import cache, conditions
-from trainers.data.base import Progress, part_of, silent
 from trainers.data.source_check import check_source
 from trainers.errors import DataError, RunError, UserError
 from trainers.object_removal.reliance.forms import NEW, PLACEBO, TITLES, WHOLE
@@ -21,6 +20,7 @@ from trainers.object_removal.reliance.scores import METRICS, Scores, score_forms
 from trainers.object_removal.reliance.settings import Settings
 from trainers.object_removal.reliance.sources import ObjectRequest, load_objects
 from trainers.parameters import check_all
+from trainers.progress import Progress, part_of, silent
 from trainers.training.image_encoder import Encoders, ImageEncoder
 
 _KIND = "background"  # of the entries of the disk cache

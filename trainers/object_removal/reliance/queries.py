@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from trainers.data import cache
-from trainers.data.base import Progress, part_of, silent
 from trainers.data.synthetic.engine.digest import code_digest
 from trainers.errors import DataError, UserError
 from trainers.object_removal.fills import FILLS
@@ -37,6 +36,7 @@ from trainers.object_removal.reliance.forms import (
 )
 from trainers.object_removal.reliance.objects import EMPTY, ObjectImages, TiedClasses
 from trainers.parameters import entry
+from trainers.progress import Progress, part_of, silent
 
 MOST_COVERED = 0.9
 """Share of an image above which an object leaves no background to speak of."""

@@ -12,11 +12,12 @@ import numpy as np
 from torch import Tensor
 
 from trainers.config import DataChoice
-from trainers.data.base import ImageSet, LoadedData, Progress, silent
+from trainers.data.base import ImageSet, LoadedData
 from trainers.data.lru_cache import Cache
 from trainers.data.query_image import with_channels
 from trainers.errors import DataError, UserError
 from trainers.hierarchy import Hierarchy
+from trainers.progress import Progress, silent
 from trainers.registry import Descriptor
 from trainers.retrieval.encoders import read_images
 from trainers.runs import RunFolder

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trainers.config import DataChoice
-from trainers.data.base import Progress
 from trainers.data.source_check import check_source
 from trainers.parameters import parameter
+from trainers.progress import Progress
 from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor, gallery_of
 from trainers.runs import RunFolder
 

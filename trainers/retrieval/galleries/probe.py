@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from trainers.data.base import Progress
 from trainers.errors import UserError
+from trainers.progress import Progress
 from trainers.retrieval.encoders import images_of
 from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor
 from trainers.runs import RunFolder

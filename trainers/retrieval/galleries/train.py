@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trainers.data.base import Progress
+from trainers.progress import Progress
 from trainers.retrieval.encoders import images_of
 from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor, gallery_of
 from trainers.runs import RunFolder

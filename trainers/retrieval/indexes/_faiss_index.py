@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trainers.data.base import Progress
 from trainers.errors import ParameterError, UserError
+from trainers.progress import Progress
 from trainers.retrieval.faiss_library import faiss_library
 from trainers.retrieval.indexes.base import NO_FAISS
 from trainers.retrieval.vectors import Vectors

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from trainers.data.base import Progress
+from trainers.progress import Progress
 from trainers.registry import Descriptor
 from trainers.retrieval.faiss_library import faiss_library
 from trainers.retrieval.vectors import Vectors

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trainers.data.base import Progress
+from trainers.progress import Progress
 from trainers.retrieval.indexes.base import IndexDescriptor, Size
 from trainers.retrieval.vectors import Vectors
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainers.data.base import Progress
 from trainers.parameters import parameter
+from trainers.progress import Progress
 from trainers.retrieval.indexes._faiss_index import FaissIndex, faiss, fill, read, sample
 from trainers.retrieval.indexes.base import IndexDescriptor, Size, needs_faiss
 from trainers.retrieval.vectors import Vectors

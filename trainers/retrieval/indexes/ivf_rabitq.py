@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainers.data.base import Progress
+from trainers.progress import Progress
 from trainers.retrieval.indexes._faiss_index import FaissIndex, faiss, ivf, list_count, read
 from trainers.retrieval.indexes.base import IndexDescriptor, Size, needs_faiss
 from trainers.retrieval.indexes.ivf_sq8 import IvfParameters

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from trainers.data.base import Progress
 from trainers.hierarchy import Hierarchy
 from trainers.metrics import evaluate
+from trainers.progress import Progress
 from trainers.training.arm import Arm
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.loop import Loop

@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trainers.data.base import Progress
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
 from trainers.data.captioned.broader import broader_classes
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.image_file import read_below
 from trainers.errors import DataError
+from trainers.progress import Progress
 
 LICENCE = "annotations CC BY 4.0; the images belong to their Flickr authors, most of them non-commercial"
 

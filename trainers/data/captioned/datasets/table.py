@@ -10,7 +10,6 @@ import numpy as np
 
 from trainers.config import DataChoice
 from trainers.data import decode
-from trainers.data.base import Progress
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
 from trainers.data.captioned.box_format import BoxReading, corners, decide
 from trainers.data.captioned.broader import listed_beside
@@ -21,6 +20,7 @@ from trainers.data.labelled.loader import open_source
 from trainers.data.labelled.opening import OpenedDataset
 from trainers.data.labelled.table import ArrowTable
 from trainers.errors import DataError
+from trainers.progress import Progress
 
 _LOOKED_AT = 1000  # images whose boxes decide how boxes are read
 Row = tuple[CaptionedImage, list[Object]]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from trainers.config import DataChoice
 from trainers.data import cache
-from trainers.data.base import ImageSet, LoadedData, Progress, part_of, silent
+from trainers.data.base import ImageSet, LoadedData
 from trainers.data.labelled import stored
 from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.held_out import hold_out_images
@@ -35,6 +35,7 @@ from trainers.data.synthetic.pottery.scene import render, visible_part
 from trainers.data.synthetic.pottery.silhouettes import Relief, relief
 from trainers.errors import DataError
 from trainers.parameters import parameter
+from trainers.progress import Progress, part_of, silent
 
 IMAGE_SIZE = 64
 IMAGES_PER_TRAIN_POT, IMAGES_PER_TEST_POT = 24, 20

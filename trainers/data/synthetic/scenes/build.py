@@ -11,13 +11,13 @@ from typing import overload
 import numpy as np
 from PIL import Image
 
-from trainers.data.base import Progress, silent
 from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.synthetic.engine import digest
 from trainers.data.synthetic.scenes.captions import captions_of
 from trainers.data.synthetic.scenes.draw import pixel_box, render
 from trainers.data.synthetic.scenes.scene import CLASSES, DrawnScenes, Layout, make_layout
 from trainers.errors import DataError
+from trainers.progress import Progress, silent
 
 TITLE, LICENCE = "Drawn scenes", "CC0-1.0"
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from trainers.config import DataChoice, SceneChoice
-from trainers.data.base import Progress, silent
 from trainers.object_removal.reliance.objects import ObjectImages
+from trainers.progress import Progress, silent
 from trainers.registry import Descriptor
 
 

@@ -10,7 +10,6 @@ import torch
 
 from trainers.config import SceneChoice
 from trainers.data import named
-from trainers.data.base import part_of
 from trainers.data.captioned.box_format import corners, decide
 from trainers.data.captioned.columns import CaptionedColumns, find_columns, objects_of
 from trainers.data.captioned.loader import named as captions_named
@@ -26,6 +25,7 @@ from trainers.errors import DataError
 from trainers.object_removal.reliance.objects import ObjectImages, fingerprint, square_mask, square_masks
 from trainers.object_removal.reliance.sources.base import ObjectRequest, ObjectSource
 from trainers.object_removal.square_images import check_memory
+from trainers.progress import part_of
 
 _MASK = re.compile(r"(^|_)(mask|masks|segmentation|trimap|matte)($|_)", re.IGNORECASE)
 _AT_ONCE = 64  # encoded images held at a time
