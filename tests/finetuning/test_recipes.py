@@ -11,7 +11,7 @@ import pytest
 from tests.image_text.blip import write_blip
 from trainers.cli.start import add_start_flags, configuration
 from trainers.config import MAX_ARMS, RunConfig, SceneChoice, read_config
-from trainers.errors import ParameterError
+from trainers.errors import ParameterError, UserError
 from trainers.kinds import check
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -91,7 +91,7 @@ def test_the_default_is_the_papers_share_of_pairs():
     ],
 )
 def test_what_is_refused_before_anything_is_loaded(changes, words):
-    with pytest.raises(ParameterError, match=words):
+    with pytest.raises(UserError, match=words):
         check(changed(**changes))
 
 

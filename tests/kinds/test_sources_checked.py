@@ -13,7 +13,7 @@ from trainers.kinds import KINDS, check
 @pytest.mark.parametrize("source", ["/nope", "./nope", "no such thing", "a/b/c"])
 def test_it_is_named_at_once(source: str) -> None:
     for kind in ("metric_learning", "contrastive"):
-        with pytest.raises(DataError, match="nope|no such thing|a/b/c"):
+        with pytest.raises(DataError, match=r"nope|no such thing|a/b/c"):
             check(KINDS[kind].config(data=DataChoice(source=source)))
     with pytest.raises(DataError):
         configuration(["supcon"], source)
