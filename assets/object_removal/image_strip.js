@@ -1,6 +1,7 @@
 // The images of a dataset as a strip that loads as it is scrolled; the visitor's own image by button, drop or paste.
 
 import { el, grouped, reducedMotion, say } from "../common/dom.js";
+import { whileSeen } from "../common/seen.js";
 import * as api from "./api.js";
 import { button, iconButton } from "../common/fields.js";
 
@@ -25,6 +26,7 @@ export class ImageStrip {
     this.list.addEventListener("scroll", () => this.isNearEnd() && this.loadMore());
     this.items = [];
     this.total = 0;
+    whileSeen(this.node, this);
   }
 
   fileChosen() {
@@ -41,7 +43,7 @@ export class ImageStrip {
   }
 
   isNearEnd() {
-    return this.list.scrollLeft + this.list.clientWidth * 2 > this.list.scrollWidth;
+    return this.list.hasChildNodes() && this.list.scrollLeft + this.list.clientWidth * 2 > this.list.scrollWidth; // empty: it was dropped
   }
 
   async loadMore(turn = this.turn, count = PAGE) {
@@ -71,11 +73,28 @@ export class ImageStrip {
     await this.loadMore(turn, Math.min(AT_ONCE, short + PAGE));
   }
 
-  add({ ref, alt, classes }) {
-    const image = el("img", { src: api.imageUrl(ref, SIDE), alt: alt || `Image ${this.items.length + 1}`, loading: "lazy", draggable: "false" });
-    const press = el("button", { type: "button", class: "rs-thumb", "aria-pressed": "false", title: classes.join(", "), onclick: () => this.on.choose(ref) }, image);
-    this.items.push({ ref, press });
+  add(about) {
+    const press = this.press(about);
+    this.items.push({ ...about, press });
     this.list.append(el("li", {}, press));
+  }
+
+  drop() {
+    this.list.replaceChildren();
+  }
+
+  draw() {
+    const { items } = this;
+    if (!items.length) return;
+    this.items = [];
+    this.drop();
+    for (const about of items) this.add(about);
+    this.mark(this.chosen);
+  }
+
+  press({ ref, alt, classes }) {
+    const image = el("img", { src: api.imageUrl(ref, SIDE), alt: alt || `Image ${this.items.length + 1}`, loading: "lazy", draggable: "false" });
+    return el("button", { type: "button", class: "rs-thumb", "aria-pressed": "false", title: classes.join(", "), onclick: () => this.on.choose(ref) }, image);
   }
 
   /** Mark the image that is shown; it may come from elsewhere and be in no strip. */

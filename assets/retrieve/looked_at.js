@@ -1,6 +1,6 @@
 // The section What did it look at?: the same queries whole, without their object, and with nothing but their object.
 
-import { el } from "../common/dom.js";
+import { el, say } from "../common/dom.js";
 import { button, choose, field, number, Problem, select, text } from "../common/fields.js";
 import { brief, capital } from "../common/names.js";
 import { percent } from "../common/measures.js";
@@ -36,8 +36,9 @@ class LookedAt {
     this.queries = number(QUERIES, 10, 5000, 10);
     this.begin = button("Measure", () => this.measure(), "rs-primary");
     this.note = el("p", { class: "rs-note", text: "The test images search the untouched test set as they are, without their object, with nothing but their object, and under controls." });
+    this.unknown = el("p", { class: "rs-note", hidden: true });
     const form = el("div", { class: "rs-flow rs-form" }, field("Run", this.run), field("Images with known objects", this.data), this.other, field("In the object's place", this.fill), field("Queries at most", this.queries, { class: "rs-field rs-short" }), this.begin);
-    const head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is measured" }, form, this.note, this.task.node, this.searching.node, this.problem.node);
+    const head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is measured" }, form, this.unknown, this.note, this.task.node, this.searching.node, this.problem.node);
     this.numbers = new BackgroundNumbers();
     this.unnoticing = new Unnoticing((query) => this.open(query));
     this.rows = new FormRows();
@@ -72,8 +73,19 @@ class LookedAt {
     const run = this.tab.usable.find((one) => one.id === this.run.value);
     this.begin.disabled = !run?.weights;
     this.problem.say(run && !run.weights ? NO_WEIGHTS : null);
+    this.offerOwn(run?.objects_unknown ?? null);
     if (this.shown && this.shown !== this.run.value) this.empty();
     if (run && !this.node.hidden) this.image.load(run.id);
+  }
+
+  /** The run's own test set can be measured, unless there is a reason why its objects are not known. */
+  offerOwn(reason) {
+    const [own, other] = this.data.options;
+    own.disabled = Boolean(reason);
+    say(own, reason ? "The run's own test set (objects not known)" : "The run's own test set");
+    if (reason && this.data.value === OWN) this.data.value = other.value;
+    this.unknown.hidden = !reason;
+    say(this.unknown, reason ?? "");
   }
 
   sourceChanged() {

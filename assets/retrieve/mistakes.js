@@ -4,6 +4,7 @@ import { paired, pin, pinned } from "../common/baseline.js";
 import { el, origin } from "../common/dom.js";
 import { choose, field, number, Problem, select } from "../common/fields.js";
 import { brief } from "../common/names.js";
+import { whileSeen } from "../common/seen.js";
 import { Scrubber } from "../common/scrubber.js";
 import * as search from "./api.js";
 import { BaselineNumbers } from "./baseline_numbers.js";
@@ -41,6 +42,7 @@ class Mistakes {
     this.head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is compared" }, form, this.baselineNote, this.scrubber.node, this.problem.node);
     this.body = el("div", { class: "rs-section" }, this.bars.node, this.numbers.node, this.training.node, this.queries.node, this.confusions.node, this.classes.node);
     this.node = el("div", { class: "rs-section" }, this.head, this.body);
+    for (const part of [this.queries, this.confusions, this.classes]) whileSeen(part.node, part);
   }
 
   /** Other runs are shown, or one of them has gone on. */

@@ -55,7 +55,14 @@ export class MistakesByClass {
     }
   }
 
+  draw() {}
+
+  drop() {
+    this.box.replaceChildren();
+  }
+
   show(answer) {
+    this.draw = () => this.show(answer);
     const { total, classes } = answer;
     const named = this.words.value.trim();
     say(this.said, total ? `${this.whose}${grouped(total)} ${total === 1 ? "class" : "classes"}${total > classes.length ? `, ${classes.length} shown` : ""}; ${named ? "as they are named" : "those first that lack most"}. Press one to see the results of its worst query.` : `No class with queries has “${brief(named, 40)}” in its name.`);

@@ -18,15 +18,22 @@ export class Confusions {
 
   /** `answers`: {place.key of an arm: {answer, arm}}; `diverged`: {place.key: why it has none}. */
   show(places, answers, diverged) {
+    this.draw = () => this.show(places, answers, diverged);
     const shown = places.filter(({ key }) => answers.has(key) || diverged.has(key));
     this.lists.replaceChildren(...shown.map((place) => el("div", { class: "rs-stack rs-tight" }, el("h4", { class: "rs-flow" }, ...heading(place)), this.list(place, answers.get(place.key), diverged))));
+  }
+
+  draw() {}
+
+  drop() {
+    this.lists.replaceChildren();
   }
 
   list(place, found, diverged) {
     if (!found) return el("p", { class: "rs-note", text: diverged.get(place.key) });
     const { answer, arm } = found;
     if (!arm.confusions.length) return el("p", { class: "rs-note", text: "No result was of another class before its own ran out." });
-    return longList(arm.confusions.map((one) => this.item(one, answer, place.run)), FEW);
+    return longList(arm.confusions, (one) => this.item(one, answer, place.run), FEW);
   }
 
   item(one, answer, run) {

@@ -43,15 +43,23 @@ export class DifferentQueries {
     } catch (error) {
       if (turn !== this.turn) return;
       this.problem.say(error.message);
+      this.draw = () => {};
       for (const part of [this.list, this.files]) part.replaceChildren();
       say(this.said, "");
     }
   }
 
+  draw() {}
+
+  drop() {
+    this.list.replaceChildren();
+  }
+
   show(answer, asked) {
+    this.draw = () => this.show(answer, asked);
     say(this.said, answer.found.length ? `${answer.title} of ${grouped(answer.queries)} queries; those first on which ${answer.arms.length > 2 ? `the ${answer.arms.length} arms` : "the two arms"} lie furthest apart.${answer.diverged ? " Arms whose training diverged are left out." : ""}` : none(answer));
     const of = (arm) => this.places.find((place) => place.run === arm.run && place.arm === arm.arm) ?? { place: 0, title: brief(arm.title) };
-    this.list.replaceChildren(...(answer.found.length ? [longList(answer.found.map((one) => this.item(one, answer, answer.arms.map(of))), FEW)] : []));
+    this.list.replaceChildren(...(answer.found.length ? [longList(answer.found, (one) => this.item(one, answer, answer.arms.map(of)), FEW)] : []));
     this.files.replaceChildren(...(answer.found.length ? [el("a", { href: api.csvUrl("queries", asked), download: "", text: "Queries as CSV" })] : []));
   }
 

@@ -15,17 +15,17 @@ export function marked(images, row, words, shared) {
   return node;
 }
 
-/** A list of which the first `few` are shown, and a button for the rest. */
-export function longList(items, few, kind = "") {
-  const list = el("ol", { class: `rs-stack rs-tight ${kind}` }, ...items);
-  const rest = items.slice(few);
-  if (!rest.length) return el("div", { class: "rs-stack rs-tight" }, list);
-  for (const item of rest) item.hidden = true;
-  const more = el("button", { type: "button", class: "rs-act", text: `Show all ${items.length}` });
+/** A list of which the first `few` are shown, and a button for the rest, which is made when it is wanted: `item(one)`. */
+export function longList(all, item, few) {
+  const list = el("ol", { class: "rs-stack rs-tight" }, ...all.slice(0, few).map(item));
+  const box = el("div", { class: "rs-stack rs-tight" }, list);
+  if (all.length <= few) return box;
+  const more = el("button", { type: "button", class: "rs-act", text: `Show all ${all.length}` });
   more.addEventListener("click", () => {
-    for (const item of rest) item.hidden = false;
+    list.append(...all.slice(few).map(item));
     more.remove();
-    rest[0].querySelector("button")?.focus();
+    list.children[few].querySelector("button")?.focus();
   });
-  return el("div", { class: "rs-stack rs-tight" }, list, more);
+  box.append(more);
+  return box;
 }

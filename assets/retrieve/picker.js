@@ -3,6 +3,7 @@
 import { clamp, el, grouped, say } from "../common/dom.js";
 import { button, field, iconButton, text } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
+import { whileSeen } from "../common/seen.js";
 import { thumbnail } from "../common/thumbnails.js";
 import * as api from "./api.js";
 import { arrows } from "./arrows.js";
@@ -26,6 +27,7 @@ export class Picker {
     const search = field("Search with an image of", this.words, { class: "rs-field rs-classname" });
     const line = el("div", { class: "rs-flow rs-pickline" }, search, this.random, this.back, this.forward, this.place, ...more);
     this.node = el("div", { class: "rs-stack rs-tight" }, line, this.list);
+    whileSeen(this.node, this);
     Object.assign(this, { total: 0, begin: 0, items: [], at: null });
   }
 
@@ -70,7 +72,7 @@ export class Picker {
   }
 
   isNearEnd() {
-    return this.list.scrollLeft + this.list.clientWidth * 2 > this.list.scrollWidth;
+    return this.list.hasChildNodes() && this.list.scrollLeft + this.list.clientWidth * 2 > this.list.scrollWidth; // empty: it was dropped
   }
 
   async loadMore() {
@@ -87,12 +89,28 @@ export class Picker {
 
   add(rows) {
     for (const [row, classes] of rows) {
-      const image = thumbnail(el("span", { class: "rs-picture" }), this.images, row);
-      const name = classes.map((one) => brief(one)).join(", ");
-      const press = el("button", { type: "button", class: "rs-pick", "aria-pressed": "false", "aria-label": `Image ${row + 1}${name && `: ${name}`}`, title: classes.map(inFull).join("\n"), onclick: () => this.on.choose(row) }, image);
-      this.items.push({ row, press });
+      const press = this.press(row, classes);
+      this.items.push({ row, classes, press });
       this.list.append(el("li", {}, press));
     }
+  }
+
+  press(row, classes) {
+    const image = thumbnail(el("span", { class: "rs-picture" }), this.images, row);
+    const name = classes.map((one) => brief(one)).join(", ");
+    return el("button", { type: "button", class: "rs-pick", "aria-pressed": "false", "aria-label": `Image ${row + 1}${name && `: ${name}`}`, title: classes.map(inFull).join("\n"), onclick: () => this.on.choose(row) }, image);
+  }
+
+  drop() {
+    this.list.replaceChildren();
+  }
+
+  draw() {
+    const { items } = this;
+    this.items = [];
+    this.drop();
+    this.add(items.map(({ row, classes }) => [row, classes]));
+    if (this.run) this.mark();
   }
 
   /** Mark the image that is searched with; null: it comes from elsewhere. */

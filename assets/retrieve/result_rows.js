@@ -4,6 +4,7 @@ import { difference, paired } from "../common/baseline.js";
 import { el, figure, onPoint, say } from "../common/dom.js";
 import { brief, inFull } from "../common/names.js";
 import { moved } from "../common/measures.js";
+import { isHidden, whileSeen } from "../common/seen.js";
 import { similarity, strip, Tile } from "../common/tiles.js";
 import { arrows } from "./arrows.js";
 import { swatch } from "./places.js";
@@ -14,6 +15,15 @@ export class ResultRows {
     this.on = on;
     this.rows = [];
     this.node = el("div", { class: "rs-stack rs-rows" });
+    whileSeen(this.node, this);
+  }
+
+  draw() {
+    if (this.given) this.show(...this.given);
+  }
+
+  drop() {
+    for (const row of this.rows) row.drop();
   }
 
   /** `places`: the arms, see places.js. Rows of arms that stay are kept. */
@@ -28,6 +38,8 @@ export class ResultRows {
 
   /** Show an answer; `images`: what the tiles show; `pinned`: the arm, or the run, that the others are compared with. */
   show(answer, images, pinned) {
+    this.given = [answer, images, pinned];
+    if (isHidden(this.node)) return; // drawn when it is seen
     const arms = new Map(answer.arms.map((arm) => [`${arm.run}.${arm.arm}`, arm]));
     for (const row of this.rows) row.show(arms.get(row.place.key) ?? lost(answer, row.place), answer, images, arms.get(this.baselineKey(row.place, pinned)), pinned);
     this.mark(null);
@@ -94,6 +106,11 @@ class Row {
       const result = results[rank];
       tile.fill(result, rank, images, before && (before.has(result.row) ? before.get(result.row) - rank : "new"));
     });
+  }
+
+  drop() {
+    this.tiles = [];
+    this.list.replaceChildren();
   }
 
   tile() {

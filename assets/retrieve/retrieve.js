@@ -23,7 +23,7 @@ class Tab {
     Object.assign(this, { host, runs: [], home: null, about: null, given: null, handed: null });
     this.extra = (new URLSearchParams(location.search).get(WITH) ?? "").split(",").filter((id) => /^\w+$/.test(id));
     this.problem = new Problem();
-    this.bar = new RunsBar({ add: (id) => this.compare([...this.extra, id]), remove: (id) => this.remove(id) });
+    this.bar = new RunsBar({ open: (id) => window.rankscope.open(id), add: (id) => this.compare([...this.extra, id]), remove: (id) => this.remove(id) });
     this.vacant = el("p", { class: "rs-vacant", hidden: true });
     this.sections = SECTIONS.map(({ name, title, make }) => ({ name, title, view: make(this) }));
     this.shown = this.sections[0];

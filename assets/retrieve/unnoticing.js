@@ -28,8 +28,8 @@ export class Unnoticing {
 
   list(arm, at, key) {
     const heading = el("h4", { class: "rs-flow" }, armSwatch(at), el("span", { text: brief(arm.title) }));
-    const items = arm.unnoticing.filter((one) => one.stays > 0).map((one) => this.item(one, key));
-    return el("div", { class: "rs-stack rs-tight" }, heading, items.length ? longList(items, FEW) : el("p", { class: "rs-note", text: NONE }));
+    const items = arm.unnoticing.filter((one) => one.stays > 0);
+    return el("div", { class: "rs-stack rs-tight" }, heading, items.length ? longList(items, (one) => this.item(one, key), FEW) : el("p", { class: "rs-note", text: NONE }));
   }
 
   item(one, key) {

@@ -95,8 +95,24 @@ def test_steps_runs_and_a_baseline_are_compared(browser: Browser, site: Site) ->
         page.get_by_role("tab", name="Retrieve").click()
         settled(page, 3)
         expect(page.get_by_role("button", name="Baseline").last).to_have_attribute("aria-pressed", "true")
-        page.get_by_role("button", name=re.compile("^Remove")).click()
+        page.locator(".rs-retrieve").get_by_role("button", name=re.compile("^Remove")).click()
         settled(page, 2)
+        other.delete()
+
+
+def test_another_run_is_chosen_and_brings_its_images(browser: Browser, site: Site) -> None:
+    other = make_run(site.root, points=48, frames=2, arms=1)
+    try:
+        with tab(browser, site, site.finished) as page:
+            menu = page.get_by_label("Run, with its images")
+            expect(menu).to_have_value(site.finished.id)
+            menu.select_option(other.id)
+            settled(page, 1)
+            expect(asked(page).locator(".rs-place")).to_contain_text("of 48")
+            expect(menu).to_have_value(other.id)
+            page.get_by_role("tab", name="Live").click()
+            until(page, f"s.run === '{other.id}'")
+    finally:
         other.delete()
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.image_folder import jpeg
-from tests.browser.pages import PHONE, visit
+from tests.browser.pages import PHONE, open_tab, visit
 from tests.browser.test_access import _findings, darken
 from tests.browser.test_retrieve import query, settled, tab
 from tests.synthetic import diverge, make_run
@@ -204,3 +204,41 @@ def test_no_serious_finding(browser: Browser, site: Site, pots: RunFolder, size:
         section(page, MISTAKES)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
         assert _findings(page, "#retrieve-view") == []
+
+
+HELD = """() => Object.fromEntries(Object.entries({
+  retrieve: ".rs-retrieve :is(.rs-tile, .rs-pick, .rs-pairrow, .rs-classtable tr)", object: ".rs-object .rs-thumbs img",
+}).map(([name, selector]) => [name, document.querySelectorAll(selector).length]))"""
+
+
+def test_what_is_hidden_holds_no_rows_and_images_and_has_them_again_when_it_is_seen(
+    browser: Browser, site: Site
+) -> None:
+    with tab(browser, site, site.finished) as page:
+        tiles = [tile.get_attribute("aria-label") for tile in page.locator(".rs-resultrow .rs-tile").all()]
+        picked = page.locator(".rs-pick[aria-pressed=true]").get_attribute("aria-label")
+        mistakes(page)
+        rows = page.get_by_label("Confusions").locator(".rs-pairrow")
+        expect(rows.first).to_be_visible()
+        expect(page.locator(".rs-retrieve .rs-tile")).to_have_count(0)  # of the section that is hidden
+        confusions = rows.all_text_contents()
+        open_tab(page, "Remove an object")
+        strip = page.locator(".rs-thumbs img")
+        chosen = page.locator(".rs-thumbs button[aria-pressed=true] img")
+        expect(chosen).to_be_visible()
+        page.wait_for_function(f"() => ({HELD})().retrieve === 0")
+        page.wait_for_timeout(500)  # a strip whose end is near reads on
+        images, alt = strip.count(), chosen.get_attribute("alt")
+        open_tab(page, "Live")
+        page.wait_for_function(f"() => Object.values(({HELD})()).every((count) => count === 0)")
+        open_tab(page, "Remove an object")
+        expect(chosen).to_have_attribute("alt", alt or "")
+        expect(chosen).to_be_in_viewport()
+        page.wait_for_timeout(500)
+        assert strip.count() == images, "it grows with every visit"
+        open_tab(page, "Retrieve")
+        expect(rows).to_have_text(confusions)
+        section(page, "Query")
+        expect(page.locator(".rs-resultrow .rs-tile")).to_have_count(len(tiles))
+        assert [tile.get_attribute("aria-label") for tile in page.locator(".rs-resultrow .rs-tile").all()] == tiles
+        expect(page.locator(".rs-pick[aria-pressed=true]")).to_have_attribute("aria-label", picked or "")

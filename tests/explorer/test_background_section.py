@@ -15,9 +15,11 @@ import pytest
 from PIL import Image
 
 from explorer.server.library import Library
+from explorer.settings import Settings as PageSettings
 from explorer.tabs.retrieve.background_routes import background_routes
 from explorer.tabs.retrieve.backgrounds import Backgrounds
 from explorer.tabs.retrieve.searches import Task
+from explorer.tabs.retrieve.service import RetrievalService
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, trained, write_images
 from trainers.config import DataChoice
@@ -25,6 +27,7 @@ from trainers.object_removal.reliance.forms import TIED, TITLES
 from trainers.object_removal.reliance.measure import measure
 from trainers.object_removal.reliance.numbers import CONTRASTS
 from trainers.object_removal.reliance.settings import Settings
+from trainers.object_removal.reliance.sources import why_unknown
 from trainers.progress import Progress
 from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
@@ -148,6 +151,28 @@ def test_what_is_not_there_is_said(site: Site, pots: RunFolder) -> None:
 
 def test_images_without_boxes_are_a_sentence(site: Site, plain: RunFolder) -> None:
     assert "does not say where the objects are" in site.refused("measure", run=plain.id)
+
+
+def test_that_nothing_is_known_is_said_before_it_is_measured(
+    site: Site, runs: Path, pots: RunFolder, plain: RunFolder
+) -> None:
+    """The same sentence as that of a measurement, where no file can say where objects are."""
+    tab = RetrievalService(PageSettings(runs=runs, recorded=runs / "recorded"), site.library)
+    told = {run["id"]: run["objects_unknown"] for run in tab.runs()}
+    assert told[pots.id] is None and told[plain.id] == site.refused("measure", run=plain.id)
+    tab.close()
+
+
+def test_a_folder_with_files_that_may_say_it_is_not_refused(tmp_path: Path) -> None:
+    (tmp_path / "train" / "cat").mkdir(parents=True)
+    (tmp_path / "train" / "cat" / "1.jpg").touch()
+    assert "Choose the drawn pots" in (why_unknown(DataChoice(source=str(tmp_path))) or "")
+    for name in ("train/metadata.jsonl", "train.parquet", "annotations/instances.json"):
+        other = tmp_path / name.replace("/", "_")
+        (other / name).parent.mkdir(parents=True)
+        (other / name).touch()
+        assert why_unknown(DataChoice(source=str(other))) is None, name
+    assert why_unknown(DataChoice(source="somebody/photos")) is None and why_unknown(DataChoice(source="cifar100"))
 
 
 def test_a_run_without_weights_or_deleted(site: Site, runs: Path, pots: RunFolder) -> None:

@@ -20,9 +20,10 @@ from explorer.tabs.retrieve.uploads import Uploads
 from trainers.data import SOURCES
 from trainers.errors import RunError, UserError
 from trainers.kinds import arm_titles
+from trainers.object_removal.reliance.sources import why_unknown
 from trainers.parameters import Spec, specs
 from trainers.registry import Descriptor
-from trainers.retrieval.encoders import image_config
+from trainers.retrieval.encoders import image_config, images_of
 from trainers.retrieval.galleries import GALLERIES
 from trainers.retrieval.indexes import INDEXES
 from trainers.retrieval.reranking import RERANKINGS
@@ -115,6 +116,7 @@ def _about(run: Run) -> dict[str, Any]:
         "created": created(run.id),
         "points": 0 if run.probe is None else len(run.probe.labels),
         "weights": any((run.folder.path / "ckpt").glob("*.safetensors")),
+        "objects_unknown": None if why else why_unknown(images_of(run.folder)),
         "steps": steps_of(run) if why is None else [],
         "why": why,
     }
