@@ -43,8 +43,11 @@ function written(parameters) {
 
 /** What was found in the images, or what is wrong with them. */
 export function described(node, { problems, said = [], unlabelled }, words) {
-  const lines = problems.length ? problems : [...said, ...(unlabelled && words ? [words] : [])];
-  node.replaceChildren(...lines.map((line) => el("p", { class: problems.length ? "rs-alert" : "rs-help", role: problems.length ? "alert" : null, text: line })));
+  const lines = [...said, ...(unlabelled && words ? [words] : [])];
+  node.replaceChildren(
+    ...problems.map((line) => el("p", { class: "rs-alert", role: "alert", text: line })),
+    ...lines.map((line) => el("p", { class: "rs-help", text: line })),
+  );
 }
 
 export function looking(node) {

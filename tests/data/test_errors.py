@@ -134,7 +134,7 @@ def test_empty_folders_and_splits(tmp_path):
 def test_a_flat_folder_and_other_files(tmp_path):
     write_tree(tmp_path, ["flat"])
     (tmp_path / "notes.txt").write_text("text")
-    fails("holds no images or tables", tmp_path / "notes.txt")
+    fails("is one file", tmp_path / "notes.txt")
     with zipfile.ZipFile(tmp_path / "flat.zip", "w") as archive:
         archive.writestr("a.png", picture(0))
     fails("lie in one folder. Put them in one sub-folder per class", tmp_path / "flat.zip")

@@ -69,7 +69,7 @@ def test_a_public_form_has_no_setting_that_reaches_beyond_its_run(name: str) -> 
             form_of(name, public=True).config({"start": "0" * 26})
 
 
-@pytest.mark.parametrize("name", ["device", "threads", "data.revision", "data.held_out", "data.conditions.folds", "x"])
+@pytest.mark.parametrize("name", ["device", "threads", "data.revision", "data.seed", "data.conditions.folds", "x"])
 def test_what_has_no_field_is_refused(name: str) -> None:
     with pytest.raises(ParameterError, match=f"Metric learning has no setting '{name}' here; it has data.source"):
         LEARNING.config({name: 1})

@@ -18,7 +18,7 @@ def looked_at(choice: DataChoice) -> Json:
         return {"problems": [str(error)]}
     return {
         "problems": list(report.problems),
-        "said": [] if report.problems else _sentences(report, choice.source),
+        "said": list(report.notes) if report.problems else _sentences(report, choice.source),
         "unlabelled": report.unlabelled,
         "readable": named(choice.source) is None or bool(report.labels),
         "columns": {
@@ -64,11 +64,14 @@ def _tree(report: DataReport) -> str:
 
 
 def _reading(report: DataReport, choice: DataChoice) -> str:
-    rows = [f"{name} ({size:,})" if size else name for name, size in report.splits.items()]
-    splits = " and ".join(name for name in (choice.train_split, choice.test_split) if name)
+    def counted(name: str) -> str:
+        size = report.splits.get(name)
+        return f"{name} ({size:,})" if size else name
+
     images = f"Images from {choice.image_column}" if choice.image_column else "Images"
-    used = f"{images}, splits {splits}" if choice.test_split else f"{images}, split {splits}"
-    of = f"; there are {', '.join(rows)}" if len(rows) > 2 else ""
+    splits = [counted(name) for name in (choice.train_split, choice.test_split) if name]
+    used = f"{images}, {'splits' if len(splits) > 1 else 'split'} {' and '.join(splits)}"
+    of = f"; there are {', '.join(map(counted, report.splits))}" if len(report.splits) > 2 else ""
     return f"{used}{of}.{_licence(report.licence)}"
 
 

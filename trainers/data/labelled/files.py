@@ -11,6 +11,7 @@ import os
 import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,9 @@ from trainers.errors import DataError
 
 _TABLES = (".parquet", ".arrow", ".tar")
 _TEXTS = (".csv", ".jsonl", ".json", ".zip")
+_LISTS = (".csv", ".tsv", ".xlsx", ".xls")
+_FOREIGN = (".heic", ".heif", ".avif", ".jxl", ".svg", ".psd", ".raw", ".dng", ".cr2", ".nef", ".eps", ".pdf")
+"""Endings of images that are not read."""
 _MOST_NAMES = 50_000
 _LINK = 0o120000
 _PACKED_AS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack a few bytes to far more than they state
@@ -83,6 +87,11 @@ class Folder:
                     state = path.stat()
                     yield File(parts=path.relative_to(self.path).parts, size=state.st_size, changed=state.st_mtime_ns)
 
+    def others(self) -> Counter[str]:
+        """Count the files below it that are no images which can be read, by what ends their names."""
+        names = (Path(name) for _, names in _walk(self.path) for name in names)
+        return Counter(name.suffix.lower() or name.name for name in names if name.suffix.lower() not in SUFFIXES)
+
     def read(self, file: File) -> bytes | None:
         """Read a file; None if it is gone."""
         try:
@@ -124,6 +133,12 @@ class Archive:
             if member.compress_type not in _PACKED_AS:
                 raise DataError(f"{self.path.name!r} is packed in an unusual way. Pack it as an ordinary zip file.")
             yield File(parts=parts, size=member.file_size, changed=self._changed)
+
+    def others(self) -> Counter[str]:
+        """Count the files in it that are no images which can be read, by what ends their names."""
+        shown = (name for name in self._members if not name.endswith("/") and not any(map(_hidden, name.split("/"))))
+        names = list(map(Path, shown))
+        return Counter(name.suffix.lower() or name.name for name in names if name.suffix.lower() not in SUFFIXES)
 
     def read(self, file: File) -> bytes | None:
         """Read a file; None if it is damaged."""
@@ -197,6 +212,7 @@ def tables(source: FileSource, files: list[File]) -> Splits:
         notes.append(f"{loose} images lie in no class folder and were skipped.")
     if len(depths) > 1:
         notes.append(f"Class folders are nested to different depths; the first {depth} of them were read as labels.")
+    notes += _left_out(source.others())
     tree = tuple(["class", "group", *(f"group {n}" for n in range(2, depth))][:depth])
     grouped: dict[str, tuple[list[File], list[tuple[str, ...]]]] = {}
     for file, parts in zip(files, folders, strict=True):
@@ -206,6 +222,21 @@ def tables(source: FileSource, files: list[File]) -> Splits:
             part[1].append(parts[split_depth : split_depth + depth])
     splits = {name: FileTable(source, part, labels, tree) for name, (part, labels) in grouped.items()}
     return Splits(tables=splits, notes=tuple(notes), tree=tree)
+
+
+def _left_out(others: Counter[str]) -> list[str]:
+    """Say which files were left out that somebody may have meant to be read: images of other formats, and tables."""
+    foreign = {suffix: count for suffix, count in sorted(others.items()) if suffix in _FOREIGN}
+    notes = []
+    if foreign:
+        counts = ", ".join(f"{count:,} {suffix}" for suffix, count in foreign.items())
+        notes.append(f"Left out, since they cannot be read here: {counts}. Save them as JPEG or PNG.")
+    if any(suffix in _LISTS for suffix in others):
+        notes.append(
+            "Tables beside the images are not read, the folders are the classes; a table named metadata.csv with the "
+            "columns file_name and label is."
+        )
+    return notes
 
 
 def _is_split(name: str) -> bool:

@@ -160,7 +160,10 @@ def choose_columns(
     if not labels and choice.held_out == "images":
         notes.append("No label column was found, so the images have no classes.")
     elif not labels and tree is not None:
-        raise DataError("The images lie in one folder. Put them in one sub-folder per class.")
+        raise DataError(
+            "The images lie in one folder. Put them in one sub-folder per class, or write a table metadata.csv beside "
+            "them with the columns file_name and label."
+        )
     elif not labels:
         raise DataError(_no_labels(columns, tables[0]))
     dropped = [column.name for column in columns if column.likely and column.name not in labels]
@@ -203,7 +206,8 @@ def _divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -
         return whole.take(first), whole.take(~first), 0
     if classes < 4:
         raise DataError(
-            f"At least 4 classes were needed, since training and test use different ones; this dataset has {classes}."
+            f"At least 4 classes were needed, since training and test use different ones; this dataset has {classes}. "
+            "Fewer are enough when images of the same classes are held out (held out: images)."
         )
     side = divide(whole.labels, seed)
     train, test = whole.take(side), whole.take(~side)
