@@ -361,5 +361,15 @@ def test_the_steps_planned_are_those_of_both_stages(tmp_path: Path, images: Path
     timed = run(tmp_path, images, steps=None, minutes=60.0, head_steps=40)
     assert timed.planned_steps is None
     timed._one_step()
-    timed.seconds = 36.0  # one step in a hundredth of the time
+    timed.seconds = 27.0  # one step in a hundredth of the three quarters of an hour of the first stage
     assert timed.planned_steps == 140
+
+
+def test_a_budget_in_minutes_covers_both_stages(tmp_path: Path, images: Path) -> None:
+    first, head = run(tmp_path, images, steps=None, minutes=8.0, head_steps=1000).stages
+    assert (first.minutes, first.steps, head.minutes, head.steps) == (6.0, None, 2.0, 1000)
+    assert head.progress(1, 60.0) == 0.5 and head.progress(1000, 1.0) == 1.0
+    (alone,) = run(tmp_path, images, steps=None, minutes=8.0, head_steps=0).stages
+    assert alone.minutes == 8.0
+    first, head = run(tmp_path, images).stages
+    assert (first.minutes, head.minutes) == (None, None)

@@ -65,7 +65,8 @@ class ContrastiveConfig(EncoderConfig):
         low=0,
         high=1_000_000,
         title="Steps of the second stage",
-        help="They train a linear classifier on the frozen encoder, if there are classes; 0: no second stage.",
+        help="They train a linear classifier on the frozen encoder, if there are classes, for at most a quarter of the "
+        "minutes; 0: no second stage.",
     )
     head_learning_rate: float = parameter(
         0.1, low=1e-6, high=100.0, log=True, title="Learning rate of the second stage", help="Of the classifier."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -39,6 +40,10 @@ PROBE_SECONDS = 20.0  # of training between two linear probes, each of which tak
 FIXED_VIEWS = -1  # step number of the views that alignment is measured on; those of a run's batches begin at 0
 
 
+HEAD_SHARE = 0.25
+"""Of a budget in minutes, kept for the second stage, which ends earlier if it has taken its steps. Ours."""
+
+
 class ContrastiveLoop(LabelledLoop):
     """Trains a method per arm; see :class:`trainers.training.loop.Loop`."""
 
@@ -50,12 +55,15 @@ class ContrastiveLoop(LabelledLoop):
         first = Stage.of(self.config, title="contrastive training")
         if not self._classes or not self.config.head_steps:
             return (first,)
+        minutes = self.config.minutes
+        if minutes is not None:
+            first = dataclasses.replace(first, minutes=minutes * (1 - HEAD_SHARE))
         head = Stage.of(
             self.config,
             title="linear classifier on the frozen encoder",
             networks=(CLASSIFIER,),
             steps=self.config.head_steps,
-            minutes=None,
+            minutes=None if minutes is None else minutes * HEAD_SHARE,
             epochs=None,
             learning_rate=self.config.head_learning_rate,
             optimiser="sgd",
