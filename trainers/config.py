@@ -118,7 +118,7 @@ class DataChoice:
         20_000,
         low=1,
         high=1_000_000,
-        title="Most images read per split",
+        title="Maximum images per split",
         help="Cap on the images read from each split.",
     )
     image_size: int | None = parameter(
@@ -142,7 +142,7 @@ class SceneChoice:
         "drawn_scenes", title="Images", flag="data", help="drawn_scenes[:bias=0.7,...], a folder or a Hub id."
     )
     captions_from: str | None = parameter(None, help="Another dataset that holds the captions, joined by image id.")
-    limit: int | None = parameter(None, low=1, help="Most images read from each split.")
+    limit: int | None = parameter(None, low=1, help="Maximum number of images read from each split.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +221,7 @@ class RunConfig(Config):
         None,
         low=1,
         high=10_000_000,
-        title="Most steps",
+        title="Maximum steps",
         help="Ends the run earlier than its minutes; empty for no limit.",
     )
     epochs: float | None = parameter(

@@ -137,6 +137,11 @@ export const suggestion = async (id, k) => (await json(`run/${id}/suggestion/${k
 
 export const sheetUrl = (id, n) => `${base()}/run/${id}/sheet/${n}.webp`;
 export const downloadUrl = (id, kind) => `${base()}/run/${id}/download/${kind}`;
+export const runsUrl = () => `${base()}/runs.csv`;
+
+/** Write name, note and tags of a run. */
+export const label = (id, words) => json(`run/${id}/label`, { method: "POST", headers: { "content-type": "application/json", "x-rankscope-token": token() }, body: JSON.stringify(words) });
+
 /** A table of a plan as LaTeX, of the metrics that are chosen. */
 export const tableUrl = (id, part, metrics) => `${base()}/plan/${id}/table.tex?${new URLSearchParams({ part, metrics: metrics.join(",") })}`;
 

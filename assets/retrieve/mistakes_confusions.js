@@ -38,7 +38,7 @@ export class Confusions {
 
   item(one, answer, run) {
     const images = this.images(run);
-    const names = el("span", { class: "rs-clamp rs-pairname", style: "--lines: 2", text: `${brief(one.query_class)} got ${brief(one.result_class)}` });
+    const names = el("span", { class: "rs-clamp rs-pairname", style: "--lines: 2", text: `${brief(one.query_class)} mistaken for ${brief(one.result_class)}` });
     const cost = el("span", { class: "rs-note", text: `${one.count} ${one.count === 1 ? "result" : "results"}, ${one.missing} of ${answer.levels.length} levels missed, cost ${one.cost}` });
     const press = el("button", { type: "button", class: "rs-pairrow", title: `${inFull(one.query_class)}\n${inFull(one.result_class)}`, onclick: () => this.open(one, answer) }, picture(images, one.query), marked(images, one.result, answer.words, one.shared), el("span", { class: "rs-pairtext" }, names, cost));
     if (!reachable(one, answer)) Object.assign(press, { disabled: true, title: answer.apart });

@@ -1,13 +1,10 @@
-// The Runs tab: a list that is refreshed while it is visible; each card is updated in place.
+// The Runs tab: a table of runs that sorts and filters, refreshed while it is visible; each row is updated in place.
 
 import * as api from "../common/api.js";
-import { Deletion } from "../common/deletion.js";
-import { el, figure, grouped, say, swatch, when } from "../common/dom.js";
-import { DownloadFold } from "../common/downloads.js";
-import { button, fold, Problem } from "../common/fields.js";
-import { brief, inFull } from "../common/names.js";
+import { el, say } from "../common/dom.js";
+import { Problem, text } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
-import { show, toLive } from "../common/navigation.js";
+import { Row } from "./row.js";
 
 /** `act(action, id, token)` asks the server; `public`: only a run's owner may change it. */
 export function mount(element, options) {
@@ -15,13 +12,31 @@ export function mount(element, options) {
   if (!host.rankscope) host.rankscope = new Runs(host, options);
 }
 
+/** Columns beside the numbers: what they are sorted by. */
+const COLUMNS = [
+  { key: "name", title: "Run", value: (run) => (run.name || run.title).toLowerCase() },
+  { key: "losses", title: "Trained", value: (run) => run.losses.join().toLowerCase() },
+];
+const LATER = [
+  { key: "phase", title: "State", value: (run) => run.label },
+  { key: "step", title: "Steps", value: (run) => run.step },
+  { key: "created", title: "Started", value: (run) => run.id },
+];
+
 class Runs {
   constructor(host, { act, public: shared }) {
-    Object.assign(this, { act, shared, cards: new Map() });
+    Object.assign(this, { act, shared, rows: new Map(), runs: [], sort: null, opened: new Set() });
     this.empty = el("p", { class: "rs-empty", hidden: true, text: "No run yet. Choose images and losses in the sidebar, then press Train: the run appears here and stays until you delete it." });
     this.problem = new Problem();
-    this.list = el("ul", { class: "rs-runlist" });
-    host.replaceChildren(this.problem.node, this.empty, this.list);
+    this.filter = text("Filter by name, tag, loss or images", { type: "search", "aria-label": "Filter the runs" });
+    this.filter.addEventListener("input", () => this.draw());
+    this.count = el("span", { class: "rs-note", role: "status" });
+    const csv = el("a", { class: "rs-act", href: api.runsUrl(), download: "", text: "CSV" });
+    this.tools = el("div", { class: "rs-flow rs-runtools" }, this.filter, this.count, csv);
+    this.head = el("tr", {});
+    this.table = el("table", { class: "rs-table rs-runlist" }, el("caption", { class: "rs-unseen", text: "Runs" }), el("thead", {}, this.head));
+    this.box = el("div", { class: "rs-tablebox", tabindex: "0", role: "region", "aria-label": "Runs" }, this.table);
+    host.replaceChildren(this.problem.node, this.empty, this.tools, this.box);
     const showError = (error) => this.problem.say(error && `The list could not be read: ${error.message} It is tried again.`);
     this.poll = new Poll(() => this.read(), showError, host);
     window.addEventListener("rankscope:changed", () => this.poll.schedule(0));
@@ -29,116 +44,96 @@ class Runs {
   }
 
   async read() {
-    this.show((await api.runs()).runs);
+    this.runs = (await api.runs()).runs;
+    this.draw();
   }
 
-  show(runs) {
-    this.empty.hidden = runs.length > 0;
-    const ids = new Set(runs.map((run) => run.id));
-    for (const [id, card] of this.cards) {
+  draw() {
+    this.empty.hidden = this.runs.length > 0;
+    this.tools.hidden = this.box.hidden = !this.runs.length;
+    const ids = new Set(this.runs.map((run) => run.id));
+    for (const [id, row] of this.rows) {
       if (ids.has(id)) continue;
-      card.node.remove();
-      this.cards.delete(id);
+      row.node.remove();
+      this.rows.delete(id);
     }
-    const plans = new Set(runs.filter((run) => run.plans && !run.part_of).map((run) => run.id)); // those that can be read
-    const within = new Map(); // the runs of each plan
-    for (const run of runs) if (plans.has(run.part_of)) within.set(run.part_of, [...(within.get(run.part_of) ?? []), run]);
-    this.fill(this.list, runs.filter((run) => !plans.has(run.part_of)));
-    for (const run of runs) if (run.plans) this.cards.get(run.id)?.showParts(within.get(run.id) ?? []);
+    this.columns();
+    const plans = new Set(this.runs.filter((run) => run.plans && !run.part_of).map((run) => run.id)); // those that can be read
+    const members = new Map(); // the runs of each plan
+    for (const run of this.runs) if (plans.has(run.part_of)) members.set(run.part_of, [...(members.get(run.part_of) ?? []), run]);
+    const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = (run) => words.every((word) => sought(run).includes(word));
+    const shown = [];
+    const first = this.sorted(this.runs.filter((run) => !plans.has(run.part_of)));
+    for (const run of first) {
+      const within = members.get(run.id) ?? [];
+      const fitting = within.filter(fits);
+      if (!fits(run) && !fitting.length) continue;
+      shown.push([run, within]);
+      const all = fits(run) ? within : fitting;
+      if (this.opened.has(run.id) || (words.length && !fits(run))) for (const one of this.sorted(all)) shown.push([one, []]);
+    }
+    say(this.count, words.length ? `${shown.length} of ${this.runs.length}` : `${this.runs.length} runs`);
+    this.place(shown);
   }
 
-  /** The cards of some runs as the items of a list, in order. */
-  fill(list, runs) {
-    runs.forEach((run, place) => {
-      if (!this.cards.has(run.id)) this.cards.set(run.id, new Card(run, this));
-      const card = this.cards.get(run.id);
-      card.show(run);
-      if (list.children[place] !== card.node) list.insertBefore(card.node, list.children[place] ?? null);
+  place(shown) {
+    const wanted = new Set(shown.map(([run]) => run.id));
+    for (const [id, row] of this.rows) if (!wanted.has(id)) row.node.remove();
+    shown.forEach(([run, within], at) => {
+      if (!this.rows.has(run.id)) this.rows.set(run.id, new Row(this));
+      const row = this.rows.get(run.id);
+      row.show(run, within, this.numbers);
+      const there = this.table.tBodies[at];
+      if (there !== row.node) this.table.insertBefore(row.node, there ?? null);
     });
   }
-}
 
-class Card {
-  constructor(run, list) {
-    this.list = list;
-    this.id = run.id;
-    this.title = el("button", { type: "button", class: "rs-runtitle", onclick: () => this.open() });
-    this.phase = el("span", { class: "rs-note rs-phase" });
-    this.about = el("p", { class: "rs-note rs-runabout" });
-    this.error = el("p", { class: "rs-note rs-runtrouble" });
-    this.arms = el("ul", { class: "rs-runarms" });
-    this.openButton = button("Open", () => this.open());
-    this.resume = button("Resume", () => this.ask("resume"));
-    this.stop = button("Stop", () => this.ask("stop"));
-    this.deletion = new Deletion(() => this.ask("delete"));
-    this.downloads = new DownloadFold();
-    this.acts = el("div", { class: "rs-flow rs-runacts" }, this.openButton, this.resume, this.stop, this.downloads.node, ...this.deletion.nodes);
-    const head = el("div", { class: "rs-flow rs-runhead" }, el("h3", {}, this.title), this.phase);
-    this.parts = el("ul", { class: "rs-runlist" });
-    this.within = fold("", this.parts);
-    this.within.hidden = true;
-    this.within.addEventListener("toggle", () => this.within.open && this.list.fill(this.parts, this.held));
-    this.held = [];
-    this.node = el("li", { class: "rs-runcard" }, head, this.about, this.error, this.arms, this.acts, this.within);
+  /** The headings: a button each that sorts, once more the other way round. */
+  columns() {
+    const known = new Map(this.runs.flatMap((run) => run.headline).map((number) => [number.key, number]));
+    this.numbers = [...known.values()].map(({ key, title, better }) => ({ key, title, value: (run) => best(run, key, better) }));
+    const all = [...COLUMNS, ...this.numbers, ...LATER];
+    const text = JSON.stringify([all.map(({ key }) => key), this.sort]);
+    if (text === this.headed) return;
+    const focused = document.activeElement?.dataset?.column;
+    this.headed = text;
+    this.head.replaceChildren(...all.map((column) => this.heading(column)), el("th", { scope: "col" }, el("span", { class: "rs-unseen", text: "Actions" })));
+    if (focused) this.head.querySelector(`[data-column="${CSS.escape(focused)}"]`)?.focus();
   }
 
-  open() {
-    if (this.run.plans) show(this.id);
-    else toLive(this.id);
+  heading(column) {
+    const own = this.sort?.key === column.key;
+    const mark = own ? (this.sort.up ? " ▲" : " ▼") : "";
+    const press = el("button", { type: "button", class: "rs-sort", "data-column": column.key, text: `${column.title}${mark}`, onclick: () => this.by(column) });
+    return el("th", { scope: "col", "aria-sort": own ? (this.sort.up ? "ascending" : "descending") : "none" }, press);
   }
 
-  /** The runs that are part of this one, behind a line that counts them. */
-  showParts(runs) {
-    this.held = runs;
-    this.within.hidden = !runs.length;
-    say(this.within.querySelector("summary"), runs.length === 1 ? "1 run" : `${runs.length} runs`);
-    this.deletion.count(runs.length);
-    if (this.within.open) this.list.fill(this.parts, runs);
+  by(column) {
+    const text = ["name", "losses", "phase"].includes(column.key);
+    this.sort = this.sort?.key === column.key ? { key: column.key, up: !this.sort.up } : { key: column.key, up: text };
+    this.draw();
   }
 
-  show(run) {
-    const text = JSON.stringify(run);
-    if (text === this.text) return;
-    this.text = text;
-    this.run = run;
-    say(this.title, brief(run.title, 160));
-    this.title.title = inFull(run.title);
-    for (const [node, name] of [[this.openButton, "Open"], [this.resume, "Resume"], [this.stop, "Stop"], [this.deletion.begin, "Delete"]]) {
-      node.setAttribute("aria-label", `${name}: ${brief(run.title, 160)}, ${when(run.created)}`);
-    }
-    say(this.phase, run.recorded ? "recorded run" : run.label);
-    this.phase.dataset.phase = run.recorded ? "recorded" : run.phase;
-    say(this.about, [brief(run.summary || run.data, 300), steps(run), place(run), size(run.bytes), run.recorded ? null : when(run.created), run.read_only && !run.recorded ? "in a read-only place" : null].filter(Boolean).join(" · "));
-    say(this.error, run.error ?? "");
-    this.error.hidden = !run.error;
-    this.arms.replaceChildren(...run.losses.map((loss, arm) => row(loss, arm, run)));
-    this.downloads.show(run);
-    this.updateActions();
+  sorted(runs) {
+    if (!this.sort) return runs; // newest first, as they come
+    const { value } = [...COLUMNS, ...this.numbers, ...LATER].find(({ key }) => key === this.sort.key) ?? LATER.at(-1);
+    const known = (run) => value(run) !== null;
+    const order = (one, other) => (value(one) < value(other) ? -1 : value(one) > value(other) ? 1 : 0) * (this.sort.up ? 1 : -1);
+    return [...runs.filter(known).sort(order), ...runs.filter((run) => !known(run))];
   }
 
-  /** Only what the run's state and its owner allow is offered. */
-  updateActions() {
-    const { run } = this;
-    const mine = !run.read_only && (!this.list.shared || run.mine === true);
-    this.openButton.hidden = run.damaged;
-    this.title.disabled = run.damaged;
-    this.downloads.node.hidden = run.damaged || run.step === 0;
-    this.resume.hidden = !mine || run.moving || !run.acts.includes("resume");
-    this.stop.hidden = !mine || !run.acts.includes("stop");
-    this.deletion.allow(mine && !run.moving);
-  }
-
-  ask(action) {
-    this.deletion.ask(false);
-    this.list.act(action, this.id, api.token());
+  toggle(id) {
+    if (!this.opened.delete(id)) this.opened.add(id);
+    this.draw();
   }
 }
 
-function row(loss, arm, run) {
-  const numbers = run.headline.map(({ title, values }) => el("span", { class: "rs-note rs-number" }, el("b", { text: figure(values[arm]) }), ` ${title}`));
-  return el("li", { class: "rs-flow" }, swatch(arm), el("span", { class: "rs-armname", text: loss }), ...numbers);
-}
+const sought = (run) => [run.name, run.title, run.summary, run.data, run.label, run.note, ...run.tags, ...run.losses].join(" ").toLowerCase();
 
-const steps = (run) => (run.plans ? `${run.step} of ${run.planned_steps ?? "…"} runs ended` : run.step ? `${grouped(run.step)} steps` : null);
-const place = (run) => (run.queue_position ? `number ${run.queue_position} in the queue` : null);
-const size = (bytes) => (bytes > 1e6 ? `${(bytes / 1e6).toFixed(bytes > 1e7 ? 0 : 1)} MB` : `${Math.max(1, Math.round(bytes / 1e3))} kB`);
+/** The best number of a run's arms; null for none. */
+function best(run, key, better) {
+  const values = (run.headline.find((number) => number.key === key)?.values ?? []).filter(Number.isFinite);
+  if (!values.length) return null;
+  return better === "down" ? Math.min(...values) : Math.max(...values);
+}

@@ -27,6 +27,7 @@ from trainers.plans.config import sweep_of
 from trainers.plans.more_seeds import add_seeds, with_more_seeds
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import reading
+from trainers.runs.label import Label, write_label
 from trainers.runs.records import PHASES, RunState
 from trainers.runs.regular import is_there
 
@@ -151,6 +152,12 @@ class Runs:
         finally:
             folder.db.close()
 
+    def label(self, run_id: str, token: str, label: Label) -> Label:
+        """Write name, note and tags of a run; returns them as they are kept."""
+        folder = self._controlled(run_id, token)
+        folder.db.close()
+        return write_label(folder.path, label)
+
     def delete(self, run_id: str, token: str) -> str:
         """Remove a run's folder, damaged or not, and the runs that are part of it; returns a sentence."""
         folder = self._owned(self._any(run_id), token)
@@ -242,7 +249,7 @@ class Runs:
         if not folder.writable:
             raise RunError(f"The run {folder.id} lies in a read-only place; it can be watched but not changed.")
         if self._settings.public and not secrets.compare_digest(folder.owner, digest(token) or "nobody"):
-            raise RunError("Only the visitor who started this run may pause, resume, stop or delete it.")
+            raise RunError("Only the visitor who started this run may change it.")
         return folder
 
     def _trains_too_long(self, config: RunConfig) -> bool:

@@ -47,8 +47,8 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
         make_again(page)
         open_tab(page, "Runs")
         card = page.locator(f".rs-runlist > .rs-runcard:has(.rs-runtitle:text-is('{TITLE}'))")
-        card.locator(".rs-unfold > summary").click()
-        expect(card.locator(".rs-runcard")).to_have_count(5)
+        card.locator(".rs-members").click()
+        expect(page.locator(".rs-runlist > .rs-member")).to_have_count(5)
 
 
 def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Path) -> None:

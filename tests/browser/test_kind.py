@@ -18,7 +18,7 @@ PREFIX = "/gradio_api/rankscope"
 
 
 def begin(page: Page, steps: str, head: str) -> str:
-    sidebar.fill(page, "Most steps", steps)
+    sidebar.fill(page, "Maximum steps", steps)
     sidebar.fill(page, "Head steps", head)
     return sidebar.train(page)
 

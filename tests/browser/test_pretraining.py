@@ -34,8 +34,8 @@ def test_it_is_filled_by_a_preset_previewed_started_and_kept(browser: Browser, t
             named(page, "Remove method 1").click()
             expect(named(page, "Method 3")).to_have_count(0)
             values = {
-                "Most images read per split": "200",
-                "Most steps": "6",
+                "Maximum images per split": "200",
+                "Maximum steps": "6",
                 "Steps of the second stage": "4",
                 "Label noise": "0.2",
                 "Width": "8",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -49,6 +50,7 @@ def test_encoders_are_downloaded(browser: Browser, site: Site, size: tuple[int, 
         expect(live.get_by_role("link", name="Encoder (safetensors)")).to_be_visible()
         page.keyboard.press("Escape")
         open_tab(page, "Runs")
+        card(page, other.id).get_by_role("button", name="More: ").click()
         card(page, other.id).locator(".rs-takehome summary").click()
         with page.expect_download() as started:
             card(page, other.id).get_by_role("link", name="Encoder (safetensors)").click()
@@ -61,6 +63,7 @@ def test_a_run_is_deleted_only_after_a_question(opened: Page, site: Site):
     other.db.close()
     page = opened
     open_tab(page, "Runs")
+    card(page, other.id).get_by_role("button", name="More: ").click()
     delete = card(page, other.id).get_by_role("button", name="Delete:")
     delete.click()
     card(page, other.id).get_by_role("button", name="Keep").click()
@@ -81,3 +84,37 @@ def test_a_resumed_run_joins_the_line(opened: Page, site: Site):
     expect(card(page, other.id).locator(".rs-phase")).to_have_text("waiting")
     card(page, other.id).get_by_role("button", name="Stop").click()
     expect(card(page, other.id).locator(".rs-phase")).to_have_text("stopped")
+
+
+def test_runs_are_named_tagged_filtered_and_sorted(opened: Page, site: Site):
+    one, other = (make_run(site.root, points=120, frames=2, seed=seed) for seed in (8, 9))
+    page = opened
+    open_tab(page, "Runs")
+    card(page, one.id).get_by_role("button", name="More: ").click()
+    card(page, one.id).get_by_label("Name").fill("<b>Baseline</b>")
+    card(page, one.id).get_by_label("Tags").fill("paper, paper, first")
+    card(page, one.id).get_by_role("button", name="Save").click()
+    expect(card(page, one.id).locator(".rs-runtitle")).to_have_text("<b>Baseline</b>")
+    expect(card(page, one.id).locator(".rs-tags .rs-badge")).to_have_text(["paper", "first"])
+    page.get_by_label("Filter the runs").fill("paper base")
+    expect(page.locator(".rs-runcard")).to_have_count(1)
+    with page.expect_download() as taken:
+        page.locator(".rs-runtools").get_by_role("link", name="CSV").click()
+    assert "<b>Baseline</b>" in Path(taken.value.path()).read_text()
+    page.get_by_label("Filter the runs").fill("")
+    heading = page.locator(".rs-runlist thead").get_by_role("button", name="R@1")
+    heading.click()
+    page.wait_for_function(SORTED, arg=False)
+    heading.click()
+    page.wait_for_function(SORTED, arg=True)
+    for run in (one, other):
+        run.db.close()
+
+
+SORTED = """(up) => {
+    const sorted = [...document.querySelectorAll(".rs-runcard tr:first-child td:nth-of-type(2)")]
+        .map((cell) => Math.max(...[...cell.children].map((line) => Number(line.textContent))))
+        .filter(Number.isFinite);
+    const right = (value, before) => (up ? value >= before : value <= before);
+    return sorted.length > 1 && sorted.every((value, at) => !at || right(value, sorted[at - 1]));
+}"""

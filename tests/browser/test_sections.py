@@ -74,7 +74,7 @@ def test_from_a_bar_to_the_rows_of_a_confusion(opened: Page) -> None:
     expect(page.get_by_label("Results by severity", exact=True)).to_contain_text("at step 0")
     expect(page.locator(".rs-areapanel .rs-note").last).to_contain_text("Step 0:")
     row = page.get_by_label("Confusions").locator(".rs-pairrow").first
-    name = (row.locator(".rs-pairname").text_content() or "").partition(" got ")[0]
+    name = (row.locator(".rs-pairname").text_content() or "").partition(" mistaken for ")[0]
     row.click()
     settled(page)
     assert re.match(rf"Image \d+: {name},", query(page) or "")

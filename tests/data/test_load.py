@@ -72,7 +72,7 @@ def test_shared_classes_are_divided_and_said(tmp_path):
     assert len(data.train) == len(data.test) == 8
     assert sorted(set(names(data, data.train, 1))) == sorted(set(names(data, data.test, 1))) == ["c0", "c1"]
     assert data.notes == (
-        "train and validation share 4 classes, so the 4 classes were divided by seed 0: 2 to train on, 2 to test on.",
+        "train and validation share 4 classes, so: 2 classes for training, 2 for testing (random, seed 0).",
     )
     fines = {tuple(sorted(set(names(d, d.train)))) for d in (load(tmp_path, seed=seed) for seed in range(6))}
     assert len(fines) > 1
@@ -90,7 +90,7 @@ def test_three_levels_of_text_in_one_split(tmp_path):
     assert data.hierarchy.levels == ("item ID", "kind", "aisle")
     assert [len(level) for level in data.hierarchy.names] == [12, 4, 2]
     assert any("left out: colour" in note for note in data.notes)
-    assert any("There is one labelled split" in note for note in data.notes)
+    assert any("classes for training, " in note for note in data.notes)
     assert len(set(names(data, data.train, 1))) == len(set(names(data, data.test, 1))) == 4
     assert data.licence == "unknown"
 
@@ -146,7 +146,7 @@ def test_classes_of_one_image_are_left_out(tmp_path):
     write_split(tmp_path, "train", {"label": [0, 0, 1, 1, 2, 3, 3, 4, 4]})
     data = load(tmp_path)
     assert data.hierarchy.names == (("0", "1", "3", "4"),)
-    assert "1 classes with a single image were left out" in data.notes[0]
+    assert "1 classes with a single image are left out" in data.notes[0]
 
 
 def test_rows_without_a_label_are_left_out(tmp_path):

@@ -16,7 +16,7 @@ from trainers.plans.config import SweepConfig
 from trainers.plans.planned import Outcome
 from trainers.runs.folder import id_within, is_id, new_id
 
-IMAGES = "Most images read per split"
+IMAGES = "Maximum images per split"
 SWEEP = PLANS["sweep"]
 RUN = MetricLearningConfig(losses=(Choice(name="smooth_ap"), Choice(name="happier")))
 

@@ -118,7 +118,7 @@ class FairComparisonConfig(SweepConfig):
         None,
         low=1,
         high=10_000_000,
-        title="Most steps of a trial",
+        title="Maximum steps per trial",
         help="Makes the search cheaper than the runs that are compared; empty: a trial is as long as they are.",
     )
     search_seed: int = parameter(

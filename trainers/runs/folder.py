@@ -9,6 +9,7 @@
      layout/000012.safetensors  xy0, nn0, xy1, nn1, ...
      ckpt/last.safetensors  weights, optimiser state, counters (previous.safetensors: the one before)
      owner                  digest of the token that may control it
+     label.json             its name, a note and tags, as somebody has written them, if any
      part_of                id of the plan that it belongs to, if any; below what tells it from the other runs
      ballast                space reserved for a full disk
      log.txt                decisions and events, with their reasons

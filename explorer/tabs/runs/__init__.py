@@ -6,15 +6,28 @@ Gradio event of this component, and so through Gradio's own checks.
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Annotated
+
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.page.run_buttons import acting
 from explorer.page.tab import Shared, Tab
-from explorer.server.http import json_reply
+from explorer.server.body import Body, text
+from explorer.server.http import answering, json_reply
+from explorer.server.posted import AT_ONCE, BODY, posted
 from explorer.server.routes import TOKEN_HEADER, reads
-from explorer.tabs.runs.run_list import runs
+from explorer.tabs.runs.run_list import runs, runs_csv
+from trainers.runs.label import NAME, NOTE, TAG, Label
+
+
+class _Label(Body):
+    name: Annotated[str, text(NAME, 0)] = ""
+    note: Annotated[str, text(NOTE, 0)] = ""
+    tags: list[Annotated[str, text(TAG)]] = Field(default_factory=list)
 
 
 def build(shared: Shared) -> None:
@@ -36,7 +49,19 @@ def routes(shared: Shared) -> list[Route]:
     def listed(request: Request) -> Response:
         return json_reply({"runs": runs(shared.library, shared.runs, request.headers.get(TOKEN_HEADER) or None)})
 
-    return reads({"/runs": listed})
+    def table(request: Request) -> Response:
+        content = runs_csv(runs(shared.library, shared.runs, request.headers.get(TOKEN_HEADER) or None))
+        named = {"Content-Disposition": 'attachment; filename="rankscope-runs.csv"'}
+        return Response(content, media_type="text/csv; charset=utf-8", headers=named)
+
+    def label(request: Request, body: bytes) -> Response:
+        asked = _Label.parse(body)
+        label = Label(name=asked.name or "", note=asked.note or "", tags=tuple(asked.tags))
+        kept = shared.runs.label(request.path_params["id"], request.headers.get(TOKEN_HEADER, ""), label)
+        return json_reply(asdict(kept))
+
+    posting = Route("/run/{id}/label", answering(posted(label, BODY, AT_ONCE), 400), methods=["POST"])
+    return [posting, *reads({"/runs": listed, "/runs.csv": table})]
 
 
 DESCRIPTOR = Tab(name="runs", title="Runs", order=80, build=build, routes=routes, trains=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from explorer.exports import offered
@@ -10,10 +11,12 @@ from explorer.server.run import Run
 from explorer.server.states import DAMAGED, Json, created, is_mine, phase_json, position, progress_json, state_json
 from explorer.server.titles import data_title, run_title, summary
 from trainers.cells import finite_number
+from trainers.comparison.spreadsheet import csv_text
 from trainers.errors import RunError
 from trainers.kinds import arm_titles, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
+from trainers.runs.label import read_label
 from trainers.runs.records import RunState
 
 if TYPE_CHECKING:
@@ -23,6 +26,21 @@ if TYPE_CHECKING:
 def runs(library: Library, runs: Runs, token: str | None) -> list[Json]:
     """List every run, newest first, recordings last; a damaged one says so and hides no other."""
     return [_card(library, folder, runs, token) for folder in library.folders()]
+
+
+def runs_csv(listed: list[Json]) -> str:
+    """Write the list as CSV, a line per arm of every run."""
+    keys = list(dict.fromkeys(number["key"] for run in listed for number in run["headline"]))
+    head = ["id", "part of", "name", "title", "kind", "data", "state", "steps", "seconds", "tags", "note", "arm", *keys]
+    lines = []
+    for run in listed:
+        numbers = {number["key"]: number["values"] for number in run["headline"]}
+        about = [run["id"], run["part_of"], run["name"], run["title"], run["kind"], run["data"], run["phase"]]
+        about += [run["step"], run["seconds"], ", ".join(run["tags"]), run["note"]]
+        for arm, loss in enumerate(run["losses"] or [""]):
+            values = [numbers[key][arm] if key in numbers else None for key in keys]
+            lines.append([*about, loss, *("" if value is None else value for value in values)])
+    return csv_text(head, lines)
 
 
 def _card(library: Library, folder: RunFolder, runs: Runs, token: str | None) -> Json:
@@ -45,6 +63,7 @@ def _card(library: Library, folder: RunFolder, runs: Runs, token: str | None) ->
         "part_of": folder.part_of,
         "plans": False,
         "mine": None if token is None else is_mine(folder, token),
+        **asdict(read_label(folder.path)),
     }
     try:
         with reading(folder.id):
@@ -79,6 +98,7 @@ def _headline(run: Run) -> list[Json]:
         {
             "key": key,
             "title": measures.describe(key).short,
+            "better": measures.describe(key).measure.better,
             "values": [finite_number(newest.get((arm, key))) for arm in range(run.config.arms)],
         }
         for key in keys

@@ -193,7 +193,7 @@ def _divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -
     several = repeated(whole.labels[:, 0])
     singles = len(np.unique(whole.labels[~several, 0]))
     if singles:
-        notes.append(f"{singles} classes with a single image were left out; a class needs two to be found again.")
+        notes.append(f"{singles} classes with a single image are left out; a class needs two.")
     whole = whole.take(several)
     classes = len(np.unique(whole.labels[:, 0]))
     if classes < 2:
@@ -212,13 +212,8 @@ def _divided(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -
     side = divide(whole.labels, seed)
     train, test = whole.take(side), whole.take(~side)
     halves = [len(np.unique(part.labels[:, 0])) for part in (train, test)]
-    if len(shared):
-        why = f"{names[0]} and {names[1]} share {len(shared)} classes"
-    else:
-        why = "There is one labelled split" if min(sides) == 0 else "One split has a single class"
-    notes.append(
-        f"{why}, so the {classes} classes were divided by seed {seed}: {halves[0]} to train on, {halves[1]} to test on."
-    )
+    why = f"{names[0]} and {names[1]} share {len(shared)} classes, so: " if len(shared) else ""
+    notes.append(f"{why}{halves[0]} classes for training, {halves[1]} for testing (random, seed {seed}).")
     return train, test, len(shared)
 
 
@@ -239,7 +234,7 @@ def _divided_images(whole: Part, names: tuple[str, ...], seed: int, notes: list[
             notes.append(f"{int((~known).sum())} images of {names[1]!r} are of classes that {names[0]!r} has not.")
         return whole.take(first), whole.take(~first & known), len(shared)
     side = divide_images(classes, seed)
-    notes.append(f"A fifth of each class's images was kept for testing, chosen by seed {seed}.")
+    notes.append(f"A fifth of the images of each class is for testing (random, seed {seed}).")
     return whole.take(side), whole.take(~side), 0
 
 
