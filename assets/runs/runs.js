@@ -28,7 +28,7 @@ class Runs {
     Object.assign(this, { act, shared, rows: new Map(), runs: [], sort: null, opened: new Set() });
     this.empty = el("p", { class: "rs-empty", hidden: true, text: "No run yet. Choose images and losses in the sidebar, then press Train: the run appears here and stays until you delete it." });
     this.problem = new Problem();
-    this.filter = text("Filter by name, tag, loss or images", { type: "search", "aria-label": "Filter the runs" });
+    this.filter = text("Filter by name, tag, loss or images", { "aria-label": "Filter the runs" });
     this.filter.addEventListener("input", () => this.draw());
     this.count = el("span", { class: "rs-note", role: "status" });
     const csv = el("a", { class: "rs-act", href: api.runsUrl(), download: "", text: "CSV" });
