@@ -58,7 +58,25 @@ def test_entries_stand_under_their_families(opened: Page):
     expect(page.locator("#catalogue-proxy")).to_be_in_viewport()
     expect(page.locator("#catalogue-proxy")).to_be_focused()
     entry = page.locator("#rs-catalogue .block.rs-entry").filter(has=page.get_by_text("HAPPIER", exact=True))
+    expect(entry.locator(".katex-display")).to_be_hidden()
+    entry.get_by_role("button", name="HAPPIER", exact=True).click()
+    expect(entry.locator(".katex-display")).to_be_visible()
     expect(entry.get_by_text("weight_proxy")).to_be_hidden()
-    entry.locator("summary").click()
+    entry.locator("summary").filter(has_text="parameter").click()
     expect(entry.get_by_text("weight_proxy")).to_be_visible()
     expect(entry.get_by_role("link")).to_have_attribute("href", "https://arxiv.org/abs/2207.04873")
+
+
+def test_a_search_leaves_the_entries_that_have_every_word(opened: Page):
+    page = opened
+    open_catalogue(page)
+    entries = page.locator("#rs-catalogue .block.rs-entry:visible")
+    every = entries.count()
+    assert page.evaluate("() => document.documentElement.scrollHeight") < 130 * every
+    page.get_by_label("Search the catalogue").fill("smooth ap")
+    expect(page.locator("#rs-catalogue .block.rs-entry:visible", has_text="Smooth-AP").first).to_be_visible()
+    assert 0 < entries.count() < every / 4
+    expect(page.locator("#catalogue-maps")).to_be_hidden()
+    page.locator(".rs-jumps").get_by_role("link", name="Maps", exact=True).click()
+    expect(page.locator("#catalogue-maps")).to_be_focused()
+    assert entries.count() == every

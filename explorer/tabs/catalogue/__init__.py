@@ -64,7 +64,8 @@ def loss_text(loss: LossDescriptor) -> str:
     names = [loss.name, *(name for name, other in LOSSES.items() if other.alias_of == loss.name)]
     facts = [", ".join(f"`{name}`" for name in names), *_needs(loss)]
     paper = f"[{loss.paper} {loss.year}]({loss.url})"
-    needs = (" · ".join(facts), loss.slow, loss.differs)
+    notes = f"<details><summary>Notes</summary>\n\n{loss.differs}\n\n</details>" if loss.differs else ""
+    needs = (" · ".join(facts), loss.slow, notes)
     return _entry(loss.title, loss.sentence, _equation(loss), paper, *needs, _panel(loss.parameters))
 
 
