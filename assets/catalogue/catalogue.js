@@ -56,7 +56,7 @@ class Search {
 /** Make the title of every new entry a button that opens it. */
 function close(catalogue) {
   for (const title of catalogue.querySelectorAll(".rs-entry h3:not(:has(button))")) {
-    const entry = title.closest(".rs-entry");
+    const entry = title.closest(".block.rs-entry");
     const press = el("button", { type: "button", class: "rs-entrytitle", "aria-expanded": "false", text: title.textContent, onclick: () => press.setAttribute("aria-expanded", String(entry.classList.toggle("rs-open"))) });
     title.replaceChildren(press);
   }
