@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import difflib
 import functools
 import importlib
 import json
@@ -229,7 +230,9 @@ def entry(entries: Mapping[str, Entry], name: str, what: str) -> Entry:
         ParameterError: there is none of that name.
     """
     if name not in entries:
-        raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.")
+        alike = difflib.get_close_matches(str(name), entries, n=1)
+        meant = f" Did you mean {alike[0]!r}?" if alike else ""
+        raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.{meant}")
     return entries[name]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import datasets
 import numpy as np
 import pytest
@@ -106,6 +108,17 @@ def test_the_command_line_look_fails_where_training_would(tmp_path, capsys):
     assert main(["inspect", str(tmp_path / "good")]) == 0 and capsys.readouterr().err == ""
     assert main(["inspect", str(tmp_path / "bad")]) == 1
     assert capsys.readouterr().err.startswith("rankscope: At least 4 classes were needed")
+
+
+def test_the_command_line_look_is_a_table_and_json(tmp_path, capsys):
+    write_split(tmp_path, "train", {"label": CLASSES, "width": list(range(len(CLASSES)))})
+    assert main(["inspect", str(tmp_path), "--held-out", "images"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.split() == ["LABEL", "CLASSES", "EXAMPLES"])
+    assert lines[head + 1].split()[:2] == ["label", str(len(set(CLASSES)))]
+    assert f"splits: train ({len(CLASSES):,} images)" in lines and not any("LabelColumn" in line for line in lines)
+    assert main(["inspect", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["splits"] == {"train": len(CLASSES)}
 
 
 def test_sources_of_the_catalogue_without_a_network():

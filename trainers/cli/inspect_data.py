@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+from trainers.cli.flags import add_flags, given
 from trainers.config import DataChoice
+
+if TYPE_CHECKING:
+    from trainers.data import DataReport
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the verb, with the flags of how images are read."""
     parser = verbs.add_parser("inspect", help="Show what a dataset holds and how it would be read.")
-    parser.add_argument("data")
+    parser.add_argument("source", metavar="DATA", help="a dataset of the catalogue, a folder, a zip file or a Hub id")
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    add_flags(parser, DataChoice)
     parser.set_defaults(run=inspect)
 
 
@@ -21,9 +29,37 @@ def inspect(arguments: argparse.Namespace) -> int:
     """Print the report; exit status 1 if the dataset cannot be used."""
     from trainers.data import inspect_data
 
-    report = inspect_data(DataChoice(source=arguments.data))
-    for field in dataclasses.fields(report):
-        print(f"{field.name}: {getattr(report, field.name)}")
+    report = inspect_data(DataChoice(**(given(arguments, DataChoice) | {"source": arguments.source})))
+    if arguments.json:
+        print(json.dumps(dataclasses.asdict(report), ensure_ascii=False))
+    else:
+        print("\n".join(_lines(report)))
     for problem in report.problems:
         print(f"rankscope: {problem}", file=sys.stderr)
     return int(bool(report.problems))
+
+
+def _lines(report: DataReport) -> Iterator[str]:
+    """Write what there is as a line each, and the columns that could be labels as a table."""
+    yield f"{report.title}, licence {report.licence}"
+    splits = [name if size is None else f"{name} ({size:,} images)" for name, size in report.splits.items()]
+    if splits:
+        yield f"splits: {', '.join(splits)}{'; only their first rows were read' if report.sampled else ''}"
+    if report.image_columns:
+        yield f"image columns: {', '.join(report.image_columns)}"
+    if report.labels:
+        yield f"{'LABEL':<24}{'CLASSES':>8}  EXAMPLES"
+        for column in report.labels:
+            what = ", ".join(map(str, column.examples)) if column.usable else f"not usable: {column.reason}"
+            yield f"{column.name[:23]:<24}{column.classes:>8,}  {what}"
+    if report.proposal is not None:
+        yield from _proposal(report.proposal)
+    yield from report.notes
+
+
+def _proposal(used: DataChoice) -> Iterator[str]:
+    if used.label_columns:
+        yield f"labels, finest first: {', '.join(used.label_columns)}"
+    parts = [f"{part} on {name}" for part, name in (("train", used.train_split), ("test", used.test_split)) if name]
+    if parts:
+        yield ", ".join(parts)
