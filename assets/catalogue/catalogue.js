@@ -42,7 +42,7 @@ class Search {
         heading.hidden = words.length > 0;
         continue;
       }
-      const content = `${heading?.textContent ?? ""} ${node.textContent}`.toLowerCase();
+      const content = `${heading?.textContent ?? ""} ${node.textContent} ${folded.get(node)?.textContent ?? ""}`.toLowerCase();
       const fits = words.every((word) => content.includes(word));
       node.classList.toggle("rs-unfit", !fits);
       if (fits && heading) heading.hidden = false;
@@ -53,13 +53,35 @@ class Search {
   }
 }
 
-/** Make the title of every new entry a button that opens it. */
+/** What closed entries hold beside their title and sentence: out of the page, which is a third of its size then. */
+const folded = new WeakMap();
+
+/** Make the title of every new entry a button that opens it. One whose formula is not drawn yet comes later. */
 function close(catalogue) {
   for (const title of catalogue.querySelectorAll(".rs-entry h3:not(:has(button))")) {
     const entry = title.closest(".block.rs-entry");
-    const press = el("button", { type: "button", class: "rs-entrytitle", "aria-expanded": "false", text: title.textContent, onclick: () => press.setAttribute("aria-expanded", String(entry.classList.toggle("rs-open"))) });
+    if (entry.textContent.includes("$$")) continue;
+    const press = el("button", { type: "button", class: "rs-entrytitle", "aria-expanded": "false", text: title.textContent, onclick: () => open(entry, title, press) });
     title.replaceChildren(press);
+    fold(entry, title);
   }
+}
+
+/** Take out what follows the sentence under the title. */
+function fold(entry, title) {
+  const nodes = [...title.parentNode.childNodes];
+  const sentence = nodes.findIndex((node, i) => i > nodes.indexOf(title) && node.nodeType === Node.ELEMENT_NODE);
+  const body = document.createDocumentFragment();
+  body.append(...nodes.slice(sentence + 1));
+  folded.set(entry, body);
+}
+
+function open(entry, title, press) {
+  const opened = entry.classList.toggle("rs-open");
+  press.setAttribute("aria-expanded", String(opened));
+  if (!opened) return fold(entry, title);
+  title.parentNode.append(folded.get(entry));
+  return folded.delete(entry);
 }
 
 /** A new hash in the address would make Gradio build the page again. */

@@ -46,7 +46,7 @@ def open_folder(folder: Path, subset: str | None) -> OpenedDataset:
         DataError: it holds nothing that can be read.
     """
     kind = files.kind(folder)
-    if kind is None and folder.is_file():
+    if kind is None and folder.is_file() and folder.suffix.lower() != ".zip":
         raise DataError(f"{folder.name!r} is one file. Give the folder that holds a sub-folder of images per class.")
     if kind is None:
         raise DataError(f"{folder.name!r} holds no images or tables of images that can be read.")

@@ -4,7 +4,7 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
-from trainers.config import DataChoice, SceneChoice
+from trainers.config import DataChoice
 from trainers.data import named
 from trainers.data.labelled.datasets.drawn import DESCRIPTOR as DRAWN
 from trainers.errors import DataError
@@ -23,9 +23,13 @@ _SAYING = ("*.json*", "*.csv", "*.parquet", "*.arrow", "*/metadata.*", "*/*.parq
 """Files of a folder beside its images, in which objects may be said."""
 
 
-def why_unknown(data: DataChoice | SceneChoice) -> str | None:
-    """Say why the objects in a dataset cannot be known, or None where they may be; nothing of it is read."""
-    if isinstance(data, SceneChoice):
+def why_unknown(data: object) -> str | None:
+    """Say why the objects in a dataset cannot be known, or None where they may be; nothing of it is read.
+
+    Args:
+        data: labelled images, or scenes with objects in any form.
+    """
+    if not isinstance(data, DataChoice):
         return None
     source = named(data.source)
     silent = source is not DRAWN if source is not None else _images_alone(data.source)
