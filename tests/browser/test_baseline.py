@@ -89,6 +89,7 @@ def test_a_baseline_that_cannot_be_read_is_said(browser: Browser, site: Site) ->
         expect(compared(page)).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_baseline_that_has_ended_is_read_once(browser: Browser, site: Site, other: RunFolder) -> None:
     with profile(browser, site.url) as context:
         page = new_page(context)
@@ -102,6 +103,7 @@ def test_a_baseline_that_has_ended_is_read_once(browser: Browser, site: Site, ot
         assert len(asked) == 1
 
 
+@pytest.mark.long
 def test_a_baseline_that_trains_goes_on(browser: Browser, site: Site) -> None:
     moving = make_run(site.root, points=600, frames=2, arms=1, phase="running")
     with alive(moving), visit(browser, site, site.at(site.finished, f"&pin={moving.id}"), motion="reduce") as page:

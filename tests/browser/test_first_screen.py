@@ -74,6 +74,7 @@ def test_a_map_is_as_large_as_its_points(browser: Browser, recorded: Site) -> No
         assert sides[0] > 0.8 and sides[1]
 
 
+@pytest.mark.long
 def test_three_sentences_are_closed_for_good_and_come_back(browser: Browser, recorded: Site) -> None:
     with visit(browser, recorded, recorded.url, size=PHONE, hints=True) as page:
         hints = page.get_by_role("region", name="How to read the maps")

@@ -31,6 +31,7 @@ def growing(site: Site) -> Iterator[RunFolder]:
         yield folder
 
 
+@pytest.mark.long
 def test_zoom_and_choice_survive_five_updates(browser: Browser, site: Site, growing: RunFolder) -> None:
     with visit(browser, site, site.at(growing), motion="no-preference") as page:
         until(page, "s.following && s.k === 2 && s.neighbours !== null")
@@ -57,6 +58,7 @@ def test_zoom_and_choice_survive_five_updates(browser: Browser, site: Site, grow
         expect(page.locator(".rs-steptext")).to_have_text("step 175 · 8 frames")
 
 
+@pytest.mark.long
 def test_an_older_frame_stays_while_new_ones_arrive(browser: Browser, site: Site, growing: RunFolder) -> None:
     with visit(browser, site, site.at(growing), motion="no-preference") as page:
         until(page, "s.k === 2")

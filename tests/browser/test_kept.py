@@ -122,6 +122,7 @@ def test_what_cannot_be_used_is_dropped_without_a_word(page: Page) -> None:
         expect(named(page, "Embedding size")).to_have_value("64")
 
 
+@pytest.mark.long
 def test_another_visitor_sees_nothing_of_it(browser: Browser, page: Page, site: Site, tmp_path: Path) -> None:
     folder = write_images(tmp_path / "mine", train=2, test=2, each=2)
     images(page, str(folder))
@@ -155,6 +156,7 @@ def test_what_is_not_installed_is_grey_and_says_how_on_demand(browser: Browser, 
         assert shown(page, "Encoder") == "Conv-4"
 
 
+@pytest.mark.long
 def test_models_of_photos_that_are_not_installed_are_grey_too(browser: Browser, public: Site) -> None:
     with visit(browser, public, public.at(public.finished)) as page:
         open_tab(page, "Remove an object")

@@ -181,6 +181,7 @@ def test_the_first_answer_says_what_goes_on_behind_it(browser: Browser, site: Si
         assert _findings(page, "#object-view") == []
 
 
+@pytest.mark.long
 def test_a_dataset_that_takes_long_says_so_and_can_be_left(browser: Browser, site: Site) -> None:
     held: list[Route] = []
     state = {"phase": "running", "message": "reading the captions of train2017", "fraction": 0.25}
@@ -233,6 +234,7 @@ def test_the_name_of_an_object_is_pressed_like_its_box(opened: Page) -> None:
     expect(filled(page).locator("h3")).to_have_text(f"Without the {told}")
 
 
+@pytest.mark.long
 def test_the_image_does_not_wait_for_captions_that_are_still_read(browser: Browser, site: Site) -> None:
     late = {"waiting": {"message": "loading the model", "fraction": 0.25}, "original": [], "removed": []}
     held: list[str] = []
@@ -444,6 +446,7 @@ def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(opened: Page, sit
     expect(section.locator(".rs-followline")).to_contain_text("Stopped")
 
 
+@pytest.mark.long
 def test_a_phone_scrolls_down_only(browser: Browser, site: Site) -> None:
     with tab(browser, site, size=PHONE, touch=True) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]

@@ -81,6 +81,7 @@ def test_from_a_bar_to_the_rows_of_a_confusion(opened: Page) -> None:
     expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text("step 0")
 
 
+@pytest.mark.long
 def test_an_arm_that_diverged_has_a_sentence_and_the_other_its_bars(browser: Browser, site: Site) -> None:
     run = make_run(site.root, points=60, frames=3)
     diverge(run, arm=0, first=1)

@@ -52,6 +52,7 @@ def test_the_commands_use_them(program: Path) -> None:
     assert "first test images of Squares: 20 images, levels colour, group" in answer and "Half: It was asked" in answer
 
 
+@pytest.mark.long
 def test_the_tests_of_every_entry_and_of_all_entries_accept_them(program: Path) -> None:
     words = " or ".join((*ADDED, *LISTS))
     told = run(program, "-m", "pytest", "-n0", "-vv", "-p", "no:cacheprovider", "-k", words, *FILES)

@@ -145,6 +145,7 @@ def test_a_kind_from_another_folder_trains_and_is_listed_and_shown(tmp_path: Pat
     assert shown["arms"] == ["rate 0.02", "rate 0.2"] and shown["numbers"] == ["R_at_1"]
 
 
+@pytest.mark.long
 def test_a_sweep_wraps_a_kind_from_another_folder(tmp_path: Path) -> None:
     flags = ("--rates", "0.02", "0.2", "--vary", "clusters=3", "--seeds", "0", "--snapshot-steps", "6")
     done = command("sweep", "--runs", str(tmp_path), "toy", "--steps", "6", "--head-steps", "2", *flags)

@@ -219,7 +219,7 @@ for ask in asks:
 """
 
 
-@pytest.mark.parametrize("words", [[], pytest.param(["public"], marks=pytest.mark.long), ["public", "late"]])
+@pytest.mark.parametrize("words", [[], pytest.param(["public", "late"], marks=pytest.mark.long), ["public"]])
 def test_only_ones_own_machine_shows_its_token(tmp_path: Path, hub: str, words: list[str]) -> None:
     env = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     env |= {"HF_ENDPOINT": hub, "HF_HOME": str(tmp_path), "HF_TOKEN": "hf_secret", "PYTHONPATH": str(ROOT)}

@@ -299,7 +299,9 @@ def test_nothing_is_printed(tmp_path, capfd):
 @pytest.mark.parametrize(
     ("folder", "shape", "classes", "levels"),
     [
-        ("omniglot", (1, 32, 32), [(766, 24), (378, 12)], ("character", "alphabet")),
+        pytest.param(
+            "omniglot", (1, 32, 32), [(766, 24), (378, 12)], ("character", "alphabet"), marks=pytest.mark.long
+        ),
         ("cifar100", (3, 32, 32), [(40, 16), (40, 16)], ("fine", "coarse")),
         ("grocery_store", (3, 64, 64), [(34, 17, 3), (20, 11, 3)], ("fine", "coarse", "category")),
     ],

@@ -176,6 +176,7 @@ def test_anything_may_come_from_a_browser(mending: tuple[Finetuning, Path], data
     assert set(mending[0].perform(data)) == {"error"}
 
 
+@pytest.mark.long
 def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
     """Its checkpoint stands in for a run that was trained: the weights decide, whoever made them."""
     from trainers.image_text.models import MODELS

@@ -64,6 +64,7 @@ def test_the_page_opens_on_a_comparison_of_two_losses() -> None:
     assert sum(file.stat().st_size for file in SHIPPED[0].path.rglob("*") if file.is_file()) < 6_000_000
 
 
+@pytest.mark.long
 def test_a_new_recording_has_the_files_of_the_shipped_one(made: RunFolder) -> None:
     assert kinds(made.path) == kinds(SHIPPED[0].path)
 

@@ -133,6 +133,7 @@ def test_the_command_line_mends_and_scores(photos, tmp_path, capsys):
     assert "no preset 'table9'" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_captioner_writes_the_sentences(photos, tmp_path):
     words = write_blip(tmp_path / "blip", "BlipForConditionalGeneration")
     recipes = {"removed": False}, {"text": "captioner", "ratio": None, "captioner": str(words)}

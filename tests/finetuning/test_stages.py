@@ -46,7 +46,7 @@ def test_what_counts_for_itself_is_told_without_the_share_of_the_whole(text, fra
     assert with_share(text, fraction) == said
 
 
-@pytest.mark.parametrize("drawn", [True, False])
+@pytest.mark.parametrize("drawn", [pytest.param(True, marks=pytest.mark.long), False])
 def test_setting_up_a_run_and_scoring_it_never_fall_back(tmp_path, drawn):
     config = mend_config(tmp_path / "coco", {"removed": False}, {}, {"fill": "mean"}, {"fill": "mean", "ratio": 0.1})
     if drawn:

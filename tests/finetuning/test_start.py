@@ -76,7 +76,9 @@ def tower(all_: dict[str, torch.Tensor], *, own: bool) -> dict[str, torch.Tensor
     return {name.removeprefix("encoder."): x for name, x in all_.items() if name.startswith("encoder.") == own}
 
 
-@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize(
+    "written", [name if name.startswith("conv4") else pytest.param(name, marks=pytest.mark.long) for name in WRITTEN]
+)
 def test_it_starts_from_a_contrastive_run_and_resumes_without_it(
     tmp_path: Path, captioned: Path, images: Path, written: str
 ) -> None:

@@ -63,6 +63,7 @@ def test_what_is_not_given_is_as_it_was():
     assert (asked("--epochs", "3", "--steps", "9").steps, asked("--minutes", "1").steps) == (9, None)
 
 
+@pytest.mark.long
 def test_epochs_are_counted_over_the_largest_recipe(photos, tmp_path):
     settings = {"epochs": 2.0, "steps": None, "optimiser": "adam", "halve_every": 0.5, "weight_decay": 0.0}
     settings["snapshot_steps"] = 1000

@@ -112,6 +112,7 @@ print(loss.item().hex(), rows.grad.double().square().sum().item().hex())
 """
 
 
+@pytest.mark.long
 def test_what_is_compiled_and_what_is_loaded_agree_to_the_bit(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

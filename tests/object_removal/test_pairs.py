@@ -125,6 +125,7 @@ def test_a_class_outside_the_word_table():
     assert texts == {"dragonfly": ("a dog and",), "dog": ("two dragonflies",)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fill", ["telea"])
 def test_every_photo_of_the_real_set(fill):
     found = load_captioned(str(needs("data/coco_captions")))

@@ -214,6 +214,7 @@ class Dying(Here):
         raise KeyboardInterrupt
 
 
+@pytest.mark.long
 def test_a_sweep_of_pretraining_goes_on_with_the_run_that_was_broken_off(tmp_path: Path) -> None:
     run = dataclasses.replace(pretraining(write_images(tmp_path / "images", train=4, test=1)), steps=40)
     whole = ended(tmp_path / "whole", SweepConfig(run=run, seeds=(0, 1)))

@@ -55,7 +55,8 @@ def test_it_opens_with_its_runs_and_results(name: str, tmp_path: Path) -> None:
     page.library.close()
 
 
-@pytest.mark.parametrize("name", [SWEEP, pytest.param(FAIR, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", [SWEEP, FAIR])
 def test_it_goes_on_with_the_runs_that_were_left(name: str, tmp_path: Path) -> None:
     plan = unpacked(name, tmp_path)
     before = {child.id: RunFolder(tmp_path / child.id).state() for child in Children(plan).all() if child.outcome}

@@ -71,6 +71,7 @@ def test_after_a_kill_it_goes_on_and_repeats_nothing(bench: Callable[..., Bench]
     assert len(after) == 4 and before.items() <= after.items()
 
 
+@pytest.mark.long
 def test_sweeps_of_ten_visitors_and_a_single_run_take_turns(bench: Callable[..., Bench]) -> None:
     b = bench(how="0.05")
     plans = [b.runs.start(TWO, f"visitor {number}") for number in range(10)]

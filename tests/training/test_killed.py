@@ -85,7 +85,10 @@ def test_resuming_a_finished_run_says_so_and_changes_nothing(
     assert folder.db.rows("SELECT * FROM metrics") == before and (folder.path / "log.txt").read_text() == log
 
 
-@pytest.mark.parametrize("when", [pytest.param("setting up", marks=pytest.mark.long), "training", "scoring"])
+@pytest.mark.parametrize(
+    "when",
+    [pytest.param("setting up", marks=pytest.mark.long), "training", pytest.param("scoring", marks=pytest.mark.long)],
+)
 def test_deleted_under_its_trainer_a_run_ends_and_stays_gone(
     tmp_path: Path, images: Path, trainers: Trainers, when: str
 ) -> None:
@@ -106,6 +109,7 @@ def test_deleted_under_its_trainer_a_run_ends_and_stays_gone(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_moved_under_its_trainer_a_run_is_whole_in_its_new_place(
     tmp_path: Path, images: Path, trainers: Trainers
 ) -> None:

@@ -150,6 +150,7 @@ PARTED = [
 ]
 
 
+@pytest.mark.long
 def test_runs_in_parts_resume_to_the_same_bits(tmp_path: Path, images: Path) -> None:
     """Batches of 7: parts of 4 and 3, of 3 and 4 (a rest of one image), and of 2, 2 and 3; SGD with momentum."""
     whole, cut = (run(tmp_path, images, *PARTED, batch=7) for _ in range(2))

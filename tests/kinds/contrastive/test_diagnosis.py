@@ -124,6 +124,7 @@ def test_unknown_parameters_keep_no_run_from_being_viewed() -> None:
     assert KINDS["metric_learning"].diagnoses(KINDS["metric_learning"].config(), {}) == [[], []]
 
 
+@pytest.mark.long
 def test_a_run_that_collapses_says_so_in_its_last_lines(tmp_path: Path) -> None:
     queue = {"queue": 64, "momentum": 0.9}
     methods = [Choice(name="moco_v2", parameters={**queue, **more}) for more in ({}, {"temperature": 2.0})]

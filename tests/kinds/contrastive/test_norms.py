@@ -121,6 +121,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.long
 def test_shuffling_across_processes(tmp_path: Path) -> None:
     meeting = tmp_path / "meeting"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

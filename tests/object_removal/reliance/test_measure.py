@@ -116,6 +116,7 @@ def write_boxed_split(root: Path, split: str, columns: dict, types: dict, images
 # ------------------------------------------------------------------- the sources
 
 
+@pytest.mark.long
 def test_drawn_pots_of_a_contrastive_run_are_drawn_again(pretrained: RunFolder) -> None:
     result = measure(encoders_of_run(pretrained), FEW)
     assert result.own and result.fill == "rerender" and len(result.arms) == 1 and len(result.places) == 20

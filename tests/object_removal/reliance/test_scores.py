@@ -77,6 +77,7 @@ def _scored(objects: ObjectImages, queries: Queries, pot: bool) -> dict[str, Sco
     return score_forms(forms, embedded(objects.images, seen), objects.labels, queries.places)
 
 
+@pytest.mark.long
 def test_an_encoder_that_sees_the_pot_alone_loses_nothing_with_the_background(
     objects: ObjectImages, exact: Queries
 ) -> None:
@@ -90,6 +91,7 @@ def test_an_encoder_that_sees_the_pot_alone_loses_nothing_with_the_background(
         assert values.mean() < scores[WHOLE].metrics[name].mean()
 
 
+@pytest.mark.long
 def test_an_encoder_that_sees_the_background_alone_does_not_notice_the_pot(
     objects: ObjectImages, exact: Queries, painted: Queries
 ) -> None:
