@@ -55,6 +55,21 @@ class Menu:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """A word that is offered where any may be written.
+
+    Attributes:
+        word: the value.
+        family: the heading under which it stands.
+        facts: what one wants to know before choosing it.
+    """
+
+    word: str
+    family: str
+    facts: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     """The values that a parameter accepts, and how it is shown.
 
@@ -68,6 +83,7 @@ class Rule:
         flag: its name on the command line; the field's own name if empty.
         registry: ``module:NAME`` of the registry that a :class:`Choice` chooses from; imported when it is needed.
         menu: ``module:NAME`` of the :class:`Menu` that words are chosen from; imported when it is needed.
+        proposals: ``module:NAME`` of :class:`Proposal` tuples: words that are offered where any may be written.
         main: its value may be written without its name, as in ``open_clip:ViT-B-32``.
         private: it reaches beyond the run that it is a setting of: a public page neither offers nor takes it.
         searched: a search for the best value tries it; False: it is no matter of tuning, as a tolerance is, or a number
@@ -85,6 +101,7 @@ class Rule:
     flag: str = ""
     registry: str = ""
     menu: str = ""
+    proposals: str = ""
     main: bool = False
     private: bool = False
     searched: bool = True
@@ -109,6 +126,10 @@ class Rule:
     def entries(self) -> Mapping[str, Any]:
         """Return the registry's descriptors by name."""
         return typing.cast("Mapping[str, Any]", imported(self.registry))
+
+    def proposed(self) -> tuple[Proposal, ...]:
+        """Return the words that :attr:`proposals` names."""
+        return typing.cast("tuple[Proposal, ...]", imported(self.proposals)) if self.proposals else ()
 
     def words(self) -> Menu:
         """Return the words that :attr:`menu` names."""

@@ -26,7 +26,7 @@ function valueOf({ type, value, checked }) {
   return type === "number" ? Number(value) : value;
 }
 
-/** A list of choices [{name, title, disabled}]; `changed(name)`. */
+/** A list of choices [{name, title, disabled, family}], those of a family under its name; `changed(name)`. */
 export function select(changed, choices = [], chosen = null) {
   const node = el("select", { class: "rs-input", onchange: () => changed(node.value) });
   choose(node, choices, chosen);
@@ -34,7 +34,12 @@ export function select(changed, choices = [], chosen = null) {
 }
 
 export function choose(node, choices, chosen) {
-  node.replaceChildren(...choices.map(({ name, title, disabled }) => el("option", { value: name, text: title, disabled })));
+  const families = new Map();
+  for (const each of choices) families.set(each.family ?? "", [...(families.get(each.family ?? "") ?? []), each]);
+  node.replaceChildren(...[...families].flatMap(([family, within]) => {
+    const options = within.map(({ name, title, disabled }) => el("option", { value: name, text: title, disabled }));
+    return family ? [el("optgroup", { label: family }, ...options)] : options;
+  }));
   if (chosen !== null && chosen !== undefined) node.value = chosen;
 }
 

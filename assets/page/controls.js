@@ -21,10 +21,27 @@ export function labelled(field, node) {
 }
 
 /** The controls whose values are plain: by the name that the server gives them. */
-export const PLAIN = { text: line, number, numbers, slider, check, select, words };
+export const PLAIN = { text: line, proposed, number, numbers, slider, check, select, words };
 
 function line(field, value, changed) {
   return text(field.placeholder ?? "", { value: value ?? "", onchange: (event) => changed(event.target.value) });
+}
+
+/** A word that may be any; those that are proposed stand in a list, and what is known of the one that is written below it. */
+function proposed(field, value, changed) {
+  const node = line(field, value, (word) => { tell(word); changed(word); });
+  const about = el("p", { class: "rs-help" });
+  const tell = (word) => { about.textContent = field.choices.find(([name]) => name === word)?.[1] ?? ""; };
+  const list = el("select", { class: "rs-input", "aria-label": `Choose for ${field.label.toLowerCase()}` });
+  choose(list, [{ name: "", title: "Choose …" }, ...field.choices.map(([name, title, family]) => ({ name, title, family }))], "");
+  list.addEventListener("change", () => {
+    if (!list.value) return;
+    node.value = list.value;
+    list.value = "";
+    node.dispatchEvent(new Event("change"));
+  });
+  tell(value);
+  return el("div", {}, el("div", { class: "rs-withlist" }, node, list), about);
 }
 
 /** What was typed, as a number; text that is none is left for the server to name. */

@@ -1,7 +1,7 @@
 // Entries of a registry with their parameters: one of them, or the arms of a comparison.
 
 import { el, swatch } from "../common/dom.js";
-import { button, fold } from "../common/fields.js";
+import { button, choose, fold } from "../common/fields.js";
 import { inSentence } from "../common/names.js";
 import { labelled, PLAIN } from "./controls.js";
 
@@ -9,7 +9,8 @@ import { labelled, PLAIN } from "./controls.js";
 export function entry(field, value, changed, entries) {
   const offered = entries.filter(({ name }) => !field.offered || field.offered.includes(name));
   const kept = new Map([[value.name, value.parameters]]); // of those chosen before: they come back with them
-  const menu = el("select", { class: "rs-input", onchange: () => take(menu.value) }, ...options(offered));
+  const menu = el("select", { class: "rs-input", onchange: () => take(menu.value) });
+  choose(menu, offered.map(({ name, title, family, missing: lacks }) => ({ name, family, title: lacks ? `${title} (not installed)` : title, disabled: Boolean(lacks) })));
   const more = el("div", { class: "rs-entrymore" });
   const sentence = field.most ? [] : [el("p", { class: "rs-help" })]; // among arms it stands in the fold
   const node = el("div", { class: "rs-entry" }, menu, ...sentence, more);
@@ -31,17 +32,6 @@ export function entry(field, value, changed, entries) {
   };
   show();
   return node;
-}
-
-/** Its options by family; what is not installed cannot be chosen. */
-function options(entries) {
-  const families = new Map();
-  for (const each of entries) families.set(each.family, [...(families.get(each.family) ?? []), each]);
-  const made = [...families].map(([family, within]) => {
-    const list = within.map(({ name, title, missing: lacks }) => el("option", { value: name, text: lacks ? `${title} (not installed)` : title, disabled: Boolean(lacks) }));
-    return family ? el("optgroup", { label: family }, ...list) : list;
-  });
-  return made.flat();
 }
 
 function missing(entries) {

@@ -113,7 +113,18 @@ export class Form {
     const { activeElement: focus } = document;
     this.report = report;
     described(this.about, report, this.kind.unlabelled);
+    this.begin(report.begins ?? {}, first);
     this.redraw(OF_IMAGES.filter((name) => !this.nodes.get(name)?.contains(focus)));
+  }
+
+  /** Settings that these images begin with in place of the defaults, unless somebody has chosen others. */
+  begin(settings, first) {
+    const before = this.begun ?? {};
+    this.begun = settings;
+    const names = [...new Set([...Object.keys(before), ...Object.keys(settings)])];
+    const now = (name, from) => JSON.stringify(from[name] ?? this.defaults[name]);
+    if (first || !names.length || names.some((name) => JSON.stringify(this.values[name]) !== now(name, before))) return;
+    this.take(Object.fromEntries(names.map((name) => [name, settings[name] ?? this.defaults[name]])));
   }
 
   /** A button that shows augmented views of some of the images. */

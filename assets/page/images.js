@@ -42,8 +42,8 @@ function written(parameters) {
 }
 
 /** What was found in the images, or what is wrong with them. */
-export function described(node, { problems, said = [], unlabelled }, words) {
-  const lines = [...said, ...(unlabelled && words ? [words] : [])];
+export function described(node, { problems, said = [], why = "", unlabelled }, words) {
+  const lines = [...said, ...(unlabelled && words ? [words] : []), ...(why && !problems.length ? [why] : [])];
   node.replaceChildren(
     ...problems.map((line) => el("p", { class: "rs-alert", role: "alert", text: line })),
     ...lines.map((line) => el("p", { class: "rs-help", text: line })),

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
-from explorer.page.form.fields import Json
+from explorer.page.form.fields import Json, as_json
 from explorer.page.form.form import Form, registry_json
 from explorer.page.form.images import looked_at
 from explorer.page.form.kind_page import page_of
@@ -22,7 +22,7 @@ from explorer.server.http import RequestError
 from explorer.server.runs import Runs
 from explorer.server.titles import waiting, work
 from explorer.server.visitors import Caller
-from trainers.config import Config
+from trainers.config import Config, DataChoice
 from trainers.data import access
 from trainers.encoders import ENCODERS
 from trainers.errors import RunError, UserError
@@ -74,7 +74,10 @@ class FormService:
         """Describe the images that are chosen."""
         form = self._form(asked)
         data = {name: value for name, value in asked.settings.items() if name.startswith("data.")}
-        return looked_at(form.part(data).data)  # type: ignore[attr-defined]
+        choice: DataChoice = form.part(data).data  # type: ignore[attr-defined]
+        begins, why = form.kind.begins_with(choice)
+        settings = {name: as_json(form.known[name], value) for name, value in begins.items()}
+        return {**looked_at(choice), "begins": settings, "why": why}
 
     def views(self, asked: Described) -> Json:
         """Show augmented views of the images that are chosen."""

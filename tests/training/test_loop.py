@@ -160,6 +160,29 @@ def test_frozen_features_are_computed_once(tmp_path: Path, images: Path, monkeyp
     assert [file.stat().st_mtime_ns for file in files] == stamps
 
 
+@pytest.mark.parametrize(
+    ("encoder", "more"),
+    [
+        ("timm_frozen", {"hidden": 0, "projection": "pca", "pooling": "gem"}),
+        ("timm", {"projection": "pca", "layer_norm": True, "last_blocks": 2, "layer_decay": 0.5, "pooling": "cls"}),
+    ],
+)
+def test_every_choice_of_a_backbone_trains_and_resumes(
+    tmp_path: Path, images: Path, encoder: str, more: dict[str, object]
+) -> None:
+    parameters = {"model": "test_vit", "pretrained": False, "side": 32} | more
+    config = tiny_config(images, "supcon_out", encoder=encoder, encoder_parameters=parameters, dim=6, steps=7)
+    run = trainer(tmp_path, config)
+    first = {name: value.clone() for name, value in run.arms[0].encoder.state_dict().items()}
+    run.advance(60)
+    after = run.arms[0].encoder.state_dict()
+    changed = {name.split(".")[0] for name, value in after.items() if not torch.equal(value, first[name])}
+    assert changed == ({"head"} if encoder == "timm_frozen" else {"head", "backbone"})
+    again = reopened(trainer(tmp_path, config))
+    again.advance(60)
+    assert all(torch.equal(value, after[name]) for name, value in again.arms[0].encoder.state_dict().items())
+
+
 def train_scores(run: MetricLearningLoop) -> list[int]:
     return [s.step for s in run.folder.scalars() if s.key == "train_R_at_1" and s.arm == 1]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from trainers.encoders.published import PUBLISHED as MODELS_OF_TIMM
 from trainers.image_text.models import MODELS
 from trainers.kinds import KINDS
 from trainers.losses import FAMILIES, LOSSES
@@ -44,6 +45,23 @@ def models_table() -> str:
         for model in MODELS.values()
     ]
     return _table(("name", "title", "paper", "can be fine-tuned", "what it is"), rows)
+
+
+def encoders_table() -> str:
+    """Write one row per model of timm that is offered by name."""
+    rows = [
+        (
+            model.family,
+            f"`{model.name}`",
+            model.title,
+            f"{model.millions:g}",
+            f"{model.gmacs:g}",
+            model.side,
+            model.licence,
+        )
+        for model in MODELS_OF_TIMM
+    ]
+    return _table(("family", "name", "model", "M weights", "GMACs", "side", "licence"), rows)
 
 
 def augmentations_table() -> str:
@@ -96,6 +114,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "losses": losses_table,
     "metrics": metrics_table,
     "models": models_table,
+    "published": encoders_table,
     "augmentations": augmentations_table,
     "galleries": lambda: plain_table(GALLERIES),
     "indexes": lambda: plain_table(INDEXES),

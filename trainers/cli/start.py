@@ -9,7 +9,7 @@ from typing import Any
 from trainers.cli.flags import add_flags, given, runs_flag
 from trainers.cli.progress import progress_bar
 from trainers.cli.work import work
-from trainers.config import BUDGET, Config
+from trainers.config import BUDGET, Config, EncoderConfig
 from trainers.kinds import KINDS, OWN, check, kind_of
 from trainers.kinds.base import Kind
 from trainers.plans import PLANS, Plan
@@ -102,6 +102,10 @@ def start(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     config = configuration(arguments, kind, PLANS.get(arguments.plan))
+    if isinstance(config.single, EncoderConfig):
+        first, why = kind.begins_with(config.single.data)
+        if first and config.single.encoder == first["encoder"]:
+            print(f"rankscope: {why}", file=sys.stderr)
     started = kind_of(config)
     check(config)
     with progress_bar() as tell:

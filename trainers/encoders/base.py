@@ -26,10 +26,14 @@ class Encoder(nn.Module):
         frozen_norm: in training, too, batch normalisation in front of these layers uses its running statistics, and
             leaves them as they are. Layers behind the pooled features begin anew in every run, so there is nothing
             that those could keep.
+        fitted: its head begins as features of the training images say, see :meth:`fit`.
+        seen_as: how images become features, apart from the weights; empty if there is one way.
     """
 
     frozen = False
     frozen_norm = False
+    fitted = False
+    seen_as: str = ""
     behind: ClassVar[tuple[str, ...]] = ("head",)
     wraps: ClassVar[str] = ""
     width: int
@@ -55,6 +59,14 @@ class Encoder(nn.Module):
     def features(self, images: Tensor) -> Tensor:
         """Compute frozen features float ``[B, F]`` of images float ``[B, C, H, W]`` in 0..1; only when ``frozen``."""
         raise NotImplementedError
+
+    def fit(self, features: Tensor) -> None:
+        """Set the head by features float ``[N, F]`` of training images; only when :attr:`fitted`."""
+        raise NotImplementedError
+
+    def rates(self) -> dict[nn.Parameter, float]:
+        """Return the share of the learning rate of those weights that have another than the whole."""
+        return {}
 
     def train(self, mode: bool = True) -> Encoder:
         """Switch between training and evaluation; see :attr:`frozen_norm`."""

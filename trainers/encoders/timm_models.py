@@ -9,58 +9,129 @@ from typing import Any
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
+from trainers.encoders._blocks import decayed, freeze_all_but
+from trainers.encoders._pooling import POOLINGS, pool, width
+from trainers.encoders._projection import PROJECTIONS, principal
 from trainers.encoders.base import Encoder, EncoderDescriptor
-from trainers.errors import UserError
+from trainers.errors import ParameterError, UserError
 from trainers.parameters import parameter
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimmParameters:
+class BackboneParameters:
     model: str = parameter(
-        "resnet18", help="Name of a timm model, such as resnet18 or vit_small_patch16_224.", main=True
+        "resnet18",
+        help="Name of a timm model, such as resnet18 or vit_small_patch16_224.",
+        main=True,
+        proposals="trainers.encoders.published:PROPOSALS",
     )
     pretrained: bool = parameter(True, help="Start from published weights; needs the network once, or a filled cache.")
+    side: int | None = parameter(
+        None,
+        low=16,
+        high=1024,
+        title="Side in the model",
+        help="Pixels to which images are scaled for the model. Empty: what a model of a fixed size takes, else as they "
+        "are read.",
+    )
+    pooling: str = parameter(
+        "published",
+        choices=POOLINGS,
+        help="How the last map or the tokens become one vector: as published, their average, their generalised mean "
+        "(GeM, power 3), or the class token.",
+    )
+    projection: str = parameter(
+        "random",
+        choices=PROJECTIONS,
+        help="How a linear head begins: with random weights, or with the principal components of the training images' "
+        "features, as for landmarks in Ramzi et al. 2023.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrozenParameters:
-    model: str = parameter(
-        "resnet18", help="Name of a timm model whose features are computed once and kept.", main=True
+class TimmParameters(BackboneParameters):
+    layer_norm: bool = parameter(
+        False, help="Layer normalisation without gain and shift in front of the head, as in Ramzi et al. 2023."
     )
-    pretrained: bool = parameter(True, help="Use published weights; without them the features are random projections.")
-    hidden: int = parameter(512, low=16, high=4096, help="Width of the head's hidden layer.")
+    last_blocks: int | None = parameter(
+        None, low=0, high=200, help="How many blocks are trained, counted from the head; the others stay. Empty: all."
+    )
+    layer_decay: float = parameter(
+        1.0,
+        low=0.1,
+        high=1.0,
+        help="Learning rate of a block as a share of the one behind it; the head has the whole rate. 1: all the same.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrozenParameters(BackboneParameters):
+    hidden: int = parameter(
+        512,
+        low=0,
+        high=4096,
+        help="Width of the head's hidden layer. 0: the head is linear, behind a layer normalisation without gain and "
+        "shift.",
+    )
 
 
 class _Backbone(Encoder):
     """A timm model without its classifier, ``backbone``."""
 
     wraps = "backbone"
+    head: nn.Module
 
-    def __init__(self, parameters: TimmParameters | FrozenParameters) -> None:
-        backbone, mean, std, self._side = _load(parameters.model, parameters.pretrained)
+    def __init__(self, parameters: BackboneParameters) -> None:
+        backbone, mean, std, self._side = _load(parameters.model, parameters.pretrained, parameters.side)
         super().__init__(mean=mean, std=std)
         self.backbone = backbone
-        self.width = getattr(backbone, "head_hidden_size", None) or backbone.num_features
+        self.pooling = parameters.pooling
+        self.seen_as = f"{self.pooling}, {self._side}"
+        self.fitted = parameters.projection == "pca"
+        self.width = width(backbone, parameters.pooling)
 
     def features(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`."""
-        return self.backbone(_resized(self.normalise(images), self._side))
+        return pool(self.backbone, _resized(self.normalise(images), self._side), self.pooling)
+
+    def fit(self, features: Tensor) -> None:
+        """See :class:`Encoder`."""
+        *before, linear = self.head if isinstance(self.head, nn.Sequential) else [self.head]
+        assert isinstance(linear, nn.Linear)  # else it is refused
+        principal(linear, nn.Sequential(*before)(features.float()))
 
 
 class Timm(_Backbone):
-    """A timm backbone and a linear layer, all trained."""
+    """A timm backbone and a linear layer, trained whole or in its last blocks."""
 
     def __init__(self, parameters: TimmParameters, *, dim: int, **_images: Any) -> None:
         super().__init__(parameters)
-        self.head = nn.Linear(self.width, dim)
+        linear = nn.Linear(self.width, dim)
+        self.head = nn.Sequential(_plain_norm(self.width), linear) if parameters.layer_norm else linear
+        self._decay = parameters.layer_decay
+        self._last = parameters.last_blocks
+        if self._last is not None:
+            freeze_all_but(self.backbone, self._last)
 
     def forward(self, images: Tensor) -> Tensor:
         """See :class:`Encoder`."""
         return self.head(self.features(images))
 
+    def train(self, mode: bool = True) -> Timm:
+        """Switch between training and evaluation; blocks that are not trained keep their batch statistics."""
+        super().train(mode)
+        if self._last is not None:
+            for layer in self.batch_norms():
+                layer.training &= all(weight.requires_grad for weight in layer.parameters())
+        return self
+
+    def rates(self) -> dict[nn.Parameter, float]:
+        """See :class:`Encoder`."""
+        return {} if self._decay == 1 else decayed(self.backbone, self._decay)
+
 
 class FrozenTimm(_Backbone):
-    """A timm backbone that is never trained, and a two-layer head that is."""
+    """A timm backbone that is never trained, and a linear or two-layer head that is."""
 
     frozen = True
 
@@ -68,8 +139,15 @@ class FrozenTimm(_Backbone):
         super().__init__(parameters)
         self.backbone.eval().requires_grad_(False)
         hidden = parameters.hidden
-        self.head = nn.Sequential(
-            nn.LayerNorm(self.width), nn.Linear(self.width, hidden), nn.GELU(), nn.Linear(hidden, dim)
+        if self.fitted and hidden:
+            raise ParameterError(
+                f"Principal components are a linear projection, and the head has a hidden layer of {hidden}. Set "
+                "hidden to 0, or projection to random."
+            )
+        self.head = (
+            nn.Sequential(nn.LayerNorm(self.width), nn.Linear(self.width, hidden), nn.GELU(), nn.Linear(hidden, dim))
+            if hidden
+            else nn.Sequential(_plain_norm(self.width), nn.Linear(self.width, dim))
         )
 
     def train(self, mode: bool = True) -> FrozenTimm:
@@ -83,26 +161,38 @@ class FrozenTimm(_Backbone):
         return self.head(images)
 
 
-def _missing(_parameters: TimmParameters | FrozenParameters) -> str | None:
+def _plain_norm(width: int) -> nn.Module:
+    return nn.LayerNorm(width, elementwise_affine=False)
+
+
+def _missing(_parameters: BackboneParameters) -> str | None:
     return None if find_spec("timm") is not None else "This encoder needs the timm library: pip install timm"
 
 
-def _load(name: str, pretrained: bool) -> tuple[Any, tuple[float, ...], tuple[float, ...], int | None]:
-    """Load the model without its classifier, its pixels' mean and deviation, and the only side it takes (None: any)."""
+def _load(
+    name: str, pretrained: bool, side: int | None
+) -> tuple[Any, tuple[float, ...], tuple[float, ...], int | None]:
+    """Load the model without its classifier, its pixels' mean and deviation, and the side that it is given (None: any).
+
+    A model of a fixed size is made for ``side``: its position embeddings are resampled.
+    """
     import timm
 
     if not timm.is_model(name.split(":")[-1].split(".")[0]) or ":" in name:
         raise UserError(f"{name!r} is not the name of a timm model. timm.list_models() lists them all.")
+    config = timm.models.get_pretrained_cfg(name, allow_unregistered=False)
+    fixed = bool(config is not None and config.fixed_input_size)
+    sized: dict[str, Any] = {"img_size": side} if fixed and side else {}
     try:
-        model: Any = timm.create_model(name, pretrained=pretrained, num_classes=0)
+        model: Any = timm.create_model(name, pretrained=pretrained, num_classes=0, **sized)
     except Exception as error:  # timm, the Hub client and the network raise many kinds
         raise UserError(
             f"The weights of {name} could not be loaded ({type(error).__name__}). "
             "Check the network, or switch pretrained off to start from random weights."
         ) from error
-    config = model.pretrained_cfg
-    fixed = config.get("fixed_input_size", False)
-    return model, tuple(config["mean"]), tuple(config["std"]), config["input_size"][-1] if fixed else None
+    about = model.pretrained_cfg
+    own = about["input_size"][-1] if fixed else None
+    return model, tuple(about["mean"]), tuple(about["std"]), side or own
 
 
 def _resized(images: Tensor, side: int | None) -> Tensor:
@@ -115,7 +205,7 @@ DESCRIPTORS = (
     EncoderDescriptor(
         name="timm_frozen",
         title="Frozen features + head",
-        sentence="A timm model computes features once; only a small head is trained, thousands of images a second.",
+        sentence="A timm model computes features once; only a linear or small head is trained.",
         parameters=FrozenParameters,
         make=FrozenTimm,
         learning_rate=1e-3,

@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from trainers.progress import Progress
 
 
-def check_start(config: StartConfig, encoder: Choice) -> None:
+def check_start(config: StartConfig, encoder: Choice, *, projects: bool = False) -> None:
     """Refuse what cannot be a run to start from, and settings of the encoder's training that do not suit it; whether
     there is such a run is seen when the run begins.
+
+    Args:
+        projects: the head is the encoder's own.
 
     Raises:
         ParameterError: ``start`` is neither ``ID`` nor ``ID:ARM``, batch normalisation is to be frozen that has no
@@ -28,6 +31,11 @@ def check_start(config: StartConfig, encoder: Choice) -> None:
     if config.start is not None:
         read_start(config.start)
     descriptor = ENCODERS[encoder.name]
+    if not projects and getattr(descriptor.checked(encoder.parameters), "projection", "random") != "random":
+        raise ParameterError(
+            "These runs replace the encoder's head, so there is no projection to begin with principal components. "
+            "Leave projection at random."
+        )
     if descriptor.frozen and (config.frozen_norm or config.backbone_rate != 1):
         raise ParameterError(
             f"{descriptor.title} trains its head alone, so its backbone has no rate and no batch normalisation to "

@@ -20,7 +20,13 @@ E = TypeVar("E", bound=EncoderConfig)
 
 
 class Labelled(Kind[E]):
-    """A kind whose arms embed the images of ``config.data`` with ``config.encoder``."""
+    """A kind whose arms embed the images of ``config.data`` with ``config.encoder``.
+
+    Attributes:
+        projects: the encoder keeps its own head.
+    """
+
+    projects = False
 
     def images(self, config: E) -> DataChoice:
         """Return those of the run."""
@@ -35,7 +41,7 @@ class Labelled(Kind[E]):
         from trainers.metrics.asked import check_number
 
         check_data(config.data)
-        check_start(config, config.encoder)
+        check_start(config, config.encoder, projects=self.projects)
         check_number(config.metrics)
 
     def rehearse(self, config: E, root: Path, progress: Progress) -> list[str]:

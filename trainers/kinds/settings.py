@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
-from trainers.config import BUDGET, MAX_ARMS, C
+from trainers.config import BUDGET, MAX_ARMS, C, DataChoice
 from trainers.errors import ParameterError
 from trainers.kinds.unused import unused
 from trainers.parameters import Choice, check_all, entry, specs
@@ -131,6 +131,10 @@ class KindSettings(Generic[C]):
             ParameterError: there is no such preset.
         """
         return self.config(**self.layered(given, flags or {}))
+
+    def begins_with(self, images: DataChoice) -> tuple[dict[str, Any], str]:
+        """Return the settings, by name, that runs on these images begin with in place of their defaults, and why."""
+        return {}, ""
 
     def layered(self, given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings that are not at their defaults, by name; see :meth:`configured`."""

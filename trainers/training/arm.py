@@ -69,20 +69,20 @@ class Arm(ABC):
         """Return parameter groups of the optimizer, each with ``params``, ``lr`` and ``weight_decay``."""
 
     def _slowed(self, groups: list[dict[str, Any]], rate: float) -> list[dict[str, Any]]:
-        """Put what lies in front of an encoder's head in groups of its own where its rate is another."""
-        if rate == 1:
-            return groups
+        """Put weights of an encoder that have a rate of their own in groups of their own, one for each rate."""
         encoders = [part for net in self.networks.values() for part in net.modules() if isinstance(part, Encoder)]
-        slow = {id(weight) for encoder in encoders for layer in encoder.in_front() for weight in layer.parameters()}
-        parts = ((group, inside) for group in groups for inside in (False, True))
-        return [
-            {
-                **group,
-                "params": [weight for weight in group["params"] if (id(weight) in slow) == inside],
-                "lr": group["lr"] * (rate if inside else 1.0),
-            }
-            for group, inside in parts
-        ]
+        shares: dict[nn.Parameter, float] = {}
+        for encoder in encoders:
+            own = encoder.rates()
+            inside = (weight for layer in encoder.in_front() for weight in layer.parameters())
+            shares |= {weight: rate * own.get(weight, 1.0) for weight in inside}
+        split = []
+        for group in groups:
+            parts: dict[float, list[nn.Parameter]] = {1.0: []}  # first: a checkpoint counts weights in this order
+            for weight in group["params"]:
+                parts.setdefault(shares.get(weight, 1.0), []).append(weight)
+            split += [{**group, "params": weights, "lr": group["lr"] * share} for share, weights in parts.items()]
+        return split
 
     @abstractmethod
     def step(self, batch: Any, factor: float) -> dict[str, Tensor | float]:

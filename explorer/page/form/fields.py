@@ -83,8 +83,11 @@ def _control(spec: Spec) -> Json:
         return {"control": "select", "choices": [[choice, str(choice)] for choice in rule.choices]}
     if kind is bool:
         return {"control": "check"}
+    if kind is str and spec.type is not tuple:
+        proposed = [[one.word, one.facts, one.family] for one in rule.proposed()]
+        return {"control": "proposed", "choices": proposed} if proposed else {"control": "text"}
     if kind is str:
-        return {"control": "words", "choices": []} if spec.type is tuple else {"control": "text"}
+        return {"control": "words", "choices": []}
     if spec.type is tuple:
         return {"control": "numbers"}
     return _number(spec)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from itertools import chain
 
@@ -15,6 +16,8 @@ from trainers.encoders import Encoder
 from trainers.training.deferred import arriving
 
 BATCH = 64
+MOST = 4096
+"""Training images whose features a head begins with."""
 
 
 def frozen_features(
@@ -47,6 +50,24 @@ def frozen_features(
     return features
 
 
+def fit_head(encoder: Encoder, train: Tensor, device: torch.device, progress: Callable[[str, float], None]) -> None:
+    """Have an encoder's head begin as features of training images say.
+
+    Args:
+        encoder: with ``fitted`` set.
+        train: images uint8 ``[N, C, H, W]``, or of a frozen encoder their features ``[N, F]``; of more than
+            :data:`MOST` every so many is looked at.
+        device: where to compute.
+        progress: told in words and as a fraction.
+    """
+    rows = train[torch.linspace(0, len(train) - 1, min(MOST, len(train))).round().long()]
+    if not encoder.frozen:
+        whole = copy.deepcopy(encoder).to(device)
+        whole.without_head()
+        rows = _compute(whole, rows, device, progress)
+    encoder.cpu().fit(rows.float())
+
+
 @torch.inference_mode()
 def _compute(encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[str, float], None]) -> Tensor:
     encoder.eval()
@@ -55,13 +76,13 @@ def _compute(encoder: Encoder, images: Tensor, device: torch.device, progress: C
         for start in range(0, len(images), BATCH):
             progress("computing frozen features", start / len(images))
             pixels = send(images[start : start + BATCH], device).float().div_(255)
-            yield encoder.features(pixels).half()
+            yield (encoder.features if encoder.frozen else encoder)(pixels).half()
 
     return torch.cat(list(arriving(computed())))
 
 
 def _key(encoder: Encoder, fingerprint: str) -> str:
-    """Return the digest of the images' fingerprint and of every frozen weight."""
+    """Return the digest of the images' fingerprint, of how they are seen and of every frozen weight."""
     weights = sorted((name, value) for name, value in encoder.state_dict().items() if name.startswith("backbone."))
     contents = ((name, value.detach().cpu().contiguous().numpy().tobytes()) for name, value in weights)
-    return cache.content_key(chain((fingerprint,), chain.from_iterable(contents)))
+    return cache.content_key(chain((fingerprint, encoder.seen_as), chain.from_iterable(contents)))

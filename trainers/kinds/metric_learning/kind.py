@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trainers.config import MAX_ARMS
 from trainers.errors import ParameterError
@@ -16,10 +17,14 @@ from trainers.parameters import Choice
 if TYPE_CHECKING:
     from torch import nn
 
+    from trainers.config import DataChoice
     from trainers.data.base import LoadedData
     from trainers.metrics.measures import Measures
     from trainers.training.footprint import Footprint
     from trainers.training.loop import Loop
+
+
+_ABOUT_ENCODERS = {"encoder", "start", "augmentation", "frozen_norm", "backbone_rate"}
 
 
 class MetricLearning(Labelled[MetricLearningConfig]):
@@ -30,6 +35,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
     verb = "train"
     sentence = f"Train up to {MAX_ARMS} losses in lockstep on the same labelled images."
     compares = "losses"
+    projects = True
     order = 1
     folds = True
     config = MetricLearningConfig
@@ -80,6 +86,26 @@ class MetricLearning(Labelled[MetricLearningConfig]):
             )
         super().check(config)
 
+    def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> MetricLearningConfig:
+        """Make a configuration; see :meth:`begins_with` for own images of which no encoder is said."""
+        made, said = super().configured(given, flags), self.layered(given, flags or {})
+        if _ABOUT_ENCODERS & said.keys() or _views(made) > 1:
+            return made
+        first, _ = self.begins_with(made.data)
+        return dataclasses.replace(made, **{name: value for name, value in first.items() if name not in said})
+
+    def begins_with(self, images: DataChoice) -> tuple[dict[str, Any], str]:
+        """Begin own images with the frozen features of a pretrained encoder, where one is at hand."""
+        from trainers.data import named
+        from trainers.encoders import ENCODERS
+        from trainers.encoders.at_hand import at_hand
+
+        known = at_hand() if named(images.source) is None else None
+        if known is None:
+            return super().begins_with(images)
+        rate = ENCODERS[known.encoder.name].learning_rate
+        return {"encoder": known.encoder, "learning_rate": rate}, known.sentence
+
     def rehearse_on(self, config: MetricLearningConfig, data: LoadedData) -> list[str]:
         """See :mod:`trainers.kinds.metric_learning.suited`."""
         from trainers.kinds.metric_learning.suited import suit
@@ -125,3 +151,10 @@ class MetricLearning(Labelled[MetricLearningConfig]):
         """Name encoder, batch, and whose images the maps show if not the test images."""
         batch = f"{config.classes_per_batch} classes x {config.images_per_class} images"
         return [*super().details(config), batch, *(["maps of training images"] if config.probe_of == "train" else ())]
+
+
+def _views(config: MetricLearningConfig) -> int:
+    """Return how many views of an image its losses see; frozen features have one."""
+    from trainers.losses import LOSSES
+
+    return max(LOSSES[choice.name].views for choice in config.losses)

@@ -18,7 +18,7 @@ from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch, Batches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
-from trainers.kinds.metric_learning.frozen_features import frozen_features
+from trainers.kinds.metric_learning.frozen_features import fit_head, frozen_features
 from trainers.kinds.metric_learning.gap_batches import gap_batches
 from trainers.kinds.metric_learning.shown_images import ShownImages
 from trainers.kinds.metric_learning.suited import Suited, suit
@@ -74,6 +74,8 @@ class MetricLearningLoop(LabelledLoop):
         train, test = data.train.images, data.test.images
         if encoder.frozen:
             train, test = (self._features(encoder, data, part, tell) for part in ("train", "test"))
+        if encoder.fitted:
+            fit_head(encoder, train, self._device, tell)
         self.arms = self._make_arms(encoder, suited.labels, suited.classes)
         if ranked := set().union(*(surrogates(arm.loss) for arm in self.arms)):
             self.folder.log(kernel(self._device, ranked))  # compiles here, before the first step is timed

@@ -1,0 +1,92 @@
+"""Models of timm with published weights that are offered by name; any other name of timm's may be written as well.
+
+Sizes are those that timm counts for the model without its classifier, operations those of one image of the published
+side; ``tests/encoders/test_published.py`` counts both again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trainers.parameters import Proposal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A model with published weights.
+
+    Attributes:
+        name: timm's, with the tag of the weights.
+        family: of its training.
+        title: its architecture, in short.
+        millions: of weights.
+        gmacs: billions of multiply-adds an image.
+        side: of that image, pixels.
+        licence: of the weights, as timm states it.
+    """
+
+    name: str
+    family: str
+    title: str
+    millions: float
+    gmacs: float
+    side: int
+    licence: str
+
+    @property
+    def facts(self) -> str:
+        """What one wants to know before choosing it."""
+        size = f"{self.millions:g} M weights, {self.gmacs:g} GMACs an image of {self.side} px"
+        return f"{self.title}: {size}, {self.licence}"
+
+
+def _family(name: str, *rows: tuple[str, str, float, float, int, str]) -> tuple[Published, ...]:
+    return tuple(
+        Published(name=model, family=name, title=title, millions=size, gmacs=macs, side=side, licence=licence)
+        for model, title, size, macs, side, licence in rows
+    )
+
+
+_APACHE, _DINOV3, _NO_COMMERCE = "apache-2.0", "dinov3-license", "cc-by-nc-4.0"
+PUBLISHED = (
+    *_family(
+        "DINOv2",
+        ("vit_small_patch14_dinov2.lvd142m", "ViT-S/14", 22.1, 46.7, 518, _APACHE),
+        ("vit_base_patch14_dinov2.lvd142m", "ViT-B/14", 86.6, 151.6, 518, _APACHE),
+    ),
+    *_family(
+        "DINOv3",
+        ("vit_small_patch16_dinov3.lvd1689m", "ViT-S/16", 21.6, 6.3, 256, _DINOV3),
+        ("vit_base_patch16_dinov3.lvd1689m", "ViT-B/16", 85.6, 23.6, 256, _DINOV3),
+        ("convnext_tiny.dinov3_lvd1689m", "ConvNeXt-T", 27.8, 4.5, 224, _DINOV3),
+    ),
+    *_family(
+        "SigLIP 2",
+        ("vit_base_patch32_siglip_256.v2_webli", "ViT-B/32", 94.6, 5.7, 256, _APACHE),
+        ("vit_base_patch16_siglip_224.v2_webli", "ViT-B/16", 92.9, 17.7, 224, _APACHE),
+    ),
+    *_family(
+        "CLIP and MetaCLIP",
+        ("vit_base_patch32_clip_224.laion2b", "ViT-B/32, LAION-2B", 87.5, 4.4, 224, _APACHE),
+        ("vit_base_patch16_clip_224.openai", "ViT-B/16, OpenAI", 85.8, 17.6, 224, _APACHE),
+        ("vit_huge_patch14_clip_224.metaclip2_worldwide", "ViT-H/14, MetaCLIP 2", 630.8, 167.3, 224, _NO_COMMERCE),
+    ),
+    *_family(
+        "Perception Encoder",
+        ("vit_pe_core_tiny_patch16_384.fb", "PE-core T/16", 6.0, 4.7, 384, _APACHE),
+        ("vit_pe_core_small_patch16_384.fb", "PE-core S/16", 23.6, 15.7, 384, _APACHE),
+        ("vit_pe_core_base_patch16_224.fb", "PE-core B/16", 92.9, 17.8, 224, _APACHE),
+    ),
+    *_family(
+        "ImageNet",
+        ("resnet18.a1_in1k", "ResNet-18", 11.2, 1.8, 224, _APACHE),
+        ("resnet50.a1_in1k", "ResNet-50", 23.5, 4.1, 224, _APACHE),
+        ("resnet50.tv_in1k", "ResNet-50, torchvision's", 23.5, 4.1, 224, "bsd-3-clause"),
+        ("deit_small_patch16_224.fb_in1k", "DeiT-S/16", 21.7, 4.6, 224, _APACHE),
+        ("vit_small_patch16_224.augreg_in21k", "ViT-S/16, ImageNet-21k", 21.7, 4.6, 224, _APACHE),
+        ("vit_base_patch16_224.augreg_in21k", "ViT-B/16, ImageNet-21k", 85.8, 17.6, 224, _APACHE),
+        ("vit_small_patch16_224.dino", "ViT-S/16, DINO", 21.7, 4.6, 224, _APACHE),
+        ("convnext_tiny.fb_in22k", "ConvNeXt-T, ImageNet-22k", 27.8, 4.5, 224, _APACHE),
+    ),
+)
+PROPOSALS = tuple(Proposal(word=model.name, family=model.family, facts=model.facts) for model in PUBLISHED)
