@@ -32,8 +32,8 @@ function proposed(field, value, changed) {
   const node = line(field, value, (word) => { tell(word); changed(word); });
   const about = el("p", { class: "rs-help" });
   const tell = (word) => { about.textContent = field.choices.find(([name]) => name === word)?.[1] ?? ""; };
-  const list = el("select", { class: "rs-input", "aria-label": `Choose for ${field.label.toLowerCase()}` });
-  choose(list, [{ name: "", title: "Choose …" }, ...field.choices.map(([name, title, family]) => ({ name, title, family }))], "");
+  const list = el("select", { class: "rs-input", "aria-label": `Published, for ${field.label.toLowerCase()}` });
+  choose(list, [{ name: "", title: "Published models …" }, ...field.choices.map(([name, title, family]) => ({ name, title, family }))], "");
   list.addEventListener("change", () => {
     if (!list.value) return;
     node.value = list.value;
@@ -41,7 +41,7 @@ function proposed(field, value, changed) {
     node.dispatchEvent(new Event("change"));
   });
   tell(value);
-  return el("div", {}, el("div", { class: "rs-withlist" }, node, list), about);
+  return el("div", { class: "rs-stack rs-tight" }, node, list, about);
 }
 
 /** What was typed, as a number; text that is none is left for the server to name. */

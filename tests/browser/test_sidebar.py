@@ -47,6 +47,19 @@ def set_parameter(page: Page, arm: int, label: str, value: str) -> None:
     field.press("Tab")
 
 
+def test_a_published_model_is_chosen_by_family_and_told_in_figures(opened: Page) -> None:
+    choose(opened, "Encoder", "Frozen features + head")
+    unfold(opened)
+    menu = named(opened, "Published, for model")
+    name = menu.locator("optgroup[label='DINOv3'] option").first.get_attribute("value")
+    menu.select_option(name)
+    expect(named(opened, "Model")).to_have_value(str(name))
+    expect(opened.locator(FORM)).to_contain_text(
+        "ViT-S/16: 21.6 M weights, 6.3 GMACs an image of 256 px, dinov3-license"
+    )
+    choose(opened, "Encoder", "Conv-4")
+
+
 def test_values_survive_the_change_of_a_choice(opened: Page) -> None:
     parameters(opened, 0)
     set_parameter(opened, 0, "Tau", "0.05")
