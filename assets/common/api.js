@@ -132,6 +132,9 @@ export async function neighbours(id, k, index, signal) {
   return reply;
 }
 
+/** Where the images of the maps come from: {part, rows, files}; no files if they have none. */
+export const files = (id) => json(`run/${id}/files`);
+
 /** The image about which the losses differ most at frame k. */
 export const suggestion = async (id, k) => (await json(`run/${id}/suggestion/${k}`)).index;
 

@@ -19,6 +19,13 @@ function openTab(title) {
 /** Open the tab "Retrieve", which searches with the image that is chosen. */
 export const toRetrieve = () => openTab("Retrieve");
 
+/** Open the tab "Retrieve" at the mistakes of some images of a run's maps; its module may not be there yet. */
+export function toMistakes(run, points) {
+  window.rankscopeSelected = { run, points };
+  window.dispatchEvent(new CustomEvent("rankscope:selected"));
+  openTab("Retrieve");
+}
+
 /** Show a run in the Live tab, from its top. */
 export function toLive(id) {
   window.rankscope?.open(id);

@@ -1,31 +1,45 @@
-// The images inside the lasso: counts per class, the images, their ids as a file.
+// The images inside the lasso: counts per class, the images, what can be done with them, and selections with a name.
 
+import * as api from "../common/api.js";
 import { el, grouped, onPoint, say } from "../common/dom.js";
+import { button, Problem, rowForm, text } from "../common/fields.js";
 import { saveCsv } from "../common/files.js";
 import { brief } from "../common/names.js";
 import { namesOf, thumbnail, imageLabel, tooltipOf } from "../common/thumbnails.js";
+import { Tags } from "./tags.js";
 
 const MOST = 60;
 
-/** `on`: {hover(i | null), choose(i), clear()}. */
+/** `on`: {hover(i | null), choose(i), clear(), retrieve(i), mistakes(ids), select(ids, title)}. */
 export class LassoPanel {
   constructor(on) {
     this.on = on;
     this.ids = [];
+    this.tags = new Tags();
+    this.problem = new Problem();
     this.title = el("h3", {});
     this.counts = el("p", { class: "rs-note rs-path" });
     this.strip = el("ol", { class: "rs-strip rs-small", tabindex: "0", "aria-label": "Images in the lasso" });
-    const csv = el("button", { type: "button", class: "rs-act", text: "Download ids (CSV)", onclick: () => this.download() });
-    const clear = el("button", { type: "button", class: "rs-act", text: "Clear", onclick: () => on.clear() });
-    const head = el("div", { class: "rs-flow rs-lassohead" }, this.title, csv, clear);
-    this.node = el("section", { class: "rs-panel", "aria-label": "Images in the lasso", hidden: true }, head, this.counts, this.strip);
+    this.named = el("div", { class: "rs-flow", role: "group", "aria-label": "Tags" });
+    this.name = text("a tag for these images", { "aria-label": "Tag", maxlength: 40 });
+    const ways = [
+      button("Retrieve with the first", () => on.retrieve(this.ids[0])),
+      button("Mistakes of these", () => on.mistakes(this.ids)),
+      button("Download (CSV)", () => this.download()),
+      button("Clear", () => on.clear()),
+    ];
+    const head = el("div", { class: "rs-flow rs-lassohead" }, this.title, ...ways);
+    this.body = el("div", { class: "rs-stack rs-tight" }, head, this.counts, this.strip, rowForm([this.name], "Tag", () => this.tag()), this.problem.node);
+    this.node = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "Images in the lasso", hidden: true }, this.named, this.body);
   }
 
   /** `classes`: {names, values}, what colours the maps, for the counts; `title`: what the images are, empty: those in the lasso. */
   show(run, ids, classes, title = "") {
     this.run = run;
     this.ids = ids;
-    this.node.hidden = ids.length === 0;
+    this.problem.say(null);
+    this.offer();
+    this.body.hidden = ids.length === 0;
     if (!ids.length) {
       for (const part of [this.title, this.counts, this.strip]) part.replaceChildren();
       return;
@@ -35,6 +49,30 @@ export class LassoPanel {
     const shown = ids.slice(0, MOST).map((i) => this.tile(i));
     if (ids.length > MOST) shown.push(el("li", { class: "rs-note rs-rest", text: `and ${grouped(ids.length - MOST)} more` }));
     this.strip.replaceChildren(...shown);
+  }
+
+  /** The tags of the run, each a button that selects its images again. */
+  offer() {
+    const known = Object.entries(this.tags.of(this.run?.id)).map(([name, ids]) => [name, ids.filter((i) => i < this.run.points)]);
+    this.node.hidden = !this.ids.length && !known.length;
+    this.named.hidden = !known.length;
+    this.named.replaceChildren(...known.map(([name, ids]) => {
+      const words = `${name} · ${grouped(ids.length)}`;
+      const drop = button("\u00d7", () => { this.tags.remove(this.run.id, name); this.offer(); }, "rs-drop");
+      drop.setAttribute("aria-label", `Remove the tag ${name}`);
+      return el("span", { class: "rs-tag" }, button(words, () => this.on.select(ids, words)), drop);
+    }));
+  }
+
+  tag() {
+    const name = this.name.value.trim();
+    if (!name) {
+      this.name.focus();
+      return;
+    }
+    this.tags.set(this.run.id, name, this.ids);
+    this.name.value = "";
+    this.offer();
   }
 
   tally({ names, values }) {
@@ -57,8 +95,16 @@ export class LassoPanel {
     return el("li", {}, press);
   }
 
-  download() {
-    const rows = this.ids.map((i) => [i, ...namesOf(this.run, i)]);
-    saveCsv([["point", ...this.run.levels], ...rows], `rankscope-${this.run.id}-lasso.csv`);
+  async download() {
+    const { run, ids } = this;
+    try {
+      const { part, rows, files } = await api.files(run.id);
+      const from = (i) => [...(files.length ? [files[i]] : []), part, rows[i]];
+      const head = ["point", ...(files.length ? ["file"] : []), "split", "row", ...run.levels, "tags"];
+      saveCsv([head, ...ids.map((i) => [i, ...from(i), ...namesOf(run, i), this.tags.on(run.id, i).join("; ")])], `rankscope-${run.id}-selection.csv`);
+      this.problem.say(null);
+    } catch (error) {
+      this.problem.say(error.message);
+    }
   }
 }

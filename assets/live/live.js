@@ -23,7 +23,7 @@ import { Series } from "../common/series.js";
 import { Status } from "../common/status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../common/theme.js";
-import { toPlan, toRetrieve } from "../common/navigation.js";
+import { toMistakes, toPlan, toRetrieve } from "../common/navigation.js";
 import { installPageApi } from "./page_api.js";
 import { Origin } from "./origin.js";
 
@@ -64,8 +64,10 @@ class Live {
     this.maps = new MapGrid(Object.fromEntries(points));
     this.legend = new Legend({ changed: () => this.recolour() });
     this.refine = new Refine((sentence) => this.status.problem.say(sentence));
-    this.neighbours = new NeighbourRows({ hover, choose, search: (i) => (choose(i), toRetrieve()) });
-    this.lassoPanel = new LassoPanel({ hover, choose, clear: () => this.images.lasso([]) });
+    const search = (i) => (choose(i), toRetrieve());
+    this.neighbours = new NeighbourRows({ hover, choose, search });
+    const select = (ids, title) => this.images.lasso(ids, title);
+    this.lassoPanel = new LassoPanel({ hover, choose, select, retrieve: search, clear: () => select([]), mistakes: (ids) => toMistakes(this.run.id, ids) });
     this.baseline = new Baseline(() => this.numbers());
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) }, this.baseline);
     this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.images.chosen) });

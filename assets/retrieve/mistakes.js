@@ -1,8 +1,8 @@
 // The section Mistakes: how bad the results of each arm are, how it moved, by class, confusions, and where arms differ.
 
 import { paired, pin, pinned } from "../common/baseline.js";
-import { el, origin } from "../common/dom.js";
-import { choose, field, number, Problem, select } from "../common/fields.js";
+import { el, grouped, origin } from "../common/dom.js";
+import { button, choose, field, number, Problem, select } from "../common/fields.js";
 import { brief } from "../common/names.js";
 import { whileSeen } from "../common/seen.js";
 import { Scrubber } from "../common/scrubber.js";
@@ -39,7 +39,8 @@ class Mistakes {
     this.numbers = new BaselineNumbers();
     this.baselineNote = el("p", { class: "rs-note", text: ALONE });
     const form = el("div", { class: "rs-flow rs-form" }, field("Baseline", this.baseline), field("Results of each query", this.k, { class: "rs-field rs-short" }));
-    this.head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is compared" }, form, this.baselineNote, this.scrubber.node, this.problem.node);
+    this.selected = el("p", { class: "rs-flow rs-note", role: "status", hidden: true });
+    this.head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is compared" }, form, this.selected, this.baselineNote, this.scrubber.node, this.problem.node);
     this.body = el("div", { class: "rs-section" }, this.bars.node, this.numbers.node, this.training.node, this.queries.node, this.confusions.node, this.classes.node);
     this.node = el("div", { class: "rs-section" }, this.head, this.body);
     for (const part of [this.queries, this.confusions, this.classes]) whileSeen(part.node, part);
@@ -49,9 +50,30 @@ class Mistakes {
   load(fresh) {
     this.places = placesOf(this.tab.usable);
     if (fresh) this.step = null;
+    this.sayWhich();
     this.offer();
     this.stale = true;
     if (!this.node.hidden) this.ask();
+  }
+
+  /** Count the queries of a selection alone: {run, points}; null: all. */
+  select(selection) {
+    this.selection = selection;
+    this.stale = true;
+    this.sayWhich();
+  }
+
+  /** The points that are counted, as text such as `3-7,12`; empty: all. */
+  get among() {
+    return this.selection?.run === this.tab.home?.id ? ranges(this.selection?.points ?? []) : "";
+  }
+
+  sayWhich() {
+    this.selected.hidden = !this.among;
+    const all = button("All images", () => { this.select(null); this.ask(); });
+    const count = this.selection?.points.length;
+    this.selected.replaceChildren(...(this.among ? [el("span", { text: count === 1 ? "Only the selected image is a query." : `Only the ${grouped(count)} selected images are queries.` }), all] : []));
+    this.training.node.hidden = Boolean(this.among);
   }
 
   refresh() {
@@ -101,7 +123,7 @@ class Mistakes {
   }
 
   asked(run) {
-    return { run: run.id, home: this.tab.home.id, k: Number(this.k.value), step: this.step };
+    return { run: run.id, home: this.tab.home.id, k: Number(this.k.value), step: this.step, among: this.among };
   }
 
   async ask() {
@@ -126,8 +148,8 @@ class Mistakes {
     this.training.files.replaceChildren(files("training", "Shares over training as CSV", usable, (run) => this.asked(run)));
     this.confusions.show(this.places, this.answers, this.diverged);
     this.confusions.files.replaceChildren(files("confusions", "Confusions as CSV", usable, (run) => this.asked(run)));
-    const compared = { run: home.id, baseline: this.baseline.value, step: this.step };
-    this.numbers.load(compared);
+    const compared = { run: home.id, baseline: this.baseline.value, step: this.step, among: this.among };
+    this.numbers.load({ run: home.id, baseline: this.baseline.value, step: this.step });
     const levels = answered.find(({ run }) => run === home.id)?.levels;
     this.classes.node.hidden = !levels;
     await Promise.all([levels && this.classes.load(this.asked(home), levels, usable.length > 1), this.queries.load(compared, this.places)]);
@@ -145,6 +167,17 @@ class Mistakes {
   open({ point, row, part }) {
     this.tab.search(point === null ? { row, gallery: { name: part } } : { row: point, step: this.step });
   }
+}
+
+/** Whole numbers as text, those in a row as a range: `3-7,12`. */
+function ranges(points) {
+  const rows = [];
+  for (const point of [...points].sort((a, b) => a - b)) {
+    const last = rows.at(-1);
+    if (last && point <= last[1] + 1) last[1] = point;
+    else rows.push([point, point]);
+  }
+  return rows.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(",");
 }
 
 /** Links to a table of every run. */

@@ -36,6 +36,7 @@ class Tab {
     window.addEventListener("rankscope:state", (event) => event.detail.id !== this.open && this.follow(event.detail.id));
     onPin(() => this.updatePins());
     window.addEventListener("rankscope:query", (event) => this.searchFor(event.detail));
+    window.addEventListener("rankscope:selected", () => this.given && this.selected());
     this.poll = new Poll(() => this.ask(), (error) => error && !error.status && this.problem.say(error.message), host);
     this.begin();
   }
@@ -51,6 +52,7 @@ class Tab {
     const live = window.rankscope?.live;
     if (live && live.images.chosen !== null && live.run) this.handed = { run: live.run.id, row: live.images.chosen };
     await this.follow(window.rankscope?.current() ?? "");
+    this.selected();
     this.poll.start();
   }
 
@@ -144,6 +146,17 @@ class Tab {
     this.section(name);
     this.choice.querySelector("input:checked").focus();
     this.host.scrollIntoView({ block: "start" });
+  }
+
+  /** Images were selected in Live: their mistakes are shown. */
+  selected() {
+    const selection = window.rankscopeSelected;
+    if (!selection) return;
+    delete window.rankscopeSelected;
+    const { name, view } = this.sections.find((section) => section.view.select);
+    view.select(selection);
+    this.choice.value = name;
+    this.section(name);
   }
 
   /** An image was chosen in Live. */

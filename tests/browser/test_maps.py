@@ -165,18 +165,35 @@ def test_the_maps_can_be_walked_with_the_keyboard(page: Page) -> None:
     until(page, "s.zoom === 1")
 
 
-def test_a_lasso_collects_images_and_saves_their_ids(page: Page) -> None:
+def test_a_lasso_collects_images_and_saves_where_they_come_from(page: Page) -> None:
     lasso(page)
     until(page, "s.lassoed === 600")
     expect(page.get_by_role("heading", name="in the lasso")).to_contain_text("600 images")
+    panel = page.get_by_role("region", name="Images in the lasso")
+    panel.get_by_label("Tag", exact=True).fill("odd ones")
+    panel.get_by_role("button", name="Tag", exact=True).click()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Download ids").click()
+        panel.get_by_role("button", name="Download (CSV)").click()
     lines = saved.value.path().read_text().splitlines()
-    assert lines[0] == "point,product,kind,aisle"
-    assert lines[1] == "0,product 0,kind 0,aisle 0"
+    assert lines[0] == "point,split,row,product,kind,aisle,tags"
+    assert lines[1] == "0,test,0,product 0,kind 0,aisle 0,odd ones"
     assert len(lines) == 601
-    page.get_by_role("button", name="Clear").click()
+    panel.get_by_role("button", name="Clear").click()
     until(page, "s.lassoed === 0")
+    page.reload()
+    until(page, "!s.moving && s.neighbours !== null")
+    rest(page)
+    panel.get_by_role("button", name="odd ones · 600", exact=True).click()
+    until(page, "s.lassoed === 600")
+    panel.get_by_role("button", name="Mistakes of these").click()
+    counted = page.get_by_role("region", name="What is compared")
+    expect(counted).to_contain_text("Only the 600 selected images are queries.")
+    counted.get_by_role("button", name="All images").click()
+    expect(counted).not_to_contain_text("selected")
+    page.get_by_role("tab", name="Live").first.click()
+    panel.get_by_role("button", name="Remove the tag odd ones").click()
+    panel.get_by_role("button", name="Clear").click()
+    expect(panel).to_be_hidden()
 
 
 def test_levels_colour_and_classes_filter(page: Page) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import zipfile
+from pathlib import Path
 
 import datasets
 import numpy as np
@@ -314,3 +316,27 @@ def test_real_sets(folder, shape, classes, levels):
         assert tuple(len(column.unique()) for column in part.labels.T) == counts
     again = load_data(DataChoice(source=str(needs(f"data/{folder}"))))
     assert again.fingerprint == data.fingerprint and torch.equal(again.test.images, data.test.images)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
+def test_images_keep_the_names_of_their_files(tmp_path, monkeypatch, packed):
+    monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
+    write_tree(tmp_path / "own", ["a", "b", "c", "d"])
+    source = tmp_path / "own"
+    if packed:
+        source = Path(shutil.make_archive(str(tmp_path / "own"), "zip", tmp_path / "own"))
+    first = load_data(DataChoice(source=str(source)))
+    for data in (first, load_data(DataChoice(source=str(source)))):  # decoded, and from the cache
+        for part in (data.train, data.test):
+            assert len(part.names) == len(part)
+            classes = [data.hierarchy.names[0][label] for label in part.labels[:, 0].tolist()]
+            assert [name.split("/")[0] for name in part.names] == classes
+            assert len(set(part.names)) == len(part)
+    held = load_data(DataChoice(source=str(source), held_out="images"))
+    classes = [held.hierarchy.names[0][label] for label in held.test.labels[:, 0].tolist()]
+    assert [name.split("/")[0] for name in held.test.names] == classes
+
+
+def test_images_of_a_table_keep_names_and_those_without_have_none(tmp_path):
+    write_split(tmp_path, "train", {"label": [0, 0, 1, 1, 2, 2, 3, 3]})
+    assert load(tmp_path).train.names == ()

@@ -244,3 +244,25 @@ def test_an_infinite_number_is_no_difference(site: Site, run: RunFolder, tmp_pat
     for asked in ({}, {"step": max(step for _, step in run.frame_steps())}):
         first, second = site.answer("baseline", run=run.id, baseline=other.id, **asked)["arms"]
         assert set(first["numbers"]) == {None} and 0.0 in second["numbers"]
+
+
+def test_a_selection_counts_its_queries_alone(site: Site, run: RunFolder) -> None:
+    chosen = [2, 3, 4, 9, 50, 51]
+    asked = {"run": run.id, "k": 5, "among": "2-4,9,50-51"}
+    answer = site.answer("severity", **asked)
+    labels, k = run.probe().labels, newest_embeddings(run)
+    for arm, ids in zip(answer["arms"], probe_results(run, k, 5), strict=True):
+        assert arm["topk"] == pytest.approx(mistakes(ids, labels, among=np.array(chosen)).topk.tolist(), abs=1e-6)
+        assert {one["point"] for one in arm["confusions"]} <= set(chosen)
+    assert answer["queries"] + answer["left_out"] == len(chosen)
+    assert len(site.table("severity", **asked)) > 2
+    differing = site.answer("queries", run=run.id, among="2-4,9,50-51")
+    assert {one["point"] for one in differing["found"]} <= set(chosen) and differing["queries"] == len(chosen)
+
+
+@pytest.mark.parametrize(
+    ("among", "words"),
+    [("3-", "points and ranges"), ("a", "points and ranges"), ("0-9999999", "at most"), ("150000", "None of the sel")],
+)
+def test_a_selection_that_is_none_is_refused(site: Site, run: RunFolder, among: str, words: str) -> None:
+    assert words in site.refused("severity", run=run.id, among=among)

@@ -254,3 +254,18 @@ def test_shares_alone_are_those_of_the_whole() -> None:
     whole = mistakes(ids, labels)
     np.testing.assert_array_equal(top1, whole.top1)
     np.testing.assert_array_equal(topk, whole.topk)
+
+
+def test_some_queries_alone_are_those_whose_lists_are_given_alone() -> None:
+    emb, labels = tree(3, 60, 3)
+    labels = labels.numpy()
+    ids = nearest(emb, labels, 6)
+    chosen = np.array([3, 4, 17, 40, 59])
+    some = mistakes(ids, labels, among=chosen)
+    counted = [row for row in chosen if (labels[:, 0] == labels[row, 0]).sum() > 1]
+    assert (some.queries, some.left_out) == (len(counted), len(chosen) - len(counted))
+    shared = shared_levels(labels[ids[counted]], labels[counted][:, None])
+    assert some.topk.tolist() == [np.mean(shared == level) for level in range(4)]
+    assert {one.query for one in some.confusions} <= set(counted)
+    everything = mistakes(ids, labels, among=np.arange(len(labels)))
+    assert everything.topk.tolist() == mistakes(ids, labels).topk.tolist()

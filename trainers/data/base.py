@@ -21,6 +21,7 @@ class ImageSet:
         before_cap: images there were before the cap on images; N or fewer: nothing was cut.
         attributes: int64 [N] each, what is known of the images beside their classes; ids index
             ``LoadedData.attributes`` of the same name.
+        names: file name of each image below the folder of the dataset; nothing where they have none.
         chosen: equal for equal choices among the images of the split; empty: they are all there.
     """
 
@@ -29,6 +30,7 @@ class ImageSet:
     true_labels: Tensor | None = None
     before_cap: int = 0
     attributes: Mapping[str, Tensor] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
     chosen: str = ""
 
     def __len__(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +57,7 @@ def disagreements(
     baseline_k: int | None = None,
     arms: Sequence[int] | None = None,
     most: int | None = 100,
+    among: Collection[int] | None = None,
 ) -> Disagreements:
     """Compare the arms of a run, and those of a baseline, query by query, on the images that both runs show.
 
@@ -66,6 +67,7 @@ def disagreements(
         baseline: a run on the same images; ``baseline_k``: its frame, its newest one if not given.
         arms: places among the arms of the run and then of the baseline, without those that diverged; None: all.
         most: how many queries; None: all.
+        among: points of the first run that are compared; None: all.
 
     Raises:
         UserError: the runs are not on the same images, a frame keeps no embeddings, or the metric is unknown.
@@ -84,6 +86,9 @@ def disagreements(
     diverged = trained - len(compared)
     compared = [compared[arm] for arm in (range(len(compared)) if arms is None else arms)]
     values = np.stack([arm_metrics.values[metric] for arm_metrics in compared], axis=1)
+    if among is not None:
+        kept = np.isin(points[:, 0], list(among))
+        values, rows, points = values[kept], rows[kept], points[kept]
     return Disagreements(
         metric=metric,
         arms=tuple(compared),

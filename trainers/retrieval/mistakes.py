@@ -89,7 +89,12 @@ class Mistakes:
 
 
 def mistakes(
-    ids: np.ndarray, labels: np.ndarray, gallery_labels: np.ndarray | None = None, *, most: int | None = None
+    ids: np.ndarray,
+    labels: np.ndarray,
+    gallery_labels: np.ndarray | None = None,
+    *,
+    most: int | None = None,
+    among: np.ndarray | None = None,
 ) -> Mistakes:
     """Count the results of every query by severity.
 
@@ -102,11 +107,14 @@ def mistakes(
         labels: integers ``[Q, L]``, finest first.
         gallery_labels: ``[G, L]``; None: the gallery is the queries, each searched among the others.
         most: how many confusions; None: all.
+        among: int64 ``[N]``, rows of the queries that are counted; None: all.
     """
     own = gallery_labels is None
     kept = labels if gallery_labels is None else gallery_labels
     wanted = np.stack([_found(labels[:, level], kept[:, level], own) for level in range(labels.shape[1])], axis=1)
     asked = np.flatnonzero(wanted[:, 0] > 0)
+    chosen = len(labels) if among is None else len(among)
+    asked = asked if among is None else np.intersect1d(asked, among)
     ids, own_labels, wanted = ids[asked], labels[asked], wanted[asked]
     results = kept[ids]
     shared = shared_levels(results, own_labels[:, None])
@@ -114,7 +122,7 @@ def mistakes(
     return Mistakes(
         k=ids.shape[1],
         queries=len(asked),
-        left_out=len(labels) - len(asked),
+        left_out=chosen - len(asked),
         top1=_shares(shared[:, :1], depth),
         topk=_shares(shared, depth),
         best=_best(wanted, ids.shape[1]),

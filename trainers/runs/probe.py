@@ -46,6 +46,8 @@ def packed(probe: Probe, sheets: int) -> tuple[dict[str, Tensor], dict[str, str]
         }
     if probe.part != Probe.part:
         about["part"] = probe.part
+    if probe.files:
+        about["files"] = probe.files
     return tensors, {"about": json.dumps(about)}
 
 
@@ -83,6 +85,7 @@ def unpacked(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> Prob
             for i, attribute in enumerate(about.get("attributes", ()))
         ),
         part=checked.text(about.get("part", Probe.part), "part"),
+        files=checked.texts(about.get("files", []), "files"),
     )
     _check(probe)
     return probe
@@ -97,6 +100,8 @@ def _check(probe: Probe) -> None:
         raise ValueError("the labels of the probe have the wrong shape")
     if labels.min() < 0 or (labels.max(0) >= [len(names) for names in tree.names]).any() or probe.rows.min() < 0:
         raise ValueError("the probe has labels without a name")
+    if len(probe.files) not in (0, len(labels)):
+        raise ValueError("the probe has another number of files than images")
     if probe.part not in PARTS:
         raise ValueError("the probe is of no part of the dataset")
     for attribute in probe.attributes:

@@ -119,6 +119,7 @@ class Probe:
             of sheet ``i // columns**2``.
         attributes: what is known of the images beside their classes.
         part: of the dataset, one of :data:`PARTS`; labels of training images are without label noise.
+        files: name of the file of each image below the folder of the dataset; nothing where they have none.
     """
 
     labels: Any
@@ -132,6 +133,7 @@ class Probe:
     sheets: int = 0
     attributes: tuple[Attribute, ...] = ()
     part: str = "test"
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,7 @@ def write_labelled_probe(folder: RunFolder, data: LoadedData, part: str, rows: T
         attributes=(*known, *_noise(data, chosen, rows)),
         fingerprint=_fingerprint(data, part),
         part=part,
+        files=tuple(chosen.names[row] for row in rows.tolist()) if chosen.names else (),
     )
 
 

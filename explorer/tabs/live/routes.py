@@ -37,6 +37,7 @@ def live_routes(shared: Shared) -> list[Route]:
         "/run/{id}/poll": of_run(ends.poll),
         "/run/{id}/frame/{k}": of_run(ends.frame),
         "/run/{id}/frameinfo/{k}": of_run(lambda run, request: json_reply(view.frame_info(run, _path(request, "k")))),
+        "/run/{id}/files": of_run(lambda run, _request: json_reply(view.files(run))),
         "/run/{id}/baselines": of_run(ends.baselines),
         "/run/{id}/baseline/{other}": of_run(ends.baseline),
         "/run/{id}/sheet/{name}": of_run(_sheet),

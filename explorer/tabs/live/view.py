@@ -61,6 +61,12 @@ def about(run: Run) -> Json:
     } | _points(run.probe or _NO_PROBE)
 
 
+def files(run: Run) -> Json:
+    """Return where each image of the maps comes from: the part of the dataset, its row there, and its file if known."""
+    probe = run.probe or _NO_PROBE
+    return {"part": probe.part, "rows": list(map(int, probe.rows)), "files": list(probe.files)}
+
+
 def _alone(run: Run) -> str:
     """Say what a run does not show that belongs to no plan; empty for those that do."""
     return "" if run.folder.part_of else kind_of(run.config).alone(run.config)

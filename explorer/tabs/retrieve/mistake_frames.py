@@ -62,8 +62,11 @@ def _written(folder: RunReader, k: int) -> int:
     return max(stamps, default=0)
 
 
-def read_frame(folder: RunReader, k: int, count: int) -> Frame:
+def read_frame(folder: RunReader, k: int, count: int, among: np.ndarray | None = None) -> Frame:
     """Read the first ``count`` results of every arm at frame ``k``, and their mistakes.
+
+    Args:
+        among: rows of the queries that are counted; None: all.
 
     Raises:
         RunError: the run is damaged, shows a single image, or the training of every arm diverged.
@@ -81,6 +84,6 @@ def read_frame(folder: RunReader, k: int, count: int) -> Frame:
         arms=list(finite),
         titles=[titles[arm] for arm in finite],
         ids=list(finite.values()),
-        mistakes=[mistakes(ids, probe.labels, most=CONFUSIONS) for ids in finite.values()],
+        mistakes=[mistakes(ids, probe.labels, most=CONFUSIONS, among=among) for ids in finite.values()],
         diverged={arm: titles[arm] for arm in results if arm not in finite},
     )

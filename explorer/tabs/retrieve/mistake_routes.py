@@ -43,4 +43,5 @@ def mistake_routes(answers: MistakeAnswers) -> list[Route]:
 def _asked(request: Request) -> dict[str, object]:
     given = request.query_params
     texts = {name: given[name][:400] for name in _TEXTS if given.get(name)}
+    texts |= {"among": among} if (among := given.get("among")) else {}
     return texts | {name: query_number(request, name, 0, 10**9) for name in _NUMBERS if given.get(name)}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import numpy as np
 
 from explorer.server.library import Library
 from explorer.server.run import Run
@@ -27,6 +30,9 @@ from trainers.runs.damage import reading
 from trainers.runs.records import Probe
 
 _KEPT = 64
+_RANGE = re.compile(r"[0-9]{1,7}(-[0-9]{1,7})?", re.ASCII)
+MOST_POINTS = 100_000
+"""Points of a selection; the maps show fewer."""
 _SERIES = 32
 _DIVERGED = "Its training diverged: its embeddings at step {:,} are not numbers, so it has no results."
 Reply = dict[str, Any]
@@ -62,8 +68,8 @@ class MistakeAnswers:
         """
         run = self._library.get(asked.run)
         with reading(run.id, passed=UserError):
-            frame = self._frame(run, asked.k, asked.step)
             points, apart = self._points(run, asked.home)
+            frame = self._frame(run, asked, points)
             first = frame.mistakes[0]
             return {
                 "run": run.id,
@@ -121,8 +127,8 @@ class MistakeAnswers:
         """
         run = self._library.get(asked.run)
         with reading(run.id, passed=UserError):
-            frame = self._frame(run, asked.k, asked.step)
             points, _ = self._points(run, asked.home)
+            frame = self._frame(run, asked, points)
             chosen = listed_classes(frame, asked.level, asked.text)
             listed = chosen[: asked.count]
             return {
@@ -144,7 +150,7 @@ class MistakeAnswers:
         baseline = self._library.get(asked.baseline) if asked.baseline else None
         with reading(run.id, passed=UserError):
             other = None if baseline is None else frame_at(baseline, asked.step)
-            key = (asked.metric, asked.count, frame_at(run, asked.step), other)
+            key = (asked.metric, asked.count, asked.among, frame_at(run, asked.step), other)
             return self._queries.get(key, lambda: self._differing(run, baseline, asked))
 
     def baseline(self, asked: bodies.Baseline) -> Reply:
@@ -170,9 +176,17 @@ class MistakeAnswers:
                 ],
             }
 
-    def _frame(self, run: Run, k: int, step: int | None) -> Frame:
-        at = frame_at(run, step)
-        return self._frames.get((*at, k), lambda: read_frame(run.folder, at[1], k))
+    def _frame(self, run: Run, asked: bodies.Mistakes, points: dict[int, int | None]) -> Frame:
+        at = frame_at(run, asked.step)
+        if not asked.among:
+            return self._frames.get((*at, asked.k), lambda: read_frame(run.folder, at[1], asked.k))
+        chosen = points_of(asked.among)
+        rows = np.array([row for row, point in points.items() if point in chosen], dtype=np.int64)
+        key = (*at, asked.k, asked.home, asked.among)
+        frame = self._frames.get(key, lambda: read_frame(run.folder, at[1], asked.k, rows))
+        if not frame.mistakes[0].queries:
+            raise UserError("None of the selected images has another image of its class to find. Select others.")
+        return frame
 
     def _points(self, run: Run, home: str) -> tuple[dict[int, int | None], str | None]:
         """Return for each image on a run's maps its point on those of ``home``, or None; and why there are none."""
@@ -196,6 +210,7 @@ class MistakeAnswers:
             baseline=None if baseline is None else baseline.folder,
             baseline_k=None if baseline is None else frame_at(baseline, asked.step)[1],
             most=asked.count,
+            among=points_of(asked.among) if asked.among else None,
         )
         return {
             "run": run.id,
@@ -216,6 +231,24 @@ class MistakeAnswers:
                 for query in differing.found
             ],
         }
+
+
+def points_of(ranges: str) -> set[int]:
+    """Read points such as ``3-7,12``.
+
+    Raises:
+        UserError: it is no such text.
+    """
+    points: set[int] = set()
+    for part in ranges.split(","):
+        if not _RANGE.fullmatch(part):
+            raise UserError(f"A selection is written as points and ranges such as 3-7,12; got {part!r:.40}.")
+        first, _, last = part.partition("-")
+        numbers = range(int(first), int(last or first) + 1)
+        if len(numbers) + len(points) > MOST_POINTS:
+            raise UserError(f"A selection has at most {MOST_POINTS:,} points; got more at {part!r:.40}.")
+        points.update(numbers)
+    return points
 
 
 def _difference(compared: BaselineDifferences, arm: int, key: str, step: int | None) -> float | None:

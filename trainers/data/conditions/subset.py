@@ -28,6 +28,7 @@ def subset(part: ImageSet, rows: np.ndarray) -> ImageSet:
         true_labels=None if part.true_labels is None else part.true_labels[chosen],
         attributes={name: values[chosen] for name, values in part.attributes.items()},
         before_cap=0,
+        names=tuple(part.names[row] for row in rows.tolist()) if part.names else (),
         chosen=f"/{mark.hexdigest()}",
     )
 

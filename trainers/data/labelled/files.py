@@ -71,6 +71,9 @@ class FileTable(Table):
         files = [self._files[row] for row in rows]
         return [self._source.read(file) if file.size <= LARGEST_FILE else None for file in files]
 
+    def names(self, column: str, rows: np.ndarray) -> list[str]:
+        return ["/".join(self._files[row].parts) for row in rows]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Folder:

@@ -21,12 +21,15 @@ def hold_out_images(data: LoadedData, seed: int) -> LoadedData:
     images, labels = (torch.cat([getattr(data.train, name), getattr(data.test, name)]) for name in ("images", "labels"))
     side = torch.from_numpy(divide_images(labels[:, 0].numpy(), seed))
     known = {name: torch.cat([data.train.attributes[name], data.test.attributes[name]]) for name in data.attributes}
+    files = data.train.names + data.test.names
+    several = len(files) == len(labels)
     parts = {
         name: ImageSet(
             images=images[rows],
             labels=labels[rows],
             before_cap=int(rows.sum()),
             attributes={name: values[rows] for name, values in known.items()},
+            names=tuple(files[row] for row in rows.nonzero()[:, 0].tolist()) if several else (),
         )
         for name, rows in (("train", side), ("test", ~side))
     }

@@ -202,7 +202,8 @@ class _Decoding:
         finished = {}
         for name, part in zip(stored.PARTS, parts, strict=True):
             labels = torch.from_numpy(np.ascontiguousarray(part.labels))
-            finished[name] = ImageSet(images=images[name], labels=labels, before_cap=part.before_cap)
+            files = EncodedImages(selection=self.selection, part=part).names()
+            finished[name] = ImageSet(images=images[name], labels=labels, before_cap=part.before_cap, names=files)
         mark = stored.fingerprint(finished, hierarchy)
         return self.complete(
             **finished, hierarchy=hierarchy, notes=notes, fingerprint=mark, labelled=self.selection.labelled

@@ -65,6 +65,14 @@ class EncodedImages:
                 images[index] = image
         return images
 
+    def names(self) -> tuple[str, ...]:
+        """Return the file name of every row of the part; nothing if none has one."""
+        names = [""] * len(self.part.rows)
+        for table, column, places, inner in self._by_table(np.arange(len(names))):
+            for place, name in zip(places, table.names(column, inner), strict=True):
+                names[place] = name
+        return tuple(names) if any(names) else ()
+
     def sizes(self, rows: np.ndarray) -> np.ndarray:
         """Return how many bytes these are, int64 [n], as far as it can be told without reading them."""
         sizes = np.zeros(len(rows), dtype=np.int64)

@@ -53,6 +53,7 @@ def read(key: str, name: str) -> LoadedData | None:
             images=entry.tensors[part],
             labels=entry.tensors[f"{part}_labels"],
             before_cap=before_cap,
+            names=tuple(about.get("files", {}).get(part, ())),
             attributes={name: entry.tensors[f"{part}_{name}"] for name in about.get("attributes", ())},
         )
         for part, before_cap in about["before_cap"].items()
@@ -96,5 +97,6 @@ def _about(data: LoadedData) -> dict[str, Any]:
         "levels": data.hierarchy.levels,
         "names": data.hierarchy.names,
         "notes": data.notes,
+        "files": {part: getattr(data, part).names for part in PARTS},
         "before_cap": {part: getattr(data, part).before_cap for part in PARTS},
     }

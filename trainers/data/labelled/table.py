@@ -73,6 +73,10 @@ class Table(ABC):
     def images(self, column: str, rows: np.ndarray) -> list[bytes | None]:
         """Read the encoded images of the rows (int64 [n], any order); None where there is none, or one is too large."""
 
+    @abstractmethod
+    def names(self, column: str, rows: np.ndarray) -> list[str]:
+        """Return the file names of the images of the rows, below the dataset's folder; empty where they have none."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Splits:
@@ -155,6 +159,25 @@ class ArrowTable(Table):
         for index, cell in zip(ordered, cells, strict=True):
             images[index] = self._bytes(cell)
         return images
+
+    def names(self, column: str, rows: np.ndarray) -> list[str]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        every: list[str] = []
+        for part in self._slices(column, self._count):
+            if not pa.types.is_struct(part.type) or part.type.get_field_index("path") < 0:
+                return [""] * len(rows)
+            every += [self._below(path) if path else "" for path in pc.struct_field(part, "path").to_pylist()]
+        return [every[row] for row in rows]
+
+    def _below(self, name: str) -> str:
+        """Return the part of a path below the dataset's folders; of one elsewhere its last part alone."""
+        path = Path(name)
+        for root in self._roots:
+            if path.is_relative_to(root):
+                return path.relative_to(root).as_posix()
+        return path.name if path.is_absolute() or "://" in name else path.as_posix()
 
     def lists(self, columns: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         """Yield some columns side by side, a bounded number of rows at a time, as plain Python values."""
