@@ -1,103 +1,88 @@
-// The Catalogue tab: its entries are drawn when it is opened, closed to their title and sentence; a search and the
-// families narrow them; links go to the families.
+// The Catalogue tab: entries by family, closed to their title and sentence; a search and a family narrow them.
 
+import { json } from "../common/api.js";
 import { el, say } from "../common/dom.js";
-import { text } from "../common/fields.js";
+import { select, text } from "../common/fields.js";
+import { Sheet } from "./sheet.js";
 
-/** `opened()` asks for the entries. */
-export function mount(element, { opened }) {
-  const catalogue = element.closest("#rs-catalogue");
-  const search = new Search(catalogue);
-  catalogue.addEventListener("click", (event) => jump(event, search), { capture: true });
-  new MutationObserver(() => {
-    close(catalogue);
-    reach(catalogue);
-    search.narrow();
-  }).observe(catalogue, { childList: true, subtree: true });
-  opened();
+const INTRO = "Each loss is written from its paper's formula. Encoder, sampler, optimiser and batches are the same for all.";
+
+/** `typeset()` puts `window.rankscopeSheet` on the sheet, see sheet.js. */
+export async function mount(element, { typeset }) {
+  const host = element.querySelector(".rs-entries");
+  try {
+    const { sections } = await json("catalogue");
+    const sheet = new Sheet(element.closest("#rs-catalogue"), typeset);
+    host.replaceChildren(...new Catalogue(sections, sheet).nodes);
+  } catch (error) {
+    host.replaceChildren(el("p", { class: "rs-note", text: error.message }));
+  }
 }
 
-class Search {
-  constructor(catalogue) {
-    this.catalogue = catalogue;
-    this.input = text("Search losses, metrics and models", { "aria-label": "Search the catalogue" });
-    this.input.addEventListener("input", () => this.narrow());
+class Catalogue {
+  constructor(sections, sheet) {
+    this.families = sections.map(({ title, entries }) => ({
+      title,
+      heading: el("h2", { text: title }),
+      entries: entries.map((content) => new Entry(content, title, sheet)),
+    }));
+    this.input = text("Search losses, metrics and models", { "aria-label": "Search the catalogue", oninput: () => this.narrow() });
+    const choices = sections.map(({ title, entries }) => ({ name: title, title: `${title} (${entries.length})` }));
+    this.family = select(() => this.narrow(), [{ name: "", title: "All families" }, ...choices]);
+    this.family.setAttribute("aria-label", "Family");
     this.count = el("span", { class: "rs-note", role: "status" });
-    catalogue.querySelector(".rs-jumps").before(el("div", { class: "rs-flow rs-search" }, this.input, this.count));
   }
 
-  clear() {
-    this.input.value = "";
-    this.narrow();
+  get nodes() {
+    const row = el("div", { class: "rs-flow rs-search" }, this.input, this.family, this.count);
+    return [el("p", { class: "rs-sentence", text: INTRO }), row, ...this.families.flatMap(({ heading, entries }) => [heading, ...entries.map((entry) => entry.node)])];
   }
 
-  /** Only entries that have every word; a heading without an entry goes too. */
+  /** Only entries of the family that have every word; a heading without an entry goes too. */
   narrow() {
     const words = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let heading = null;
     let shown = 0;
-    for (const node of this.catalogue.querySelectorAll("h2[id], .block.rs-entry")) {
-      if (node.tagName === "H2") {
-        heading = node;
-        heading.hidden = words.length > 0;
-        continue;
-      }
-      const content = `${heading?.textContent ?? ""} ${node.textContent} ${folded.get(node)?.textContent ?? ""}`.toLowerCase();
-      const fits = words.every((word) => content.includes(word));
-      node.classList.toggle("rs-unfit", !fits);
-      if (fits && heading) heading.hidden = false;
-      shown += fits;
+    for (const { title, heading, entries } of this.families) {
+      const asked = !this.family.value || this.family.value === title;
+      for (const entry of entries) entry.node.hidden = !(asked && entry.has(words));
+      const left = entries.filter((entry) => !entry.node.hidden).length;
+      heading.hidden = !left;
+      shown += left;
     }
-    const said = words.length ? `${shown} ${shown === 1 ? "entry" : "entries"}` : "";
-    if (this.count.textContent !== said) say(this.count, said);
+    const narrowed = words.length > 0 || this.family.value !== "";
+    say(this.count, narrowed ? `${shown} ${shown === 1 ? "entry" : "entries"}` : "");
   }
 }
 
-/** What closed entries hold beside their title and sentence: out of the page, which is a third of its size then. */
-const folded = new WeakMap();
-
-/** Make the title of every new entry a button that opens it. One whose formula is not drawn yet comes later. */
-function close(catalogue) {
-  for (const title of catalogue.querySelectorAll(".rs-entry h3:not(:has(button))")) {
-    const entry = title.closest(".block.rs-entry");
-    if (entry.textContent.includes("$$")) continue;
-    const press = el("button", { type: "button", class: "rs-entrytitle", "aria-expanded": "false", text: title.textContent, onclick: () => open(entry, title, press) });
-    title.replaceChildren(press);
-    fold(entry, title);
+class Entry {
+  constructor({ title, sentence, text: content }, family, sheet) {
+    Object.assign(this, { content, sheet, words: `${family} ${title} ${sentence} ${content}`.toLowerCase() });
+    this.press = el("button", { type: "button", class: "rs-entrytitle", "aria-expanded": "false", text: title, onclick: () => this.toggle() });
+    this.node = el("div", { class: "rs-entry" }, el("h3", {}, this.press), el("p", { text: sentence }));
   }
-}
 
-/** Take out what follows the sentence under the title. */
-function fold(entry, title) {
-  const nodes = [...title.parentNode.childNodes];
-  const sentence = nodes.findIndex((node, i) => i > nodes.indexOf(title) && node.nodeType === Node.ELEMENT_NODE);
-  const body = document.createDocumentFragment();
-  body.append(...nodes.slice(sentence + 1));
-  folded.set(entry, body);
-}
+  has(words) {
+    return words.every((word) => this.words.includes(word));
+  }
 
-function open(entry, title, press) {
-  const opened = entry.classList.toggle("rs-open");
-  press.setAttribute("aria-expanded", String(opened));
-  if (!opened) return fold(entry, title);
-  title.parentNode.append(folded.get(entry));
-  return folded.delete(entry);
-}
-
-/** A new hash in the address would make Gradio build the page again. */
-function jump(event, search) {
-  const link = event.target.closest?.(".rs-jumps a");
-  const heading = link && document.getElementById(link.hash.slice(1));
-  if (!heading) return;
-  event.preventDefault();
-  search.clear();
-  heading.scrollIntoView();
-  heading.focus({ preventScroll: true });
+  /** What a closed entry holds beside title and sentence is out of the page. */
+  async toggle() {
+    const opened = this.press.getAttribute("aria-expanded") === "false";
+    this.press.setAttribute("aria-expanded", String(opened));
+    if (!this.body) {
+      this.body = el("div", { class: "rs-entrybody" });
+      this.node.append(this.body);
+      this.body.replaceChildren(...(await this.sheet.set(this.content)));
+      reach(this.body);
+    }
+    if (this.press.getAttribute("aria-expanded") === "true") this.node.append(this.body);
+    else this.body.remove();
+  }
 }
 
 /** A formula wider than its card can be scrolled with the keyboard too. */
-function reach(catalogue) {
-  for (const formula of catalogue.querySelectorAll(".katex-display:not([tabindex])")) {
+function reach(body) {
+  for (const formula of body.querySelectorAll(".katex-display")) {
     if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
   }
 }

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.formulas import check_symbols
 from trainers.losses import FAMILIES, LOSSES, LossDescriptor
 from trainers.parameters import specs
 
@@ -162,10 +163,11 @@ def test_the_descriptor_is_complete(name: str) -> None:
     assert 1990 <= loss.year <= 2030
     assert "$" not in loss.equation
     assert loss.equation.count("{") == loss.equation.count("}")
+    check_symbols(loss.equation, loss.symbols)
     assert dataclasses.is_dataclass(loss.parameters)
     assert loss.differs == "" or loss.differs.endswith(".")
     assert loss.differs or not loss.follows_code, f"{name} follows its code: say in what"
-    for option in re.findall(r"`([a-z_]+)", loss.differs):
+    for option in re.findall(r"`([a-z_]+)", " ".join((loss.differs, *loss.symbols.values()))):
         assert hasattr(loss.parameters, option), f"{name} has no parameter {option!r}"
     for spec in specs(loss.parameters):
         assert spec.rule.help.strip(), f"{name}.{spec.name} has no help"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.formulas import check_symbols
 from tests.metrics import slow
 from tests.metrics.worlds import listed, tree
 from trainers.errors import ParameterError
@@ -37,6 +38,7 @@ def test_every_number_is_described(name):
     formula = name in PUBLISHED
     assert all(map(bool, (measure.paper, measure.url, measure.equation))) == formula
     assert measure.equation.count("{") == measure.equation.count("}")
+    check_symbols(measure.equation, measure.symbols)
     assert (measure.score is not None) == (measure.family == "ranking")
     found = describe(spelled(measure), ("class",))
     assert found.measure is measure

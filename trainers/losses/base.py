@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -77,6 +77,7 @@ class LossDescriptor(Descriptor):
         family: heading in lists, e.g. ``Hierarchical ranking``.
         paper, year, url: where it comes from.
         equation: the formula in LaTeX, no dollar signs.
+        symbols: meanings of its symbols, by symbols as they stand in it, in LaTeX.
         differs: where its paper and the published code differ: which one the default follows, and how to get the other.
         slow: why it scores less than half of the best loss after equal time on the default encoder, as measured in
             ``docs/encoders.md``; empty for a loss that does not.
@@ -103,6 +104,7 @@ class LossDescriptor(Descriptor):
     url: str
     equation: str
     module: Callable[..., LossModule]
+    symbols: Mapping[str, str] = field(default_factory=dict, hash=False)
     differs: str = ""
     slow: str = ""
     follows_code: bool = False

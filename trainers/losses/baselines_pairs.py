@@ -12,6 +12,7 @@ from torch import Tensor
 
 from trainers.losses import _triplets
 from trainers.losses._pairings import Pairings, PairLoss, active_mean
+from trainers.losses._symbols import BATCH, DISTANCE, HINGE, SAME, TRIPLET
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -116,6 +117,7 @@ _TRIPLET = LossDescriptor(
     year=2015,
     url="https://arxiv.org/abs/1503.03832",
     equation=r"\mathcal{L}=\operatorname{mean}_{(a,p,n):\,>0}\,[\,d_{ap}-d_{an}+m\,]_+",
+    symbols=TRIPLET,
     sentence="Each image should be nearer to one of its class than to one of another class, by a margin.",
     parameters=TripletParameters,
     gallery=True,
@@ -156,6 +158,13 @@ DESCRIPTORS = (
             r"P(n\mid a)\propto\min\big(\lambda,\,q(d_{an})^{-1}\big),\quad "
             r"q(d)\propto d^{D-2}\big(1-\tfrac14d^2\big)^{(D-3)/2}"
         ),
+        symbols={
+            r"P(n\mid a)": "probability that image n is drawn as the negative of the anchor a",
+            "q(d)": "how many points of a sphere are at distance d from one of them, up to a factor",
+            "d_{an}": "Euclidean distance of a and n",
+            "D": "dimension of the embeddings",
+            r"\lambda": "highest weight: that of a negative at the distance 0.5",
+        },
         sentence="The triplet loss on negatives drawn evenly over their distances, so that hard ones are not rare.",
         pair_bytes=170,
         lists_triplets=False,
@@ -172,6 +181,13 @@ DESCRIPTORS = (
             r"\mathcal{L}=\frac1B\sum_i\Big[\tfrac1\alpha\log\big(1+\sum_{p}e^{-\alpha(s_{ip}-\lambda)}\big)"
             r"+\tfrac1\beta\log\big(1+\sum_{n}e^{\beta(s_{in}-\lambda)}\big)\Big]"
         ),
+        symbols=BATCH
+        | {
+            "s_{ip}": "cosine of image i and an image p of its class",
+            "s_{in}": "cosine of image i and an image n of another class",
+            r"\alpha,\,\beta": "sharpness of the two terms (`alpha`, `beta`)",
+            r"\lambda": "cosine round which pairs start to count (`base`)",
+        },
         sentence="Pairs count by how hard they are, both alone and compared with the other pairs of the image.",
         parameters=MultiSimilarityParameters,
         module=MultiSimilarity,
@@ -190,6 +206,13 @@ DESCRIPTORS = (
             r"\mathcal{L}=\operatorname{mean}_{y_{ij}=1,\,>0}[d_{ij}-m_+]_+"
             r"+\operatorname{mean}_{y_{ij}=0,\,>0}[m_--d_{ij}]_+"
         ),
+        symbols=SAME
+        | DISTANCE
+        | HINGE
+        | {
+            "m_+": "distance within which images of a class cost nothing (`pos_margin`)",
+            "m_-": "distance beyond which images of other classes cost nothing (`neg_margin`)",
+        },
         sentence="Images of a class are pulled together, images of different classes are pushed apart up to a margin.",
         parameters=ContrastiveParameters,
         module=Contrastive,

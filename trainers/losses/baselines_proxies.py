@@ -14,6 +14,7 @@ from trainers.devices.host import send
 from trainers.losses._batch import unit
 from trainers.losses._inputs import BatchLoss, count_classes
 from trainers.losses._proxies import PROXY_LEARNING_RATE, draw_proxies, known_classes
+from trainers.losses._symbols import BATCH, SOFTMAX
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -114,6 +115,14 @@ _ANCHOR = LossDescriptor(
         r"\mathcal{L}=\frac1{|P^+|}\sum_{p\in P^+}\log\Big(1+\sum_{x\in X_p^+}e^{-\alpha(s_{xp}-\delta)}\Big)"
         r"+\frac1{|P|}\sum_{p\in P}\log\Big(1+\sum_{x\in X_p^-}e^{\alpha(s_{xp}+\delta)}\Big)"
     ),
+    symbols={
+        "P": "all proxies, one for each class",
+        "P^+": "proxies of the classes in the batch",
+        r"X_p^+,\,X_p^-": "images of the class of the proxy p, and of other classes",
+        "s_{xp}": "cosine of the image x and the proxy p",
+        r"\alpha": "sharpness (`alpha`)",
+        r"\delta": "margin (`margin`)",
+    },
     sentence="Each class's proxy pulls the images of its class and pushes the others, the hardest ones most.",
     parameters=ProxyAnchorParameters,
     module=ProxyAnchor,
@@ -132,6 +141,7 @@ DESCRIPTORS = (
         year=2020,
         url="https://arxiv.org/abs/2004.01113",
         equation=r"\mathcal{L}=\frac1B\sum_i-\log\frac{\exp(-d^2(x_i,p_{y_i})/T)}{\sum_z\exp(-d^2(x_i,p_z)/T)}",
+        symbols=SOFTMAX | {"d": "Euclidean distance"},
         sentence="Each image picks out its class's proxy by squared distance from those of all classes.",
         parameters=ProxyNCAParameters,
         module=ProxyNCA,
@@ -148,6 +158,13 @@ DESCRIPTORS = (
             r"\mathcal{L}=\frac1B\sum_i-\log\frac{e^{s\cos(\theta_{y_i}+m)}}"
             r"{e^{s\cos(\theta_{y_i}+m)}+\sum_{z\neq y_i}e^{s\cos\theta_z}}"
         ),
+        symbols=BATCH
+        | {
+            r"\theta_z": "angle between image i and the proxy of class z",
+            "y_i": "class of image i",
+            "m": "angle added to that of the own class (`margin`)",
+            "s": "sharpness (`scale`)",
+        },
         sentence="A softmax over class directions that asks for an extra angle between an image and its own class.",
         parameters=ArcFaceParameters,
         module=ArcFace,

@@ -12,6 +12,7 @@ from torch import Tensor
 from trainers.devices.host import send
 from trainers.losses._inputs import count_positives
 from trainers.losses._pairings import Pairings, PairLoss
+from trainers.losses._symbols import QUERY
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -148,6 +149,13 @@ DESCRIPTORS = (
         year=2019,
         url="https://openaccess.thecvf.com/content_CVPR_2019/html/Cakir_Deep_Metric_Learning_to_Rank_CVPR_2019_paper.html",
         equation=r"\mathcal{L}=1-\frac1B\sum_q\frac1{N_q^+}\sum_b\frac{H^+_b\,h^+_b}{H_b}",
+        symbols=QUERY
+        | {
+            "N_q^+": "number of images of the class of the query q, itself left out",
+            "h^+_b": "how many of them fall in bin b of the squared distances, softly counted",
+            "H^+_b": "how many of them fall in bin b and nearer bins",
+            "H_b": "how many images of any class fall in bin b and nearer bins",
+        },
         sentence="AP read off a histogram of squared distances, which gradients can pass through.",
         parameters=FastAPParameters,
         module=FastAP,
@@ -162,6 +170,11 @@ DESCRIPTORS = (
         year=2019,
         url="https://arxiv.org/abs/1906.07589",
         equation=r"\mathcal{L}=1-\frac1B\sum_q\sum_m P_m\,\Delta R_m",
+        symbols=QUERY
+        | {
+            "P_m": "precision of all images in bin m of the cosines and higher bins, softly counted",
+            r"\Delta R_m": "share of the images of the query's class that fall in bin m",
+        },
         sentence="AP read off a soft histogram of cosines: precision and gained recall in every bin.",
         parameters=SoftBinParameters,
         module=SoftBinAP,
@@ -181,6 +194,12 @@ DESCRIPTORS = (
             r":=-\frac1\lambda\Big[\mathrm{rk}(s)-\mathrm{rk}"
             r"\Big(s+\lambda\frac{\partial\mathcal L}{\partial\mathrm{rk}}\Big)\Big]"
         ),
+        symbols={
+            "s": "cosines of the query with the images of the batch",
+            r"\mathrm{rk}(s)": "the ranks of s, 1 for the highest",
+            "AP": "average precision, from these ranks",
+            r"\lambda": "how far cosines are moved to see ranks change (`lam`)",
+        },
         sentence="Average precision from true ranks; the gradient asks how ranks change when scores move a little.",
         parameters=BlackboxParameters,
         module=BlackboxAP,

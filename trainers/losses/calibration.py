@@ -8,6 +8,7 @@ from torch import Tensor
 
 from trainers.devices.host import equal
 from trainers.losses._batch import PairBatch, SimilarityLoss, without_self
+from trainers.losses._symbols import HINGE
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -73,6 +74,13 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L} = \frac{1}{|\mathcal{A}^+|}\sum_{\text{pos}}[\alpha-s]_+"
         r"+\frac{1}{|\mathcal{A}^-|}\sum_{\text{neg}}[s-\beta]_+"
     ),
+    symbols=HINGE
+    | {
+        "s": "cosine of a pair of images",
+        r"\alpha": "cosine that pairs of a class should reach (`pos_margin`)",
+        r"\beta": "cosine that other pairs should stay below (`neg_margin`)",
+        r"\mathcal{A}^+,\,\mathcal{A}^-": "pairs of a class, and other pairs, that cost something",
+    },
     sentence="Holds matching pairs above one similarity and all others below another, so that batches agree on scale.",
     differs=(
         "The mean is over the pairs still inside a hinge, as the published numbers were trained; the paper prints the "

@@ -16,6 +16,7 @@ from trainers.devices.host import equal, host
 from trainers.errors import UserError
 from trainers.losses._inputs import BatchLoss, count_positives
 from trainers.losses._pairings import active_mean
+from trainers.losses._symbols import SAME
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -227,9 +228,19 @@ DESCRIPTOR = LossDescriptor(
     year=2023,
     url="https://arxiv.org/abs/2210.01908",
     equation=(
-        r"\mathcal{L}=\lambda\,\frac{1}{n^2}\sum_{i\neq j}(y_{ij}-w_{ij})^2+(1-\lambda)\,\mathcal{L}_{contrast}"
+        r"\mathcal{L}=\lambda\,\frac{1}{n^2}\sum_{i\neq j}(y_{ij}-w_{ij})^2+(1-\lambda)\,\mathcal{L}_{\text{contrast}}"
         r"+\gamma\,(\bar{s}-\tilde{s})^2"
     ),
+    symbols={"n": "number of images in the batch"}
+    | SAME
+    | {
+        "w_{ij}": "contextual similarity of images i and j: from 0 to 1, how far their nearest neighbours agree",
+        r"\mathcal{L}_{\text{contrast}}": "contrastive loss of the cosines (`pos_margin`, `neg_margin`)",
+        r"\lambda": "weight of the contextual term (`lam`)",
+        r"\bar{s}": "mean cosine of the batch",
+        r"\tilde{s}": "the mean cosine that is asked for (`similarity_target`)",
+        r"\gamma": "weight of the last term (`gamma`)",
+    },
     sentence="Two images of a class should have the same nearest neighbours, not only be near each other.",
     differs=(
         "The terms add up as in the paper's Eq. 6; the two published codes each weigh them otherwise (`total`). The "

@@ -13,6 +13,7 @@ from trainers.devices.host import host, send
 from trainers.errors import UserError
 from trainers.losses._batch import unit
 from trainers.losses._inputs import BatchLoss
+from trainers.losses._symbols import BATCH
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -103,6 +104,15 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L}=\sum_v\frac1B\sum_i\mathrm{softplus}\Big(\log\!\!\sum_{k:\,v(k)\neq v(i)}\!\!e^{\gamma s_{ik}}"
         r"+\log\!\!\sum_{k:\,y_k=y_i}\!\!e^{-\gamma s_{ik}}+\gamma m_v\Big)"
     ),
+    symbols=BATCH
+    | {
+        "v(i)": "class of image i, or of the class i of a proxy, at level v",
+        "y_i": "its finest class",
+        "s_{ik}": "cosine of image i and the proxy of class k",
+        r"\gamma": "sharpness (`scale`)",
+        "m_v": "margin of level v (`margins_fine_to_coarse`)",
+        r"\mathrm{softplus}": "log(1 + exp of it): 0 far below zero, the value itself far above",
+    },
     sentence="At every level of the tree, an image stays closer to its class's proxy than to those of other branches.",
     parameters=CSLParameters,
     module=CSL,

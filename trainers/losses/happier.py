@@ -8,6 +8,7 @@ from typing import Any
 from trainers.losses._bound import DIFFERS
 from trainers.losses._proxies import PROXY_LEARNING_RATE
 from trainers.losses._rank_loss import ProxyTermParameters, RankLoss
+from trainers.losses._symbols import SOFTMAX
 from trainers.losses.base import LossDescriptor
 from trainers.losses.sup_hap import COUNTED, SupHAPParameters, sup_hap_ranker
 from trainers.parameters import default_of
@@ -42,6 +43,11 @@ _HAPPIER = LossDescriptor(
         r"\mathcal{L} = (1-\lambda)\,\mathcal{L}_{\text{Sup-H-AP}}"
         r"-\lambda\,\frac{1}{B}\sum_i\log\frac{\exp(x_i^\top p_{y_i}/T)}{\sum_z\exp(x_i^\top p_z/T)}"
     ),
+    symbols={
+        r"\lambda": "weight of the proxy term (`weight_proxy`); 1 - λ is that of Sup-H-AP (`weight_rank`)",
+        r"\mathcal{L}_{\text{Sup-H-AP}}": "the loss Sup-H-AP",
+    }
+    | SOFTMAX,
     sentence="Orders results by how much of the label tree they share; a proxy per class keeps classes tight.",
     differs=f"{COUNTED} {DIFFERS}",
     follows_code=True,

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from trainers.errors import UserError
 from trainers.losses._batch import unit
+from trainers.losses._symbols import BATCH
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
@@ -72,6 +73,12 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L}=\frac1B\sum_i-\log\frac{\exp(q_i\cdot k_i/\tau)}"
         r"{\exp(q_i\cdot k_i/\tau)+\sum_{k\in\mathrm{queue}}\exp(q_i\cdot k/\tau)}"
     ),
+    symbols=BATCH
+    | {
+        r"q_i,\,k_i": "embeddings of the two views of image i: its query and its key",
+        r"k\in\mathrm{queue}": "keys of other images: those in the memory, without one those in the batch",
+        r"\tau": "temperature (`temperature`)",
+    },
     sentence="One view of an image picks out the other among other images; gradient flows into both. No labels needed.",
     differs="MoCo's keys come without gradient from a slowly moving copy of the encoder. Here one encoder makes both "
     "and learns through both: the paper's end-to-end mechanism (figure 2a). With a memory the other keys are "

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from trainers.losses._levels import LevelParameters, LevelSum, with_proxies
 from trainers.losses._proxies import PROXY_LEARNING_RATE
+from trainers.losses._symbols import LEVEL_SOFTMAX
 from trainers.losses.base import LossDescriptor
 from trainers.losses.baselines_proxies import ProxyNCA, ProxyNCAParameters
 
@@ -41,6 +42,7 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L}=\sum_l-\frac1B\sum_i\log\frac{\exp(-d^2(x_i,p^{(l)}_{y_i})/T)}"
         r"{\sum_z\exp(-d^2(x_i,p^{(l)}_z)/T)}"
     ),
+    symbols=LEVEL_SOFTMAX | {"d": "Euclidean distance"},
     sentence="ProxyNCA++ at every level of the label tree, added up; each level has its own proxies.",
     differs="The levels are added up, as the papers' tables name them. Their code has a configuration for the finest "
     "level only; averaging, as the code does for other losses, is `reduce_levels=mean`.",

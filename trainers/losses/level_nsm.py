@@ -8,6 +8,7 @@ from torch import Tensor
 
 from trainers.losses._levels import DIFFERS, LevelParameters, LevelSum, with_proxies
 from trainers.losses._proxies import PROXY_LEARNING_RATE
+from trainers.losses._symbols import LEVEL_SOFTMAX
 from trainers.losses.base import LossDescriptor
 from trainers.losses.proxy_nsm import ProxyNSM, ProxyNSMParameters
 
@@ -40,6 +41,7 @@ DESCRIPTOR = LossDescriptor(
     equation=(
         r"\mathcal{L}=\sum_l-\frac1B\sum_i\log\frac{\exp(x_i^\top p^{(l)}_{y_i}/T)}{\sum_z\exp(x_i^\top p^{(l)}_z/T)}"
     ),
+    symbols=LEVEL_SOFTMAX,
     sentence="The proxy softmax at every level of the label tree, added up; each level has its own proxies.",
     differs=DIFFERS,
     parameters=LevelNSMParameters,

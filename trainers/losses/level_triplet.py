@@ -13,6 +13,7 @@ from torch import Tensor
 from trainers.losses import _triplets
 from trainers.losses._levels import DIFFERS, LevelParameters, LevelSum
 from trainers.losses._pairings import Pairings, PairLoss
+from trainers.losses._symbols import HINGE
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -78,6 +79,14 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L}=\sum_l\operatorname{mean}_{(a,p,n)\in\mathcal T_l:\,>0}\,[\,s_{an}-s_{ap}+m\,]_+,\quad"
         r"\mathcal T_l=\{y^{(l)}_a=y^{(l)}_p\neq y^{(l)}_n\}"
     ),
+    symbols=HINGE
+    | {
+        "y^{(l)}_a": "class of image a at level l",
+        r"\mathcal T_l": "triplets of level l: anchor a, an image p of its class, an image n of another",
+        "s_{ap}": "cosine of images a and p",
+        "s_{an}": "cosine of images a and n",
+        "m": "margin (`margin`)",
+    },
     sentence="The triplet loss at every level of the label tree, added up: the baseline of hierarchical retrieval.",
     differs=f"{DIFFERS} Margin, cosines and all triplets are those of the published configurations.",
     parameters=LevelTripletParameters,

@@ -11,6 +11,7 @@ from trainers.losses._rank_loss import ProxyTermParameters, RankLoss
 from trainers.losses._rank_measures import DiscountedGain
 from trainers.losses._smooth_rank import SmoothRank
 from trainers.losses._sup_rank import SupRank
+from trainers.losses._symbols import BOUND, LEVELS, RANK_LEVELS, RANKED, SIGMOID, SOFTMAX
 from trainers.losses.base import LossDescriptor
 
 
@@ -20,7 +21,7 @@ class RODNDCGParameters(ProxyTermParameters, BoundParameters):
 
 
 def sup_ndcg(parameters: BoundParameters, **_classes: Any) -> RankLoss:
-    """Build the mean of 1 - DCG / IDCG with bounded ranks and gain 2^l - 1 (Ramzi et al. 2023). 2023)."""
+    """Build the mean of 1 - DCG / IDCG with bounded ranks and gain 2^l - 1 (Ramzi et al. 2023)."""
     return RankLoss(SupRank(bound=resolve(parameters), measure=DiscountedGain()), name="ndcg")
 
 
@@ -44,6 +45,7 @@ _SUP = LossDescriptor(
     year=2023,
     url="https://arxiv.org/abs/2309.08250",
     equation=r"\mathcal{L}=" + SCORE + r",\quad\mathrm{rank}_i=\mathrm{rank}^+_i+\sum_{l_j<l_i}H^-(s_j-s_i)",
+    symbols={r"\mathrm{IDCG}": "the sum in the best possible order"} | LEVELS | RANKED | RANK_LEVELS | BOUND,
     sentence="Rewards close relatives near the top of the list, halving the reward slowly down the ranks.",
     differs=DIFFERS,
     parameters=BoundParameters,
@@ -60,6 +62,7 @@ DESCRIPTORS = (
         name="smooth_ndcg",
         title="Smooth-NDCG",
         equation=r"\mathcal{L}=" + SCORE + r",\quad\mathrm{rank}_i=1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)",
+        symbols={r"\mathrm{IDCG}": "the sum in the best possible order"} | LEVELS | RANKED | SIGMOID,
         sentence="NDCG with soft comparisons in place of counting: the plain form of Sup-NDCG.",
         differs="",
         parameters=SigmoidParameters,
@@ -74,6 +77,11 @@ DESCRIPTORS = (
             r"\mathcal{L}=(1-\lambda)\,\mathcal{L}_{\text{Sup-NDCG}}"
             r"-\lambda\,\frac{1}{B}\sum_i\log\frac{\exp(x_i^\top p_{y_i}/T)}{\sum_z\exp(x_i^\top p_z/T)}"
         ),
+        symbols={
+            r"\lambda": "weight of the proxy term (`weight_proxy`); 1 - λ is that of Sup-NDCG (`weight_rank`)",
+            r"\mathcal{L}_{\text{Sup-NDCG}}": "the loss Sup-NDCG",
+        }
+        | SOFTMAX,
         sentence="NDCG over the label tree, while a proxy per class keeps the finest classes together.",
         parameters=RODNDCGParameters,
         module=rod_ndcg,

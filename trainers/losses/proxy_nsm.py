@@ -9,6 +9,7 @@ from torch import Tensor
 
 from trainers.losses._batch import query_rows
 from trainers.losses._proxies import PROXY_LEARNING_RATE, draw_proxies, proxy_softmax
+from trainers.losses._symbols import SOFTMAX
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
@@ -55,6 +56,7 @@ _NSM = LossDescriptor(
     year=2019,
     url="https://arxiv.org/abs/1811.12649",
     equation=r"\mathcal{L} = -\frac{1}{B}\sum_i \log\frac{\exp(x_i^\top p_{y_i}/T)}{\sum_z \exp(x_i^\top p_z/T)}",
+    symbols=SOFTMAX,
     sentence="Learns one direction per class and asks every image to point closer to its own than to the others.",
     parameters=ProxyNSMParameters,
     module=ProxyNSM,

@@ -11,6 +11,7 @@ from trainers.losses._rank_loss import DecomposableParameters, RankLoss, Weights
 from trainers.losses._rank_measures import Recall
 from trainers.losses._smooth_rank import SmoothRank
 from trainers.losses._sup_rank import SupRank
+from trainers.losses._symbols import BOUND, RANK_PLUS, RANKED, SIGMOID, SOFTMAX
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -59,7 +60,7 @@ class RODRecallParameters(SupRecallParameters, DecomposableParameters):
 
 def smooth_recall(parameters: SmoothRecallParameters, **_classes: Any) -> RankLoss:
     """Build the mean over queries of 1 - (1/|K|) sum_k (1/min(k, P)) sum_i sig((k - rank_i) / temp) (Ramzi et al.
-    2023). 2023).
+    2023).
 
     The query is its own positive when the batch is its own gallery, so perfect ranks do not give exactly zero. Any
     class sizes: P is each query's own number of positives.
@@ -96,6 +97,14 @@ _SMOOTH = LossDescriptor(
     year=2023,
     url="https://arxiv.org/abs/2309.08250",
     equation=r"\mathcal{L}=" + SCORE + r",\quad \mathrm{rank}_i=1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)",
+    symbols={
+        r"k\in K": "the cut-offs (`at_k`)",
+        r"\sigma": "sigmoid",
+        "T": "softness of a cut-off, in ranks (`temp`)",
+        r"\Omega^+": "images of the query's class, itself among them",
+    }
+    | RANKED
+    | SIGMOID,
     sentence="Asks for the right images among the first k results, with soft ranks and soft cut-offs.",
     parameters=SmoothRecallParameters,
     module=smooth_recall,
@@ -110,6 +119,16 @@ DESCRIPTORS = (
         name="sup_recall",
         title="Sup-R@k",
         equation=r"\mathcal{L}=" + SCORE + r",\quad \mathrm{rank}_i=\mathrm{rank}^+_i+\sum_{j\in\Omega^-}H^-(s_j-s_i)",
+        symbols={
+            r"k\in K": "the cut-offs (`at_k`)",
+            r"\sigma": "sigmoid",
+            "T": "softness of a cut-off, in ranks (`temp`)",
+            r"\Omega^+": "images of the query's class, itself among them",
+            r"\Omega^-": "images of other classes",
+        }
+        | RANKED
+        | RANK_PLUS
+        | BOUND,
         sentence="Recall in the first k results, with the rank bound that keeps pulling on images ranked far too low.",
         differs=DIFFERS,
         parameters=SupRecallParameters,
@@ -124,6 +143,11 @@ DESCRIPTORS = (
             r"\mathcal{L}=(1-\lambda)\,\mathcal{L}_{\text{Sup-R@}k}"
             r"-\lambda\,\frac{1}{B}\sum_i\log\frac{\exp(x_i^\top p_{y_i}/T)}{\sum_z\exp(x_i^\top p_z/T)}"
         ),
+        symbols={
+            r"\lambda": "weight of the proxy term (`weight_proxy`); 1 - λ is that of Sup-R@k (`weight_recall`)",
+            r"\mathcal{L}_{\text{Sup-R@}k}": "the loss Sup-R@k, over its cut-offs k",
+        }
+        | SOFTMAX,
         sentence="Recall in the first k results, and a proxy per class so that it also holds on the whole set.",
         differs=(
             "Table II has a row with proxies, as here, and one with calibrated pairs (`terms`); the code weighs the "

@@ -15,6 +15,7 @@ from trainers.losses._batch import PairBatch, SimilarityLoss
 from trainers.losses._inputs import count_positives
 from trainers.losses._rank_measures import Recall
 from trainers.losses._smooth_rank import SmoothRank
+from trainers.losses._symbols import QUERY
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -102,6 +103,14 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L}=\frac{1}{B}\sum_q 1-\frac{1}{|K|}\sum_{k\in K}\frac{1}{\min(k,|P_q|)}\sum_{p\in P_q}"
         r"\sigma_{\tau_k}\Big(k-1-\sum_{z\neq p}\sigma_\tau(s_z-s_p)\Big)"
     ),
+    symbols=QUERY
+    | {
+        r"k\in K": "the cut-offs (`k`)",
+        "P_q": "images of the class of the query q, itself left out",
+        r"\tau_k": "softness of the cut-off k, in ranks (`tau_k`)",
+        r"\sigma_\tau": "sigmoid of width τ (`tau_rank`): from 0 to 1 as image z passes image p",
+        r"s_z,\,s_p": "cosines of the query with images z and p",
+    },
     sentence="Counts, softly enough to train on, how many right images reach the first k results, for several k.",
     differs=(
         "The query stays in its own list, so that even a perfect ranking starts at rank 2, and k and the sums are cut, "

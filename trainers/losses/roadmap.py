@@ -10,6 +10,7 @@ from trainers.losses._proxies import PROXY_LEARNING_RATE
 from trainers.losses._rank_loss import DecomposableParameters, RankLoss, Weights, described, weigh
 from trainers.losses._rank_measures import AveragePrecision
 from trainers.losses._sup_rank import SupRank
+from trainers.losses._symbols import SOFTMAX
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -53,6 +54,11 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L} = (1-\lambda)\,\mathcal{L}_{\text{Sup-AP}}"
         r"-\lambda\,\frac{1}{B}\sum_i\log\frac{\exp(x_i^\top p_{y_i}/T)}{\sum_z\exp(x_i^\top p_z/T)}"
     ),
+    symbols={
+        r"\lambda": "weight of the proxy term (`weight_proxy`); 1 - λ is that of Sup-AP (`weight_ap`)",
+        r"\mathcal{L}_{\text{Sup-AP}}": "the loss Sup-AP",
+    }
+    | SOFTMAX,
     sentence="Average precision inside the batch, and a proxy per class so that it also holds on the whole set.",
     differs=(
         "The tables of 2023 are trained with proxies, as here; the paper of 2021 had calibrated pairs in their place "

@@ -10,6 +10,7 @@ from torch import Tensor
 from trainers.devices.host import equal
 from trainers.errors import UserError
 from trainers.losses._inputs import flatten_views, refuse_gallery
+from trainers.losses._symbols import BATCH, CONTRAST
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.losses.supcon import Temperatures, positive_cross_entropy, temperature
 
@@ -57,6 +58,9 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L}=\frac{\tau}{\tau_0}\,\frac{1}{2B}\sum_a-\log\frac{\exp(s_{a\,a'}/\tau)}"
         r"{\sum_{b\neq a}\exp(s_{ab}/\tau)},\quad \tau_0=\tau \text{ unless it is set}"
     ),
+    symbols=BATCH
+    | CONTRAST
+    | {"a": "every view in turn", r"s_{a\,a'}": "cosine of a and a', the other view of the same image"},
     sentence="Each view picks out the other view of the same image from the rest of the batch; no labels needed.",
     slow="Two images of a class are pushed apart like any others, so in equal time far fewer of them are found than by "
     "losses that see labels.",

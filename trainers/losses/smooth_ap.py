@@ -8,6 +8,7 @@ from trainers.losses._bound import SigmoidParameters
 from trainers.losses._rank_loss import RankLoss
 from trainers.losses._rank_measures import AveragePrecision
 from trainers.losses._smooth_rank import SmoothRank
+from trainers.losses._symbols import QUERY, SIGMOID
 from trainers.losses.base import LossDescriptor
 
 
@@ -32,6 +33,7 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L} = \frac{1}{B}\sum_q \Big(1 - \frac{1}{|\Omega^+_q|}\sum_{i\in\Omega^+_q}"
         r"\frac{1+\sum_{j\in\Omega^+_q\setminus i}\sigma_\tau(s_j-s_i)}{1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)}\Big)"
     ),
+    symbols=QUERY | {r"\Omega^+_q": "images of the class of the query q, itself among them"} | SIGMOID,
     sentence="Pushes average precision up directly, with soft comparisons in place of counting who ranks above whom.",
     parameters=SigmoidParameters,
     module=smooth_ap,

@@ -8,6 +8,7 @@ from trainers.losses._bound import DIFFERS, BoundParameters, resolve
 from trainers.losses._rank_loss import RankLoss
 from trainers.losses._rank_measures import AveragePrecision
 from trainers.losses._sup_rank import SupRank
+from trainers.losses._symbols import BOUND, QUERY, RANK_PLUS
 from trainers.losses.base import LossDescriptor
 
 
@@ -32,6 +33,13 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L} = \frac{1}{B}\sum_q \Big(1 - \frac{1}{|\Omega^+_q|}\sum_{i\in\Omega^+_q}"
         r"\frac{\mathrm{rank}^+_i}{\mathrm{rank}^+_i+\sum_{j\in\Omega^-_q}H^-(s_j-s_i)}\Big)"
     ),
+    symbols=QUERY
+    | {
+        r"\Omega^+_q": "images of the class of the query q, itself among them",
+        r"\Omega^-_q": "images of other classes than that of q",
+    }
+    | RANK_PLUS
+    | BOUND,
     sentence="Never reports a better average precision than the true one, and pulls hard on items ranked far too high.",
     differs=DIFFERS,
     parameters=BoundParameters,

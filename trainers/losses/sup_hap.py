@@ -10,6 +10,7 @@ from trainers.losses._rank_loss import RankLoss
 from trainers.losses._rank_measures import AveragePrecision, WeightedAveragePrecision
 from trainers.losses._smooth_rank import SmoothRank
 from trainers.losses._sup_rank import SupRank
+from trainers.losses._symbols import BOUND, LEVELS, RANK_LEVELS, SIGMOID, STEP
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -88,6 +89,18 @@ _SUP = LossDescriptor(
         r"{\mathrm{rank}^+_i+\sum_{l_j<l_i}H^-(s_j-s_i)},\quad"
         r"\mathrm{rel}_i=\frac{(l_i/L)^\alpha}{|\Omega^{(l_i)}|}"
     ),
+    symbols={
+        r"\mathrm{rel}_i": "relevance of image i: its share of levels, divided among the images that share as many"
+    }
+    | LEVELS
+    | {
+        "L": "number of levels",
+        r"\alpha": "how much the finest level counts (`alpha`)",
+        r"\Omega^{(l_i)}": "images that share exactly l_i levels with the query",
+    }
+    | STEP
+    | RANK_LEVELS
+    | BOUND,
     sentence="Average precision for label trees: a result from the right family costs less than one from nowhere.",
     differs=f"{COUNTED} {DIFFERS}",
     follows_code=True,
@@ -109,6 +122,7 @@ DESCRIPTORS = (
             r"\frac{\mathrm{rel}_i+\sum_{j\neq i}\min(\mathrm{rel}_i,\mathrm{rel}_j)\,\sigma_\tau(s_j-s_i)}"
             r"{1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)}"
         ),
+        symbols={r"\mathrm{rel}_i": "relevance of image i, as in Sup-H-AP (`alpha`)"} | SIGMOID,
         sentence="The label-tree average precision with soft comparisons everywhere: the plain form of Sup-H-AP.",
         differs="",
         follows_code=False,
@@ -121,9 +135,16 @@ DESCRIPTORS = (
         name="sup_hap_weighted_ap",
         title="Weighted AP",
         equation=(
-            r"\mathcal{L}_{\text{Sup-H-AP}}\ \text{with}\ \mathrm{rel}_j=\sum_{p=1}^{l_j}"
+            r"\mathcal{L}=\mathcal{L}_{\text{Sup-H-AP}},\quad\mathrm{rel}_j=\sum_{p=1}^{l_j}"
             r"\frac{w_p}{|\bigcup_{q\ge p}\Omega^{(q)}|}"
         ),
+        symbols={
+            r"\mathcal{L}_{\text{Sup-H-AP}}": "the loss Sup-H-AP",
+            r"\mathrm{rel}_j": "relevance of image j",
+            "l_j": "number of levels of the label tree that image j shares with the query",
+            "w_p": "weight of the average precision of level p, 1 being the coarsest (`level_weights_coarse_to_fine`)",
+            r"\Omega^{(q)}": "images that share exactly q levels with the query",
+        },
         sentence="Sup-H-AP weighted so that it equals a chosen mixture of the average precisions of the single levels.",
         differs=(
             "The numerator is counted, without gradient, as in the published code; the paper of 2022 has a slope there "

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from trainers.devices.host import equal, send
 from trainers.losses._inputs import compared, flatten_views
+from trainers.losses._symbols import CONTRAST
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
@@ -135,6 +136,11 @@ _OUT = LossDescriptor(
         r"\mathcal{L}=\frac{\tau}{\tau_0}\,\frac{1}{|A|}\sum_{a}\frac{-1}{|P(a)|}\sum_{p\in P(a)}"
         r"\log\frac{\exp(s_{ap}/\tau)}{\sum_{b\neq a}\exp(s_{ab}/\tau)}"
     ),
+    symbols=CONTRAST
+    | {
+        "A": "all views of the images of the batch; a is each of them in turn",
+        r"p\in P(a)": "the views p, other than a, of images of its class",
+    },
     sentence="Each image picks out all images of its class from the rest of the batch, every one of them separately.",
     differs=(
         "The mean over anchors is multiplied by temperature / base temperature, as in the published code; the paper "

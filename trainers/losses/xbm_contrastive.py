@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from trainers.losses._pairings import Pairings, PairLoss
+from trainers.losses._symbols import BATCH, COSINE, SAME
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
 
@@ -60,6 +61,7 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{L}=\frac1B\sum_i\Big[\sum_{j:\,y_{ij}=1,\,s_{ij}<1}(1-s_{ij})"
         r"+\sum_{j:\,y_{ij}=0,\,s_{ij}>m}s_{ij}\Big]"
     ),
+    symbols=BATCH | SAME | COSINE | {"m": "cosine above which images of other classes cost (`margin`)"},
     sentence="Pulls images of a class together and pushes near images of other classes away, in a cross-batch memory.",
     differs=(
         "A negative above the margin costs its cosine s, as in the published code, not s - margin as in a hinge "

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypedDict
 
@@ -44,6 +44,7 @@ class Measure:
         better: the direction of improvement; empty: neither.
         each_level: the name also takes ``_level0``, ``_level1`` ... and ``_any_level``.
         paper, url, equation: where it comes from, and LaTeX without dollar signs; empty for training and counts.
+        symbols: meanings of the formula's symbols, by symbols as they stand in it, in LaTeX.
         order: place in lists, smaller first.
         offered: keys that forms offer beside what every run measures; any other key can be typed.
         score: of ranked lists, the cut-off (None: the name has none) and the level: float64 ``[b]``, NaN: undefined.
@@ -61,6 +62,7 @@ class Measure:
     paper: str = ""
     url: str = ""
     equation: str = ""
+    symbols: Mapping[str, str] = field(default_factory=dict, hash=False)
     order: int = 100
     offered: tuple[str, ...] = ()
     score: Callable[[Lists, int | None, int], Tensor] | None = None

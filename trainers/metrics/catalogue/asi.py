@@ -39,6 +39,10 @@ DESCRIPTOR = Measure(
     paper="Dynamic Metric Learning, Sun et al., CVPR 2021",
     url="https://arxiv.org/abs/2103.11781",
     equation=r"ASI=\frac1N\sum_{n=1}^N\frac{SI(n)}{n}",
+    symbols={
+        "N": "number of images that share any level of the label tree with the query",
+        "SI(n)": "how many of the first n results would also be among the first n of the best order, level by level",
+    },
     order=90,
     score=asi,
 )

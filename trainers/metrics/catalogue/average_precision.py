@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from trainers.metrics._symbols import CUT_OFF, PRECISION, RELEVANCE, RELEVANT
 from trainers.metrics.measure import Measure
 from trainers.metrics.ranking import Lists
 
@@ -34,6 +35,7 @@ DESCRIPTORS = (
         paper="Introduction to Information Retrieval, Manning et al., 2008, chapter 8",
         url="https://nlp.stanford.edu/IR-book/",
         equation=r"AP=\frac1R\sum_{r}P(r)\,\mathrm{rel}(r)",
+        symbols=RELEVANCE | RELEVANT | PRECISION,
         order=20,
         offered=("AP",),
         score=whole,
@@ -47,6 +49,7 @@ DESCRIPTORS = (
         paper="A Metric Learning Reality Check, Musgrave et al., ECCV 2020",
         url="https://arxiv.org/abs/2003.08505",
         equation=r"AP@R=\frac1R\sum_{r\le R}P(r)\,\mathrm{rel}(r)",
+        symbols=RELEVANCE | RELEVANT | PRECISION,
         order=30,
         score=at_r,
     ),
@@ -59,6 +62,7 @@ DESCRIPTORS = (
         paper="Google Landmarks Dataset v2, Weyand et al., CVPR 2020",
         url="https://arxiv.org/abs/2004.01804",
         equation=r"AP@k=\frac1{\min(R,k)}\sum_{r\le k}P(r)\,\mathrm{rel}(r)",
+        symbols=RELEVANCE | RELEVANT | PRECISION | CUT_OFF,
         order=40,
         offered=("AP_at_100",),
         score=at_k,
@@ -72,6 +76,11 @@ DESCRIPTORS = (
         paper="Hierarchical Average Precision Training for Pertinent Image Retrieval, Ramzi et al., ECCV 2022",
         url="https://arxiv.org/abs/2207.04873",
         equation=r"AP^{(l)}=\frac1{R_l}\sum_r P_l(r)\,\mathrm{rel}_l(r)",
+        symbols={
+            "R_l": "number of images of the query's class at level l",
+            "P_l(r)": "share of the first r results that are of the query's class at level l",
+            r"\mathrm{rel}_l(r)": "1 if the result at rank r is of the query's class at level l, else 0",
+        },
         order=100,
         score=whole,
     ),

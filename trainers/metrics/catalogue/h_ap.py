@@ -55,6 +55,11 @@ DESCRIPTOR = Measure(
         r"\mathcal H\text{-}AP=\frac{1}{\sum_i\mathrm{rel}_i}\sum_i\frac1{\mathrm{rank}_i}"
         r"\sum_{j:\,\mathrm{rank}_j\le\mathrm{rank}_i}\min(\mathrm{rel}_i,\mathrm{rel}_j)"
     ),
+    symbols={
+        r"\mathrm{rel}_i": "relevance of result i: its share of levels, divided among the images that share as many",
+        r"\mathrm{rank}_i": "rank of result i",
+        "j": "every result from the first to result i",
+    },
     order=70,
     score=hierarchical_ap,
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from trainers.metrics._symbols import INDICATOR
 from trainers.metrics.catalogue.odmap import SOURCE
 from trainers.metrics.judged import Judged
 from trainers.metrics.measure import Measure
@@ -24,6 +25,8 @@ _AFTER = Measure(
     family="image_text",
     better="down",
     equation=r"\frac1k\sum_{i=1}^{k}\mathbf 1[\exists c\in R:\ c\in y_i]",
+    symbols={"k": "the cut-off", "y_i": "the caption at rank i", "R": "classes that were removed", "c": "a class"}
+    | INDICATOR,
     order=120,
     judge=hallucination,
     **SOURCE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from trainers.metrics._symbols import CUT_OFF, INDICATOR
 from trainers.metrics.measure import Measure
 
 _TO_TEXT = Measure(
@@ -15,6 +16,13 @@ _TO_TEXT = Measure(
     paper="Deep Visual-Semantic Alignments for Generating Image Descriptions, Karpathy and Fei-Fei, CVPR 2015",
     url="https://arxiv.org/abs/1412.2306",
     equation=r"\mathbf 1\Big[\min_{y\in Y(x)}\mathrm{rank}_x(y)\le k\Big]",
+    symbols={
+        "x": "an image",
+        "Y(x)": "the captions y of x",
+        r"\mathrm{rank}_x(y)": "rank of caption y among all captions for the query x",
+    }
+    | CUT_OFF
+    | INDICATOR,
     order=140,
 )
 DESCRIPTORS = (
@@ -26,6 +34,13 @@ DESCRIPTORS = (
         short="t2i R@k",
         sentence="Share of captions with their own image among the top-k images.",
         equation=r"\mathbf 1\big[\mathrm{rank}_y(x(y))\le k\big]",
+        symbols={
+            "y": "a caption",
+            "x(y)": "the image of y",
+            r"\mathrm{rank}_y(x(y))": "its rank among all images for the query y",
+        }
+        | CUT_OFF
+        | INDICATOR,
         order=150,
     ),
 )

@@ -34,6 +34,11 @@ DESCRIPTORS = (
         sentence="Are classes that are apart in the space also apart on the map? 1: no two classes are closer together "
         "on the map than in the space. Low: classes overlap here that the model tells apart.",
         equation=r"1-\frac{2}{C(C-1)}\sum_{i<j}\max(0,\,M_{ij}-M'_{ij})",
+        symbols={
+            "C": "number of classes",
+            "M_{ij}": "how separate classes i and j are in the space",
+            "M'_{ij}": "how separate they are on the map",
+        },
         order=166,
     ),
     _label(
@@ -44,6 +49,11 @@ DESCRIPTORS = (
         "map than in the space. Low: classes look more separate than they are, so a tidy map is no proof of a better "
         "loss.",
         equation=r"1-\frac{2}{C(C-1)}\sum_{i<j}\max(0,\,M'_{ij}-M_{ij})",
+        symbols={
+            "C": "number of classes",
+            "M_{ij}": "how separate classes i and j are in the space",
+            "M'_{ij}": "how separate they are on the map",
+        },
         order=167,
     ),
     _number(

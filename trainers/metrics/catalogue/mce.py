@@ -23,6 +23,11 @@ DESCRIPTORS = (
         unit="number",
         better="down",
         equation=r"\frac1{|C|}\sum_{c\in C}\frac{\sum_s E_{s,c}}{\sum_s E^{\mathrm{ref}}_{s,c}}",
+        symbols={
+            "C": "the corruptions",
+            "E_{s,c}": "error of the probe on images with corruption c at severity s",
+            r"E^{\mathrm{ref}}_{s,c}": "the same of the reference arm",
+        },
         order=193,
         **_PAPER,
     ),
@@ -36,6 +41,13 @@ DESCRIPTORS = (
         better="down",
         equation=r"\frac1{|C|}\sum_{c\in C}\frac{\sum_s (E_{s,c}-E_{\mathrm{clean}})}"
         r"{\sum_s (E^{\mathrm{ref}}_{s,c}-E^{\mathrm{ref}}_{\mathrm{clean}})}",
+        symbols={
+            "C": "the corruptions",
+            "E_{s,c}": "error of the probe on images with corruption c at severity s",
+            r"E^{\mathrm{ref}}_{s,c}": "the same of the reference arm",
+            r"E_{\mathrm{clean}}": "error on the same images without corruption",
+            r"E^{\mathrm{ref}}_{\mathrm{clean}}": "the same of the reference arm",
+        },
         order=194,
         **_PAPER,
     ),

@@ -45,6 +45,11 @@ _WHOLE = Measure(
     paper="Cumulated Gain-Based Evaluation of IR Techniques, Järvelin and Kekäläinen, TOIS 2002",
     url="https://doi.org/10.1145/582415.582418",
     equation=r"NDCG=\frac{1}{IDCG}\sum_i\frac{2^{l_i}-1}{\log_2(1+\mathrm{rank}_i)}",
+    symbols={
+        "IDCG": "the sum for the best possible order",
+        "l_i": "number of levels of the label tree that result i shares with the query",
+        r"\mathrm{rank}_i": "rank of result i",
+    },
     order=80,
     score=ndcg,
 )
@@ -56,6 +61,12 @@ DESCRIPTORS = (
         title="NDCG@k",
         sentence="NDCG over the top-k results, divided by that of the k best images there are.",
         equation=r"NDCG@k=\frac{1}{IDCG@k}\sum_{\mathrm{rank}_i\le k}\frac{2^{l_i}-1}{\log_2(1+\mathrm{rank}_i)}",
+        symbols={
+            "IDCG@k": "the sum for the best possible order",
+            "l_i": "number of levels of the label tree that result i shares with the query",
+            r"\mathrm{rank}_i": "rank of result i",
+            "k": "the cut-off",
+        },
         order=81,
         offered=("NDCG_at_10",),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trainers.metrics._symbols import INDICATOR
 from trainers.metrics.judged import Judged
 from trainers.metrics.measure import Measure, Source
 
@@ -32,6 +33,17 @@ DESCRIPTOR = Measure(
     family="image_text",
     equation=r"ODmAP@k=\frac1{|Q|}\sum_{q\in Q}\frac1k\sum_{i=1}^{k}P_q(i)\,\mathrm{rel}_q(i),\quad "
     r"\mathrm{rel}=\mathbf 1[\forall c\in R:\ c\notin y]\;\mathbf 1[\exists c\in C\setminus R:\ c\in y]",
+    symbols={
+        "Q": "the queries q: images without an object",
+        "k": "the cut-off",
+        "P_q(i)": "share of the first i captions of q that are correct",
+        r"\mathrm{rel}_q(i)": "1 if the caption at rank i of q is correct, else 0",
+        "y": "a caption, as the classes that it names",
+        "c": "a class",
+        "R": "classes that were removed",
+        "C": "classes in the original image",
+    }
+    | INDICATOR,
     order=110,
     judge=odmap,
     **SOURCE,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
+from trainers.metrics._symbols import CUT_OFF, RELEVANCE, RELEVANT
 from trainers.metrics.measure import Measure
 from trainers.metrics.ranking import Lists
 
@@ -32,6 +33,7 @@ _AT_K = Measure(
     paper="Introduction to Information Retrieval, Manning et al., 2008, chapter 8",
     url="https://nlp.stanford.edu/IR-book/",
     equation=r"P@k=\frac1k\sum_{r\le k}\mathrm{rel}(r)",
+    symbols=RELEVANCE | CUT_OFF,
     order=50,
     score=at_k,
 )
@@ -43,6 +45,7 @@ DESCRIPTORS = (
         title="P@R",
         sentence="P@k for k = R, the number of images of the query's class: R-precision.",
         equation=r"P@R=\frac1R\sum_{r\le R}\mathrm{rel}(r)",
+        symbols=RELEVANCE | RELEVANT,
         order=51,
         offered=("P_at_R",),
         score=at_r,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from trainers.metrics._symbols import INDICATOR
 from trainers.metrics.catalogue.odmap import SOURCE
 from trainers.metrics.judged import Judged
 from trainers.metrics.measure import Measure
@@ -22,6 +23,14 @@ _AFTER = Measure(
     sentence="Share of the top-k captions that name a class still in the image. Not a metric of the paper.",
     family="image_text",
     equation=r"\frac1k\sum_{i=1}^{k}\mathbf 1[\exists c\in C\setminus R:\ c\in y_i]",
+    symbols={
+        "k": "the cut-off",
+        "y_i": "the caption at rank i",
+        "R": "classes that were removed",
+        r"C\setminus R": "classes still in the image",
+        "c": "a class",
+    }
+    | INDICATOR,
     order=130,
     judge=present,
     **SOURCE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.metrics._symbols import INDICATOR
 from trainers.metrics.measure import Measure, Source
 
 _KNN: Source = {
@@ -22,6 +23,14 @@ DESCRIPTORS = (
         "similarity.",
         family="representation",
         equation=r"\arg\max_c\sum_{i\in N_k(x)}e^{s_i/T}\,\mathbf 1[y_i=c]",
+        symbols={
+            "N_k(x)": "the k training images nearest to the test image x",
+            "s_i": "cosine of x and training image i",
+            "T": "temperature",
+            "y_i": "class of image i",
+            "c": "a class",
+        }
+        | INDICATOR,
         order=160,
         **_KNN,
     ),
@@ -32,6 +41,14 @@ DESCRIPTORS = (
         sentence="The same, counting test images whose class is among the five with the most votes.",
         family="representation",
         equation=r"\operatorname{top5}_c\sum_{i\in N_k(x)}e^{s_i/T}\,\mathbf 1[y_i=c]",
+        symbols={
+            "N_k(x)": "the k training images nearest to the test image x",
+            "s_i": "cosine of x and training image i",
+            "T": "temperature",
+            "y_i": "class of image i",
+            "c": "a class",
+        }
+        | INDICATOR,
         order=161,
         **_KNN,
     ),
@@ -45,6 +62,12 @@ DESCRIPTORS = (
         paper="Momentum Contrast for Unsupervised Visual Representation Learning, He et al., CVPR 2020",
         url="https://arxiv.org/abs/1911.05722",
         equation=r"\min_{W,b}\ -\tfrac1N\sum_i\log\operatorname{softmax}(W^{\top}f(x_i)+b)_{y_i}",
+        symbols={
+            "W,b": "weights and bias of the linear classifier",
+            "N": "number of training images",
+            "f(x_i)": "frozen features of image i",
+            "y_i": "class of image i",
+        },
         order=162,
     ),
     Measure(
@@ -56,6 +79,11 @@ DESCRIPTORS = (
         unit="number",
         better="down",
         equation=r"\mathbb E_{(x,y)\sim p_{\mathrm{pos}}}\,\lVert f(x)-f(y)\rVert_2^{2}",
+        symbols={
+            r"f(x),\,f(y)": "embeddings of x and y, of length 1",
+            r"p_{\mathrm{pos}}": "pairs of two views (x, y) of an image",
+            r"\mathbb E": "mean over them",
+        },
         order=170,
         **_SPHERE,
     ),
@@ -68,6 +96,10 @@ DESCRIPTORS = (
         unit="number",
         better="down",
         equation=r"\log\mathbb E_{x,y}\,e^{-2\lVert f(x)-f(y)\rVert_2^{2}}",
+        symbols={
+            r"f(x),\,f(y)": "embeddings of x and y, of length 1",
+            r"\mathbb E_{x,y}": "mean over pairs of images x and y",
+        },
         order=171,
         **_SPHERE,
     ),
@@ -82,6 +114,12 @@ DESCRIPTORS = (
         "Rank, Garrido et al., ICML 2023",
         url="https://arxiv.org/abs/2210.02885",
         equation=r"\exp\Big(-\sum_k p_k\log p_k\Big),\quad p_k=\frac{\sigma_k}{\sum_j\sigma_j}+\varepsilon",
+        symbols={
+            r"\sigma_k": "the k-th singular value of the matrix of embeddings",
+            "p_k": "its share of their sum",
+            r"\varepsilon": "a small number, against log 0",
+            "j": "every singular value in turn",
+        },
         order=172,
     ),
     Measure(
@@ -97,6 +135,7 @@ DESCRIPTORS = (
         "PNAS 2020",
         url="https://arxiv.org/abs/2008.08186",
         equation=r"\frac{\operatorname{tr}\Sigma_W}{\operatorname{tr}\Sigma_B}",
+        symbols={r"\Sigma_W": "covariance within the classes (W)", r"\Sigma_B": "covariance between their means (B)"},
         order=173,
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from trainers.metrics._symbols import CUT_OFF, RELEVANCE, RELEVANT
 from trainers.metrics.measure import Measure
 from trainers.metrics.ranking import Lists
 
@@ -25,6 +26,7 @@ DESCRIPTOR = Measure(
     paper="Recall@k Surrogate Loss with Large Batches and Similarity Mixup, Patel et al., CVPR 2022",
     url="https://arxiv.org/abs/2108.11179",
     equation=r"TR@k=\frac1{\min(R,k)}\sum_{r\le k}\mathrm{rel}(r)",
+    symbols=RELEVANCE | RELEVANT | CUT_OFF,
     order=60,
     offered=("true_R_at_10",),
     score=true_recall,
