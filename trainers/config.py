@@ -333,7 +333,9 @@ class EncoderConfig(StartConfig):
     """The settings common to kinds that train an encoder of the registry on images alone."""
 
     encoder: Choice = parameter(
-        Choice(name="conv4"), registry="trainers.encoders:ENCODERS", help="`python -m trainers encoders` lists them."
+        Choice(name="conv4"),
+        registry="trainers.encoders:ENCODERS",
+        help="Network that turns an image into an embedding.",
     )
     probe_size: int = parameter(
         1500,

@@ -19,7 +19,7 @@ import importlib
 import json
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -215,6 +215,15 @@ def _specs(parameters: type) -> tuple[Spec, ...]:
     return tuple(resolved)
 
 
+def flat(parameters: type, above: str = "") -> Iterator[tuple[str, Spec]]:
+    """Yield every field with its name, those of nested dataclasses in the place of theirs: ``data.subset``."""
+    for spec in specs(parameters):
+        if spec.nested:
+            yield from flat(spec.type, f"{above}{spec.name}.")
+        else:
+            yield f"{above}{spec.name}", spec
+
+
 def check_all(parameters: Any, owner: str) -> None:
     """Check every field of a parameter dataclass, nested ones included.
 
@@ -251,10 +260,16 @@ def entry(entries: Mapping[str, Entry], name: str, what: str) -> Entry:
         ParameterError: there is none of that name.
     """
     if name not in entries:
-        alike = difflib.get_close_matches(str(name), entries, n=1)
-        meant = f" Did you mean {alike[0]!r}?" if alike else ""
-        raise ParameterError(f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.{meant}")
+        raise ParameterError(
+            f"There is no {what} {name!r:.60}; choose from {', '.join(entries)}.{meant(name, entries)}"
+        )
     return entries[name]
+
+
+def meant(name: object, names: Iterable[str]) -> str:
+    """Propose the most similar of some names, as the end of a message; empty: none is similar."""
+    alike = difflib.get_close_matches(str(name), list(names), n=1)
+    return f" Did you mean {alike[0]!r}?" if alike else ""
 
 
 def check(spec: Spec, value: Any, owner: str) -> Any:

@@ -14,7 +14,7 @@ from pydantic import Field
 from explorer.page.form.fields import Json, as_json
 from explorer.page.form.form import Form, registry_json
 from explorer.page.form.images import looked_at
-from explorer.page.form.kind_page import page_of
+from explorer.page.form.kind_page import KindPage
 from explorer.page.form.plans import axes_of, plan_values, planned, plans_json
 from explorer.page.kinds import PAGES
 from explorer.server.body import Body, Optional, needs
@@ -56,9 +56,9 @@ class FormService:
     @cached_property
     def _forms(self) -> dict[str, Form]:
         """Those of the sidebar, by kind."""
-        pages = {name: PAGES.get(name) or page_of(kind) for name, kind in KINDS.items()}
+        pages = {name: PAGES.get(name) or KindPage(name=name) for name in KINDS}
         public = self._runs.public
-        return {name: Form(kind=KINDS[name], page=page, public=public) for name, page in pages.items() if page.sections}
+        return {name: Form(kind=KINDS[name], page=page, public=public) for name, page in pages.items() if page.sidebar}
 
     def start(self) -> Json:
         """Describe all forms."""

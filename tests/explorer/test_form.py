@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.page.form import Form
-from explorer.page.form.kind_page import page_of
+from explorer.page.form.kind_page import KindPage
 from explorer.page.kinds import PAGES
 from explorer.page.kinds.metric_learning import configuration
 from explorer.tabs.live.view import _points
@@ -28,8 +28,7 @@ from trainers.runs.records import Attribute, Probe
 
 
 def form_of(name: str, *, public: bool = False) -> Form:
-    page = PAGES.get(name)
-    return Form(kind=KINDS[name], page=page if page and page.sections else page_of(KINDS[name]), public=public)
+    return Form(kind=KINDS[name], page=PAGES.get(name) or KindPage(name=name), public=public)
 
 
 FORMS = {name: form_of(name) for name in KINDS}
@@ -62,8 +61,7 @@ def test_a_public_form_has_no_setting_that_reaches_beyond_its_run(name: str) -> 
     private = {one.name for one in specs(KINDS[name].config) if one.rule.private}
     assert private == ({"start"} if issubclass(KINDS[name].config, StartConfig) else set())
     assert not private & set(form_of(name, public=True).names)
-    page = PAGES.get(name)
-    assert private <= set(FORMS[name].names) or page is None or not page.sections
+    assert private <= set(FORMS[name].names)
     if private:
         with pytest.raises(ParameterError, match="has no setting 'start' here"):
             form_of(name, public=True).config({"start": "0" * 26})

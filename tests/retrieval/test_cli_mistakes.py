@@ -36,9 +36,9 @@ def test_it_prints_severities_confusions_and_disagreements(tmp_path: Path, capsy
         "Queries whose AP",
     ]
     assert [printed.index(table) for table in tables] == sorted(printed.index(table) for table in tables)
-    assert "step 0  step 25" in printed
+    assert "STEP 0  STEP 25" in printed
     assert printed.count("first result, if wrong") == 2
-    assert "same product  same kind  same aisle  unrelated" in printed and "Last numbers" not in printed
+    assert "SAME PRODUCT  SAME KIND  SAME AISLE  UNRELATED" in printed and "Last numbers" not in printed
     assert printed.count("product 11") >= 2
 
 
@@ -46,7 +46,7 @@ def test_a_run_whose_maps_were_never_drawn_has_its_training_too(run: RunFolder, 
     assert not run.frames()
     assert main(["mistakes", run.id, "--runs", str(run.path.parent)]) == 0
     printed = capsys.readouterr().out
-    assert "First results over the training" in printed and "step 0  step 3  step 6" in printed
+    assert "First results over the training" in printed and "STEP 0  STEP 3  STEP 6" in printed
 
 
 def test_an_arm_that_diverged_is_named_and_the_others_are_shown(tmp_path: Path, capsys) -> None:

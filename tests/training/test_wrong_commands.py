@@ -74,7 +74,7 @@ WRONG = (
     (TRAIN, "--data {images} --start mine", "26 letters and digits"),
     (TRAIN, f"--data {{images}} --start {GONE}", GONE),
     (TRAIN, "--data {images} --preset magic", "There is no preset"),
-    (TRAIN, "--data {images} --clasess-per-batch 3", "unrecognized arguments"),
+    (TRAIN, "--data {images} --clasess-per-batch 3", "Did you mean '--classes-per-batch'?"),
     (TRAIN, "--data {images} --runs {here}/file.txt", "file.txt"),
     # pretraining
     (PRETRAIN, "--data {here}/nowhere", "nowhere"),

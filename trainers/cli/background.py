@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trainers.cli.flags import add_flags, given, runs_flag
+from trainers.cli.output import json_flag, print_json
 from trainers.cli.progress import progress_bar
 from trainers.errors import ParameterError, UserError
 from trainers.object_removal.reliance.settings import Settings
@@ -17,36 +18,40 @@ if TYPE_CHECKING:
 
 
 WHAT = (
-    "id of a run, an exported .safetensors file, or an image-text model such as tiny_clip, the last two with --data; "
-    "several are measured in turn"
+    "Id of a run, an exported .safetensors file, or an image-text model such as tiny_clip, the last two with --data; "
+    "several are measured in turn."
 )
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
     text = "Search with the object of each query removed, and with nothing but the object."
-    parser = verbs.add_parser("background", help=text, description=text)
+    verbs.add_parser("background", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="+", metavar="RUN", help=WHAT)
     add_flags(parser, Settings)
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write every number with its interval")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="Write every number with its interval.")
     parser.add_argument(
         "--list",
         type=int,
         default=0,
         metavar="N",
-        help="also list N queries that notice the loss of their object least",
+        help="Also list N queries that notice the loss of their object least.",
     )
     parser.add_argument(
-        "--pool", action="store_true", help="also compare the arms over runs that differ in their seed, with verdicts"
+        "--pool", action="store_true", help="Also compare the arms over runs that differ in their seed, with verdicts."
     )
     parser.add_argument(
         "--against",
         nargs="+",
         default=(),
         metavar="RUN",
-        help="with --pool: compare the change from these runs, of the same seeds",
+        help="With --pool: compare the change from these runs, of the same seeds.",
     )
     runs_flag(parser)
+    json_flag(parser)
     parser.set_defaults(run=background)
 
 
@@ -63,14 +68,21 @@ def background(arguments: argparse.Namespace) -> int:
     rows, results = [], []
     for number, run in enumerate(arguments.ids):
         result = _measured(arguments.runs, run, settings)
-        print(("\n" if number else "") + f"run {run}\n{result.text()}")
-        for arm in range(len(result.arms) if arguments.list else 0):
-            print(_listed(result, arm, arguments.list))
+        if not arguments.json:
+            print(("\n" if number else "") + f"run {run}\n{result.text()}")
+            for arm in range(len(result.arms) if arguments.list else 0):
+                print(_listed(result, arm, arguments.list))
         rows += result.table()
         results.append(result)
+    pooled = []
     if arguments.pool:
         others = [_measured(arguments.runs, run, settings) for run in arguments.against]
-        print(f"\n{text(over_runs(results, others))}")
+        pooled = over_runs(results, others)
+    if arguments.json:
+        of_runs = [{"run": run} | one.json(arguments.list) for run, one in zip(arguments.ids, results, strict=True)]
+        print_json({"runs": of_runs, "pooled": [{"title": part.title} | part.table.json() for part in pooled]})
+    elif pooled:
+        print(f"\n{text(pooled)}")
     sys.stdout.flush()
     if arguments.csv is not None:
         try:
@@ -78,7 +90,7 @@ def background(arguments: argparse.Namespace) -> int:
                 write_csv(file, rows)
         except OSError as error:
             raise UserError(f"{arguments.csv} cannot be written: {error.strerror or error}.") from error
-        print(f"wrote {arguments.csv}")
+        print(f"wrote {arguments.csv}", file=sys.stderr if arguments.json else sys.stdout)
     return 0
 
 

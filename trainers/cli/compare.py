@@ -7,7 +7,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trainers.cli.flags import runs_flag, shown
+from trainers.cli.flags import DEFAULT, runs_flag, shown
+from trainers.cli.output import json_flag, print_json
 from trainers.config import Config
 from trainers.errors import UserError
 from trainers.kinds import kind_of
@@ -26,12 +27,16 @@ FORMS = ("markdown", "latex", "csv", "pairs_csv")
 def add(verbs: Any) -> None:
     """Add the verb."""
     text = "Compare the arms of finished runs of one kind over seeds: a table with intervals, and verdicts."
-    parser = verbs.add_parser("compare", help=text, description=text)
-    parser.add_argument("ids", nargs="+", metavar="RUN", help="id of a finished run")
-    parser.add_argument(
-        "--metrics", nargs="+", metavar="NAME", help="columns of the table (default: the three main ones; of CSV: all)"
-    )
-    parser.add_argument("--form", choices=FORMS, default=FORMS[0], help=f"of the table (default: {FORMS[0]})")
+    verbs.add_parser("compare", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ids", nargs="+", metavar="RUN", help="Id of a finished run.")
+    metrics = f"Columns of the table. [{DEFAULT}the three main ones; of CSV and JSON all]"
+    parser.add_argument("--metrics", nargs="+", metavar="NAME", help=metrics)
+    written = parser.add_mutually_exclusive_group()
+    written.add_argument("--form", choices=FORMS, default=FORMS[0], help="Form of the table.")
+    json_flag(written)
     runs_flag(parser)
     parser.set_defaults(run=compare)
 
@@ -47,6 +52,9 @@ def compare(arguments: argparse.Namespace) -> int:
     if table is None:
         known = ", ".join(sorted({key for cell in cells for key in cell.metrics}))
         raise UserError(f"There is nothing to compare in {' '.join(arguments.metrics or ())}; the runs have {known}.")
+    if arguments.json:
+        print_json(table.json())
+        return 0
     text = getattr(table.brief if arguments.form == "markdown" else table, arguments.form)()
     print(text)
     if arguments.form == "markdown" and len(table.metrics) > len(table.brief.metrics):

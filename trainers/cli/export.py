@@ -7,24 +7,31 @@ from pathlib import Path
 from typing import Any
 
 from trainers.cli.flags import runs_flag
+from trainers.cli.output import json_flag, print_json
 from trainers.errors import DiskFullError, UserError
 from trainers.runs import RunFolder
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("export", help="Write the encoder of a run as a safetensors file, without its head.")
-    parser.add_argument("id")
+    text = "Write the encoder of a run as a safetensors file, without its head."
+    verbs.add_parser("export", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="RUN", help="Id of the run.")
     parser.add_argument(
-        "--arm", type=int, default=0, help="which loss, method or recipe of the run, from 0 (default: 0)"
+        "--arm", type=int, default=0, metavar="N", help="Which loss, method or recipe of the run, counted from 0."
     )
     parser.add_argument(
         "--out",
         type=Path,
         default=Path("encoder.safetensors"),
-        help="file to write; one that is there is replaced (default: encoder.safetensors)",
+        metavar="FILE",
+        help="File to write; one that is there is replaced.",
     )
     runs_flag(parser)
+    json_flag(parser)
     parser.set_defaults(run=export)
 
 
@@ -40,5 +47,9 @@ def export(arguments: argparse.Namespace) -> int:
         raise DiskFullError(f"Free some space, then export again; {arguments.out} is not written.") from error
     except OSError as error:
         raise UserError(f"{arguments.out} cannot be written: {error.strerror or error}.") from error
-    print(f"wrote {arguments.out} ({arguments.out.stat().st_size:,} bytes)")
+    size = arguments.out.stat().st_size
+    if arguments.json:
+        print_json({"path": str(arguments.out), "bytes": size})
+    else:
+        print(f"wrote {arguments.out} ({size:,} bytes)")
     return 0

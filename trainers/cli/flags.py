@@ -5,25 +5,59 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from trainers.config import BUDGET
 from trainers.errors import ParameterError
-from trainers.parameters import Choice, Spec, describe, parse_choice, specs
+from trainers.kinds import KINDS
+from trainers.kinds.sections import Section
+from trainers.parameters import Choice, Spec, describe, flat, parse_choice, specs
 
 SPELLING = "NAME[:PARAMETER=VALUE,...]"
+DEFAULT = "default: "
+"""Before the default of a flag, in brackets after its sentence."""
+FURTHER = "Further settings"
+LISTED = MappingProxyType(
+    {
+        "losses": "trainers.losses:LOSSES",
+        "metrics": "trainers.metrics.asked:MENU",
+        "models": "trainers.image_text.models:MODELS",
+        "encoders": "trainers.encoders:ENCODERS",
+        "augmentations": "trainers.training.augmentations:AUGMENTATIONS",
+        **{verb: place for kind in KINDS.values() for verb, place in kind.lists.items()},
+    }
+)
+"""The verbs that list what may be chosen, with where it stands, ``module:NAME``."""
 
 
-def add_flags(parser: argparse.ArgumentParser, parameters: type) -> None:
+def add_flags(parser: argparse._ActionsContainer, parameters: type, sections: Sequence[Section] = ()) -> None:
     """Add a flag per field of a parameter dataclass, those of nested ones included. None has a default: what is not
     given is left out of :func:`given`.
+
+    Args:
+        sections: those that are folded are groups after the others and the budget; what is in none comes last.
     """
-    for spec in specs(parameters):
-        if spec.nested:
-            add_flags(parser, spec.type)
-        else:
+    known = dict(flat(parameters))
+    first = [name for section in sections if not section.folded for name in section.names]
+    for name in dict.fromkeys([*first, *(name for name in BUDGET if sections and name in known)]):
+        _add_flag(parser, known.pop(name))
+    for section in sections:
+        if section.folded:
+            _add_group(parser, section.title, [known.pop(name) for name in section.names if name in known])
+    if sections:
+        _add_group(parser, FURTHER, list(known.values()))
+    else:
+        for spec in known.values():
             _add_flag(parser, spec)
+
+
+def _add_group(parser: argparse._ActionsContainer, title: str, specs: Sequence[Spec]) -> None:
+    group = parser.add_argument_group(title)
+    for spec in specs:
+        _add_flag(group, spec)
 
 
 def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
@@ -45,23 +79,41 @@ def runs_flag(parser: argparse.ArgumentParser, inner: bool = False) -> None:
     """Add ``--runs``, the folder of the runs; not given to an ``inner`` command, what stands before that counts."""
     root = Path(os.environ.get("RANKSCOPE_RUNS", "runs"))
     default = argparse.SUPPRESS if inner else root
-    parser.add_argument("--runs", type=Path, default=default, help="folder that holds the runs")
+    parser.add_argument("--runs", type=Path, default=default, help=f"Folder that holds the runs. [{DEFAULT}{root}]")
 
 
 def _truth(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f"true or false was needed; got {text!r:.60}")
-    return text.lower() == "true"
+    return {"true": True, "false": False}[text.lower()]
 
 
-def _optional(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Make a reader read ``none``, too."""
+def _reader(spec: Spec, read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Make a reader say what was needed, and read ``none`` where it is accepted."""
 
-    def read_or_none(text: str) -> Any:
-        return None if text.lower() == "none" else read(text)
+    def reader(text: str) -> Any:
+        try:
+            return None if spec.optional and text.lower() == "none" else read(text)
+        except (ValueError, KeyError):
+            raise argparse.ArgumentTypeError(f"{describe(spec)} was needed; got {text!r:.60}") from None
 
-    read_or_none.__name__ = read.__name__  # argparse names it where a value cannot be read
-    return read_or_none
+    return reader
+
+
+class _Accepts:
+    """What a flag accepts, in words: of a registry it is known once that is imported, when the help is printed."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+
+    def __str__(self) -> str:
+        spec, rule = self._spec, self._spec.rule
+        words = [f"{DEFAULT}{shown(spec.default) or 'none'}"]
+        if rule.registry:
+            words.append(f"of {', '.join(rule.entries())}")
+        elif (spec.item or spec.type) in (int, float):
+            words.append(describe(spec))
+        words[1:] = [f"{text}, or none" if spec.optional else text for text in words[1:]]
+        verbs = [verb for verb, place in LISTED.items() if place in (rule.registry, rule.menu)]
+        return "; ".join([*words, *(f"`python -m trainers {verb}` describes them" for verb in verbs)])
 
 
 class _Once(argparse.Action):
@@ -86,12 +138,11 @@ def _read(spec: Spec, written: Any) -> Any:
     return written if base in _PLAIN else parse_choice(f":{'' if written == '-' else written}")[1]
 
 
-def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
+def _add_flag(parser: argparse._ActionsContainer, spec: Spec) -> None:
     base = spec.item or spec.type
     read = _PLAIN.get(base, str)
-    if spec.optional and read is not str:
-        read = _optional(read)
-    options: dict[str, Any] = {"type": read, "default": argparse.SUPPRESS}
+    reader = read if read is str else _reader(spec, read)
+    options: dict[str, Any] = {"type": reader, "default": argparse.SUPPRESS}
     if spec.type is tuple:
         options |= {"nargs": "+", "action": _Once}
     elif base not in _PLAIN and base is not Choice:
@@ -108,9 +159,8 @@ def _add_flag(parser: argparse.ArgumentParser, spec: Spec) -> None:
         options["metavar"] = "PARAMETER=VALUE,..."
     else:
         options["metavar"] = spec.name.upper()
-    accepts = f"{describe(spec)}; " if base in (int, float) else ""
-    text = f"{spec.rule.help.rstrip('.')} ({accepts}default: {shown(spec.default)})".replace("%", "%%")
-    parser.add_argument(f"--{_flag(spec)}", dest=_place(spec), help=text, **options)
+    text = f"{spec.rule.help.replace('%', '%%')} [%(accepts)s]"
+    vars(parser.add_argument(f"--{_flag(spec)}", dest=_place(spec), help=text, **options))["accepts"] = _Accepts(spec)
 
 
 def given_text(spec: Spec, text: str) -> Any:
@@ -138,7 +188,9 @@ def shown(default: Any) -> str:
         return " ".join(map(shown, default))
     if isinstance(default, dict):
         return ",".join(f"{name}={value}" for name, value in default.items()) or "-"
-    return "none" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
+    if default is None or isinstance(default, bool):
+        return str(default).lower()
+    return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def _flag(spec: Spec) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from trainers.cli.flags import add_flags, given
+from trainers.cli.output import Table, json_flag, print_json
 from trainers.config import DataChoice
 
 if TYPE_CHECKING:
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 
 def add(verbs: Any) -> None:
     """Add the verb, with the flags of how images are read."""
-    parser = verbs.add_parser("inspect", help="Show what a dataset holds and how it would be read.")
-    parser.add_argument("source", metavar="DATA", help="a dataset of the catalogue, a folder, a zip file or a Hub id")
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    text = "Show what a dataset holds and how it would be read."
+    verbs.add_parser("inspect", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="DATA", help="A dataset of the catalogue, a folder, a zip file or a Hub id.")
+    json_flag(parser)
     add_flags(parser, DataChoice)
     parser.set_defaults(run=inspect)
 
@@ -31,7 +35,7 @@ def inspect(arguments: argparse.Namespace) -> int:
 
     report = inspect_data(DataChoice(**(given(arguments, DataChoice) | {"source": arguments.source})))
     if arguments.json:
-        print(json.dumps(dataclasses.asdict(report), ensure_ascii=False))
+        print_json(dataclasses.asdict(report))
     else:
         print("\n".join(_lines(report)))
     for problem in report.problems:
@@ -48,10 +52,15 @@ def _lines(report: DataReport) -> Iterator[str]:
     if report.image_columns:
         yield f"image columns: {', '.join(report.image_columns)}"
     if report.labels:
-        yield f"{'LABEL':<24}{'CLASSES':>8}  EXAMPLES"
-        for column in report.labels:
-            what = ", ".join(map(str, column.examples)) if column.usable else f"not usable: {column.reason}"
-            yield f"{column.name[:23]:<24}{column.classes:>8,}  {what}"
+        rows = [
+            (
+                column.name,
+                f"{column.classes:,}",
+                ", ".join(map(str, column.examples)) if column.usable else f"not usable: {column.reason}",
+            )
+            for column in report.labels
+        ]
+        yield Table(columns=("label", "classes", "examples"), rows=rows).text()
     if report.proposal is not None:
         yield from _proposal(report.proposal)
     yield from report.notes

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from trainers.cli.flags import runs_flag
+from trainers.cli.output import Table, json_flag, print_json
 from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.folder import created
 
 _COLUMNS = ("id", "made", "phase", "step", "what", "numbers")
-_WIDTHS = (30, 16, 12, 8, 0, 0)
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("list", help="List the runs, newest first; those of a sweep below it.")
+    text = "List the runs, newest first; those of a sweep below it."
+    verbs.add_parser("list", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
     runs_flag(parser)
-    parser.add_argument("--json", action="store_true", help="a line of JSON per run")
+    json_flag(parser)
     parser.set_defaults(run=show)
 
 
@@ -38,15 +41,16 @@ def show(arguments: argparse.Namespace) -> int:
     rows = list(_rows(list_runs(arguments.runs)))
     if arguments.json:
         for row in rows:
-            print(json.dumps(row, ensure_ascii=False))
+            print_json(row)
         return 0
     if not rows:
         print(f"There are no runs in {arguments.runs} yet.")
         return 0
-    print(_line([name.upper() for name in _COLUMNS]))
-    for row in rows:
-        inset = "  " if row["part_of"] else ""
-        print(_line([inset + row["id"], row["made"].replace("T", " "), *(str(row[name]) for name in _COLUMNS[2:])]))
+    cells = [
+        ("  " * bool(row["part_of"]) + row["id"], row["made"].replace("T", " "), *(row[name] for name in _COLUMNS[2:]))
+        for row in rows
+    ]
+    print(Table(columns=_COLUMNS, rows=cells).text())
     return 0
 
 
@@ -85,7 +89,3 @@ def _number(title: str, newest: Mapping[tuple[int, str], float | None], key: str
     values = [newest.get((arm, key)) for arm in range(arms)]
     known = ["-" if value is None else f"{value:.3f}" for value in values]
     return f"{title} {' '.join(known)}" if any(value is not None for value in values) else ""
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=True)).rstrip()

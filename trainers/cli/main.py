@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import sys
 
@@ -20,6 +19,7 @@ from trainers.cli import (
     send,
     start,
 )
+from trainers.cli.parser import Parser
 from trainers.errors import UserError
 
 VERBS = (
@@ -51,12 +51,13 @@ def main(argv: list[str]) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="python -m trainers",
         description="Train and score without a browser. The page shows every run of the same folder.",
+        epilog="Each command has --help.",
     )
-    verbs = parser.add_subparsers(required=True, metavar="COMMAND")
+    verbs = parser.add_subparsers(required=True, metavar="COMMAND", dest="command", prog=parser.prog)
     for module in VERBS:
         module.add(verbs)
     start.add_further(verbs)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trainers.cells import plain_cells
-from trainers.cli.flags import runs_flag
+from trainers.cli.flags import DEFAULT, runs_flag
+from trainers.cli.output import Rounded, Share, Signed, Table, json_flag, print_json
 from trainers.errors import ParameterError, UserError
 from trainers.runs import RunFolder
 
@@ -23,15 +24,21 @@ FRAMES = 6  # of the table over the training
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("mistakes", help="Show how bad a run's results are, what it confuses, where arms differ.")
-    parser.add_argument("id", metavar="RUN")
-    parser.add_argument("--baseline", metavar="RUN2", help="a run on the same images to compare with")
-    parser.add_argument("--k", type=int, default=10, help="results of each query (default: 10)")
-    parser.add_argument("--frame", type=int, help="which frame (default: the newest with embeddings)")
-    parser.add_argument("--metric", default="AP", help="that arms differ in, of `metrics` (default: AP)")
-    parser.add_argument("--class", dest="name", default="", help="classes whose name holds these words")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write a line per arm and query")
+    text = "Show how bad a run's results are, what it confuses, where arms differ."
+    verbs.add_parser("mistakes", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="RUN", help="Id of the run.")
+    parser.add_argument("--baseline", metavar="RUN", help="Another run on the same images to compare with.")
+    parser.add_argument("--k", type=int, default=10, metavar="N", help="Results of each query.")
+    frame = f"Frame whose embeddings are taken. [{DEFAULT}the newest that has some]"
+    parser.add_argument("--frame", type=int, metavar="N", help=frame)
+    parser.add_argument("--metric", default="AP", metavar="NAME", help="Number that arms differ in, of `metrics`.")
+    parser.add_argument("--class", dest="name", metavar="WORDS", help="Also classes whose name holds these words.")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="Write a line per arm and query.")
     runs_flag(parser)
+    json_flag(parser)
     parser.set_defaults(run=show)
 
 
@@ -51,55 +58,64 @@ def show(arguments: argparse.Namespace) -> int:
     of_arms = [mistakes(ids, probe.labels) for ids in results if ids is not None]
     first = of_arms[0]
     left_out = f"; {first.left_out} have no other image of their class and are left out" if first.left_out else ""
-    print(f"{probe.data_title}, frame {k}: {first.queries} queries, {first.k} results of each{left_out}")
-    for title, ids in zip(every, results, strict=True):
-        if ids is None:
-            print(f"{title} has no results: its embeddings are not numbers, as its training diverged.")
-    _severities(probe, titles, of_arms)
-    _over_training(probe, every, folder, arguments.k)
-    _confusions(probe, titles, of_arms)
+    said = [f"{probe.data_title}, frame {k}: {first.queries} queries, {first.k} results of each{left_out}"]
+    said += [
+        f"{title} has no results: its embeddings are not numbers, as its training diverged."
+        for title, ids in zip(every, results, strict=True)
+        if ids is None
+    ]
+    tables = [_severities(probe, titles, of_arms), *_over_training(probe, every, folder, arguments.k)]
+    tables.append(_confusions(probe, titles, of_arms))
     if arguments.name:
-        _classes(probe, titles, of_arms, arguments.name)
-    _queries(probe, folder, k, baseline, arguments.metric)
+        tables.append(_classes(probe, titles, of_arms, arguments.name))
+    tables += _queries(probe, folder, k, baseline, arguments.metric)
     if baseline is not None:
-        _differences(folder, baseline, every)
+        table, notes = _differences(folder, baseline, every)
+        tables.append(table)
+        said += notes
     if arguments.csv is not None:
         _write(arguments.csv, folder, k, [ids for ids in results if ids is not None])
+        said.append(f"wrote {arguments.csv}")
+    if arguments.json:
+        print_json({"said": said, "tables": [table.json() for table in tables]})
+    else:
+        print("\n\n".join(["\n".join(said), *(table.text() for table in tables)]))
     return 0
 
 
-def _severities(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes]) -> None:
+def _severities(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes]) -> Table:
     from trainers.hierarchy import severity_words
 
     words = severity_words(probe.hierarchy)[::-1]
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for title, arm in zip(titles, of_arms, strict=True):
-        rows += [(title, "first result", *map(_percent, arm.top1[::-1]))]
-        rows += [("", f"first {arm.k}", *map(_percent, arm.topk[::-1]))]
+        rows += [(title, "first result", *map(Share, arm.top1[::-1]))]
+        rows += [("", f"first {arm.k}", *map(Share, arm.topk[::-1]))]
         if arm.wrong1 is not None and len(words) > 2:
-            rows += [("", "first result, if wrong", "", *map(_percent, arm.wrong1[::-1]))]
-    rows.append(("perfect lists", f"first {of_arms[0].k}", *map(_percent, of_arms[0].best[::-1])))
-    _table("Results by the finest level that agrees", ("", "", *words), rows)
+            rows += [("", "first result, if wrong", "", *map(Share, arm.wrong1[::-1]))]
+    rows.append(("perfect lists", f"first {of_arms[0].k}", *map(Share, of_arms[0].best[::-1])))
+    return Table(title="Results by the finest level that agrees", columns=("arm", "of", *words), rows=rows)
 
 
-def _over_training(probe: Probe, titles: Sequence[str], folder: RunFolder, count: int) -> None:
+def _over_training(probe: Probe, titles: Sequence[str], folder: RunFolder, count: int) -> list[Table]:
     from trainers.hierarchy import severity_words
     from trainers.retrieval.mistakes_over_training import MistakesOverTraining
 
     series = MistakesOverTraining(folder).series(count)
     if len(series) < 2:
-        return
+        return []
     shown = sorted({round(i * (len(series) - 1) / (FRAMES - 1)) for i in range(FRAMES)})
     words = severity_words(probe.hierarchy)
     rows = [
-        (title, word, *("" if moment is None else _percent(moment.top1[level]) for moment in moments))
+        (title, word, *(None if moment is None else Share(moment.top1[level]) for moment in moments))
         for title, moments in ((title, [series[at][2][arm] for at in shown]) for arm, title in enumerate(titles))
         for word, level in ((words[-1], -1), (words[0], 0))
     ]
-    _table("First results over the training", ("", "", *(f"step {series[at][1]:,}" for at in shown)), rows)
+    steps = (f"step {series[at][1]:,}" for at in shown)
+    return [Table(title="First results over the training", columns=("arm", "first result", *steps), rows=rows)]
 
 
-def _confusions(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes]) -> None:
+def _confusions(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes]) -> Table:
     names, levels = probe.hierarchy.names[0], probe.hierarchy.depth
     rows = [
         (title, names[c.query_class], names[c.result_class], c.count, f"{c.missing} of {levels}", c.cost, c.query)
@@ -107,10 +123,10 @@ def _confusions(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes]
         for c in arm.confusions[:LINES]
     ]
     head = ("arm", "query of", "result of", "results", "levels missing", "cost", "e.g. query")
-    _table("Confusions that cost most", head, rows)
+    return Table(title="Confusions that cost most", columns=head, rows=rows)
 
 
-def _classes(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes], text: str) -> None:
+def _classes(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes], text: str) -> Table:
     from trainers.retrieval.mistakes import find_classes
 
     rows = []
@@ -118,35 +134,39 @@ def _classes(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes], t
         for title, arm in zip(titles, of_arms, strict=True):
             table = arm.levels[level]
             for at in (table.ids == number).nonzero()[0]:
-                shares = (_percent(share[at]) for share in (table.own1, table.own, table.best))
+                shares = (Share(share[at]) for share in (table.own1, table.own, table.best))
                 name = probe.hierarchy.names[level][number]
                 rows.append((name, probe.hierarchy.levels[level], title, int(table.queries[at]), *shares))
     head = ("class", "level", "arm", "queries", "first result is of it", f"first {of_arms[0].k}", "at best")
-    _table(f"Classes named {text!r}", head, rows)
+    return Table(title=f"Classes named {text!r}", columns=head, rows=rows)
 
 
-def _queries(probe: Probe, folder: RunFolder, k: int, baseline: RunFolder | None, metric: str) -> None:
+def _signed(value: float | None) -> Signed | None:
+    return None if value is None else Signed(value)
+
+
+def _queries(probe: Probe, folder: RunFolder, k: int, baseline: RunFolder | None, metric: str) -> list[Table]:
     from trainers.metrics import describe
     from trainers.retrieval.disagreements import disagreements
 
     differing = disagreements(folder, k, metric, baseline=baseline, most=LINES)
     if len(differing.arms) < 2:
-        return
+        return []
     titles = [arm.title if arm.run == folder.id else f"{arm.title} (baseline)" for arm in differing.arms]
     names = probe.hierarchy.names[0]
     rows = [
         (
             query.points[0],
             names[probe.labels[query.points[0], 0]],
-            *("" if v is None else f"{v:.3f}" for v in query.values),
+            *(None if v is None else Rounded(v) for v in query.values),
         )
         for query in differing.found
     ]
     title = f"Queries whose {describe(metric, probe.hierarchy.levels).title} differs most, of {differing.queries}"
-    _table(title, ("query", "class", *titles), rows)
+    return [Table(title=title, columns=("query", "class", *titles), rows=rows)]
 
 
-def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) -> None:
+def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) -> tuple[Table, list[str]]:
     from trainers.kinds import arm_titles, kind_of
     from trainers.metrics import describe
     from trainers.retrieval.baseline import differences
@@ -159,9 +179,10 @@ def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) 
         (title, others[difference.pairs[arm]], *(_signed(difference.numbers.get((arm, key))) for key in keys))
         for arm, title in enumerate(titles)
     ]
-    _table(f"Last numbers less those of {baseline.id}", ("arm", "less", *(describe(key).title for key in keys)), rows)
-    if not difference.whole:
-        print("The maps of the two runs show different images, in part: so do the numbers that are of the map.")
+    columns = ("arm", "less", *(describe(key).title for key in keys))
+    said = "The maps of the two runs show different images, in part: so do the numbers that are of the map."
+    table = Table(title=f"Last numbers less those of {baseline.id}", columns=columns, rows=rows)
+    return table, [] if difference.whole else [said]
 
 
 def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> None:
@@ -188,24 +209,7 @@ def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> Non
                     writer.writerow(plain_cells((*line, int(result), *next(names), int(shared))))
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror or error}.") from error
-    print(f"wrote {path}")
 
 
 def _names(probe: Probe, image: int) -> tuple[str, ...]:
     return tuple(names[label] for names, label in zip(probe.hierarchy.names, probe.labels[image], strict=True))
-
-
-def _percent(share: float) -> str:
-    return f"{share:.1%}"
-
-
-def _signed(value: float | None) -> str:
-    return "" if value is None else f"{value:+.3f}"
-
-
-def _table(title: str, head: Sequence[object], rows: Sequence[Sequence[object]]) -> None:
-    lines = [[str(cell) for cell in row] for row in (head, *rows)] if rows else [["none"]]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    print(f"\n{title}")
-    for line in lines:
-        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

@@ -3,97 +3,86 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
-from trainers.kinds import KINDS
-from trainers.parameters import Rule, describe, specs
+from trainers.cli.flags import LISTED, shown
+from trainers.cli.output import Table, json_flag, print_json
+from trainers.parameters import Rule, describe, entry, specs
+
+_WITHOUT_TABLE = ("encoders",)  # the documentation has none of them
+_FACTS = ("family", "paper", "url", "year", "sentence", "slow", "differs")
 
 
 def add(verbs: Any) -> None:
     """Add the verbs."""
-    for verb, show, what in (
-        ("losses", _losses, "List the losses and their parameters."),
-        ("metrics", _metrics, "List the numbers a run can be scored by."),
-        ("models", _models, "List the image-text models and their parameters."),
-        ("encoders", _encoders, "List the encoders and their parameters."),
-        ("augmentations", _augmentations, "List the augmentations and their parameters."),
-    ):
-        parser = verbs.add_parser(verb, help=what)
-        parser.set_defaults(run=_print, show=show, verb=verb, markdown=False)
-        if show is not _encoders:
-            parser.add_argument("--markdown", action="store_true", help="as the documentation's table")
-    for kind in KINDS.values():
-        for verb, registry in kind.lists.items():
-            if verb in verbs.choices:
-                continue
-            parser = verbs.add_parser(verb, help=f"List the {verb} of {kind.title.lower()} and their parameters.")
-            parser.set_defaults(run=_print_entries, entries=Rule(help="", registry=registry).entries)
-            parser.add_argument("--markdown", action="store_true", help="as the documentation's table")
+    for verb in LISTED:
+        if verb not in verbs.choices:
+            text = f"List the {verb}; with names, what they are and their parameters."
+            verbs.add_parser(verb, help=text, description=text, equip=partial(_equip, verb=verb))
 
 
-def _print(arguments: argparse.Namespace) -> int:
+def _equip(parser: argparse.ArgumentParser, verb: str) -> None:
+    parser.add_argument("names", nargs="*", metavar="[NAME ...]", help="Those that are described.")
+    written = parser.add_mutually_exclusive_group()
+    json_flag(written)
+    if verb not in _WITHOUT_TABLE:
+        written.add_argument("--markdown", action="store_true", help="Print the table of the documentation.")
+    parser.set_defaults(run=show, verb=verb, markdown=False)
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Print the entries as a table, or those that are named with their parameters."""
     if arguments.markdown:
         from trainers.cli.readme_tables import TABLES
 
         print(TABLES[arguments.verb]())
+        return 0
+    entries = _entries(arguments.verb)
+    names = arguments.names or entries
+    chosen = [_described(name, entry(entries, name, arguments.verb.removesuffix("s"))) for name in names]
+    if arguments.json:
+        print_json(chosen)
+    elif arguments.names:
+        print("\n\n".join("\n".join(_lines(one)) for one in chosen))
     else:
-        arguments.show()
+        rows = [(one["name"], one["title"], _parameters(one)) for one in chosen]
+        print(Table(columns=("name", "title", "parameters"), rows=rows).text())
     return 0
 
 
-def _print_entries(arguments: argparse.Namespace) -> int:
-    if arguments.markdown:
-        from trainers.cli.readme_tables import entries_table
+def _entries(verb: str) -> Mapping[str, Any]:
+    if verb == "metrics":
+        from trainers.metrics import PUBLISHED
 
-        print(entries_table(arguments.entries()))
-    else:
-        for descriptor in arguments.entries().values():
-            _describe(descriptor, f"{descriptor.title}. {descriptor.paper}")
-    return 0
+        return PUBLISHED
+    return Rule(help="", registry=LISTED[verb]).entries()
 
 
-def _losses() -> None:
-    from trainers.losses import FAMILIES
-
-    for family, losses in FAMILIES.items():
-        print(f"\n{family}\n{'-' * len(family)}")
-        for descriptor in losses:
-            _describe(descriptor, f"{descriptor.title}. {descriptor.paper} {descriptor.year}")
-
-
-def _metrics() -> None:
-    from trainers.metrics import PUBLISHED
-
-    for metric in PUBLISHED.values():
-        print(f"{metric.name}: {metric.title}. {metric.paper}\n  {metric.sentence}")
+def _described(name: str, descriptor: Any) -> dict[str, Any]:
+    """Describe an entry: its name, what is known of it, and its parameters."""
+    lacking = getattr(descriptor, "lacking", None)
+    facts = {fact: value for fact in _FACTS if (value := getattr(descriptor, fact, None))}
+    of = getattr(descriptor, "alias_of", None)
+    parameters = [
+        {"name": spec.name, "default": spec.default, "accepts": describe(spec), "help": spec.rule.help}
+        for spec in (specs(descriptor.parameters) if hasattr(descriptor, "parameters") else ())
+    ]
+    about = {"name": name, "title": descriptor.title} | ({"alias_of": of} if of else {}) | facts
+    return about | {"missing": lacking() if lacking else None, "parameters": parameters}
 
 
-def _models() -> None:
-    from trainers.image_text.models import MODELS
-
-    for descriptor in MODELS.values():
-        reason = descriptor.lacking()
-        _describe(descriptor, f"{descriptor.title}. {descriptor.paper}" + (f"\n  {reason}" if reason else ""))
+def _parameters(one: Mapping[str, Any]) -> str:
+    return " ".join(f"{own['name']}={shown(own['default'])}" for own in one["parameters"])
 
 
-def _encoders() -> None:
-    from trainers.encoders import ENCODERS
-
-    for descriptor in ENCODERS.values():
-        _describe(descriptor, descriptor.title)
-
-
-def _augmentations() -> None:
-    from trainers.training.augmentations import AUGMENTATIONS
-
-    for descriptor in AUGMENTATIONS.values():
-        _describe(descriptor, f"{descriptor.title}. {descriptor.paper}")
-
-
-def _describe(descriptor: Any, heading: str) -> None:
-    print(f"{descriptor.name}: {heading}\n  {descriptor.sentence}")
-    for text in (getattr(descriptor, "slow", ""), getattr(descriptor, "differs", "")):
-        if text:
-            print(f"  {text}")
-    for spec in specs(descriptor.parameters):
-        print(f"    {spec.name} = {spec.default}  ({describe(spec)})  {spec.rule.help}")
+def _lines(one: Mapping[str, Any]) -> Iterator[str]:
+    source = " ".join(str(one[fact]) for fact in ("paper", "year") if fact in one)
+    yield f"{one['name']}: {one['title']}." + (f" {source}." if source else "")
+    for fact in ("sentence", "slow", "differs", "missing"):
+        if one.get(fact):
+            yield f"  {one[fact]}"
+    if one["parameters"]:
+        rows = [(own["name"], shown(own["default"]), own["accepts"], own["help"]) for own in one["parameters"]]
+        yield Table(columns=("parameter", "default", "accepts", "what it is"), rows=rows).text()

@@ -6,18 +6,23 @@ import argparse
 from typing import Any
 
 from trainers.cli.flags import runs_flag
-from trainers.cli.work import result, work
+from trainers.cli.output import json_flag, print_json
+from trainers.cli.work import described, result, work
 from trainers.runs import RunFolder
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("resume", help="Continue a run from its last checkpoint.")
-    parser.add_argument("id")
-    parser.add_argument(
-        "--more-seeds", type=int, default=0, metavar="N", help="of a sweep that has ended: train it with N more seeds"
-    )
+    text = "Continue a run from its last checkpoint."
+    verbs.add_parser("resume", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="RUN", help="Id of the run.")
+    more = "Of a sweep that has ended: train it with so many more seeds."
+    parser.add_argument("--more-seeds", type=int, default=0, metavar="N", help=more)
     runs_flag(parser)
+    json_flag(parser)
     parser.set_defaults(run=resume)
 
 
@@ -29,6 +34,9 @@ def resume(arguments: argparse.Namespace) -> int:
 
         add_seeds(folder, arguments.more_seeds)
     if folder.db.state().phase == "finished":
+        if arguments.json:
+            print_json(described(folder))
+            return 0
         print(f"Run {folder.id} is finished; there is nothing to resume.\n{result(folder)}")
         return 0
-    return work(folder)
+    return work(folder, as_json=arguments.json)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.cli.flags import SPELLING, runs_flag
+from trainers.cli.flags import DEFAULT, SPELLING, runs_flag
+from trainers.cli.output import json_flag, print_json
 from trainers.cli.progress import progress_bar
 from trainers.errors import UserError
 from trainers.parameters import Choice, parse_choice
@@ -20,36 +20,48 @@ if TYPE_CHECKING:
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("retrieve", help="Show the nearest images of a query in one run or several.")
-    parser.add_argument("id", nargs="+", help="id of a run, or ID:ARM; without an arm all of them")
+    text = "Show the nearest images of a query in one run or several."
+    verbs.add_parser("retrieve", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", nargs="+", metavar="RUN", help="Id of a run, or ID:ARM; without an arm all of them.")
     query = parser.add_mutually_exclusive_group(required=True)
-    query.add_argument("--row", type=int, help="row of the gallery, or of --of, from 0")
-    query.add_argument("--image", type=Path, help="image file")
-    parser.add_argument("--of", metavar=SPELLING, help="gallery that --row counts in (default: the one searched)")
+    query.add_argument(
+        "--row", type=int, metavar="N", help=f"Row of the gallery, or of --of, counted from 0. [{DEFAULT}none]"
+    )
+    query.add_argument(
+        "--image", type=Path, metavar="FILE", help=f"Image file. [{DEFAULT}none; --row or --image is needed]"
+    )
+    parser.add_argument("--of", metavar=SPELLING, help=f"Gallery that --row counts in. [{DEFAULT}the one searched]")
     parser.add_argument(
         "--gallery",
         default="test",
         metavar=SPELLING,
-        help="such as probe, train or dataset:SOURCE,part=train (default: test)",
+        help="What is searched, such as probe, train or dataset:SOURCE,part=train.",
     )
-    parser.add_argument("--k", type=int, default=10, help="results of each arm (default: 10)")
-    parser.add_argument("--index", metavar=SPELLING, help="such as flat or hnsw (default: by size)")
-    parser.add_argument("--rerank", metavar=SPELLING, help="a re-ranking (default: none)")
-    parser.add_argument("--step", type=int, help="of the probe: the maps at or before this step (default: the newest)")
+    parser.add_argument("--k", type=int, default=10, metavar="N", help="Results of each arm.")
+    parser.add_argument(
+        "--index", metavar=SPELLING, help=f"How it is searched, such as flat or hnsw. [{DEFAULT}by size]"
+    )
+    parser.add_argument("--rerank", metavar=SPELLING, help="Re-ranking of the results.")
+    parser.add_argument(
+        "--step", type=int, metavar="N", help=f"Of the probe: the maps at or before this step. [{DEFAULT}the newest]"
+    )
     gone = parser.add_mutually_exclusive_group()
-    gone.add_argument("--remove", nargs="+", metavar="CLASS", help="also search without these classes of the query")
+    gone.add_argument("--remove", nargs="+", metavar="CLASS", help="Also search without these classes of the query.")
     gone.add_argument(
         "--region",
         action="append",
         type=_box,
         metavar="X0,Y0,X1,Y1",
-        help="also search without this part of the query, in fractions; may be given several times",
+        help="Also search without this part of the query, in fractions; may be given several times.",
     )
-    parser.add_argument("--fill", default="telea", help="what takes the place of what is removed (default: telea)")
+    parser.add_argument("--fill", default="telea", metavar="NAME", help="What takes the place of what is removed.")
     written = parser.add_mutually_exclusive_group()
-    written.add_argument("--json", action="store_true", help="print JSON")
-    written.add_argument("--csv", action="store_true", help="print CSV")
-    parser.add_argument("--out", type=Path, help="also write the results to a .csv or .parquet file")
+    json_flag(written)
+    written.add_argument("--csv", action="store_true", help="Print CSV.")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="Also write the results to a .csv or .parquet file.")
     runs_flag(parser)
     parser.set_defaults(run=retrieve)
 
@@ -86,7 +98,7 @@ def retrieve(arguments: argparse.Namespace) -> int:
             progress=tell,
         )
     if arguments.json:
-        print(json.dumps(answer.as_json(), indent=2))
+        print_json(answer.as_json())
     elif arguments.csv:
         write_csv(answer, sys.stdout)
     else:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 from trainers.cli.flags import add_flags, given
+from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.progress import progress_bar
 from trainers.config import SceneChoice
 from trainers.parameters import Choice, check_all, parameter
@@ -21,7 +23,7 @@ class ScoreSettings:
     model: Choice = parameter(
         Choice(name="tiny_clip"),
         registry="trainers.image_text.models:MODELS",
-        help="`python -m trainers models` lists them.",
+        help="Image-text model.",
     )
     fill: str = parameter(
         "telea", registry="trainers.object_removal.fills:FILLS", help="What is painted over the object."
@@ -34,9 +36,14 @@ class ScoreSettings:
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("score", help="Measure ODmAP@k and recall of an image-text model.")
+    text = "Measure ODmAP@k and recall of an image-text model."
+    verbs.add_parser("score", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
     add_flags(parser, ScoreSettings)
-    parser.add_argument("--every", action="store_true", help="each allowed class of an image instead of one")
+    parser.add_argument("--every", action="store_true", help="Remove each allowed class of an image instead of one.")
+    json_flag(parser)
     parser.set_defaults(run=score)
 
 
@@ -67,14 +74,21 @@ def score(arguments: argparse.Namespace) -> int:
         )
         result = Evaluator(benchmark, model).evaluate(model, tell)
     if not descriptor.natural_images and not are_drawn(benchmark.scenes):
-        print("This model was trained on the drawn scenes only: it does not know photographs.")
-    print(f"{benchmark.scope}, of {benchmark.tally.images:,} images")
-    for reason, count in benchmark.tally.left_out().items():
+        said = "rankscope: This model was trained on the drawn scenes only: it does not know photographs."
+        print(said, file=sys.stderr)
+    tally, counts, intervals = benchmark.tally, result.filled.counts, result.intervals()
+    if arguments.json:
+        numbers = {name: dataclasses.asdict(interval) for name, interval in intervals.items()}
+        about = {"scope": benchmark.scope, "images": tally.images, "left_out": tally.left_out(), "counts": counts}
+        print_json(about | {"numbers": numbers})
+        return 0
+    print(f"{benchmark.scope}, of {tally.images:,} images")
+    for reason, count in tally.left_out().items():
         print(f"  left out, {reason}: {count}")
-    for name, count in result.filled.counts.items():
+    for name, count in counts.items():
         print(f"  {name.replace('_', ' ')}: {count}")
     print(INTERVALS)
-    for name, interval in result.intervals().items():
-        print(f"{name:<30} {interval.mean:.4f}  [{interval.low:.4f}, {interval.high:.4f}]")
+    rows = [(name, *(f"{value:.4f}" for value in (of.mean, of.low, of.high))) for name, of in intervals.items()]
+    print(Table(columns=("number", "mean", "low", "high"), rows=rows).text())
     sys.stdout.flush()
     return 0

@@ -7,16 +7,22 @@ import time
 from typing import Any
 
 from trainers.cli.flags import runs_flag
+from trainers.cli.output import json_flag, print_json
 from trainers.errors import UserError
 from trainers.runs import RunFolder
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("send", help="Pause, resume or stop a run that another process trains.")
-    parser.add_argument("id")
-    parser.add_argument("command", choices=("pause", "resume", "stop"))
+    text = "Pause, resume or stop a run that another process trains."
+    verbs.add_parser("send", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="RUN", help="Id of the run.")
+    parser.add_argument("message", choices=("pause", "resume", "stop"), help="What it shall do.")
     runs_flag(parser)
+    json_flag(parser)
     parser.set_defaults(run=send)
 
 
@@ -25,7 +31,11 @@ def send(arguments: argparse.Namespace) -> int:
     folder = RunFolder.open(arguments.runs, arguments.id)
     if not folder.is_alive():
         raise UserError(f"Run {folder.id} is not being trained (it is {folder.state().phase}).")
-    folder.send(arguments.command)
+    folder.send(arguments.message)
     time.sleep(0.5)
-    print(folder.state().phase)
+    phase = folder.state().phase
+    if arguments.json:
+        print_json({"id": folder.id, "phase": phase})
+    else:
+        print(phase)
     return 0

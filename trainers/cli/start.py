@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from typing import Any
 
-from trainers.cli.flags import add_flags, given, runs_flag
+from trainers.cli.flags import DEFAULT, add_flags, given, runs_flag
+from trainers.cli.output import json_flag
 from trainers.cli.progress import progress_bar
 from trainers.cli.work import work
 from trainers.config import BUDGET, Config, EncoderConfig
@@ -33,7 +35,7 @@ def add_further(verbs: Any) -> None:
         try:
             if taken := {kind.verb, *kind.old_verbs} & set(verbs.choices):
                 raise ValueError(f"the command {sorted(taken)[0]!r} is the program's own")
-            _equip(argparse.ArgumentParser(), kind)
+            _equip(argparse.ArgumentParser(), kind, kind.verb)
         except Exception as error:  # code of somebody else may raise anything
             what = f"The kind of run {kind.name!r} has no command: its flags cannot be made ({error})."
             print(f"rankscope: {what}", file=sys.stderr)
@@ -42,46 +44,51 @@ def add_further(verbs: Any) -> None:
 
 
 def _add(verbs: Any, kind: Kind) -> None:
-    for verb in (kind.verb, *kind.old_verbs):
-        text = kind.sentence if verb == kind.verb else f"Now called {kind.verb}."
-        parser = verbs.add_parser(verb, help=text, description=kind.sentence)
-        _equip(parser, kind)
-        parser.set_defaults(verb=verb)
+    text = kind.sentence
+    verbs.add_parser(kind.verb, help=text, description=text, equip=partial(_equip, kind=kind, verb=kind.verb))
+    for verb in kind.old_verbs:  # not listed
+        verbs.add_parser(verb, description=text, equip=partial(_equip, kind=kind, verb=verb))
 
 
 def _add_plan(verbs: Any, plan: Plan) -> None:
     """Add the verb of a plan of runs of the first kind, or of the kind whose verb is its first word."""
-    parser = verbs.add_parser(plan.verb, help=plan.sentence, description=plan.sentence)
-    _equip(parser, KINDS[FIRST], plan)
+    verbs.add_parser(plan.verb, help=plan.sentence, description=plan.sentence, equip=partial(_equip_plan, plan=plan))
+
+
+def _equip_plan(parser: argparse.ArgumentParser, plan: Plan) -> None:
+    _equip(parser, KINDS[FIRST], KINDS[FIRST].verb, plan)
     suited = [kind for kind in KINDS.values() if plan.suits(kind)]
     if len(suited) < 2:
         return
-    words = parser.add_subparsers(metavar="KIND", title="runs of other kinds", help="the command of their kind")
+    words = parser.add_subparsers(metavar="[KIND]", title="Runs of other kinds", prog=parser.prog)
     for kind in suited:
         try:
-            _equip(argparse.ArgumentParser(), kind, plan)
+            _equip(argparse.ArgumentParser(), kind, kind.verb, plan)
         except Exception:  # code of somebody else; of the program's own kinds the tests would say
             continue
-        word = words.add_parser(kind.verb, help=kind.sentence, description=plan.sentence)
-        _equip(word, kind, plan, inner=True)
+        equip = partial(_equip, kind=kind, verb=kind.verb, plan=plan, inner=True)
+        words.add_parser(kind.verb, help=kind.sentence, description=plan.sentence, equip=equip)
 
 
-def _equip(parser: argparse.ArgumentParser, kind: Kind, plan: Plan | None = None, inner: bool = False) -> None:
+def _equip(
+    parser: argparse.ArgumentParser, kind: Kind, verb: str, plan: Plan | None = None, inner: bool = False
+) -> None:
     add_start_flags(parser, kind, plan)
     runs_flag(parser, inner)
-    parser.set_defaults(run=start, kind=kind.name, plan=plan and plan.name, verb=kind.verb)
+    json_flag(parser, inner)
+    parser.set_defaults(run=start, kind=kind.name, plan=plan and plan.name, verb=verb)
 
 
 def add_start_flags(parser: argparse.ArgumentParser, kind: Kind, plan: Plan | None = None) -> None:
     """Add the flags that :func:`configuration` reads."""
-    add_flags(parser, kind.config)
+    if plan is not None:
+        add_flags(parser.add_argument_group(plan.title), plan.config)
+        plan.add_flags(parser)
     if presets := kind.presets():
         names = ", ".join(preset.name for preset in presets)
-        parser.add_argument("--preset", help=f"settings of one experiment: {names}")
+        parser.add_argument("--preset", help=f"Settings of one experiment. [{DEFAULT}none; one of {names}]")
     kind.add_flags(parser)
-    if plan is not None:
-        add_flags(parser, plan.config)
-        plan.add_flags(parser)
+    add_flags(parser, kind.config, kind.sections)
 
 
 def configuration(arguments: argparse.Namespace, kind: Kind, plan: Plan | None = None) -> Config:
@@ -113,5 +120,6 @@ def start(arguments: argparse.Namespace) -> int:
     for sentence in (*started.advice(config), *said):
         print(f"rankscope: {sentence}", file=sys.stderr)
     folder = RunFolder.create(arguments.runs, config)
-    print(f"run {folder.id} in {folder.path}")
-    return work(folder, new=True)
+    if not arguments.json:
+        print(f"run {folder.id} in {folder.path}")
+    return work(folder, new=True, as_json=arguments.json)

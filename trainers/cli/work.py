@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
+from trainers.cli.output import print_json
 from trainers.cli.progress import progress_bar
 from trainers.errors import DISK_FULL, UNEXPECTED, RunError
-from trainers.kinds import diagnoses, kind_of
+from trainers.kinds import arm_titles, diagnoses, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
 from trainers.worker import Worker, watch_signals
 
 
-def work(folder: RunFolder, *, new: bool = False) -> int:
+def work(folder: RunFolder, *, new: bool = False, as_json: bool = False) -> int:
     """Train, and print the final numbers or the error; returns the exit status.
 
     Args:
         new: the run was made for this; if it cannot even begin, which the sentence says why, its folder goes again.
+        as_json: print :func:`described`.
     """
     state = _train(folder)
     if state.error:
@@ -24,7 +27,10 @@ def work(folder: RunFolder, *, new: bool = False) -> int:
         if new and _refused(folder, state):
             folder.delete()
         return 1
-    print(state.message if state.phase != "finished" else result(folder))
+    if as_json:
+        print_json(described(folder))
+    else:
+        print(state.message if state.phase != "finished" else result(folder))
     return 0
 
 
@@ -48,6 +54,24 @@ def result(folder: RunFolder) -> str:
     for title, said in zip(titles, diagnoses(config, folder), strict=True):
         lines += [f"  {title}: {sentence}" for sentence in said]
     return "\n".join(lines)
+
+
+def described(folder: RunFolder) -> dict[str, Any]:
+    """Describe a run: where it is, how far it got, and the numbers over the whole test set by arm; a plan's tables."""
+    from trainers.metrics.measures import final_numbers
+
+    config, state = folder.config, folder.state()
+    about = {"id": folder.id, "path": str(folder.path), "phase": state.phase, "step": state.step}
+    about["seconds"] = state.seconds
+    if kind_of(config).plans:
+        from trainers.plans.report import report
+        from trainers.plans.report_json import part_json
+
+        return about | {"parts": [part_json(part) for part in report(folder).parts]}
+    titles, said = arm_titles(config), diagnoses(config, folder)
+    numbers = final_numbers(folder.scalars(), len(titles))
+    arms = zip(titles, numbers, said, strict=True)
+    return about | {"arms": [{"title": title, "numbers": own, "diagnosis": told} for title, own, told in arms]}
 
 
 def _refused(folder: RunFolder, state: RunState) -> bool:

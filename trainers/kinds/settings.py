@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
-from trainers.config import BUDGET, MAX_ARMS, C, DataChoice
+from trainers.config import BUDGET, MAX_ARMS, C, DataChoice, RunConfig
 from trainers.errors import ParameterError
+from trainers.kinds.sections import Section
 from trainers.kinds.unused import unused
 from trainers.parameters import Choice, check_all, entry, specs
 
@@ -29,7 +30,7 @@ class KindSettings(Generic[C]):
     Attributes:
         config: the class of its configurations.
         compares: what its arms differ in, in the plural.
-        main, more: its settings that the page shows at once and in a fold, in this order.
+        main, more: settings of every kind that its :attr:`sections` name, where it does not list these itself.
         folds: its images are classes that can be left out fold by fold (``config.data.conditions``), so that settings
             can be chosen without the test images.
     """
@@ -39,6 +40,19 @@ class KindSettings(Generic[C]):
     main: tuple[str, ...] = ("minutes",)
     more: tuple[str, ...] = ("steps", "learning_rate", "weight_decay", "clip_norm", "seed")
     folds: bool = False
+
+    @property
+    def sections(self) -> Sequence[Section]:
+        """The sections of its settings: unless it lists them, one of all but those of every kind that it does not name;
+        of a setting that holds others the first of them.
+        """
+        shared, listed = {spec.name for spec in specs(RunConfig)}, {*self.main, *self.more}
+        names = [
+            f"{spec.name}.{specs(spec.type)[0].name}" if spec.nested else spec.name
+            for spec in specs(self.config)
+            if not spec.rule.private and (spec.name in listed or spec.name not in shared)
+        ]
+        return (Section(names=names),)
 
     # --------------------------------------------------------------- checks
 

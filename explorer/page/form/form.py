@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from explorer.page.form.fields import Json, as_json, entries, field, is_written
-from explorer.page.form.kind_page import KindPage, Section
+from explorer.page.form.kind_page import KindPage
 from trainers.cli.flags import given_text
 from trainers.config import BUDGET, MAX_ARMS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds import check
 from trainers.kinds.base import Kind, Preset
-from trainers.parameters import Choice, Spec, describe, imported, specs
+from trainers.kinds.sections import Section
+from trainers.parameters import Choice, Spec, describe, flat, imported
 from trainers.parameters import check as checked
 from trainers.values import check_types, values_of
 
@@ -39,14 +40,14 @@ class Form:
     @cached_property
     def known(self) -> dict[str, Spec]:
         """Every setting of the kind by name; of one within another ``data.subset``."""
-        return dict(_named(self.kind.config))
+        return dict(flat(self.kind.config))
 
     @cached_property
     def sections(self) -> list[Section]:
         """Its sections, without settings that are not offered."""
         kept = [
             dataclasses.replace(section, names=[name for name in section.names if self._offers(name)])
-            for section in self.page.sections
+            for section in self.kind.sections
         ]
         return [section for section in kept if section.names]
 
@@ -64,7 +65,11 @@ class Form:
             "unlabelled": self.page.unlabelled,
             "presets": [self._preset(preset) for preset in self.kind.presets()],
             "sections": [
-                {**dataclasses.asdict(section), "fields": [self._field(name) for name in section.names]}
+                {
+                    **dataclasses.asdict(section),
+                    "fields": [self._field(name) for name in section.names],
+                    "views": self.page.views is not None and list(section.names) == ["augmentation"],
+                }
                 for section in self.sections
             ],
         }
@@ -165,14 +170,6 @@ class Form:
 def registry_json(place: str) -> list[Json]:
     """Describe the entries of the registry at ``module:NAME``."""
     return entries(imported(place))
-
-
-def _named(config: type, above: str = "") -> Iterator[tuple[str, Spec]]:
-    for spec in specs(config):
-        if spec.nested:
-            yield from _named(spec.type, f"{above}{spec.name}.")
-        else:
-            yield f"{above}{spec.name}", spec
 
 
 def _at(config: Any, name: str) -> Any:

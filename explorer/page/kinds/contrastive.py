@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from explorer.page.form.fields import Json
-from explorer.page.form.kind_page import CONDITIONS, IMAGES, MORE, READING, START, KindPage, Section
+from explorer.page.form.kind_page import KindPage
 from explorer.page.form.views import drawn_views
 from trainers.encoders import ENCODERS
 from trainers.kinds.contrastive import DESCRIPTOR as KIND
@@ -34,22 +34,6 @@ def views(config: ContrastiveConfig) -> Json:
 
 DESCRIPTOR = KindPage(
     name=KIND.name,
-    sections=[
-        IMAGES,
-        Section(names=["data.image_size", *READING.names], title=READING.title, folded=True),
-        Section(
-            names=["methods"],
-            title="Methods",
-            about="They start with the same weights and see the same views; only the method differs.",
-        ),
-        Section(names=["augmentation"], views=True),
-        Section(names=["encoder"]),
-        START,
-        Section(names=KIND.main),
-        Section(names=KIND.more, title=MORE, folded=True),
-        Section(names=["head_augmentation"], title="Augmentation of the second stage", folded=True),
-        CONDITIONS,
-    ],
     entries={"encoder": [name for name, encoder in ENCODERS.items() if not encoder.frozen]},
     unlabelled=f"{', '.join(one.title for one in METHODS.values() if one.labels)} need classes, as do "
     "hard conditions and further metrics; the other methods do without.",

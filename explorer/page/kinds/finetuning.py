@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from explorer.page.form.kind_page import KindPage
 
-DESCRIPTOR = KindPage(name="finetuning")
+DESCRIPTOR = KindPage(name="finetuning", sidebar=False)

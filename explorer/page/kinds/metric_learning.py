@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.page.form import Form
-from explorer.page.form.kind_page import CONDITIONS, IMAGES, MORE, READING, START, KindPage, Section
+from explorer.page.form.kind_page import KindPage
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from trainers.config import MAX_ARMS, RunConfig
@@ -94,20 +94,6 @@ def endpoints(runs: Runs) -> list[Callable[..., Any]]:
 
 DESCRIPTOR = KindPage(
     name=KIND.name,
-    sections=[
-        IMAGES,
-        READING,
-        Section(
-            names=["losses"],
-            title="Losses",
-            about="They start with the same weights and see the same batches; only the loss differs.",
-        ),
-        Section(names=["encoder"]),
-        START,
-        Section(names=KIND.main),
-        Section(names=["sampler", "augmentation", *KIND.more], title=MORE, folded=True),
-        CONDITIONS,
-    ],
     sets={"encoder": lambda encoder: {"learning_rate": encoder.learning_rate}},
     added=("supcon", "proxy_anchor", "roadmap", "smooth_ap"),
     endpoints=endpoints,

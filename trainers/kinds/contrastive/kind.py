@@ -11,6 +11,7 @@ from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import Preset
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.labelled import Labelled
+from trainers.kinds.sections import CONDITIONS, IMAGES, MORE, READING, START, Section
 from trainers.registry import title_of
 
 if TYPE_CHECKING:
@@ -33,32 +34,51 @@ class Contrastive(Labelled[ContrastiveConfig]):
     order = 3
     config = ContrastiveConfig
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({"methods": "trainers.kinds.contrastive.methods:METHODS"})
-    more = (
-        "steps",
-        "epochs",
-        "batch",
-        "dim",
-        "norm",
-        "splits",
-        "optimiser",
-        "momentum",
-        "learning_rate",
-        "backbone_rate",
-        "frozen_norm",
-        "weight_decay",
-        "clip_norm",
-        "schedule",
-        "drops",
-        "warm_up",
-        "head_steps",
-        "head_learning_rate",
-        "transfer",
-        "corruptions",
-        "reference",
-        "pretext",
-        "seed",
-        "probe_size",
-        "metrics",
+    sections = (
+        IMAGES,
+        Section(names=("data.image_size", *READING.names), title=READING.title, folded=True),
+        Section(
+            names=("methods",),
+            title="Methods",
+            about="They start with the same weights and see the same views; only the method differs.",
+        ),
+        Section(names=("augmentation",)),
+        Section(names=("encoder",)),
+        START,
+        Section(names=("minutes",)),
+        Section(
+            names=(
+                "steps",
+                "epochs",
+                "batch",
+                "dim",
+                "norm",
+                "splits",
+                "optimiser",
+                "momentum",
+                "learning_rate",
+                "backbone_rate",
+                "frozen_norm",
+                "weight_decay",
+                "clip_norm",
+                "schedule",
+                "drops",
+                "warm_up",
+                "head_steps",
+                "head_learning_rate",
+                "transfer",
+                "corruptions",
+                "reference",
+                "pretext",
+                "seed",
+                "probe_size",
+                "metrics",
+            ),
+            title=MORE,
+            folded=True,
+        ),
+        Section(names=("head_augmentation",), title="Augmentation of the second stage", folded=True),
+        CONDITIONS,
     )
 
     def loop(self) -> type[Loop]:

@@ -21,7 +21,7 @@ class FinetuningConfig(StartConfig):
     model: Choice = parameter(
         Choice(name="tiny_clip"),
         registry="trainers.image_text.models:MODELS",
-        help="`python -m trainers models` lists them.",
+        help="Image-text model.",
     )
     recipes: tuple[Mapping[str, Any], ...] = parameter(
         ({},),

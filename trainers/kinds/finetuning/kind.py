@@ -11,6 +11,7 @@ from trainers.config import BUDGET, MAX_ARMS
 from trainers.kinds.arm_view import ArmView
 from trainers.kinds.base import Kind, Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.sections import MORE, READING, START, Section
 from trainers.parameters import Choice, entry
 from trainers.registry import title_of
 from trainers.runs import RunFolder
@@ -38,6 +39,17 @@ class Finetuning(Kind[FinetuningConfig]):
     compares = "recipes"
     order = 2
     config = FinetuningConfig
+    sections = (
+        Section(names=("scenes.source",), title="Images"),
+        Section(names=("scenes.captions_from", "scenes.limit"), title=READING.title, folded=True),
+        Section(names=("model",)),
+        Section(names=("recipes",)),
+        START,
+        Section(names=("steps", "minutes")),
+        Section(
+            names=("epochs", "batch", "learning_rate", "weight_decay", "clip_norm", "seed"), title=MORE, folded=True
+        ),
+    )
 
     def loop(self) -> type[Loop]:
         """Return the loop over recipes."""
@@ -104,7 +116,9 @@ class Finetuning(Kind[FinetuningConfig]):
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """Add the captioner of all recipes that need one."""
-        parser.add_argument("--captioner", help="folder or Hub id of a BLIP captioner, for recipes with text=captioner")
+        parser.add_argument(
+            "--captioner", help="Folder or Hub id of a BLIP captioner, for recipes with text=captioner."
+        )
 
     def preset(self, name: str | None) -> Mapping[str, Any]:
         """Return the settings of a preset, those of the first for None; names of earlier versions still work."""

@@ -12,6 +12,7 @@ from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import Preset
 from trainers.kinds.labelled import Labelled
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.sections import CONDITIONS, IMAGES, MORE, READING, START, Section
 from trainers.parameters import Choice
 
 if TYPE_CHECKING:
@@ -39,22 +40,41 @@ class MetricLearning(Labelled[MetricLearningConfig]):
     order = 1
     folds = True
     config = MetricLearningConfig
-    more = (
-        "steps",
-        "classes_per_batch",
-        "images_per_class",
-        "learning_rate",
-        "backbone_rate",
-        "frozen_norm",
-        "weight_decay",
-        "clip_norm",
-        "dim",
-        "memory",
-        "memory_after",
-        "seed",
-        "probe_size",
-        "probe_of",
-        "metrics",
+    sections = (
+        IMAGES,
+        READING,
+        Section(
+            names=("losses",),
+            title="Losses",
+            about="They start with the same weights and see the same batches; only the loss differs.",
+        ),
+        Section(names=("encoder",)),
+        START,
+        Section(names=("minutes",)),
+        Section(
+            names=(
+                "sampler",
+                "augmentation",
+                "steps",
+                "classes_per_batch",
+                "images_per_class",
+                "learning_rate",
+                "backbone_rate",
+                "frozen_norm",
+                "weight_decay",
+                "clip_norm",
+                "dim",
+                "memory",
+                "memory_after",
+                "seed",
+                "probe_size",
+                "probe_of",
+                "metrics",
+            ),
+            title=MORE,
+            folded=True,
+        ),
+        CONDITIONS,
     )
 
     def loop(self) -> type[Loop]:

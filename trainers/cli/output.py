@@ -1,0 +1,94 @@
+"""The output of verbs: tables with a header, or the same as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import numbers
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trainers.cells import finite_number
+
+
+class Share(float):
+    """A number that a table shows in percent."""
+
+    def __str__(self) -> str:
+        return f"{self:.1%}"
+
+
+class Rounded(float):
+    """A number that a table shows with three digits."""
+
+    def __str__(self) -> str:
+        return f"{self:.3f}"
+
+
+class Signed(float):
+    """A difference."""
+
+    def __str__(self) -> str:
+        return f"{self:+.3f}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table; a cell that has no value is None.
+
+    Attributes:
+        title: above it; empty: none.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    title: str = ""
+
+    def text(self) -> str:
+        """Write it with a header in capitals, but for names with capitals of their own; of no rows ``none``."""
+        return "\n".join([*([self.title] if self.title else []), *self._lines()])
+
+    def _lines(self) -> Iterator[str]:
+        inset = "  " if self.title else ""
+        if not self.rows:
+            yield f"{inset}none"
+            return
+        lines = [
+            [column.upper() if column.islower() else column for column in self.columns],
+            *(list(map(_cell, row)) for row in self.rows),
+        ]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for line in lines:
+            yield (inset + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))).rstrip()
+
+    def json(self) -> dict[str, Any]:
+        """Return title, columns and rows."""
+        return {"title": self.title, "columns": list(self.columns), "rows": [list(row) for row in self.rows]}
+
+
+def json_flag(parser: argparse._ActionsContainer, inner: bool = False) -> None:
+    """Add ``--json``; not given to an ``inner`` command, what stands before that counts."""
+    default = argparse.SUPPRESS if inner else False
+    parser.add_argument("--json", action="store_true", default=default, help="Print JSON.")
+
+
+def print_json(value: object) -> None:
+    """Print one line of JSON; numbers that JSON does not have become null."""
+    print(json.dumps(_plain(value), ensure_ascii=False))
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return finite_number(float(value)) if isinstance(value, numbers.Real) else str(value)
