@@ -16,8 +16,8 @@ export class Row {
     this.tags = el("span", { class: "rs-flow rs-tags" });
     this.arms = el("ul", { class: "rs-runarms" });
     this.phase = el("span", { class: "rs-note rs-phase" });
-    this.step = el("td", {});
-    this.created = el("td", { class: "rs-note" });
+    this.step = el("td", { "data-title": "Steps" });
+    this.created = el("td", { class: "rs-note", "data-title": "Started" });
     this.error = el("p", { class: "rs-note rs-runtrouble" });
     this.openButton = button("Open", () => this.open());
     this.resume = button("Resume", () => this.ask("resume"));
@@ -101,10 +101,10 @@ export class Row {
     say(this.error, run.error ?? "");
     this.error.hidden = !run.error;
     const name = el("th", { scope: "row" }, this.title, el("div", { class: "rs-flow" }, this.members, this.tags), this.error);
-    const numbers = columns.map(({ key }) => el("td", {}, ...this.stacked(key, words)));
+    const numbers = columns.map(({ key, title: heading }) => el("td", { "data-title": heading, class: run.headline.some((one) => one.key === key) ? "" : "rs-nonumber" }, ...this.stacked(key, words)));
     const acts = el("td", {}, el("div", { class: "rs-flow rs-rowacts" }, this.openButton, this.resume, this.stop, this.more));
     const focused = this.main.contains(document.activeElement) ? document.activeElement : null;
-    this.main.replaceChildren(name, el("td", {}, this.arms), ...numbers, el("td", {}, this.phase, queue(run)), this.step, this.created, acts);
+    this.main.replaceChildren(name, el("td", {}, this.arms), ...numbers, el("td", { "data-title": "State" }, this.phase, queue(run)), this.step, this.created, acts);
     focused?.focus();
     this.wide.colSpan = this.main.cells.length;
     say(this.about, [brief(run.summary || run.data, 300), run.note, size(run.bytes), run.read_only && !run.recorded ? "in a read-only place" : null].filter(Boolean).join(" · "));
