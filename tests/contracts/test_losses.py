@@ -159,6 +159,9 @@ def test_the_descriptor_is_complete(name: str) -> None:
     for text in (loss.title, loss.family, loss.paper, loss.equation, loss.sentence):
         assert text.strip() == text != ""
     assert loss.sentence.endswith(".")
+    others = [other.title for other in LOSSES.values() if other.title != loss.title]
+    assert any(loss.unlike.startswith(f"Unlike {title}, it") for title in others), loss.unlike
+    assert loss.unlike.endswith(".") and ". " not in loss.unlike
     assert loss.url.startswith("https://")
     assert 1990 <= loss.year <= 2030
     assert "$" not in loss.equation

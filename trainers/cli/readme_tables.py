@@ -25,8 +25,18 @@ def losses_table() -> str:
         for loss in losses:
             names = [loss.name, *(name for name, other in LOSSES.items() if other.alias_of == loss.name)]
             paper = f"[{loss.paper}]({loss.url})"
-            rows.append((family, ", ".join(f"`{name}`" for name in names), loss.title, paper, loss.year, loss.sentence))
-    return _table(("family", "name", "title", "paper", "year", "what it does"), rows)
+            rows.append(
+                (
+                    family,
+                    ", ".join(f"`{name}`" for name in names),
+                    loss.title,
+                    paper,
+                    loss.year,
+                    loss.sentence,
+                    loss.unlike,
+                )
+            )
+    return _table(("family", "name", "title", "paper", "year", "what it does", "what sets it apart"), rows)
 
 
 def metrics_table() -> str:

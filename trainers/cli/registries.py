@@ -12,7 +12,7 @@ from trainers.cli.output import Table, json_flag, print_json
 from trainers.parameters import Rule, describe, entry, specs
 
 _WITHOUT_TABLE = ("encoders",)  # the documentation has none of them
-_FACTS = ("family", "paper", "url", "year", "sentence", "slow", "differs")
+_FACTS = ("family", "paper", "url", "year", "sentence", "unlike", "equation", "symbols", "slow", "differs")
 
 
 def add(verbs: Any) -> None:
@@ -80,7 +80,7 @@ def _parameters(one: Mapping[str, Any]) -> str:
 def _lines(one: Mapping[str, Any]) -> Iterator[str]:
     source = " ".join(str(one[fact]) for fact in ("paper", "year") if fact in one)
     yield f"{one['name']}: {one['title']}." + (f" {source}." if source else "")
-    for fact in ("sentence", "slow", "differs", "missing"):
+    for fact in ("sentence", "unlike", "slow", "differs", "missing"):
         if one.get(fact):
             yield f"  {one[fact]}"
     if one["parameters"]:

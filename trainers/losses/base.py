@@ -77,6 +77,7 @@ class LossDescriptor(Descriptor):
         family: heading in lists, e.g. ``Hierarchical ranking``.
         paper, year, url: where it comes from.
         equation: the formula in LaTeX, no dollar signs.
+        unlike: what sets it apart from its nearest neighbour in the registry: ``Unlike TITLE, it ...``, one sentence.
         symbols: meanings of its symbols, by symbols as they stand in it, in LaTeX.
         differs: where its paper and the published code differ: which one the default follows, and how to get the other.
         slow: why it scores less than half of the best loss after equal time on the default encoder, as measured in
@@ -105,6 +106,7 @@ class LossDescriptor(Descriptor):
     equation: str
     module: Callable[..., LossModule]
     symbols: Mapping[str, str] = field(default_factory=dict, hash=False)
+    unlike: str = ""
     differs: str = ""
     slow: str = ""
     follows_code: bool = False

@@ -119,6 +119,10 @@ _TRIPLET = LossDescriptor(
     equation=r"\mathcal{L}=\operatorname{mean}_{(a,p,n):\,>0}\,[\,d_{ap}-d_{an}+m\,]_+",
     symbols=TRIPLET,
     sentence="Each image should be nearer to one of its class than to one of another class, by a margin.",
+    unlike=(
+        "Unlike Contrastive, it compares the distances of a positive and a negative with each other, not "
+        "each with a margin of its own."
+    ),
     parameters=TripletParameters,
     gallery=True,
     lists_triplets=True,
@@ -133,6 +137,9 @@ DESCRIPTORS = (
         **_triplet("Triplet (semi-hard)", partial(_triplets.every, semihard=True)),
         equation=r"\mathcal{L}=\operatorname{mean}_{d_{ap}<d_{an}\leq d_{ap}+m}\,[\,d_{ap}-d_{an}+m\,]_+",
         sentence="The triplet loss on negatives that are farther than the positive, but not by the margin yet.",
+        unlike=(
+            "Unlike Triplet, it takes only negatives that are farther than the positive, by no more than the margin."
+        ),
         order=502,
     ),
     replace(
@@ -144,6 +151,7 @@ DESCRIPTORS = (
         url="https://arxiv.org/abs/1703.07737",
         equation=r"\mathcal{L}=\operatorname{mean}_a\,[\,\max_p d_{ap}-\min_n d_{an}+m\,]_+",
         sentence="The triplet loss on each image's farthest positive and nearest negative in the batch.",
+        unlike=("Unlike Triplet, it takes one triplet per image: its farthest positive and its nearest negative."),
         lists_triplets=False,
         order=503,
     ),
@@ -166,6 +174,7 @@ DESCRIPTORS = (
             r"\lambda": "highest weight: that of a negative at the distance 0.5",
         },
         sentence="The triplet loss on negatives drawn evenly over their distances, so that hard ones are not rare.",
+        unlike=("Unlike Triplet, it draws negatives at random, with weights that make up for how rare near ones are."),
         pair_bytes=170,
         lists_triplets=False,
         order=504,
@@ -189,6 +198,9 @@ DESCRIPTORS = (
             r"\lambda": "cosine round which pairs start to count (`base`)",
         },
         sentence="Pairs count by how hard they are, both alone and compared with the other pairs of the image.",
+        unlike=(
+            "Unlike Contrastive, it weighs each pair by how its cosine compares with those of the image's other pairs."
+        ),
         parameters=MultiSimilarityParameters,
         module=MultiSimilarity,
         gallery=True,
@@ -214,6 +226,7 @@ DESCRIPTORS = (
             "m_-": "distance beyond which images of other classes cost nothing (`neg_margin`)",
         },
         sentence="Images of a class are pulled together, images of different classes are pushed apart up to a margin.",
+        unlike="Unlike Triplet, it compares each distance with a margin, not with another distance.",
         parameters=ContrastiveParameters,
         module=Contrastive,
         gallery=True,

@@ -124,6 +124,7 @@ _ANCHOR = LossDescriptor(
         r"\delta": "margin (`margin`)",
     },
     sentence="Each class's proxy pulls the images of its class and pushes the others, the hardest ones most.",
+    unlike=("Unlike ProxyNCA++, it compares each proxy with the images of the batch, not each image with the proxies."),
     parameters=ProxyAnchorParameters,
     module=ProxyAnchor,
     proxies=True,
@@ -143,6 +144,10 @@ DESCRIPTORS = (
         equation=r"\mathcal{L}=\frac1B\sum_i-\log\frac{\exp(-d^2(x_i,p_{y_i})/T)}{\sum_z\exp(-d^2(x_i,p_z)/T)}",
         symbols=SOFTMAX | {"d": "Euclidean distance"},
         sentence="Each image picks out its class's proxy by squared distance from those of all classes.",
+        unlike=(
+            "Unlike Proxy softmax, it takes squared distances, which for vectors of length 1 changes only "
+            "the temperature: by default it is that of 1/18 instead of 0.05."
+        ),
         parameters=ProxyNCAParameters,
         module=ProxyNCA,
         order=601,
@@ -166,6 +171,7 @@ DESCRIPTORS = (
             "s": "sharpness (`scale`)",
         },
         sentence="A softmax over class directions that asks for an extra angle between an image and its own class.",
+        unlike=("Unlike Proxy softmax, it adds a fixed angle to that between an image and the proxy of its class."),
         parameters=ArcFaceParameters,
         module=ArcFace,
         order=602,

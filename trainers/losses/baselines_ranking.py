@@ -157,6 +157,10 @@ DESCRIPTORS = (
             "H_b": "how many images of any class fall in bin b and nearer bins",
         },
         sentence="AP read off a histogram of squared distances, which gradients can pass through.",
+        unlike=(
+            "Unlike Soft-binned AP, it bins squared distances, by default half as finely; for embeddings of "
+            "length 1 nothing else differs."
+        ),
         parameters=FastAPParameters,
         module=FastAP,
         pair_bytes=500,
@@ -176,6 +180,7 @@ DESCRIPTORS = (
             r"\Delta R_m": "share of the images of the query's class that fall in bin m",
         },
         sentence="AP read off a soft histogram of cosines: precision and gained recall in every bin.",
+        unlike="Unlike FastAP, it bins cosines, by default twice as finely, and can use a cross-batch memory.",
         parameters=SoftBinParameters,
         module=SoftBinAP,
         gallery=True,
@@ -201,6 +206,7 @@ DESCRIPTORS = (
             r"\lambda": "how far cosines are moved to see ranks change (`lam`)",
         },
         sentence="Average precision from true ranks; the gradient asks how ranks change when scores move a little.",
+        unlike="Unlike Smooth-AP, it computes true ranks and approximates only their gradient.",
         parameters=BlackboxParameters,
         module=BlackboxAP,
         gallery=True,

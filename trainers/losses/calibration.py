@@ -82,6 +82,10 @@ DESCRIPTOR = LossDescriptor(
         r"\mathcal{A}^+,\,\mathcal{A}^-": "pairs of a class, and other pairs, that cost something",
     },
     sentence="Holds matching pairs above one similarity and all others below another, so that batches agree on scale.",
+    unlike=(
+        "Unlike Contrastive, its margins are cosines, and by default pairs of a class are not pulled "
+        "once they reach theirs."
+    ),
     differs=(
         "The mean is over the pairs still inside a hinge, as the published numbers were trained; the paper prints the "
         "mean over all pairs (`mean_over=all`)."

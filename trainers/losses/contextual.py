@@ -242,6 +242,10 @@ DESCRIPTOR = LossDescriptor(
         r"\gamma": "weight of the last term (`gamma`)",
     },
     sentence="Two images of a class should have the same nearest neighbours, not only be near each other.",
+    unlike=(
+        "Unlike Contrastive, it also compares which images are nearest to both images of a pair, and "
+        "holds the mean cosine of a batch at a target."
+    ),
     differs=(
         "The terms add up as in the paper's Eq. 6; the two published codes each weigh them otherwise (`total`). The "
         "contrastive term is a mean over the pairs still inside a hinge, as in both codes."

@@ -114,6 +114,10 @@ DESCRIPTOR = LossDescriptor(
         r"\mathrm{softplus}": "log(1 + exp of it): 0 far below zero, the value itself far above",
     },
     sentence="At every level of the tree, an image stays closer to its class's proxy than to those of other branches.",
+    unlike=(
+        "Unlike NSM over levels, it has proxies for the finest classes alone, and uses them at every "
+        "level, with a margin for each."
+    ),
     parameters=CSLParameters,
     module=CSL,
     hierarchy=True,

@@ -49,6 +49,7 @@ _HAPPIER = LossDescriptor(
     }
     | SOFTMAX,
     sentence="Orders results by how much of the label tree they share; a proxy per class keeps classes tight.",
+    unlike=("Unlike Sup-H-AP, it adds a softmax over learned proxies of the finest classes, which all batches share."),
     differs=f"{COUNTED} {DIFFERS}",
     follows_code=True,
     parameters=HappierParameters,
@@ -67,6 +68,10 @@ DESCRIPTORS = (
         name="happier_f",
         title="HAPPIER-F",
         sentence="HAPPIER leaning to the finest level: the exact class first, the rest of the tree second.",
+        unlike=(
+            "Unlike HAPPIER, it sets alpha to 5 instead of 1, so that relevance falls more steeply from the "
+            "finest level to the coarsest."
+        ),
         differs=(
             f"{COUNTED} alpha is the paper's for SOP (3 for iNaturalist) and all that is changed; the published "
             f"configuration of this name leaves alpha at 1 and sets both weights to 0.5 instead. {DIFFERS}"

@@ -80,6 +80,7 @@ DESCRIPTOR = LossDescriptor(
         r"\tau": "temperature (`temperature`)",
     },
     sentence="One view of an image picks out the other among other images; gradient flows into both. No labels needed.",
+    unlike=("Unlike SimCLR, it compares first views with second views only, and can take its negatives from a memory."),
     differs="MoCo's keys come without gradient from a slowly moving copy of the encoder. Here one encoder makes both "
     "and learns through both: the paper's end-to-end mechanism (figure 2a). With a memory the other keys are "
     "the encoder's own earlier embeddings. MoCo itself is the method moco_v1 of contrastive pretraining.",

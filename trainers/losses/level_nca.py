@@ -44,6 +44,9 @@ DESCRIPTOR = LossDescriptor(
     ),
     symbols=LEVEL_SOFTMAX | {"d": "Euclidean distance"},
     sentence="ProxyNCA++ at every level of the label tree, added up; each level has its own proxies.",
+    unlike=(
+        "Unlike ProxyNCA++, it adds up one softmax for each level of the label tree, each over proxies of its own."
+    ),
     differs="The levels are added up, as the papers' tables name them. Their code has a configuration for the finest "
     "level only; averaging, as the code does for other losses, is `reduce_levels=mean`.",
     parameters=LevelNCAParameters,

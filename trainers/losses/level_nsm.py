@@ -43,6 +43,9 @@ DESCRIPTOR = LossDescriptor(
     ),
     symbols=LEVEL_SOFTMAX,
     sentence="The proxy softmax at every level of the label tree, added up; each level has its own proxies.",
+    unlike=(
+        "Unlike Proxy softmax, it adds up one softmax for each level of the label tree, each over proxies of its own."
+    ),
     differs=DIFFERS,
     parameters=LevelNSMParameters,
     module=level_nsm,

@@ -88,6 +88,7 @@ DESCRIPTOR = LossDescriptor(
         "m": "margin (`margin`)",
     },
     sentence="The triplet loss at every level of the label tree, added up: the baseline of hierarchical retrieval.",
+    unlike=("Unlike Triplet, it adds up the loss of every level of the label tree, and by default compares cosines."),
     differs=f"{DIFFERS} Margin, cosines and all triplets are those of the published configurations.",
     parameters=LevelTripletParameters,
     module=level_triplet,

@@ -46,7 +46,11 @@ _SUP = LossDescriptor(
     url="https://arxiv.org/abs/2309.08250",
     equation=r"\mathcal{L}=" + SCORE + r",\quad\mathrm{rank}_i=\mathrm{rank}^+_i+\sum_{l_j<l_i}H^-(s_j-s_i)",
     symbols={r"\mathrm{IDCG}": "the sum in the best possible order"} | LEVELS | RANKED | RANK_LEVELS | BOUND,
-    sentence="Rewards close relatives near the top of the list, halving the reward slowly down the ranks.",
+    sentence="Rewards each result for the levels it shares with the query, divided by the logarithm of its rank.",
+    unlike=(
+        "Unlike Sup-H-AP, it divides the gain of each result by the logarithm of its rank instead of "
+        "taking the precision at that rank."
+    ),
     differs=DIFFERS,
     parameters=BoundParameters,
     module=sup_ndcg,
@@ -64,6 +68,9 @@ DESCRIPTORS = (
         equation=r"\mathcal{L}=" + SCORE + r",\quad\mathrm{rank}_i=1+\sum_{j\neq i}\sigma_\tau(s_j-s_i)",
         symbols={r"\mathrm{IDCG}": "the sum in the best possible order"} | LEVELS | RANKED | SIGMOID,
         sentence="NDCG with soft comparisons in place of counting: the plain form of Sup-NDCG.",
+        unlike=(
+            "Unlike Sup-NDCG, it counts every image above another with the same sigmoid, whatever levels they share."
+        ),
         differs="",
         parameters=SigmoidParameters,
         module=smooth_ndcg,
@@ -83,6 +90,9 @@ DESCRIPTORS = (
         }
         | SOFTMAX,
         sentence="NDCG over the label tree, while a proxy per class keeps the finest classes together.",
+        unlike=(
+            "Unlike Sup-NDCG, it adds a softmax over learned proxies of the finest classes, which all batches share."
+        ),
         parameters=RODNDCGParameters,
         module=rod_ndcg,
         proxies=True,

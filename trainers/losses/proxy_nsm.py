@@ -58,6 +58,7 @@ _NSM = LossDescriptor(
     equation=r"\mathcal{L} = -\frac{1}{B}\sum_i \log\frac{\exp(x_i^\top p_{y_i}/T)}{\sum_z \exp(x_i^\top p_z/T)}",
     symbols=SOFTMAX,
     sentence="Learns one direction per class and asks every image to point closer to its own than to the others.",
+    unlike=("Unlike Calibration (pairs), it compares images with learned proxies of the classes, not with each other."),
     parameters=ProxyNSMParameters,
     module=ProxyNSM,
     proxies=True,

@@ -106,6 +106,10 @@ _SMOOTH = LossDescriptor(
     | RANKED
     | SIGMOID,
     sentence="Asks for the right images among the first k results, with soft ranks and soft cut-offs.",
+    unlike=(
+        "Unlike Smooth-AP, it values a positive by how many of the cut-offs its soft rank is within, not "
+        "by the precision at that rank."
+    ),
     parameters=SmoothRecallParameters,
     module=smooth_recall,
     gallery=True,
@@ -129,7 +133,11 @@ DESCRIPTORS = (
         | RANKED
         | RANK_PLUS
         | BOUND,
-        sentence="Recall in the first k results, with the rank bound that keeps pulling on images ranked far too low.",
+        sentence="Recall in the first k results, from an upper bound of every rank.",
+        unlike=(
+            "Unlike Smooth-R@k, it counts negatives above a positive along a rising line instead of a "
+            "sigmoid, and positives above it without gradient."
+        ),
         differs=DIFFERS,
         parameters=SupRecallParameters,
         module=sup_recall,
@@ -149,6 +157,7 @@ DESCRIPTORS = (
         }
         | SOFTMAX,
         sentence="Recall in the first k results, and a proxy per class so that it also holds on the whole set.",
+        unlike="Unlike Sup-R@k, it adds a softmax over learned class proxies, which all batches share.",
         differs=(
             "Table II has a row with proxies, as here, and one with calibrated pairs (`terms`); the code weighs the "
             "two terms 0.5 and 0.5, and averages the calibration over the pairs still inside a hinge, where the paper "

@@ -112,6 +112,10 @@ DESCRIPTOR = LossDescriptor(
         r"s_z,\,s_p": "cosines of the query with images z and p",
     },
     sentence="Counts, softly enough to train on, how many right images reach the first k results, for several k.",
+    unlike=(
+        "Unlike Smooth-R@k, it does not count the query among its own positives, but leaves it in the "
+        "list, where it costs each of them a rank."
+    ),
     differs=(
         "The query stays in its own list, so that even a perfect ranking starts at rank 2, and k and the sums are cut, "
         "as in the published code; the paper does neither (`form=paper`)."

@@ -60,6 +60,7 @@ DESCRIPTOR = LossDescriptor(
     }
     | SOFTMAX,
     sentence="Average precision inside the batch, and a proxy per class so that it also holds on the whole set.",
+    unlike="Unlike Sup-AP, it adds a softmax over learned class proxies, which all batches share.",
     differs=(
         "The tables of 2023 are trained with proxies, as here; the paper of 2021 had calibrated pairs in their place "
         "(`terms`), which its code weighs 1 and 1 where the paper says 0.5 and 0.5, and averages over the pairs still "

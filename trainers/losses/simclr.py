@@ -62,6 +62,7 @@ DESCRIPTOR = LossDescriptor(
     | CONTRAST
     | {"a": "every view in turn", r"s_{a\,a'}": "cosine of a and a', the other view of the same image"},
     sentence="Each view picks out the other view of the same image from the rest of the batch; no labels needed.",
+    unlike="Unlike SupCon, it looks at no labels: only another view of the same image is a positive.",
     slow="Two images of a class are pushed apart like any others, so in equal time far fewer of them are found than by "
     "losses that see labels.",
     parameters=SimCLRParameters,

@@ -35,6 +35,10 @@ DESCRIPTOR = LossDescriptor(
     ),
     symbols=QUERY | {r"\Omega^+_q": "images of the class of the query q, itself among them"} | SIGMOID,
     sentence="Pushes average precision up directly, with soft comparisons in place of counting who ranks above whom.",
+    unlike=(
+        "Unlike Sup-AP, it counts with one sigmoid throughout, so that a negative far above a positive "
+        "gives almost no gradient."
+    ),
     parameters=SigmoidParameters,
     module=smooth_ap,
     gallery=True,

@@ -41,6 +41,10 @@ DESCRIPTOR = LossDescriptor(
     | RANK_PLUS
     | BOUND,
     sentence="Never reports a better average precision than the true one, and pulls hard on items ranked far too high.",
+    unlike=(
+        "Unlike Smooth-AP, it counts negatives above a positive along a rising line, which leaves a "
+        "gradient where a sigmoid is flat, and ranks positives among themselves without gradient."
+    ),
     differs=DIFFERS,
     parameters=BoundParameters,
     module=sup_ap,

@@ -102,6 +102,7 @@ _SUP = LossDescriptor(
     | RANK_LEVELS
     | BOUND,
     sentence="Average precision for label trees: a result from the right family costs less than one from nowhere.",
+    unlike=("Unlike Sup-AP, it gives partial credit to results that share only a coarser level with the query."),
     differs=f"{COUNTED} {DIFFERS}",
     follows_code=True,
     parameters=SupHAPParameters,
@@ -124,6 +125,9 @@ DESCRIPTORS = (
         ),
         symbols={r"\mathrm{rel}_i": "relevance of image i, as in Sup-H-AP (`alpha`)"} | SIGMOID,
         sentence="The label-tree average precision with soft comparisons everywhere: the plain form of Sup-H-AP.",
+        unlike=(
+            "Unlike Sup-H-AP, it counts with one sigmoid throughout, and its gradient passes through the numerator too."
+        ),
         differs="",
         follows_code=False,
         parameters=SmoothHAPParameters,
@@ -146,6 +150,7 @@ DESCRIPTORS = (
             r"\Omega^{(q)}": "images that share exactly q levels with the query",
         },
         sentence="Sup-H-AP weighted so that it equals a chosen mixture of the average precisions of the single levels.",
+        unlike=("Unlike Sup-H-AP, its relevance makes the score a weighted mean of the levels' average precisions."),
         differs=(
             "The numerator is counted, without gradient, as in the published code; the paper of 2022 has a slope there "
             f"for finer images, which Sup-H-AP has as an option. {DIFFERS}"

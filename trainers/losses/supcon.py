@@ -142,6 +142,10 @@ _OUT = LossDescriptor(
         r"p\in P(a)": "the views p, other than a, of images of its class",
     },
     sentence="Each image picks out all images of its class from the rest of the batch, every one of them separately.",
+    unlike=(
+        "Unlike SupCon (in), it averages over an image's positives outside the logarithm, so that each "
+        "of them has to be close."
+    ),
     differs=(
         "The mean over anchors is multiplied by temperature / base temperature, as in the published code; the paper "
         "sums over anchors without the factor (`base_temperature` equal to `temperature` takes it away)."
@@ -166,6 +170,10 @@ DESCRIPTORS = (
             r"\frac{\exp(s_{ap}/\tau)}{\sum_{b\neq a}\exp(s_{ab}/\tau)}"
         ),
         sentence="Each image picks out some image of its class from the rest of the batch; one close one is enough.",
+        unlike=(
+            "Unlike SupCon, it averages over an image's positives inside the logarithm, so that one close "
+            "positive is enough."
+        ),
         slow="An image's other view is its closest positive and alone satisfies it, so at first it learns as SimCLR "
         "does; two views also halve the steps that a given time allows.",
         module=_build(inside=True),

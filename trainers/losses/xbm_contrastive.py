@@ -63,6 +63,10 @@ DESCRIPTOR = LossDescriptor(
     ),
     symbols=BATCH | SAME | COSINE | {"m": "cosine above which images of other classes cost (`margin`)"},
     sentence="Pulls images of a class together and pushes near images of other classes away, in a cross-batch memory.",
+    unlike=(
+        "Unlike Contrastive, it takes cosines, sums over an image's pairs instead of averaging, and "
+        "keeps a memory of earlier batches."
+    ),
     differs=(
         "A negative above the margin costs its cosine s, as in the published code, not s - margin as in a hinge "
         "(`negatives=hinge`); the gradient is the same."

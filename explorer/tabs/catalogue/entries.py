@@ -36,7 +36,9 @@ def _loss(loss: LossDescriptor) -> Entry:
     facts = [", ".join(f"`{name}`" for name in names), *_needs(loss)]
     paper = f"[{loss.paper} {loss.year}]({loss.url})"
     notes = f"<details><summary>Notes</summary>\n\n{loss.differs}\n\n</details>" if loss.differs else ""
-    return _entry(loss, *_formula(loss), paper, " · ".join(facts), loss.slow, notes, _panel(loss.parameters))
+    return _entry(
+        loss, loss.unlike, *_formula(loss), paper, " · ".join(facts), loss.slow, notes, _panel(loss.parameters)
+    )
 
 
 def _listed(entry: Any) -> Entry:
