@@ -3,6 +3,7 @@
 import { json } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { select, text } from "../common/fields.js";
+import { response } from "./response.js";
 import { Sheet } from "./sheet.js";
 
 const INTRO = "Each loss is written from its paper's formula. Encoder, sampler, optimiser and batches are the same for all.";
@@ -55,8 +56,8 @@ class Catalogue {
 }
 
 class Entry {
-  constructor({ title, sentence, text: content }, family, sheet) {
-    Object.assign(this, { content, sheet, words: `${family} ${title} ${sentence} ${content}`.toLowerCase() });
+  constructor({ title, sentence, loss, text: content }, family, sheet) {
+    Object.assign(this, { content, loss, sheet, words: `${family} ${title} ${sentence} ${content}`.toLowerCase() });
     this.press = el("button", { type: "button", class: "rs-entrytitle", "aria-expanded": "false", text: title, onclick: () => this.toggle() });
     this.node = el("div", { class: "rs-entry" }, el("h3", {}, this.press), el("p", { text: sentence }));
   }
@@ -73,6 +74,7 @@ class Entry {
       this.body = el("div", { class: "rs-entrybody" });
       this.node.append(this.body);
       this.body.replaceChildren(...(await this.sheet.set(this.content)));
+      this.body.querySelector("ul")?.after(...(this.loss ? [response(this.loss)] : []));
       reach(this.body);
     }
     if (this.press.getAttribute("aria-expanded") === "true") this.node.append(this.body);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +19,7 @@ from trainers.parameters import Rule
 SHOWN = [loss for losses in FAMILIES.values() for loss in losses]
 
 
+FLAT = {"cosines": [0, 1], "marks": [0.5], "moves": [{"title": "a", "loss": [0, 1], "push": [0, 0]}], "made": "b"}
 ENTRY = "#rs-catalogue .rs-entry"
 
 
@@ -36,6 +38,7 @@ def opened(browser: Browser, site: Site) -> Iterator[Page]:
 @pytest.mark.parametrize(("size", "scheme"), [pytest.param(WIDE, "light", marks=pytest.mark.long), (PHONE, "dark")])
 def test_every_formula_is_drawn(browser: Browser, site: Site, size: tuple[int, int], scheme: str):
     with visit(browser, site, site.at(site.finished), size=size, scheme=scheme) as page:  # fails on outside requests
+        page.route("**/catalogue/response/*", lambda route: route.fulfill(json=FLAT))  # seconds of work for all of them
         open_catalogue(page)
         assert page.locator("#rs-catalogue *").count() < 800  # closed entries are a title and a sentence
         page.evaluate("() => document.querySelectorAll('.rs-entrytitle').forEach((title) => title.click())")
@@ -74,6 +77,13 @@ def test_an_entry_opens_with_its_formula_and_closes(opened: Page):
     title.click()
     expect(entry.locator(".katex-display")).to_be_visible()
     expect(entry.locator("li", has_text="weight of the proxy term (weight_proxy)")).to_be_visible()
+    charts = entry.get_by_role("img", name="cosine of the moving image")
+    expect(charts).to_have_count(2)
+    expect(charts.first).to_have_attribute(
+        "aria-label", re.compile(r"^Loss by .*image of another family: 0\.\d+ at 0\.00, ")
+    )
+    expect(charts.first.locator("path.rs-line, .rs-line path")).to_have_count(3)
+    expect(entry.get_by_text("Computed by the code of this loss")).to_be_visible()
     parameters = entry.locator("details li", has_text="weight_proxy")
     expect(parameters).to_be_hidden()
     entry.locator("summary").filter(has_text="parameter").click()

@@ -6,6 +6,8 @@ that are opened.
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import gradio as gr
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +18,7 @@ from explorer.page.tab import Shared, Tab
 from explorer.server.http import json_reply
 from explorer.server.routes import reads
 from explorer.tabs.catalogue.entries import sections
+from explorer.tabs.catalogue.responses import response
 
 _GIVEN = '{ typeset: () => trigger("typeset") }'
 _LATEX: list[dict[str, str | bool]] = [
@@ -35,12 +38,15 @@ def build(_shared: Shared) -> None:
 
 
 def routes(_shared: Shared) -> list[Route]:
-    """Return the route of the entries."""
+    """Return the routes of the entries, and of what a loss does while an image moves."""
 
     def catalogue(_request: Request) -> Response:
         return json_reply({"sections": [{"title": title, "entries": entries} for title, entries in sections()]})
 
-    return reads({"/catalogue": catalogue})
+    def responded(request: Request) -> Response:
+        return json_reply(asdict(response(request.path_params["loss"])))
+
+    return reads({"/catalogue": catalogue, "/catalogue/response/{loss}": responded})
 
 
 DESCRIPTOR = Tab(

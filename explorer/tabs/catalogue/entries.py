@@ -13,7 +13,7 @@ from trainers.metrics import IMAGE_TEXT_METRICS, MAP_METRICS, METRICS, REPRESENT
 from trainers.parameters import Rule, Spec, describe, specs
 
 Entry = dict[str, str]
-"""``title``, ``sentence``, and ``text``: what is shown once the entry is opened, in Markdown."""
+"""``title`` and ``sentence``; ``text``, shown once it is opened, in Markdown; of a loss also ``loss``, its name."""
 
 
 def sections() -> Iterator[tuple[str, list[Entry]]]:
@@ -36,9 +36,8 @@ def _loss(loss: LossDescriptor) -> Entry:
     facts = [", ".join(f"`{name}`" for name in names), *_needs(loss)]
     paper = f"[{loss.paper} {loss.year}]({loss.url})"
     notes = f"<details><summary>Notes</summary>\n\n{loss.differs}\n\n</details>" if loss.differs else ""
-    return _entry(
-        loss, loss.unlike, *_formula(loss), paper, " · ".join(facts), loss.slow, notes, _panel(loss.parameters)
-    )
+    told = (loss.unlike, *_formula(loss), paper, " · ".join(facts), loss.slow, notes, _panel(loss.parameters))
+    return _entry(loss, *told) | {"loss": loss.name}
 
 
 def _listed(entry: Any) -> Entry:
