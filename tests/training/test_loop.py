@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import torch
 
 from tests.tiny import tiny_config
 from tests.training.reopened import reopened
-from trainers.config import MAX_ARMS, RunConfig
+from trainers.config import MAX_ARMS, DataChoice, RunConfig
+from trainers.data import load_data
+from trainers.data.base import LoadedData
 from trainers.errors import ParameterError
 from trainers.kinds import check
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
@@ -212,3 +215,22 @@ def test_a_run_resumed_at_its_end_has_one_score_of_its_training_images(tmp_path:
     again = MetricLearningLoop(RunFolder.open(tmp_path, run.folder.id))
     again.finish()
     assert train_scores(again).count(6) == 1
+
+
+def test_a_run_reads_the_commit_of_the_hub_that_it_began_with(
+    tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str | None] = []
+
+    def load(choice: DataChoice, tell: object) -> LoadedData:
+        asked.append(choice.revision)
+        data = load_data(dataclasses.replace(choice, revision=None))
+        return dataclasses.replace(data, revision=choice.revision or "a" * 40)
+
+    monkeypatch.setattr("trainers.training.labelled_loop.load_data", load)
+    run = trainer(tmp_path, tiny_config(images, "supcon_out", steps=7))
+    assert run.folder.revision == "a" * 40 and "at commit aaaa" in (run.folder.path / "log.txt").read_text()
+    reopened(run)
+    assert asked == [None, "a" * 40]
+    (run.folder.path / "revision").write_text("../../etc")
+    assert RunFolder(run.folder.path).revision == "", "what is no commit is none"

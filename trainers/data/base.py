@@ -57,6 +57,7 @@ class LoadedData:
         licence: of the images, ``unknown`` if not stated.
         labelled: False: there are no classes; every label is 0.
         attributes: names of the values of each attribute of the images.
+        revision: the commit of the Hub that was read; empty: it is not of the Hub, or the Hub was not asked.
     """
 
     name: str
@@ -69,6 +70,7 @@ class LoadedData:
     licence: str
     labelled: bool = True
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    revision: str = ""
 
     def mark(self, part: str) -> str:
         """Return a mark that is equal where the images of a part, ``train`` or ``test``, and their order are."""

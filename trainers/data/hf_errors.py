@@ -6,8 +6,9 @@ import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from trainers.data.hf_logging import quiet
+from trainers.data.hf_logging import quiet, throttled, too_slow
 from trainers.errors import DataError, brief
 
 _NO_NETWORK = ("Couldn't reach", "offline", "ConnectError", "Name or service not known", "Max retries", "timed out")
@@ -42,6 +43,21 @@ def explain(error: BaseException, source: str) -> DataError:
         return DataError(f"The disk is full, so {source!r} cannot be prepared. Free some space and try again.")
     if any(isinstance(cause, MemoryError) for cause in causes):
         return DataError(f"{source!r} does not fit in memory. Choose a smaller dataset.")
+    answers: list[Any] = [getattr(cause, "response", None) for cause in causes]
+    answer = next((one for one in answers if one is not None), None)
+    status = getattr(answer, "status_code", None)
+    if answer is not None and status == 429:
+        return throttled(answer.headers)
+    if status is not None and status >= 500:
+        return DataError(
+            f"The Hugging Face Hub has a fault (its answer was {status}), so {source!r} cannot be read now. Try again "
+            "in some minutes."
+        )
+    if status == 401 and "Invalid credentials" in text:
+        return DataError(
+            "The Hugging Face Hub does not know the token of this machine. Log in again with `hf auth login`, or "
+            "correct or remove HF_TOKEN."
+        )
     if "scripts are no longer supported" in text:
         return DataError(
             f"{source!r} needs its own loading script; scripts are not run. Choose a dataset stored as files."
@@ -53,10 +69,16 @@ def explain(error: BaseException, source: str) -> DataError:
         )
     if "Revision '" in text or "RevisionNotFoundError" in kinds:
         return DataError(f"{source!r} has no such revision. Leave the revision empty for the newest.")
+    if status == 403:
+        return DataError(
+            f"The Hugging Face Hub gives no access to a file of {source!r}. Ask its owner, or choose another."
+        )
     configs = re.search(r"(?:pick one among the available configs|Available): \[(.*?)\]", text, re.DOTALL)
     if configs:
         names = ", ".join(re.findall(r"'([^']*)'", configs.group(1))[:30])
         return DataError(f"{source!r} has several subsets. Choose one of: {names}.")
+    if kinds & {"ReadTimeout", "PoolTimeout"}:
+        return too_slow(source)
     if kinds & _OFFLINE or any(words in text for words in _NO_NETWORK):
         return DataError(
             f"The Hugging Face Hub cannot be reached, and {source!r} is not on this machine yet. "

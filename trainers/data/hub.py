@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import shutil
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from trainers.data import access, settings
 from trainers.data.hf_errors import explain, explained
-from trainers.data.hf_logging import offline, online, quiet
+from trainers.data.hf_logging import LOOK_SECONDS, offline, online, quiet, within
+from trainers.data.labelled import files
 from trainers.data.labelled.opening import OpenedDataset, make_builder, prepared_splits, read_card
+from trainers.data.labelled.repository import MANY, RemoteFolder, Repository, fetched, repository
 from trainers.data.labelled.table import ArrowTable, Splits
 from trainers.errors import DataError
 from trainers.progress import Progress
 
 _POLL_SECONDS = 0.5
+_ARCHIVE_SECONDS = 60.0  # for a zip file, of which nothing is known before it is here
 _MOST_SPLITS = 16  # that are looked at before a download
 _SAMPLE_BATCH = 20
 _SAMPLE_BYTES = 64_000_000  # of one split
@@ -33,17 +38,81 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> OpenedDatas
     if name in datasets.packaged_modules._PACKAGED_DATASETS_MODULES:
         raise DataError(f"{name!r} is a file format, not a dataset. Give a Hub id such as uoft-cs/cifar100.")
     connected = online()
+    found = repository(name, revision) if connected else None
+    if found is not None and (found.images or found.archive):
+        return _open_files(found, subset)
+    pinned = revision if found is None else found.sha or revision
+    make = partial(make_builder, remote(name), f"hf://datasets/{name}@", subset, pinned, None)
     with nullcontext() if connected else offline():
-        builder = make_builder(remote(name), f"hf://datasets/{name}@", subset, revision, None)
-    card = _card(name, revision) if connected else {}
+        builder = within(LOOK_SECONDS, name, make) if connected else make()
+    card = _card(name, pinned) if connected else {}
     return OpenedDataset(
         key=f"{name}/{builder.config_id}/{builder.hash}",
         title=card.get("pretty_name") or name.split("/")[-1],
         licence=card.get("license") or builder.info.license or "unknown",
-        read=lambda progress: _read(builder, name, connected, progress),
-        sample=None if _prepared(builder) else lambda rows: _sample(builder, name, rows),
-        refuse=lambda: _refuse(builder, name, connected),
+        revision="" if found is None else found.sha,
+        read=lambda progress: _read(builder, name, found, progress),
+        sample=None if _prepared(builder) else partial(_sample, builder, name),
+        refuse=lambda: _refuse(builder, name, found),
     )
+
+
+def _open_files(found: Repository, subset: str | None) -> OpenedDataset:
+    """Open a repository of image files, or of one zip file of them, with our own readers of folders."""
+    if subset is not None:
+        raise DataError(f"{found.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
+    card = _card(found.name, found.sha)
+    remote_folder = RemoteFolder(repository=found)
+    archive = found.archive
+
+    def here(progress: Progress) -> Splits:
+        """Fetch everything, and read it as the folder or the zip file that it is."""
+        _refuse_size(found.name, sum(found.files.values()), Path(_copy(found.name)))
+        folder = _fetch_all(found, progress)
+        home, images = files.scan(folder if archive is None else folder / archive)
+        return files.tables(home, images)
+
+    def listed(_rows: int) -> Splits:
+        """Read the names of the files alone; images are fetched as they are looked at."""
+        if archive is not None:
+            _refuse_size(found.name, found.files[archive], Path(_copy(found.name)))
+            path = within(_ARCHIVE_SECONDS, found.name, partial(fetched, found, archive))
+            return files.tables(*files.scan(path))
+        return files.tables(remote_folder, sorted(remote_folder.files(), key=lambda file: file.parts))
+
+    return OpenedDataset(
+        key=f"{found.name}/{found.sha}",
+        title=card.get("pretty_name") or found.name.split("/")[-1],
+        licence=card.get("license") or "unknown",
+        revision=found.sha,
+        read=here,
+        sample=listed,
+        refuse=lambda: _refuse_size(found.name, sum(found.files.values()), Path(_copy(found.name))),
+    )
+
+
+def _fetch_all(found: Repository, progress: Progress) -> Path:
+    """Fetch the files of a repository; what is there already is not fetched again."""
+    from huggingface_hub import snapshot_download
+
+    several = len(found.images)
+    if several > MANY:
+        progress(f"{found.name} has {several:,} loose images, a request each; one zip or parquet file is faster", 0.0)
+    wanted = [found.archive] if found.archive else found.images
+    folder = _watched(
+        found.name,
+        sum(found.files[path] for path in wanted),
+        partial(
+            snapshot_download,
+            found.name,
+            repo_type="dataset",
+            revision=found.sha or None,
+            allow_patterns=wanted,
+            token=access.token(),
+        ),
+        progress,
+    )
+    return Path(folder)
 
 
 def remote(name: str) -> str:
@@ -53,22 +122,30 @@ def remote(name: str) -> str:
 
 def _sample(builder: Any, name: str, rows: int) -> Splits:
     """Stream the first rows of each split: enough to see the columns, without the download."""
-    with explained(name):
-        streams = builder.as_streaming_dataset()
-        heads = {str(split): _head(streams[split], rows) for split in list(streams)[:_MOST_SPLITS]}
-    notes = (f"Only the first {_MOST_SPLITS} of {len(streams)} splits were looked at.",) * (len(streams) > len(heads))
+
+    def look() -> tuple[int, dict[str, ArrowTable | None]]:
+        with explained(name):
+            streams = builder.as_streaming_dataset()
+            # rows of a WebDataset may have their columns in another order, and those of one batch need one
+            batch = 1 if "webdataset" in type(builder).__module__ else _SAMPLE_BATCH
+            return len(streams), {
+                str(split): _head(streams[split], rows, batch) for split in list(streams)[:_MOST_SPLITS]
+            }
+
+    count, heads = within(LOOK_SECONDS, name, look)
+    notes = (f"Only the first {_MOST_SPLITS} of {count} splits were looked at.",) * (count > len(heads))
     return Splits(tables={split: table for split, table in heads.items() if table is not None}, notes=notes)
 
 
-def _head(stream: Any, rows: int) -> ArrowTable | None:
+def _head(stream: Any, rows: int, batch: int) -> ArrowTable | None:
     """Read the first rows as they are stored: what is nested in them is not decoded, no path in them is opened."""
     import datasets
     import pyarrow
 
     parts: list[Any] = []
     left, taken = rows, 0
-    for part in stream.with_format("arrow").iter(batch_size=_SAMPLE_BATCH):
-        parts.append(part.slice(0, left))
+    for part in stream.with_format("arrow").iter(batch_size=batch):
+        parts.append(part.select(parts[0].column_names if parts else part.column_names).slice(0, left))
         left, taken = left - len(part), taken + part.nbytes
         if left <= 0 or taken > _SAMPLE_BYTES:
             break
@@ -79,12 +156,12 @@ def _head(stream: Any, rows: int) -> ArrowTable | None:
     return ArrowTable(datasets.Dataset(table, info=datasets.DatasetInfo(features=features)))
 
 
-def _read(builder: Any, name: str, connected: bool, progress: Progress) -> Splits:
+def _read(builder: Any, name: str, found: Repository | None, progress: Progress) -> Splits:
     import datasets.config
 
     if not _prepared(builder):
-        size = _refuse(builder, name, connected)
-        _download(builder, name, size, progress)
+        size = _refuse(builder, name, found)
+        _watched(name, size, partial(builder.download_and_prepare, verification_mode="no_checks"), progress)
     # Files that rows may name: those of this dataset's own copy, and archives unpacked from it.
     roots = (Path(builder.cache_dir), _copy(name), Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
     with explained(name):
@@ -102,18 +179,20 @@ def _prepared(builder: Any) -> bool:
     return (Path(builder.cache_dir) / "dataset_info.json").is_file()
 
 
-def _refuse(builder: Any, name: str, connected: bool) -> int:
+def _refuse(builder: Any, name: str, found: Repository | None) -> int:
     """Return the bytes still to be downloaded, as far as is known; refuse more than is allowed or has room."""
-    if not connected or _prepared(builder):
+    if found is None or _prepared(builder):
         return 0
-    size = _listed_size(builder, name)
+    return _refuse_size(name, _listed_size(builder, found), Path(builder.cache_dir))
+
+
+def _refuse_size(name: str, size: int, folder: Path) -> int:
     limit = settings.download_bytes()
     if size > limit:
         raise DataError(
             f"{name!r} is a download of {size / settings.GB:.1f} GB; the limit here is {limit / settings.GB:g} GB. "
             "Choose a smaller dataset or subset, or raise RANKSCOPE_DOWNLOAD_GB."
         )
-    folder = Path(builder.cache_dir)
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
@@ -125,43 +204,53 @@ def _refuse(builder: Any, name: str, connected: bool) -> int:
     return size
 
 
-def _listed_size(builder: Any, name: str) -> int:
+def _listed_size(builder: Any, found: Repository) -> int:
     """Return the bytes of the files of this subset, from the Hub's list of files: what a card says may be wrong."""
-    from huggingface_hub import HfApi
-
     listed = (path for paths in (builder.config.data_files or {}).values() for path in paths)
     named = [str(path).rsplit("::", 1)[-1].split("@")[-1] for path in listed]
     wanted = {path.partition("/")[2] for path in named}
-    revision = next((path.partition("/")[0] for path in named), None)
-    with explained(name):
-        hub = HfApi(token=access.token())
-        siblings = hub.dataset_info(name, revision=revision, files_metadata=True).siblings or []
-    sizes = {file.rfilename: file.size or 0 for file in siblings}
-    if not wanted <= sizes.keys():
-        raise DataError(f"{name!r} names files that are not in it, so their size is unknown. Choose another dataset.")
-    return sum(sizes[path] for path in wanted)
+    if not wanted <= found.files.keys():
+        raise DataError(
+            f"{found.name!r} names files that are not in it, so their size is unknown. Choose another dataset."
+        )
+    return sum(found.files[path] for path in wanted)
 
 
-def _download(builder: Any, name: str, size: int, progress: Progress) -> None:
-    """Run the download in a thread so that ``progress`` can report it and can stop the wait for it."""
+def _watched(name: str, size: int, work: Callable[[], Any], progress: Progress) -> Any:
+    """Run a download in a thread so that ``progress`` can report it and can stop the wait for it.
+
+    A connection that stands still ends by itself, see :func:`trainers.data.hf_logging.bound_requests`.
+
+    Raises:
+        DataError: it failed.
+    """
+    made: list[Any] = []
     failed: list[BaseException] = []
 
-    def work() -> None:
+    def run() -> None:
         try:
-            builder.download_and_prepare(verification_mode="no_checks")
+            made.append(work())
         except BaseException as error:
             failed.append(error)
 
-    words = f" of {size / settings.GB:.2f} GB" if size else ""
+    words = f" of {_amount(size)}" if size else ""
+    blobs = _copy(name) / "blobs"
     with quiet():
-        worker = threading.Thread(target=work, daemon=True, name="download")
+        worker = threading.Thread(target=run, daemon=True, name="download")
         worker.start()
         while worker.is_alive():
-            got = sum(map(_size, (_copy(name) / "blobs").glob("*")))
-            progress(f"Downloading {name}: {got / settings.GB:.2f} GB{words}", min(0.99, got / size) if size else 0.0)
+            sizes = list(map(_size, blobs.glob("*")))
+            got, count = sum(sizes), len(sizes)
+            told = f"Downloading {name}: {_amount(got)}{words}, {count} {'file' if count == 1 else 'files'}"
+            progress(told, min(0.99, got / size) if size else 0.0)
             worker.join(_POLL_SECONDS)
     if failed:
         raise explain(failed[0], name) from failed[0]
+    return made[0]
+
+
+def _amount(size: int) -> str:
+    return f"{size / settings.GB:.2f} GB" if size >= settings.GB // 10 else f"{size / 1e6:.1f} MB"
 
 
 def _size(path: Path) -> int:

@@ -20,8 +20,8 @@ def resolve(source: str) -> Path | str:
         DataError: a folder that does not exist or may not be opened here, or text that is neither.
     """
     text = source.strip()
-    hub = _HUB_PREFIX.sub("", text).rstrip("/")
-    if hub == text and _is_path(text):
+    hub, _ = divided(text)
+    if _is_path(text):
         return _folder(text)
     # datasets itself would prefer a folder of that name in the working directory, so the question is settled here;
     # a folder that may not be opened is not looked for
@@ -35,6 +35,16 @@ def resolve(source: str) -> Path | str:
     if here:
         raise DataError(f"{hub!r} is also a folder here. Rename that folder, or give its full path to open it.")
     return hub
+
+
+def divided(source: str) -> tuple[str, str | None]:
+    """Divide a Hub id from the commit, branch or tag that is written behind it: ``owner/name@v1``; None: there is none.
+
+    Folders with an @ in their names are written as a path: ``./a@b``.
+    """
+    hub = _HUB_PREFIX.sub("", source.strip()).rstrip("/")
+    name, _, revision = hub.partition("@")
+    return (name, revision or None) if not _is_path(hub) else (hub, None)
 
 
 def check_reference(subset: str | None, revision: str | None) -> None:

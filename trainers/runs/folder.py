@@ -10,6 +10,7 @@
      ckpt/last.safetensors  weights, optimiser state, counters (previous.safetensors: the one before)
      owner                  digest of the token that may control it
      label.json             its name, a note and tags, as somebody has written them, if any
+     revision               commit of the Hub dataset that it reads, if any, from its first start on
      part_of                id of the plan that it belongs to, if any; below what tells it from the other runs
      ballast                space reserved for a full disk
      log.txt                decisions and events, with their reasons
@@ -115,6 +116,10 @@ class RunFolder(RunReader):
             shutil.rmtree(path, ignore_errors=True)
             raise _not_made(root, error) from error
         return folder
+
+    def pin(self, revision: str) -> None:
+        """Write down the commit of the Hub dataset that this run reads, from now on."""
+        write_bytes(self.path / "revision", revision.encode(), home=self.path, durable=True)
 
     def replace_plan(self, config: Config) -> None:
         """Write the configuration of a plan that has been extended; for the holder of its lock."""

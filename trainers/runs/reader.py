@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ from trainers.runs.regular import check_regular, is_regular, is_there, read_regu
 if TYPE_CHECKING:
     from torch import Tensor
 
+_COMMIT = re.compile("[0-9a-f]{40,64}", re.ASCII)
 CONFIG_BYTES, OWNER_BYTES, MEMBER_BYTES, SHEET_BYTES = 2**20, 200, 2**12, 2**26
 PLACE = 300  # characters of what tells a run from the others of its plan
 NOBODY = "?"  # the owner of a run whose owner cannot be read: no digest equals it
@@ -115,6 +117,15 @@ class RunReader:
             return ""
         except (OSError, ValueError):
             return NOBODY
+
+    @property
+    def revision(self) -> str:
+        """Commit of the Hub dataset that it reads; empty: none was read yet, or what is written there is no commit."""
+        try:
+            text = read_regular(self.path / "revision", OWNER_BYTES).decode("ascii")
+        except (OSError, ValueError):
+            return ""
+        return text if _COMMIT.fullmatch(text) else ""
 
     @property
     def part_of(self) -> str:

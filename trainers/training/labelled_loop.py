@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 
 import torch
@@ -28,7 +29,11 @@ class LabelledLoop(Loop):
 
     def _load(self, tell: Progress) -> LoadedData:
         """Read the images, and keep which ones they are for the checkpoints; what is to be said of them is logged."""
-        data = load_data(self.config.data, tell)
+        pinned, choice = self.folder.revision, self.config.data
+        data = load_data(dataclasses.replace(choice, revision=pinned) if pinned else choice, tell)
+        if data.revision and not pinned:
+            self.folder.pin(data.revision)
+            self.folder.log(f"data: {choice.source} at commit {data.revision}")
         for note in data.notes:
             self.folder.log(f"data: {note}")
         _, channels, side, _ = data.train.images.shape

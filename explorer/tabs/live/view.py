@@ -48,6 +48,7 @@ def about(run: Run) -> Json:
         "plans": kind_of(run.config).plans,
         "read_only": not run.folder.writable,
         "created": created(run.id),
+        "revision": run.folder.revision,
         "config": json.loads(run.config.to_json()),
         "summary": summary(run),
         "alone": _alone(run),

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -157,8 +157,21 @@ class Archive:
         return data if len(data) == file.size else None
 
 
-FileSource = Folder | Archive
-"""Where image files lie."""
+class FileSource(Protocol):
+    """Where image files lie: a folder, a zip file, a repository of the Hub."""
+
+    @property
+    def path(self) -> Path:
+        """Where they are, for messages."""
+
+    def files(self) -> Iterator[File]:
+        """Yield them, without hidden ones."""
+
+    def others(self) -> Counter[str]:
+        """Count the other files, by what ends their names."""
+
+    def read(self, file: File) -> bytes | None:
+        """Read one; None if it is gone or damaged."""
 
 
 def kind(path: Path) -> Literal["images", "tables"] | None:

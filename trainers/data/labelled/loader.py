@@ -24,7 +24,7 @@ from trainers.data.labelled.opening import OpenedDataset, open_folder
 from trainers.data.labelled.rows import EncodedImages, Part, Selection
 from trainers.data.labelled.selection import select, settle
 from trainers.data.labelled.splits import repeated
-from trainers.data.sources import check_reference, resolve
+from trainers.data.sources import check_reference, divided, resolve
 from trainers.errors import DataError
 from trainers.progress import Progress, silent
 
@@ -40,11 +40,13 @@ def open_source(choice: DataChoice) -> OpenedDataset:
     """
     from trainers.data.hub import open_hub
 
-    check_reference(choice.subset, choice.revision)
+    _, written = divided(choice.source)
+    revision = choice.revision or written
+    check_reference(choice.subset, revision)
     location = resolve(choice.source)
     if isinstance(location, Path):
         return open_folder(location, choice.subset)
-    return open_hub(location, choice.subset, choice.revision)
+    return open_hub(location, choice.subset, revision)
 
 
 def load_source(
@@ -73,11 +75,11 @@ def load_source(
     data = stored.read(key, name)
     if data is not None:
         report(f"{title} is ready", 1.0)
-        return data
+        return replace(data, revision=opened.revision)
     splits = opened.read(lambda text, fraction: report(text, fraction * _PLANNED))
     selection = select(splits, choice, levels)
     seen = glance(selection, choice.image_size)
-    complete = partial(LoadedData, name=name, title=title, licence=licence)
+    complete = partial(LoadedData, name=name, title=title, licence=licence, revision=opened.revision)
     return _Decoding(selection=selection, seen=seen, key=key, complete=complete, report=report).run()
 
 

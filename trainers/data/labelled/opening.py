@@ -26,6 +26,7 @@ class OpenedDataset:
     Attributes:
         key: changes whenever the content may have.
         title, licence: as its own card says.
+        revision: the commit of the Hub that is read; empty: it is no dataset of the Hub, or the Hub was not asked.
         read: gives the splits; slow, may download.
         sample: gives so many rows of each split without a download; None where reading needs none.
         refuse: raises what reading would refuse before it begins; quick, for those who only look.
@@ -37,6 +38,7 @@ class OpenedDataset:
     read: Callable[[Progress], Splits]
     sample: Callable[[int], Splits] | None = None
     refuse: Callable[[], object] = lambda: None
+    revision: str = ""
 
 
 def open_folder(folder: Path, subset: str | None) -> OpenedDataset:

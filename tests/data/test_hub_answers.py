@@ -1,0 +1,185 @@
+"""What is said of every answer of the Hub, by the look-alike of it, in one process with short deadlines."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.data.world import picture, write_split, write_tree
+from tests.shared import needs
+
+PROGRAM = """
+import json, sys, threading, time
+import trainers.data.hf_logging as hub
+hub.LOOK_SECONDS = 2.0
+from trainers.config import DataChoice
+from trainers.data import inspect_data, load_data
+from trainers.errors import DataError
+
+answers = []
+def ask(do, choice):
+    begun = time.monotonic()
+    said = []
+    choice = DataChoice(image_size=16, **choice)
+    try:
+        if do == "inspect":
+            report = inspect_data(choice)
+            answer = [list(report.splits), report.proposal and report.proposal.label_columns, len(report.labels)]
+        else:
+            data = load_data(choice, lambda text, _: said.append(text))
+            images = len(data.train) + len(data.test)
+            answer = [data.revision, sorted(data.hierarchy.names[0]), images, data.train.names[:1]]
+    except DataError as error:
+        answer = str(error)
+    return {"answer": answer, "said": said, "seconds": time.monotonic() - begun}
+
+for do, choice in json.loads(sys.argv[1]):
+    if do == "beside":
+        slow = threading.Thread(target=ask, args=("inspect", {"source": "some/slow"}))
+        slow.start()
+        time.sleep(0.3)
+        answers.append(ask("inspect", choice))
+        slow.join()
+    else:
+        answers.append(ask(do, choice))
+print(json.dumps(answers))
+"""
+LABELS = {"label": [n // 2 for n in range(12)]}
+REFUSED = {
+    "some/none": "is not on the Hub, or private",
+    "some/private": "is not on the Hub, or private",
+    "some/gated": "is gated: its owner grants access",
+    "some/busy": "asked too often from here and wants to be left alone. Try again in 300 s",
+    "some/busy_files": "asked too often from here and wants to be left alone. Try again in 240 s",
+    "some/faulty": "has a fault (its answer was 503)",
+    "some/closed": "gives no access to a file",
+    "some/slow": "has not answered about 'some/slow' in time",
+    "some/token": "does not know the token of this machine",
+    "some/script": "needs its own loading script",
+    "some/empty": "holds no images or tables",
+}
+FAULTS: list[dict[str, Any]] = [
+    {"match": "/api/datasets/some/busy(/|[?]|$)", "status": 429, "headers": {"Retry-After": "300"}},
+    {"match": "some/busy_files/resolve", "status": 429, "headers": {"RateLimit": '"resolvers";r=0;t=240'}},
+    {"match": "/api/datasets/some/faulty", "status": 503},
+    {"match": "some/closed/resolve", "status": 403},
+    {"match": "/api/datasets/some/slow", "delay": 3},
+    {
+        "match": "/api/datasets/some/token",
+        "status": 401,
+        "headers": {"X-Error-Message": "Invalid credentials in Authorization header"},
+    },
+]
+
+
+def _tree(names: str = "abcdef") -> dict[str, bytes]:
+    return {f"{name}/{i}.png": picture(5 * at + i) for at, name in enumerate(names) for i in range(4)}
+
+
+def _zip(files: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+def _tar() -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for at in range(12):
+            for name, content in ((f"{at:03d}.png", picture(at)), (f"{at:03d}.cls", str(at // 2).encode())):
+                about = tarfile.TarInfo(name)
+                about.size = len(content)
+                archive.addfile(about, io.BytesIO(content))
+    return packed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    spec = importlib.util.spec_from_file_location("fake_hub", needs("tools/fake_hub.py"))
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    root = tmp_path_factory.mktemp("seed")
+    for name in ("birds", "private", "gated", "busy", "busy_files", "faulty", "closed", "slow", "token", "cut"):
+        write_split(root / "datasets" / "some" / name, "train", LABELS)
+    for name in ("private", "gated"):
+        (root / "datasets" / "some" / name / f".{name}").write_text("")
+    write_split(
+        root / "datasets" / "some" / "wide", "train", LABELS | {f"column{n}": LABELS["label"] for n in range(98)}
+    )
+    server = module.FakeHub(root).start()
+    server.write("datasets", "some/script", {"script.py": b"raise SystemExit"})
+    server.write("datasets", "some/empty", {"README.md": b"Nothing."})
+    server.write("datasets", "some/loose", _tree() | {"README.md": b"---\nlicense: mit\npretty_name: Loose\n---\n"})
+    server.write("datasets", "some/zip", {"pots.zip": _zip(_tree())})
+    server.write("datasets", "some/web", {"train-000.tar": _tar()})
+    for fault in FAULTS:
+        server.fault(times=-1, **fault)
+    yield server
+    server.close()
+
+
+def ask(home: Path, hub: Any, *orders: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Answers of a fresh process, since the libraries read the server's address once; it prints nothing else."""
+    names = {"HF_ENDPOINT": hub.url, "HF_HOME": str(home / "hf"), "RANKSCOPE_CACHE": str(home / "cache")}
+    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name[:3] != "HF_"}
+    command = [sys.executable, "-c", PROGRAM, json.dumps(orders)]
+    made = subprocess.run(
+        command,
+        env={**kept, **names, "HF_HUB_DISABLE_XET": "1"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert made.stderr == "" and made.returncode == 0, made.stderr
+    answers: list[dict[str, Any]] = json.loads(made.stdout)
+    return answers
+
+
+def test_every_refusal_is_a_sentence_at_once(hub: Any, tmp_path: Path) -> None:
+    write_tree(tmp_path / "own", ["a", "b", "c", "d"])
+    orders = [("inspect", {"source": source}) for source in REFUSED]
+    *refused, beside = ask(tmp_path, hub, *orders, ("beside", {"source": str(tmp_path / "own")}))
+    for (source, words), got in zip(REFUSED.items(), refused, strict=True):
+        assert words in str(got["answer"]), (source, got)
+        assert got["seconds"] < 8, (source, got)
+    assert beside["answer"][0] == ["all"] and beside["seconds"] < 1.5, "a folder waits for nobody's Hub"
+
+
+def test_files_of_every_form_are_looked_at_and_read(hub: Any, tmp_path: Path) -> None:
+    looks = ["some/birds", "some/wide", "some/loose", "some/zip", "some/web"]
+    orders = [("inspect", {"source": source}) for source in looks]
+    loads = [("load", {"source": source}) for source in ("some/loose", "some/zip", "some/birds@main")]
+    *looked, loose, packed, birds = ask(tmp_path, hub, *orders, *loads)
+    assert [got["answer"] if isinstance(got["answer"], str) else got["answer"][0] for got in looked] == [
+        ["train"],
+        ["train"],
+        ["all"],
+        ["all"],
+        ["train"],
+    ]
+    assert looked[1]["answer"][2] >= 60
+    sha = hub.repos["datasets", "some/loose"].sha("main")
+    assert loose["answer"][:3] == [sha, list("abcdef"), 24] and loose["answer"][3][0].endswith(".png")
+    assert any("Downloading some/loose" in text and "file" in text for text in loose["said"]), loose["said"]
+    assert packed["answer"][1:3] == [list("abcdef"), 24]
+    assert birds["answer"][0] == hub.repos["datasets", "some/birds"].sha("main")
+    hub.write("datasets", "some/loose", {f"g/{i}.png": picture(90 + i) for i in range(3)})
+    pinned = {"source": "some/loose", "revision": sha}
+    again, newest = ask(tmp_path, hub, ("load", pinned), ("load", {"source": "some/loose"}))
+    assert again["answer"] == loose["answer"], "a run goes on with the commit that it began with"
+    assert newest["answer"][0] != sha and "g" in newest["answer"][1]
