@@ -5,6 +5,7 @@ const MOST = 3000;
 export class Series {
   constructor() {
     this.all = new Map();
+    this.starts = new Map();
     this.named = {};
   }
 
@@ -16,6 +17,7 @@ export class Series {
       const line = this.line(key, arm);
       while (line.length && line.at(-1)[0] >= step) line.pop(); // resumed from an earlier checkpoint
       line.push([step, value]);
+      if (step === 0) this.starts.set(`${arm} ${key}`, value);
       if (line.length > MOST) thin(line);
     }
   }
@@ -51,6 +53,11 @@ export class Series {
       else high = middle;
     }
     return low ? line[low - 1] : null;
+  }
+
+  /** The value before the first step, also of a line that was thinned; undefined when there is none. */
+  start(key, arm) {
+    return this.starts.get(`${arm} ${key}`);
   }
 
   /** The value of a line at `step`, between two steps on the line between them: [step, value]. After its end its last one,

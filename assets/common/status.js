@@ -23,7 +23,7 @@ export class Status {
 }
 
 /** The state in plain words. */
-export function sentence({ phase, label, begun, finished, acts, message, step, planned_steps: planned, seconds, queue_position: place, recorded }) {
+export function sentence({ phase, label, begun, finished, acts, message, step, by_stage: byStage, planned_steps: planned, seconds, queue_position: place, recorded }) {
   const more = message === phase ? "" : (message ?? "").replace(`${phase}; `, ""); // the phase has its own word
   const extra = more ? ` · ${more}` : "";
   if (Number.isFinite(place)) return `${place <= 1 ? "Next in the queue" : `Number ${place} in the queue`}${extra}`;
@@ -31,10 +31,11 @@ export function sentence({ phase, label, begun, finished, acts, message, step, p
   const of = planned ? `step ${grouped(step)} of ${grouped(planned)}` : `step ${grouped(step)}`;
   if (acts.includes("pause")) {
     // the trainer counts steps in its own words, with an "about" where their number is an estimate
-    const counted = message?.startsWith("step ");
+    const counted = /^([\w ]+ )?step \d/.test(message ?? "");
     return capital(`${counted ? message : of}${left(step, planned, seconds)}${counted ? "" : extra}`);
   }
-  const end = finished ? `${grouped(step)} steps in ${duration(seconds)}` : `at ${of}`;
+  const taken = byStage || (finished ? `${grouped(step)} steps` : "");
+  const end = taken ? `${finished ? "" : "after "}${taken}${finished ? ` in ${duration(seconds)}` : ""}` : `at ${of}`;
   return `${capital(label)} ${finished ? "· " : ""}${end}${finished || recorded ? "" : extra}`;
 }
 

@@ -22,6 +22,7 @@ export class Card {
     this.plot.append(this.waiting);
     this.values = new Map();
     this.differences = new Map();
+    this.floors = new Map();
     this.against = el("p", { class: "rs-note rs-whole rs-cardagainst" });
     this.whole = el("p", { class: "rs-note rs-whole" });
     this.clipped = el("p", { class: "rs-note rs-whole rs-clipped" });
@@ -41,7 +42,9 @@ export class Card {
     const less = el("span", { class: "rs-less" });
     this.values.set(key, value);
     this.differences.set(key, less);
-    return el("div", { class: "rs-figure" }, value, explained(short, sentence), less);
+    const floor = el("span", { class: "rs-floor" });
+    if (this.about.floor.includes(key)) this.floors.set(key, floor);
+    return el("div", { class: "rs-figure" }, value, explained(short, sentence), floor, less);
   }
 
   /** `points`: how many there are; `what`: image or class. */
@@ -55,11 +58,12 @@ export class Card {
   }
 
   /** The numbers of the images on the map, and once a run is done those of all test images. `point(key)`: [step, value] or null.
-   * `baseline`: see baseline.js; `step`: the one that is shown. */
-  show(point, baseline, step) {
+   * `start(key)`: the value before the first step. `baseline`: see baseline.js; `step`: the one that is shown. */
+  show(point, start, baseline, step) {
     const { about } = this;
     const value = (key) => point(key)?.[1];
     for (const [key, node] of this.values) say(node, figure(value(key)));
+    for (const [key, node] of this.floors) say(node, Number.isFinite(start(key)) ? `${this.about.begins} ${figure(start(key))}` : "");
     this.compare(point, baseline, step);
     const known = about.whole.filter(({ key }) => Number.isFinite(value(key)));
     const less = (key) => baseline.less(key, this.arm, point(key), true);

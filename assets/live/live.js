@@ -291,7 +291,8 @@ class Live {
   numbers() {
     const step = this.step;
     this.maps.cards.forEach((card, arm) => {
-      card.show((key) => this.series.point(key, arm, step), this.baseline, step);
+      const start = (key) => this.series.start(key, arm);
+      card.show((key) => this.series.point(key, arm, step), start, this.baseline, step);
     });
     this.baseline.showSummary(step);
     this.curves.update(step);

@@ -107,7 +107,7 @@ export class Row {
     this.main.replaceChildren(name, el("td", {}, this.arms), ...numbers, el("td", { "data-title": "State" }, this.phase, queue(run)), this.step, this.created, acts);
     focused?.focus();
     this.wide.colSpan = this.main.cells.length;
-    say(this.about, [brief(run.summary || run.data, 300), run.note, size(run.bytes), run.read_only && !run.recorded ? "in a read-only place" : null].filter(Boolean).join(" · "));
+    say(this.about, [brief(run.summary || run.data, 300), run.by_stage, run.note, size(run.bytes), run.read_only && !run.recorded ? "in a read-only place" : null].filter(Boolean).join(" · "));
     this.downloads.show(run);
     this.deletion.count(within.length);
     this.allow();

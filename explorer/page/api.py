@@ -54,6 +54,7 @@ def add_api(runs: Runs) -> None:
         Returns:
             phase: queued, starting, running, paused, stopped, finished, failed or interrupted.
             queue_position, wait_minutes: 1 is next; null when it does not wait, or the wait is unknown.
+            by_stage: the steps of each stage in words, of a run that has stages.
             losses: names of the losses (of a fine-tuning run: its recipes), in the order of metrics.
             metrics: for each loss the newest value of every number.
             measures: title, unit and better direction (up, down or empty) of each number.

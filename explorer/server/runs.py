@@ -293,7 +293,7 @@ def _phase_once_begun(folder: RunFolder) -> str:
 def _about(folder: RunFolder, config: Config, state: RunState) -> dict[str, Any]:
     """Describe a run for a list."""
     about = {"id": folder.id, "recorded": folder.read_only, "data": kind_of(config).source(config)}
-    return {**about, **asdict(state), "losses": _names(config)}
+    return {**about, **asdict(state), "by_stage": kind_of(config).by_stage(folder), "losses": _names(config)}
 
 
 def _measure(described: Described) -> dict[str, str]:

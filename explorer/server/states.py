@@ -20,17 +20,22 @@ DAMAGED = Phase(label="damaged")
 Json = dict[str, Any]
 
 
-def state_json(state: RunState, kind: Kind) -> Json:
+def state_json(folder: RunFolder, state: RunState, kind: Kind) -> Json:
     """Describe the state of a run of a kind."""
-    return phase_json(state.phase, kind.phase(state.phase)) | progress_json(state)
+    return phase_json(state.phase, kind.phase(state.phase)) | progress_json(state, kind.by_stage(folder))
 
 
-def progress_json(state: RunState) -> Json:
-    """Describe how far a run is, and what it says."""
+def progress_json(state: RunState, by_stage: str = "") -> Json:
+    """Describe how far a run is, and what it says.
+
+    Args:
+        by_stage: see :meth:`trainers.kinds.titles.KindTitles.by_stage`.
+    """
     return {
         "message": state.message,
         "error": state.error,
         "step": state.step,
+        "by_stage": by_stage,
         "planned_steps": state.planned_steps,
         "seconds": state.seconds,
     }

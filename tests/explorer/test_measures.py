@@ -95,7 +95,7 @@ def test_the_page_is_told_the_words_of_every_key(tmp_path: Path):
     folder = make_run(tmp_path / "runs", points=48, frames=2)
     folder.db.add_metrics([Scalar(arm=0, step=1, seconds=0.0, key="test/" * 500 + "<b>", value=1.0)])
     about, news = page.json(f"run/{folder.id}"), page.json(f"run/{folder.id}/poll?after=-1&row=0")
-    assert about["measures"] == METRIC_LEARNING.json()
+    assert about["measures"] == METRIC_LEARNING.json() | {"begins": "untrained"}
     assert set(news["keys"]) == {key for _, _, key, _ in news["metrics"]}
     assert news["keys"]["AP_level1"] == {"name": "AP_level_l", "title": "AP, kind", "unit": "share", "curve": True}
     assert news["keys"]["test/HAP"]["curve"] is False

@@ -23,7 +23,7 @@ def test_runs_are_a_table_and_members_stand_below_their_sweep(tmp_path: Path, ca
     own = make_run(tmp_path, points=30, frames=1)
     assert main(["list", "--runs", str(tmp_path)]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
-    assert head.split() == ["ID", "MADE", "PHASE", "STEP", "WHAT", "NUMBERS"]
+    assert head.split() == ["ID", "MADE", "PHASE", "STEPS", "WHAT", "NUMBERS"]
     assert [line.split()[0] for line in lines] == [own.id, plan.id, member.id]
     assert lines[2].startswith(f"  {member.id}") and "seed 1: " in lines[2]
     assert "R@1 0.100 0.100, H-AP 0.200 0.200" in lines[0] and " finished " in lines[0]

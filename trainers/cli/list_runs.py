@@ -14,7 +14,7 @@ from trainers.kinds import kind_of
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.folder import created
 
-_COLUMNS = ("id", "made", "phase", "step", "what", "numbers")
+_COLUMNS = ("id", "made", "phase", "steps", "what", "numbers")
 
 
 def add(verbs: Any) -> None:
@@ -47,7 +47,14 @@ def show(arguments: argparse.Namespace) -> int:
         print(f"There are no runs in {arguments.runs} yet.")
         return 0
     cells = [
-        ("  " * bool(row["part_of"]) + row["id"], row["made"].replace("T", " "), *(row[name] for name in _COLUMNS[2:]))
+        (
+            "  " * bool(row["part_of"]) + row["id"],
+            row["made"].replace("T", " "),
+            row["phase"],
+            row["by_stage"] or row["step"],
+            row["what"],
+            row["numbers"],
+        )
         for row in rows
     ]
     print(Table(columns=_COLUMNS, rows=cells).text())
@@ -77,9 +84,10 @@ def _row(folder: RunFolder, part_of: str) -> dict[str, Any]:
         what = f"{folder.place_in_plan}: {kind.line(config)}" if part_of else kind.line(config)
         told = [_number(kind.measures_of(config).describe(key).short, newest, key, config.arms) for key in keys]
         numbers = [words for words in told if words]
-        return row | {"phase": state.phase, "step": state.step, "what": what, "numbers": ", ".join(numbers)}
+        row |= {"phase": state.phase, "step": state.step, "by_stage": kind.by_stage(folder)}
+        return row | {"what": what, "numbers": ", ".join(numbers)}
     except UserError as error:
-        return row | {"phase": "damaged", "step": "", "what": str(error), "numbers": ""}
+        return row | {"phase": "damaged", "step": "", "by_stage": "", "what": str(error), "numbers": ""}
     finally:
         folder.db.close()
 

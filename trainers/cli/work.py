@@ -50,7 +50,8 @@ def result(folder: RunFolder) -> str:
     config = folder.config
     kind = kind_of(config)
     titles = [arm.title for arm in kind.arms(config)]
-    lines = [f"finished after {folder.state().seconds:.0f} s; {kind.result(config, folder)}"]
+    taken = f"{told} in " if (told := kind.by_stage(folder)) else ""
+    lines = [f"finished after {taken}{folder.state().seconds:.0f} s; {kind.result(config, folder)}"]
     for title, said in zip(titles, diagnoses(config, folder), strict=True):
         lines += [f"  {title}: {sentence}" for sentence in said]
     return "\n".join(lines)
@@ -62,7 +63,7 @@ def described(folder: RunFolder) -> dict[str, Any]:
 
     config, state = folder.config, folder.state()
     about = {"id": folder.id, "path": str(folder.path), "phase": state.phase, "step": state.step}
-    about["seconds"] = state.seconds
+    about |= {"by_stage": kind_of(config).by_stage(folder), "seconds": state.seconds}
     if kind_of(config).plans:
         from trainers.plans.report import report
         from trainers.plans.report_json import part_json

@@ -61,6 +61,14 @@ class Labelled(Kind[E]):
         """Return the catalogue's title, or the last part of a path or id; and hard conditions."""
         return titled(config.data)
 
+    def begins_as(self, config: E) -> str:
+        """Say whether the encoder is untrained then."""
+        from trainers.encoders import ENCODERS
+
+        known = config.encoder.name in ENCODERS and config.start is None
+        own = ENCODERS[config.encoder.name].checked(config.encoder.parameters) if known else None
+        return super().begins_as(config) if own is None or getattr(own, "pretrained", False) else "untrained"
+
     def details(self, config: E) -> list[str]:
         """Name the encoder."""
         from trainers.encoders import ENCODERS

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Generic
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Generic
 
 from trainers.config import C
 from trainers.kinds.ablation import ablation
 from trainers.kinds.arm_view import ArmView
 
+if TYPE_CHECKING:
+    from trainers.runs.reader import RunReader
+
 
 class KindTitles(Generic[C]):
-    """Titles and summaries of the runs of a kind."""
+    """Titles and summaries of the runs of a kind.
+
+    Attributes:
+        stages: titles of its stages where a run has several, with the word before the number of their steps.
+    """
+
+    stages: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    def by_stage(self, folder: RunReader) -> str:
+        """Say how many steps a run has taken in each stage, ``5 contrastive, 200 classifier steps``; empty: it has no
+        stages.
+        """
+        begun = folder.stages() if self.stages else {}
+        ends = [*begun.values(), folder.state().step][1:]
+        told = [
+            f"{end - begun[title]:,} {self.stages.get(title, title)}" for title, end in zip(begun, ends, strict=True)
+        ]
+        return f"{', '.join(told)} steps" if told else ""
 
     @abstractmethod
     def arms(self, config: C) -> list[ArmView]:
@@ -49,6 +71,10 @@ class KindTitles(Generic[C]):
         minutes = f"{run.minutes:g} min" if run.minutes is not None else ""
         epochs = f"{run.epochs:g} epochs" if run.epochs is not None else ""
         return [*clipped, " or ".join(part for part in (steps, epochs, minutes) if part)]
+
+    def begins_as(self, config: C) -> str:
+        """Say of what the numbers before the first step are."""
+        return "at step 0"
 
     def seeds(self, config: C) -> str:
         """Say which seed."""

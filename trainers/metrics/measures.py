@@ -37,6 +37,7 @@ class Measures:
         plots: numbers against each other, see :mod:`trainers.metrics.plots`.
         compared: numbers of training whose last value is compared beside the final ones by whatever plans such runs.
         diagnosed: keys that :meth:`trainers.kinds.base.Kind.diagnosis` reads.
+        floor: keys of numbers under a map whose value before the first step stands beside them.
         legend: what solid and dashed lines are.
         summary: in the last line of the command line; empty: every number of the whole test set.
         titles: titles by measure name where the kind has its own.
@@ -55,6 +56,7 @@ class Measures:
     plots: tuple[Plot, ...] = ()
     compared: tuple[str, ...] = ()
     diagnosed: tuple[str, ...] = ()
+    floor: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
@@ -127,6 +129,7 @@ class Measures:
             ],
             "plots": [plot.json(self.number_json) for plot in self.plots],
             "legend": self.legend,
+            "floor": list(self.floor),
             "clipped": CLIPPED,
             "test": TEST,
             "stage": STAGE,

@@ -26,6 +26,7 @@ from trainers.runs.query_scores import unpacked_scores
 from trainers.runs.records import (
     ACTIVE,
     REFINED,
+    STAGE,
     Frame,
     Probe,
     QueryScores,
@@ -208,6 +209,13 @@ class RunReader:
         sql = f"SELECT arm, key, value, MAX(id) FROM metrics WHERE key IN ({marks}) GROUP BY arm, key"
         rows = [(self._check_arm(arm), *_number(key, value)) for arm, key, value, _ in self.db.rows(sql, keys)]
         return {(arm, key): value for arm, key, value in rows}
+
+    @reads
+    def stages(self) -> dict[str, int]:
+        """Return the first step of every stage that has begun, by its title, in order; empty: the run has one stage."""
+        sql = "SELECT key, MIN(step) FROM metrics WHERE arm = 0 AND key LIKE ? GROUP BY key ORDER BY MIN(step), value"
+        rows = self.db.rows(sql, (f"{STAGE}%",))
+        return {checked.text(key, "key").removeprefix(STAGE): checked.whole(step, "step") for key, step in rows}
 
     # ------------------------------------------------------- probe, snapshots
 

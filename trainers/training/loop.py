@@ -119,8 +119,11 @@ class Loop(ABC):
     @property
     def how_far(self) -> str:
         """How far it is."""
-        planned = self.planned_steps
-        return f"step {self.step:,}" + (f" of about {planned:,}" if planned else "")
+        several = len(self.stages) > 1
+        step = self.step - self._stage.step if several else self.step
+        planned = self._reached.planned_in(self._stage.index) if several else self.planned_steps
+        word = f"{self.stage.word or self.stage.title} " if several else ""
+        return f"{word}step {step:,}" + (f" of about {planned:,}" if planned else "")
 
     def advance(self, seconds: float) -> bool:
         """Train for about ``seconds`` or until the budget is spent; snapshots and checkpoints happen when due.

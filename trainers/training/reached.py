@@ -53,17 +53,24 @@ class Reached:
 
         Stages that are over count the steps they took, and those after this one their limits where they have one.
         """
-        stage = self._stage
-        done, used, limit = self.step - self.start.step, self.of_stage, stage.steps
-        if stage.minutes and done and used:
-            limit = max(done, round(done / used))
-        limits = [limit, *(later.steps for later in self.stages[self.start.index + 1 :])]
+        limits = [self.planned_in(index) for index in range(self.start.index, len(self.stages))]
         known = [steps for steps in limits if steps]
         if len(known) == len(limits):
             return self.start.step + sum(known)
         if not self.step or not self.of_run:
             return None
         return max(self.step, round(self.step / self.of_run))
+
+    def planned_in(self, index: int) -> int | None:
+        """Return how many steps a stage takes: its limit, or an estimate from its speed while it trains; None: that is
+        not known, or the stage is over.
+        """
+        done, used = self._used[0], self.of_stage
+        if index < self.start.index:
+            return None
+        if index == self.start.index and self._stage.minutes and done and used:
+            return max(done, round(done / used))
+        return self.stages[index].steps
 
     @property
     def _stage(self) -> Stage:

@@ -18,11 +18,13 @@ class Stage:
 
     Attributes:
         title: written to the log when the stage begins.
+        word: before the number of its steps, where a run has several stages.
         backbone_rate: see :class:`trainers.config.StartConfig`; kinds that train no encoder have no such setting.
         networks: names of an arm's networks that are trained; None: all of them.
     """
 
     title: str = "training"
+    word: str = ""
     minutes: float | None
     steps: int | None
     epochs: float | None

@@ -83,7 +83,7 @@ class PlanReports:
             "mine": None if token is None else is_mine(run.folder, token),
             "downloads": offered(run),
             "state": {
-                **state_json(state, kind),
+                **state_json(run.folder, state, kind),
                 "step": total(children).step,
                 "planned_steps": len(children),
                 "queue_position": position(self._runs, run, state.phase),

@@ -42,7 +42,7 @@ def about(run: Run) -> Json:
     return {
         "id": run.id,
         "title": run_title(run),
-        **state_json(state, kind_of(run.config)),
+        **state_json(run.folder, state, kind_of(run.config)),
         "recorded": run.recorded,
         "part_of": run.folder.part_of,
         "plans": kind_of(run.config).plans,
@@ -57,7 +57,8 @@ def about(run: Run) -> Json:
         "ablation": _ablation(run.config),
         "frames": maps.frames(run.folder),
         "map_figures": maps.figures_json(),
-        "measures": kind_of(run.config).measures_of(run.config).json(),
+        "measures": kind_of(run.config).measures_of(run.config).json()
+        | {"begins": kind_of(run.config).begins_as(run.config)},
         "downloads": offered(run),
     } | _points(run.probe or _NO_PROBE)
 
@@ -154,7 +155,7 @@ def poll(run: Run, runs: Runs, after: int, row: int) -> Json:
     row, values = metrics(run, row)
     of_maps = _map_numbers(run, -1 if first else beyond) if first or listed else []
     return {
-        **state_json(state, kind_of(run.config)),
+        **state_json(run.folder, state, kind_of(run.config)),
         "queue_position": position(runs, run, state.phase),
         "rewound": rewound,
         "frame": frame_info(run, newest) if newest is not None and newest > beyond else None,

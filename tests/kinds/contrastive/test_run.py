@@ -15,14 +15,17 @@ from explorer.settings import ASSETS
 from tests.explorer.page import Page
 from tests.tiny import write_images
 from tests.training.reopened import reopened
+from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.errors import ParameterError, RunError, UserError
-from trainers.kinds import check, kind_of
+from trainers.kinds import KINDS, check, diagnoses, kind_of
+from trainers.kinds.contrastive.advice import short_of_an_epoch
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.loop import ContrastiveLoop
 from trainers.kinds.contrastive.norms import SplitBatchNorm
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
+from trainers.runs.records import RunState
 from trainers.training.arm_optimizer import NonFiniteLossError
 
 SMALL = {"queue": 12, "momentum": 0.9}
@@ -373,3 +376,49 @@ def test_a_budget_in_minutes_covers_both_stages(tmp_path: Path, images: Path) ->
     assert alone.minutes == 8.0
     first, head = run(tmp_path, images).stages
     assert (first.minutes, head.minutes) == (None, None)
+
+
+def test_steps_are_told_by_stage(tmp_path: Path, images: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loop = run(tmp_path, images)
+    loop.advance(0)
+    assert loop.how_far == "contrastive step 0 of about 6"
+    kind = kind_of(loop.config)
+    assert kind.by_stage(loop.folder) == "0 contrastive steps"
+    while loop.step < 7:
+        loop._one_step()
+        if loop.step == 6:
+            loop._next_stage()
+    assert loop.how_far == "classifier step 1 of about 3"
+    loop.folder.db.set_state(RunState(phase="stopped", step=7, seconds=1.0))
+    assert kind.by_stage(loop.folder) == "6 contrastive, 1 classifier steps"
+    assert main(["list", "--runs", str(tmp_path)]) == 0
+    assert "6 contrastive, 1 classifier steps" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("steps", "short"), [(2, True), (6, False)])
+def test_less_than_an_epoch_is_said_before_and_while_it_trains(
+    tmp_path: Path, images: Path, steps: int, short: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the command, which reads the images before the run is made, and by the numbers of the run."""
+    loop = run(tmp_path / "runs", images, steps=steps)
+    loop.advance(0)
+    sentence = short_of_an_epoch(steps / loop._epoch)
+    assert bool(sentence) == short and loop._epoch in (4, 5)
+    for said in diagnoses(loop.config, loop.folder):
+        assert (sentence in said) if short else not any("of an epoch" in told for told in said)
+    small = "pretrain --image-size 16 --method simclr --encoder conv4:width=8 --batch 8 --splits 2 --probe-size 20"
+    words = [*small.split(), "--head-steps", "1", "--steps", str(steps), "--threads", "1", "--data", str(images)]
+    words += ["--held-out", "images"]
+    assert main([*words, "--runs", str(tmp_path / "command")]) == 0
+    assert (sentence in capsys.readouterr().err) if short else "of an epoch" not in capsys.readouterr().err
+    half = KINDS["contrastive"].config(minutes=None, epochs=0.5)
+    assert short_of_an_epoch(0.5) in kind_of(half).advice(half)
+
+
+def test_a_budget_in_minutes_is_an_epoch_or_less_by_its_speed(tmp_path: Path, images: Path) -> None:
+    loop = run(tmp_path, images, steps=None, minutes=1.0)
+    loop.advance(0)
+    loop._one_step()
+    loop.seconds = 20.0  # of 45 that the first stage has: about two steps
+    loop.snapshot()
+    assert all("of an epoch, before every training image" in said[0] for said in diagnoses(loop.config, loop.folder))

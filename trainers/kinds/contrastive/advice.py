@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -17,10 +18,31 @@ def advice(config: ContrastiveConfig, images: int | None = None) -> list[str]:
     return list(dict.fromkeys(_sentences(config, images)))
 
 
+def short_of_an_epoch(epochs: float) -> str:
+    """Say that the contrastive stage ends within its first epoch; empty: it does not.
+
+    Args:
+        epochs: passes over the training images that its budget allows.
+    """
+    if epochs >= 1:
+        return ""
+    times = math.ceil(10 / epochs) / 10 if epochs > 0 else 0
+    more = f"at least {times:g} times the budget" if times else "a larger budget"
+    return (
+        f"The budget ends the contrastive stage after {epochs:.1%} of an epoch, before every training image was seen "
+        f"once. Give it {more}, or choose a smaller encoder or smaller images."
+    )
+
+
 def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
     from trainers.kinds.contrastive.methods import METHODS
     from trainers.training.augmentations.none import DESCRIPTOR as UNCHANGED
 
+    epochs = [] if config.epochs is None else [config.epochs]
+    if images and config.steps is not None:
+        epochs.append(config.steps / max(1, images // config.batch))
+    if epochs and (short := short_of_an_epoch(min(epochs))):
+        yield short
     if config.start and config.encoder_norm:
         yield (
             f"The normalisation layers of the encoder that this run starts from are replaced by {config.encoder_norm} "

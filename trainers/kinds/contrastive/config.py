@@ -12,6 +12,9 @@ from trainers.registry import Descriptor
 
 BASELINE = "cross_entropy"
 NORMS = ("batch", "split", "group", "layer")
+COMPARISON, HEAD = "contrastive training", "linear classifier on the frozen encoder"
+STAGES = MappingProxyType({COMPARISON: "contrastive", HEAD: "classifier"})
+"""Titles of its stages, with the word before the number of their steps."""
 _PRETEXT = Descriptor(
     name="instance_discrimination",
     title="Instance discrimination",

@@ -10,8 +10,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainers.kinds.contrastive.advice import short_of_an_epoch
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.footprint import needs_of
+from trainers.metrics.catalogue.counts import EPOCHS
 
 COLLAPSED = 0.01
 """Variance of unit rows, at most 1: a standard deviation per dimension of a tenth of 1 / sqrt(D) (Chen and He, CVPR
@@ -49,6 +51,11 @@ def diagnosis(config: ContrastiveConfig, arm: int, numbers: Mapping[str, float])
     Raises:
         ParameterError: this program does not know the arm's parameters.
     """
+    short = [sentence] if (sentence := short_of_an_epoch(numbers.get(EPOCHS, math.inf))) else []
+    return [*short, *_of_training(config, arm, numbers)]
+
+
+def _of_training(config: ContrastiveConfig, arm: int, numbers: Mapping[str, float]) -> list[str]:
     from trainers.kinds.contrastive.methods import METHODS
 
     if "loss" not in numbers or config.methods[arm].name not in METHODS:

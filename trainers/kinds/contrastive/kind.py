@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import Preset
-from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.config import STAGES, ContrastiveConfig
 from trainers.kinds.labelled import Labelled
 from trainers.kinds.sections import CONDITIONS, IMAGES, MORE, READING, START, Section
 from trainers.registry import title_of
@@ -33,6 +33,7 @@ class Contrastive(Labelled[ContrastiveConfig]):
     compares = "methods"
     order = 3
     config = ContrastiveConfig
+    stages = STAGES
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({"methods": "trainers.kinds.contrastive.methods:METHODS"})
     sections = (
         IMAGES,
@@ -143,11 +144,13 @@ class Contrastive(Labelled[ContrastiveConfig]):
             )
 
     def rehearse_on(self, config: ContrastiveConfig, data: LoadedData) -> list[str]:
-        """Check the metrics against what the images allow."""
+        """Check the metrics against what the images allow, and the budget against an epoch of them."""
+        from trainers.kinds.contrastive.advice import advice
         from trainers.kinds.contrastive.loop import check_metrics
 
         check_metrics(config.metrics, data)
-        return []
+        known = advice(config)
+        return [sentence for sentence in advice(config, len(data.train)) if sentence not in known]
 
     def footprint(self, config: ContrastiveConfig) -> Footprint:
         """Estimate encoders, activations, dictionaries and logits."""

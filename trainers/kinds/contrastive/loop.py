@@ -19,7 +19,7 @@ from trainers.kinds import kind_of
 from trainers.kinds.contrastive.advice import advice
 from trainers.kinds.contrastive.arm import CLASSIFIER, MethodArm
 from trainers.kinds.contrastive.batches import Batch, Batches
-from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.config import COMPARISON, HEAD, STAGES, ContrastiveConfig
 from trainers.kinds.contrastive.evaluation import Evaluator, Images
 from trainers.kinds.contrastive.final_numbers import FinalNumbers
 from trainers.kinds.contrastive.footprint import footprint
@@ -28,6 +28,7 @@ from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
 from trainers.kinds.contrastive.views import head_views_of, views_of
 from trainers.metrics.asked import check_size
+from trainers.metrics.catalogue import counts
 from trainers.metrics.catalogue.training import PROCESSOR
 from trainers.metrics.measures import TEST
 from trainers.progress import Progress
@@ -52,7 +53,7 @@ class ContrastiveLoop(LabelledLoop):
     _probed = (-1, -math.inf)  # step and seconds of the last linear probe
 
     def _stages(self) -> Sequence[Stage]:
-        first = Stage.of(self.config, title="contrastive training")
+        first = Stage.of(self.config, title=COMPARISON, word=STAGES[COMPARISON])
         if not self._classes or not self.config.head_steps:
             return (first,)
         minutes = self.config.minutes
@@ -60,7 +61,8 @@ class ContrastiveLoop(LabelledLoop):
             first = dataclasses.replace(first, minutes=minutes * (1 - HEAD_SHARE))
         head = Stage.of(
             self.config,
-            title="linear classifier on the frozen encoder",
+            title=HEAD,
+            word=STAGES[HEAD],
             networks=(CLASSIFIER,),
             steps=self.config.head_steps,
             minutes=None if minutes is None else minutes * HEAD_SHARE,
@@ -70,6 +72,14 @@ class ContrastiveLoop(LabelledLoop):
             weight_decay=0.0,
         )
         return first, head
+
+    def snapshot(self) -> None:
+        """See :class:`Loop`; what the budget of the first stage comes to in epochs is written beside."""
+        planned = self._reached.planned_in(0)
+        if planned is not None:
+            for arm in self.arms:
+                self._scalars.now(arm.index, self.step, self.seconds, {counts.EPOCHS: planned / self._epoch})
+        super().snapshot()
 
     def _batch(self) -> Batch:
         return (self._head_batches if self._stage.index else self._batches).batch(self.step)

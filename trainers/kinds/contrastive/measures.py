@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from trainers.metrics.catalogue.counts import LEFT_OUT_WORDS
+from trainers.metrics.catalogue.counts import EPOCHS, LEFT_OUT_WORDS
 from trainers.metrics.catalogue.mce import MCE, RELATIVE
 from trainers.metrics.catalogue.training import PROCESSOR
 from trainers.metrics.measures import TEST, Measures
@@ -48,6 +48,7 @@ MEASURES = Measures(
         "term/*",
     ),
     legend="",
+    floor=("knn_accuracy", "probe_accuracy", "R_at_1"),
     profiles=(
         Profile(
             key="queue_similarity/*",
@@ -63,6 +64,7 @@ MEASURES = Measures(
         ),
     ),
     diagnosed=(
+        EPOCHS,
         "loss",
         "term/contrast",
         "contrast_accuracy",
