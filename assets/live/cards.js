@@ -22,12 +22,12 @@ export class Card {
     this.plot.append(this.waiting);
     this.values = new Map();
     this.differences = new Map();
-    this.floors = new Map();
+    this.floor = el("p", { class: "rs-note rs-whole rs-floor" });
     this.against = el("p", { class: "rs-note rs-whole rs-cardagainst" });
     this.whole = el("p", { class: "rs-note rs-whole" });
     this.clipped = el("p", { class: "rs-note rs-whole rs-clipped" });
     this.diagnosis = el("ul", { class: "rs-note rs-whole rs-diagnosis", "aria-label": "What the newest numbers say" });
-    const figures = el("div", { class: "rs-figures" }, ...about.numbers.map((number) => this.number(number)), this.against, this.whole, this.clipped);
+    const figures = el("div", { class: "rs-figures" }, ...about.numbers.map((number) => this.number(number)), this.floor, this.against, this.whole, this.clipped);
     this.node = el(
       "article",
       { class: "rs-card" },
@@ -42,9 +42,7 @@ export class Card {
     const less = el("span", { class: "rs-less" });
     this.values.set(key, value);
     this.differences.set(key, less);
-    const floor = el("span", { class: "rs-floor" });
-    if (this.about.floor.includes(key)) this.floors.set(key, floor);
-    return el("div", { class: "rs-figure" }, value, explained(short, sentence), floor, less);
+    return el("div", { class: "rs-figure" }, value, explained(short, sentence), less);
   }
 
   /** `points`: how many there are; `what`: image or class. */
@@ -63,7 +61,8 @@ export class Card {
     const { about } = this;
     const value = (key) => point(key)?.[1];
     for (const [key, node] of this.values) say(node, figure(value(key)));
-    for (const [key, node] of this.floors) say(node, Number.isFinite(start(key)) ? `${this.about.begins} ${figure(start(key))}` : "");
+    const floors = about.numbers.filter(({ key }) => about.floor.includes(key) && Number.isFinite(start(key)));
+    say(this.floor, floors.length ? `${about.begins}: ${floors.map(({ key, short }) => `${short} ${figure(start(key))}`).join(" · ")}` : "");
     this.compare(point, baseline, step);
     const known = about.whole.filter(({ key }) => Number.isFinite(value(key)));
     const less = (key) => baseline.less(key, this.arm, point(key), true);

@@ -58,6 +58,7 @@ def add_api(runs: Runs) -> None:
             losses: names of the losses (of a fine-tuning run: its recipes), in the order of metrics.
             metrics: for each loss the newest value of every number.
             measures: title, unit and better direction (up, down or empty) of each number.
+            notes: sentences on how the images were read, and on those that could not be.
             advice: sentences about losses that the run's batches do not suit.
             diagnosis: for each loss sentences on what its newest numbers say of its training.
         """

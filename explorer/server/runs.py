@@ -201,6 +201,7 @@ class Runs:
             "wait_minutes": place.minutes if place else None,
             "metrics": newest,
             "measures": {key: _measure(measures.describe(key, levels)) for key in keys},
+            "notes": [] if probe is None else list(probe.notes),
             "advice": _advice(config),
             "diagnosis": diagnosis,
         }

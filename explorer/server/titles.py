@@ -6,6 +6,7 @@ import math
 
 from explorer.server.queue import Place
 from explorer.server.run import Run
+from trainers.data.labelled.rows import UNREADABLE
 from trainers.kinds import kind_of
 
 
@@ -21,8 +22,9 @@ def run_title(run: Run) -> str:
 
 
 def summary(run: Run) -> str:
-    """Write one line: images, what is special to the kind, budget, seed."""
-    return kind_of(run.config).summary(run.config, data_title(run))
+    """Write one line: images, what is special to the kind, budget, seed; then which images could not be read."""
+    notes = [] if run.probe is None else [note for note in run.probe.notes if UNREADABLE in note]
+    return ". ".join([kind_of(run.config).summary(run.config, data_title(run)), *notes])
 
 
 def waiting(place: Place | None) -> str:

@@ -296,7 +296,7 @@ def test_a_file_too_large_for_an_image_is_not_read(tmp_path):
     with (tmp_path / "own" / "a" / "big.png").open("wb") as file:
         file.truncate(LARGEST_FILE + 1)
     data = load_data(DataChoice(source=str(tmp_path / "own")))
-    assert len(data.train) + len(data.test) == 12 and "1 images could not be read" in data.notes[-1]
+    assert len(data.train) + len(data.test) == 12 and "1 image could not be read" in data.notes[-1]
 
 
 def test_links_in_folders_stay_among_the_folders_that_may_be_opened(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.data.labelled.selection import level_names
 from trainers.errors import DataError
+from trainers.runs import list_runs
 
 
 def test_a_table_is_described_and_its_proposal_loads(tmp_path):
@@ -130,3 +131,32 @@ def test_level_names():
     assert level_names(["fine_label", "coarse_label"]) == ("fine", "coarse")
     assert level_names(["label_name"]) == ("class",)
     assert level_names(["label", "class"]) == ("label", "class")
+
+
+def test_unreadable_images_are_counted_and_named_before_and_when_a_run_begins(tmp_path, capsys):
+    write_tree(tmp_path / "own", ["a", "b", "c", "d"], 4)
+    bad = sorted((tmp_path / "own").rglob("*.png"))[:5]
+    for file in bad:
+        file.write_bytes(b"no image")
+    assert main(["inspect", str(tmp_path / "own"), "--held-out", "images"]) == 0
+    splits, said, *_ = capsys.readouterr().out.splitlines()[1:]
+    assert splits == "splits: all (16 images)" and said.startswith("5 images could not be read and were skipped: ")
+    *names, more = said.partition(": ")[2].split(", ")
+    assert len(names) == 3 and set(names) < {"/".join(file.parts[-2:]) for file in bad} and more == "2 more."
+    small = "train --steps 1 --classes-per-batch 2 --images-per-class 2 --encoder small_conv:width=8 --dim 8"
+    words = [*small.split(), "--held-out", "images", "--data", str(tmp_path / "own"), "--probe-size", "20"]
+    assert main([*words, "--runs", str(tmp_path / "runs")]) == 0
+    assert "5 images could not be read and were skipped: " in capsys.readouterr().err
+    (folder,) = list_runs(tmp_path / "runs")
+    assert any("5 images could not be read" in note for note in folder.probe().notes)
+
+
+def test_of_very_many_images_those_are_looked_at_for_which_there_is_time(tmp_path, monkeypatch):
+    write_tree(tmp_path / "own", ["a", "b", "c", "d"], 4)
+    for file in sorted((tmp_path / "own").rglob("*.png"))[:15]:
+        file.write_bytes(b"no image")
+    monkeypatch.setattr("trainers.data.labelled.report.LOOK_SECONDS", 1e9)
+    whole = inspect_data(DataChoice(source=str(tmp_path / "own"), held_out="images"))
+    monkeypatch.setattr("trainers.data.labelled.report.LOOK_SECONDS", -1.0)
+    none = inspect_data(DataChoice(source=str(tmp_path / "own"), held_out="images"))
+    assert whole.unreadable.startswith("15 images could not be read") and none.unreadable == ""

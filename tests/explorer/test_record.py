@@ -18,6 +18,7 @@ from tests.made_up_plan import make_runs, sweep
 from tests.make.record import KEPT_NEIGHBOURS, record
 from trainers.config import DataChoice
 from trainers.errors import RunError
+from trainers.kinds import diagnoses, kind_of
 from trainers.plans.children import children_of
 from trainers.runs import RunFolder, list_runs
 
@@ -25,6 +26,9 @@ RECORDED = list_runs(ASSETS / "recorded", read_only=True)
 SHIPPED = [folder for folder in RECORDED if folder.config.kind == "metric_learning" and not folder.part_of]
 PLANS = [folder for folder in RECORDED if folder.config.kind == "sweep"]
 MENDED = [folder for folder in RECORDED if folder.config.kind == "finetuning"]
+
+
+PRETRAINED = [folder for folder in RECORDED if folder.config.kind == "contrastive"]
 
 
 class NoQueue:
@@ -123,6 +127,18 @@ def test_the_recorded_mending_shows_its_gain() -> None:
         assert last[1, key] > last[0, key] + 0.04  # the lower end of what several seeds give is 6.6 points
     assert abs(last[1, "test/i2t_R_at_5"] - last[0, "test/i2t_R_at_5"]) < 0.02
     assert sum(file.stat().st_size for file in folder.path.rglob("*") if file.is_file()) < 3_000_000
+
+
+def test_the_recorded_pretraining_rises_above_the_untrained_encoder_with_momentum_alone() -> None:
+    (folder,) = PRETRAINED
+    assert [dict(method.parameters)["momentum"] for method in folder.config.methods] == [0.99, 0]
+    knn = [scalar for scalar in folder.scalars() if scalar.key == "knn_accuracy"]
+    (floor,) = {scalar.value for scalar in knn if scalar.step == 0}
+    momentum, none = ({s.step: s.value for s in knn if s.arm == arm} for arm in range(2))
+    assert momentum[max(momentum)] > 2.5 * floor and none[max(none)] < momentum[max(momentum)] / 2
+    assert not diagnoses(folder.config, folder)[0] and "Raise the momentum" in diagnoses(folder.config, folder)[1][0]
+    assert kind_of(folder.config).by_stage(folder) == "150 contrastive, 60 classifier steps"
+    assert sum(file.stat().st_size for file in folder.path.rglob("*") if file.is_file()) < 4_000_000
 
 
 def test_the_comparison_that_ships_has_its_runs_and_its_verdicts(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ def _lines(report: DataReport) -> Iterator[str]:
     splits = [name if size is None else f"{name} ({size:,} images)" for name, size in report.splits.items()]
     if splits:
         yield f"splits: {', '.join(splits)}{'; only their first rows were read' if report.sampled else ''}"
+    if report.unreadable:
+        yield report.unreadable
     if report.image_columns:
         yield f"image columns: {', '.join(report.image_columns)}"
     if report.labels:

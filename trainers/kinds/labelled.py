@@ -46,8 +46,10 @@ class Labelled(Kind[E]):
 
     def rehearse(self, config: E, root: Path, progress: Progress) -> list[str]:
         """Read the images, and see that encoder and settings suit them."""
-        said = super().rehearse(config, root, progress)
-        return [*said, *self.rehearse_on(config, rehearse_images(config, root, progress))]
+        from trainers.data.labelled.rows import UNREADABLE
+
+        said, data = super().rehearse(config, root, progress), rehearse_images(config, root, progress)
+        return [*said, *(note for note in data.notes if UNREADABLE in note), *self.rehearse_on(config, data)]
 
     def rehearse_on(self, config: E, data: LoadedData) -> list[str]:
         """Check settings against the images; see :meth:`rehearse`."""

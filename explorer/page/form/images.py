@@ -47,7 +47,7 @@ def _sentences(report: DataReport, source: str) -> list[str]:
     entry = named(source)
     lines = [f"{report.title}." if entry is None else entry.sentence]
     if report.proposal is not None and report.proposal.label_columns:
-        lines += [_tree(report), _reading(report, report.proposal)]
+        lines += [_tree(report), *filter(None, [_reading(report, report.proposal), report.unreadable])]
     elif entry is not None:
         lines = [f"{entry.sentence}{_licence(entry.licence)}"]
     return [*lines, *(note for note in report.notes if note not in lines)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -58,6 +59,26 @@ def look(fetch: EncodedImages, count: int) -> Look:
     middle = float(np.median(sizes)) if sizes else 0.0
     side = _SMALL if middle <= (128 if grey else 40) else _MEDIUM
     return Look(side=side, grey=grey, seen=len(rows), readable=len(sizes))
+
+
+def bad_headers(fetch: EncodedImages, count: int, until: float) -> tuple[int, np.ndarray]:
+    """Read the headers of as many rows as there is time for, in any order.
+
+    Args:
+        until: time of :func:`time.monotonic`.
+
+    Returns:
+        how many were read, and the rows among them that hold no image, ascending.
+    """
+    bad: list[int] = []
+    for read, row in enumerate(np.random.default_rng(0).permutation(count)):
+        if time.monotonic() > until:
+            return read, np.sort(np.array(bad, dtype=np.int64))
+        try:
+            header(fetch(row[None])[0] or b"")
+        except UndecodableError:
+            bad.append(int(row))
+    return count, np.sort(np.array(bad, dtype=np.int64))
 
 
 def decode_all(fetch: EncodedImages, into: np.ndarray, done: Callable[[int], None]) -> np.ndarray:

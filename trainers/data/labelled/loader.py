@@ -21,7 +21,7 @@ from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled import stored
 from trainers.data.labelled.image_store import ColourFoundError, Look, decode_all, keep, look
 from trainers.data.labelled.opening import OpenedDataset, open_folder
-from trainers.data.labelled.rows import EncodedImages, Part, Selection
+from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadable
 from trainers.data.labelled.selection import select, settle
 from trainers.data.labelled.splits import repeated
 from trainers.data.sources import check_reference, divided, resolve
@@ -169,11 +169,13 @@ class _Decoding:
         total = len(selection.train.rows) + len(selection.test.rows)
         needed, memory = total * channels * side * side, settings.memory_bytes()
         _check_room(total, channels, side, kept=draft is not None)
-        images, parts, lost, alone, begun = {}, [], 0, 0, 0
+        images, parts, lost, named, alone, begun = {}, [], 0, list[str](), 0, 0
         for name, part in zip(stored.PARTS, (selection.train, selection.test), strict=True):
             shape = len(part.rows), channels, side, side
             pixels = np.zeros(shape, np.uint8) if draft is None else draft.allocate(name, shape)
-            good = decode_all(EncodedImages(selection=selection, part=part), pixels, partial(self._tell, begun, total))
+            fetch = EncodedImages(selection=selection, part=part)
+            good = decode_all(fetch, pixels, partial(self._tell, begun, total))
+            named += fetch.some_names(np.flatnonzero(~good))
             begun += len(part.rows)
             lost += int((~good).sum())
             kept = np.flatnonzero(good)
@@ -185,7 +187,7 @@ class _Decoding:
             if draft is not None:
                 draft.shorten(name, len(kept))
             parts.append(part.take(kept))
-        notes = [*selection.notes, *_losses(lost, alone, total, parts, selection)]
+        notes = [*selection.notes, *_losses(lost, named, alone, total, parts, selection)]
         if needed > memory:
             notes.append(f"The images take {needed / settings.GB:.1f} GB and are read from disk as they are needed.")
         tensors = draft.read(memory) if draft is not None else {name: torch.from_numpy(images[name]) for name in images}
@@ -212,13 +214,13 @@ class _Decoding:
         )
 
 
-def _losses(lost: int, alone: int, total: int, parts: list[Part], selection: Selection) -> list[str]:
+def _losses(lost: int, named: list[str], alone: int, total: int, parts: list[Part], selection: Selection) -> list[str]:
     """Return notes about images that could not be read; refuse a dataset of which too little is left."""
     classes = [len(np.unique(part.labels[:, 0])) for part in parts]
     if min(classes) < selection.least:
         column = selection.columns[0]
         raise DataError(f"{lost} of {total} images in column {column!r} could not be decoded; too few are left to use.")
-    notes = [f"{lost} images could not be read and were skipped."] if lost else []
+    notes = [unreadable(lost, named)] if lost else []
     if alone:
         notes.append(f"{alone} more were left out with them: the only readable image of their class.")
     return notes

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import dataclass, replace
 
 from trainers.config import DataChoice
 from trainers.data.labelled.columns import LabelColumn, candidates, describe, join
+from trainers.data.labelled.image_store import bad_headers
 from trainers.data.labelled.loader import check_sizes, glance, open_source
+from trainers.data.labelled.rows import EncodedImages, Selection, unreadable
 from trainers.data.labelled.selection import choose_columns, select_rows, used_splits
 from trainers.data.labelled.table import Splits
 from trainers.errors import DataError
 from trainers.progress import silent
 
 _SAMPLE_ROWS = 300
+LOOK_SECONDS = 1.0
+"""For the headers of images: of about 10,000 small files, and all of most folders."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +34,8 @@ class DataReport:
         share_classes: whether the two splits share finest classes, so that classes would be divided; None if unknown
             or if there is one split.
         sampled: only the first rows of each split were read.
+        unreadable: how many images have headers that cannot be read, with some names, as a sentence; empty: none. Of
+            many images those are looked at for which there is time; one that is cut short is found when it is decoded.
         notes: decisions the loader would make.
         problems: what stands in the way, in sentences.
     """
@@ -41,6 +48,7 @@ class DataReport:
     proposal: DataChoice | None = None
     share_classes: bool | None = None
     sampled: bool = False
+    unreadable: str = ""
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -70,6 +78,18 @@ def inspect_source(choice: DataChoice) -> DataReport:
     return report
 
 
+def _unreadable(selection: Selection) -> str:
+    looked, bad, names = 0, 0, list[str]()
+    total = len(selection.train.rows) + len(selection.test.rows)
+    until = time.monotonic()
+    for part in (selection.train, selection.test):
+        until += LOOK_SECONDS * len(part.rows) / total
+        fetch = EncodedImages(selection=selection, part=part)
+        count, rows = bad_headers(fetch, len(part.rows), until)
+        looked, bad, names = looked + count, bad + len(rows), names + fetch.some_names(rows)
+    return unreadable(bad, names, "" if looked == total else f"Of {looked:,} images looked at, of {total:,}, ")
+
+
 def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataReport:
     """Add to the report what the steps of :func:`trainers.data.labelled.selection.select` say, as far as they go."""
     notes, shared = list(splits.notes), None
@@ -88,6 +108,7 @@ def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataRep
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Pillow's remarks about odd files
                 glance(selection, choice.image_size)
+                report = replace(report, unreadable=_unreadable(selection))
     except DataError as error:
         return replace(report, problems=(str(error),), notes=tuple(notes))
     train, test = (*used, None)[:2]

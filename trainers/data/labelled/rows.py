@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trainers.data.labelled.table import Table
 from trainers.hierarchy import Hierarchy
+
+NAMED = 3
+"""Files that are named of those that cannot be read."""
+UNREADABLE = "could not be read"
+
+
+def unreadable(count: int, names: Sequence[str], looked: str = "") -> str:
+    """Say how many images could not be read, with some of their names; empty: none.
+
+    Args:
+        looked: how many were looked at, in words; empty: all.
+    """
+    if not count:
+        return ""
+    shown = [*names[:NAMED], *([f"{count - NAMED:,} more"] if count > NAMED else [])]
+    which = f": {', '.join(shown)}" if names else ""
+    what, were = ("images", "were") if count > 1 else ("image", "was")
+    return f"{looked}{count:,} {what} {UNREADABLE} and {were} skipped{which}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +90,11 @@ class EncodedImages:
             for place, name in zip(places, table.names(column, inner), strict=True):
                 names[place] = name
         return tuple(names) if any(names) else ()
+
+    def some_names(self, rows: np.ndarray) -> list[str]:
+        """Return the file names of the first of these rows, of :data:`NAMED` at most; nothing if they have none."""
+        names = self.names() if len(rows) else ()
+        return [names[row] for row in rows[:NAMED]] if names else []
 
     def sizes(self, rows: np.ndarray) -> np.ndarray:
         """Return how many bytes these are, int64 [n], as far as it can be told without reading them."""

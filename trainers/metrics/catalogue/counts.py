@@ -35,8 +35,6 @@ DESCRIPTORS = (
     _count(ALL_CAPTIONS, "captions of the dataset", "Distinct captions, of which the numbers may be about a part."),
     _count(IMAGE_CAP, "images of each split at most", "Cap on the images of each split, where it was reached."),
     _count(f"{STAGE}*", "Stage: *", "Number of the stage, counted from 0, that begins at this step."),
-    _count(
-        EPOCHS, "epochs of the budget", "Passes over the training images within the budget of the first stage."
-    ),
+    _count(EPOCHS, "epochs of the budget", "Passes over the training images within the budget of the first stage."),
     _count(LEFT_OUT, "queries without a positive", "Images with no second image of their class to find."),
 )
