@@ -75,7 +75,7 @@ def _rows(folders: Sequence[RunFolder]) -> Iterator[dict[str, Any]]:
 
 def _row(folder: RunFolder, part_of: str) -> dict[str, Any]:
     made = datetime.fromtimestamp(created(folder.id)).isoformat(timespec="minutes")
-    row = {"id": folder.id, "part_of": part_of, "made": made}
+    row: dict[str, Any] = {"id": folder.id, "part_of": part_of, "made": made}
     try:
         state, config = folder.state(), folder.config
         kind = kind_of(config)
