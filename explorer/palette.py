@@ -12,6 +12,8 @@ from explorer.settings import ASSETS
 _SHEET = (ASSETS / "common" / "tokens.css").read_text(encoding="utf-8")
 ARM_COLOURS = tuple(re.findall(r"--rs-arm-[0-9]+: light-dark\((#[0-9a-f]{6})", _SHEET))
 MAX_HUES = 12
+MAX_FAMILIES = 2 * MAX_HUES
+"""The second dozen has darker colours, of the hues between those of the first."""
 _GOLDEN_ANGLE = 137.5  # degrees; hues of neighbours in a list lie far apart
 
 
@@ -21,19 +23,20 @@ class Mode:
 
     Attributes:
         grey: of classes without a hue.
-        lightness: of the first and the last member of a family.
+        lightness: of the first and the last member of a family; ``darker``: of one of the second dozen.
         chroma: of the members of a family.
         chosen: lightness of a class without a hue once it is chosen.
     """
 
     grey: str
     lightness: tuple[float, float]
+    darker: tuple[float, float]
     chroma: float
     chosen: float
 
 
-LIGHT = Mode(grey="#969aa6", lightness=(0.45, 0.72), chroma=0.155, chosen=0.55)
-DARK = Mode(grey="#686e7c", lightness=(0.6, 0.86), chroma=0.14, chosen=0.78)
+LIGHT = Mode(grey="#969aa6", lightness=(0.45, 0.72), darker=(0.36, 0.48), chroma=0.155, chosen=0.55)
+DARK = Mode(grey="#686e7c", lightness=(0.6, 0.86), darker=(0.46, 0.6), chroma=0.14, chosen=0.78)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +67,15 @@ def palette(labels: np.ndarray, level: int = 0, mode: Mode = LIGHT) -> Palette:
     while up < depth - 1 and len(np.unique(labels[:, up])) > MAX_HUES:
         up += 1
     families, counts = np.unique(labels[:, up], return_counts=True)
-    shown = families[np.argsort(-counts, kind="stable")][:MAX_HUES].tolist()
+    shown = families[np.argsort(-counts, kind="stable")][:MAX_FAMILIES].tolist()
     colours = dict.fromkeys(np.unique(labels[:, level]).tolist(), mode.grey)
-    for place, family in enumerate(sorted(shown)):
-        members = np.unique(labels[labels[:, up] == family, level])
-        painted = _paint(len(members), 28 + 360 * place / len(shown), min(300 / len(shown), 84), mode)
-        colours |= dict(zip(members.tolist(), painted, strict=True))
+    hues = min(len(shown), MAX_HUES)
+    for round, lightness in enumerate((mode.lightness, mode.darker)):
+        for place, family in enumerate(sorted(shown[round * MAX_HUES :][:MAX_HUES])):
+            members = np.unique(labels[labels[:, up] == family, level])
+            hue = 28 + 360 * (place + round / 2) / hues
+            painted = _paint(len(members), hue, min(300 / hues, 84), lightness, mode.chroma)
+            colours |= dict(zip(members.tolist(), painted, strict=True))
     return Palette(level=up, families=tuple(shown), colours=colours)
 
 
@@ -122,10 +128,10 @@ def _rgb(lightness: np.ndarray, chroma: np.ndarray, hue: np.ndarray) -> np.ndarr
     return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear.clip(0) ** (1 / 2.4) - 0.055)
 
 
-def _paint(count: int, hue: float, sector: float, mode: Mode) -> list[str]:
+def _paint(count: int, hue: float, sector: float, lightness: tuple[float, float], chroma: float) -> list[str]:
     along = np.array([0.45]) if count == 1 else np.linspace(0, 1, count)
     step = along
     if count > 3:  # two interleaved ramps: neighbours in the list differ more than members far apart
         step = along * 0.55 + np.where(np.arange(count) % 2, 0.45, 0)
-    low, high = mode.lightness
-    return oklch(low + (high - low) * step, np.full(count, mode.chroma), hue + (along - 0.5) * sector)
+    low, high = lightness
+    return oklch(low + (high - low) * step, np.full(count, chroma), hue + (along - 0.5) * sector)

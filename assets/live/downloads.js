@@ -1,8 +1,10 @@
 // The menu of what can be downloaded of the viewed run.
 
-import { el, icon } from "../common/dom.js";
+import { el, icon, say } from "../common/dom.js";
 import { downloads } from "../common/downloads.js";
 import { savePng } from "../common/files.js";
+
+const SAID = 4000; // ms that a sentence stays
 
 /** `on`: {picture(): a canvas, link(): text of a link to what is shown}. */
 export class Downloads {
@@ -11,13 +13,20 @@ export class Downloads {
     this.list = el("ul", {});
     this.menu = el("div", { class: "rs-popup rs-menu", hidden: true }, this.list);
     this.button = el("button", { type: "button", class: "rs-act rs-download", "aria-label": "Download", "aria-expanded": "false", onclick: () => this.toggle() }, icon("down"), el("span", { text: "Download" }));
-    this.node = el("div", { class: "rs-downloads" }, this.button, this.menu);
+    this.said = el("p", { class: "rs-note rs-said", role: "status" });
+    this.node = el("div", { class: "rs-downloads" }, this.button, this.menu, this.said);
     this.node.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      this.toggle(false);
-      this.button.focus();
+      if (event.key === "Escape" && !this.menu.hidden) this.close();
     });
     document.addEventListener("pointerdown", (event) => this.node.contains(event.target) || this.toggle(false));
+    this.node.addEventListener("focusout", (event) => event.relatedTarget && !this.node.contains(event.relatedTarget) && this.toggle(false));
+    this.list.addEventListener("click", (event) => event.target.closest("a, button") && this.close());
+  }
+
+  /** Closed after a choice; the focus goes back to the button. */
+  close() {
+    this.toggle(false);
+    this.button.focus();
   }
 
   toggle(open = this.menu.hidden) {
@@ -27,16 +36,14 @@ export class Downloads {
 
   load(run) {
     const picture = el("button", { type: "button", text: "Maps as a picture (PNG)", onclick: () => savePng(this.on.picture(), `rankscope-${run.id}`) });
-    const link = el("button", { type: "button", text: "Copy a link to this view", onclick: (event) => this.copy(event.target) });
+    const link = el("button", { type: "button", text: "Copy a link to this view", onclick: () => this.copy() });
     this.list.replaceChildren(...downloads(run), el("li", {}, picture), el("li", {}, link));
   }
 
-  async copy(button) {
-    try {
-      await navigator.clipboard.writeText(this.on.link());
-      button.textContent = "Link copied";
-    } catch {
-      button.textContent = "This browser does not let pages copy; use the address bar";
-    }
+  async copy() {
+    const copied = await navigator.clipboard?.writeText(this.on.link()).then(() => true, () => false);
+    say(this.said, copied ? "Link copied" : "This browser does not let pages copy; use the address bar");
+    clearTimeout(this.later);
+    this.later = setTimeout(() => say(this.said, ""), SAID);
   }
 }

@@ -23,7 +23,8 @@ export class Legend {
     this.search.addEventListener("input", () => this.list.replaceChildren(...this.items()));
     this.all = el("button", { type: "button", class: "rs-act", text: "Show all", hidden: true, onclick: () => this.clear() });
     this.ringed = el("p", { class: "rs-note rs-ringed", hidden: true });
-    this.node = el("div", { class: "rs-flow rs-legend" }, this.search, this.fewer, this.all, this.list, this.ringed);
+    this.grey = el("p", { class: "rs-note rs-ringed", hidden: true });
+    this.node = el("div", { class: "rs-flow rs-legend" }, this.search, this.fewer, this.all, this.list, this.grey, this.ringed);
   }
 
   /** No run, or one whose images are not read yet. */
@@ -34,7 +35,7 @@ export class Legend {
     this.search.value = "";
     this.levels.replaceChildren();
     this.list.replaceChildren();
-    this.levels.hidden = this.node.hidden = this.ringed.hidden = true;
+    this.levels.hidden = this.node.hidden = this.ringed.hidden = this.grey.hidden = true;
   }
 
   /** The level that is shown; of an attribute 0. */
@@ -102,7 +103,18 @@ export class Legend {
     this.order = [...this.counts.keys()].filter((id) => this.counts[id]);
     const parents = new Map(this.order.map((id) => [id, key(id)]));
     this.order.sort((a, b) => compare(parents.get(a), parents.get(b)) || a - b);
+    this.sayGrey();
     this.render();
+  }
+
+  /** Say which points have no colour of their own. */
+  sayGrey() {
+    const grey = this.order.filter((id) => this.colours[id].length > 1);
+    this.grey.hidden = !grey.length;
+    if (!grey.length) return;
+    const dot = el("span", { class: "rs-swatch rs-dot", "aria-hidden": "true" });
+    dot.style.background = this.colours[grey[0]][0];
+    this.grey.replaceChildren(dot, `${grouped(grey.length)} other classes; one that is chosen gets a colour`);
   }
 
   render() {

@@ -49,13 +49,33 @@ def test_encoders_are_downloaded(browser: Browser, site: Site, size: tuple[int, 
         live.get_by_role("button", name="Download").click()
         expect(live.get_by_role("link", name="Encoder (safetensors)")).to_be_visible()
         page.keyboard.press("Escape")
+        expect(live.get_by_role("link", name="Encoder (safetensors)")).to_be_hidden()
         open_tab(page, "Runs")
+        if size == PHONE:
+            row = card(page, other.id).locator("tr").first
+            place = row.evaluate(
+                "(row) => [row.scrollWidth, ...[...row.cells].map((cell) => cell.getBoundingClientRect().right)]"
+            )
+            assert max(place) <= PHONE[0], "a card is as wide as the phone"
+            expect(row.locator("td[data-title]").first).to_be_in_viewport()
         card(page, other.id).get_by_role("button", name="More: ").click()
         card(page, other.id).locator(".rs-takehome summary").click()
         with page.expect_download() as started:
             card(page, other.id).get_by_role("link", name="Encoder (safetensors)").click()
         with zipfile.ZipFile(started.value.path()) as archive:
             assert archive.namelist() == ["0_smooth_ap.safetensors", "1_happier.safetensors"]
+
+
+def test_the_menu_of_downloads_closes_after_a_choice(opened: Page, site: Site) -> None:
+    page = opened
+    open_tab(page, "Live")
+    live = page.locator(".rs-live .rs-downloads")
+    link = live.get_by_role("button", name="Copy a link")
+    for leave in (link.click, lambda: page.keyboard.press("Escape"), lambda: page.mouse.click(640, 5)):
+        live.get_by_role("button", name="Download").click()
+        expect(link).to_be_visible()
+        leave()
+        expect(link).to_be_hidden()
 
 
 def test_a_run_is_deleted_only_after_a_question(opened: Page, site: Site):

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.exports import figures
 from explorer.page.theme import theme
-from explorer.palette import ARM_COLOURS, LIGHT, MAX_HUES, class_colours, oklch, palette
+from explorer.palette import ARM_COLOURS, DARK, LIGHT, MAX_FAMILIES, Mode, class_colours, oklch, palette
 from explorer.settings import ASSETS
 from trainers.config import MAX_ARMS
 
@@ -36,11 +36,19 @@ def test_every_class_has_its_own_colour() -> None:
     assert len(set(found.colours.values())) == 20 == len(found.colours)
 
 
-def test_beyond_twelve_families_are_grey() -> None:
-    labels = np.concatenate([_labels(20, 2), _labels(MAX_HUES, 2)])
-    found = palette(labels)
-    assert sorted(found.families) == list(range(MAX_HUES))
-    assert all((colour == LIGHT.grey) == (label // 2 >= MAX_HUES) for label, colour in found.colours.items())
+def test_beyond_twenty_four_families_are_grey() -> None:
+    labels = np.concatenate([_labels(40, 2), _labels(MAX_FAMILIES, 2)])
+    colours = palette(labels)
+    assert sorted(colours.families) == list(range(MAX_FAMILIES))
+    assert all((colour == LIGHT.grey) == (label // 2 >= MAX_FAMILIES) for label, colour in colours.colours.items())
+
+
+@pytest.mark.parametrize("mode", [LIGHT, DARK])
+def test_two_dozen_classes_of_one_level_are_told_apart(mode: Mode) -> None:
+    colours = list(palette(np.arange(MAX_FAMILIES)[:, None], mode=mode).colours.values())
+    rgb = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (*colours, mode.grey)])
+    apart = np.linalg.norm(rgb[:, None] - rgb[None], axis=2)
+    assert apart[~np.eye(len(rgb), dtype=bool)].min() > 20
 
 
 def test_one_level_is_its_own_family() -> None:
@@ -54,27 +62,27 @@ def test_a_coarser_level_is_taken_when_there_are_many() -> None:
 
 
 def test_a_class_has_its_colour_at_every_level_and_in_both_modes() -> None:
-    """Those beyond twelve families are grey, and have a colour of their own once they are chosen."""
-    labels = np.concatenate([_labels(20, 2), _labels(MAX_HUES, 2)])
+    """Those beyond two dozen families are grey, and have a colour of their own once they are chosen."""
+    labels = np.concatenate([_labels(40, 2), _labels(MAX_FAMILIES, 2)])
     for level in (0, 1):
         both = class_colours(labels, level)
         assert set(both["light"]) == set(both["dark"]) == set(np.unique(labels[:, level]).tolist())
         assert both["light"] != both["dark"]
     grey = {id for id, colours in class_colours(labels)["light"].items() if len(colours) == 2}
-    assert grey == set(range(2 * MAX_HUES, 40))
+    assert grey == set(range(2 * MAX_FAMILIES, 80))
     assert all(colours[0] != colours[-1] for colours in (class_colours(labels)["dark"][id] for id in grey))
 
 
 def test_replay_has_a_trace_per_arm_and_family_and_a_frame_per_step() -> None:
-    labels = _labels(20, 1)
+    labels = _labels(32, 1)
     xy = np.random.default_rng(0).normal(size=(4, 2, len(labels), 2)).astype(np.float32)
-    names = [[f"<b>{i}</b>" for i in range(20)]] * 2
+    names = [[f"<b>{i}</b>" for i in range(32)]] * 2
     figure = figures.replay(
         figures.MapSeries(titles=["a", "<b>"], steps=[0, 1, 2, 3], xy=xy, labels=labels, names=names)
     )
-    assert len(figure.data) == 2 * (MAX_HUES + 1) and len(figure.frames) == 4
+    assert len(figure.data) == 2 * (MAX_FAMILIES + 1) and len(figure.frames) == 4
     assert sum(len(trace.x) for trace in figure.data) == 2 * len(labels)
-    assert figure.data[MAX_HUES].name == "8 others"
+    assert figure.data[MAX_FAMILIES].name == "8 others"
     assert "<b>" not in figure.data[0].name and "<b>" not in figure.data[0].text[0]
     assert [title.text for title in figure.layout.annotations] == ["a", "&lt;b&gt;"]
     low, high = figure.layout.xaxis.range
