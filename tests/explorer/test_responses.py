@@ -11,7 +11,7 @@ import torch
 from explorer.tabs.catalogue import responses as module
 from explorer.tabs.catalogue.responses import Batch, Response, response
 from trainers.errors import UserError
-from trainers.losses import FAMILIES, LOSSES
+from trainers.losses import FAMILIES, LOSSES, _compiled_ranks
 
 EVERY = [loss.name for losses in FAMILIES.values() for loss in losses]
 
@@ -88,6 +88,12 @@ def test_losses_that_differ_in_a_number_alone_are_equal_where_it_is(
         torch.manual_seed(0)
         values.append(LOSSES[name].build(num_classes=4, dim=8, **parameters)(rows, labels))
     torch.testing.assert_close(*values)
+
+
+def test_nothing_is_compiled_for_it(points: pytest.MonkeyPatch) -> None:
+    points.setattr(_compiled_ranks, "_kernels", lambda *_: pytest.fail("compiling takes ten seconds"))
+    response("sup_ap")
+    response("smooth_ap")
 
 
 def test_an_unknown_loss_is_refused() -> None:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.losses import LOSSES, LossModule
+from trainers.losses import LOSSES, LossModule, surrogates
 
 COSINES = (0.9, 0.7, 0.5)
 """Of the other images of a class with its centre."""
@@ -30,7 +30,7 @@ RIGHT, RELATIVE, STRANGER = 3, -2, -1
 """Rows of the images that move."""
 DIM = 64
 POINTS, NEAREST = 100, 0.99
-STEPS = 100
+STEPS = 50
 """Of training that a loss's own parameters, such as proxies, get on the batch before an image moves."""
 DRAWS = 8
 """That a loss which draws at random is the mean of."""
@@ -93,7 +93,7 @@ def response(name: str) -> Response:
         draws = 1 if batch.value(module, batch.rows, 1) == batch.value(module, batch.rows, 2) else DRAWS
         moves = [batch.move(module, row, title, draws) for row, title in movers.items()]
     facts = (
-        (learned, "what it learns itself, its proxies, was trained on this batch first"),
+        (learned, "its own parameters, such as proxies, were trained on this batch first"),
         (loss.views > 1, f"every image has {loss.views} views, of cosine {VIEWED}"),
         (loss.memory > 0, "there is no memory"),
         (draws > 1, f"each value is the mean of {draws} draws"),
@@ -104,6 +104,10 @@ def response(name: str) -> Response:
     )
     made = " ".join([made, *(f"{words[0].upper()}{words[1:]}." for holds, words in facts if holds)])
     return Response(cosines=_path().tolist(), marks=COSINES, moves=moves, made=made)
+
+
+class Uncompiled(Tensor):
+    """Of which rank losses are computed by torch alone: for so small a batch, compiling them takes longer."""
 
 
 class Batch:
@@ -127,18 +131,19 @@ class Batch:
         """Compute the loss of these rows, or of so many views of them."""
         torch.default_generator.manual_seed(seed)
         views = [rows, *(_between(rows, noise, VIEWED) for noise in self._noise)]
-        loss: Tensor = module(torch.stack(views, 1) if self._noise else rows, self.labels)
-        return loss
+        given = torch.stack(views, 1) if self._noise else rows
+        loss: Tensor = module(given.as_subclass(Uncompiled) if surrogates(module) else given, self.labels)
+        return loss.as_subclass(Tensor)
 
     def train(self, module: LossModule) -> bool:
         """Train the loss's own parameters on the images at rest; return whether it has any."""
         parameters = list(module.parameters())
-        if parameters:
-            optimizer = torch.optim.Adam(parameters, lr=0.02)
-            for step in range(STEPS):
-                optimizer.zero_grad()
-                self.value(module, self.rows, step).backward()
-                optimizer.step()
+        for step in range(STEPS if parameters else 0):
+            slopes = torch.autograd.grad(self.value(module, self.rows, step), parameters, allow_unused=True)
+            with torch.no_grad():  # Adam would do; its first use imports torch's compiler, for seconds
+                for parameter, slope in zip(parameters, slopes, strict=True):
+                    if slope is not None:
+                        parameter -= 0.02 * (1 - step / STEPS) * slope.sign()
         return bool(parameters)
 
     def move(self, module: LossModule, row: int, title: str, draws: int) -> Move:
