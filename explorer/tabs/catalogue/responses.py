@@ -143,7 +143,7 @@ class Batch:
             with torch.no_grad():  # Adam would do; its first use imports torch's compiler, for seconds
                 for parameter, slope in zip(parameters, slopes, strict=True):
                     if slope is not None:
-                        parameter -= 0.02 * (1 - step / STEPS) * slope.sign()
+                        parameter.sub_(0.02 * (1 - step / STEPS) * slope.sign())
         return bool(parameters)
 
     def move(self, module: LossModule, row: int, title: str, draws: int) -> Move:
