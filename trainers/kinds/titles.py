@@ -64,10 +64,11 @@ class KindTitles(Generic[C]):
         return ", ".join(filter(None, [data, *self.details(config), *self.budget(config), self.seeds(config)]))
 
     def budget(self, config: C) -> list[str]:
-        """List words on the clipping of gradients, and on how long it trains."""
+        """List words on the clipping of gradients, and on how long it trains, or its first stage."""
         run = config.single
         clipped = [] if run.clip_norm is None else [f"gradients clipped at norm {run.clip_norm:g}"]
-        steps = f"{run.steps} steps" if run.steps is not None else ""
+        word = "".join(f"{stage} " for stage in [*self.stages.values()][:1])
+        steps = f"{run.steps} {word}steps" if run.steps is not None else ""
         minutes = f"{run.minutes:g} min" if run.minutes is not None else ""
         epochs = f"{run.epochs:g} epochs" if run.epochs is not None else ""
         return [*clipped, " or ".join(part for part in (steps, epochs, minutes) if part)]

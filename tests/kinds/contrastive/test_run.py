@@ -383,6 +383,7 @@ def test_steps_are_told_by_stage(tmp_path: Path, images: Path, capsys: pytest.Ca
     loop.advance(0)
     assert loop.how_far == "contrastive step 0 of about 6"
     kind = kind_of(loop.config)
+    assert kind.budget(loop.config) == ["6 contrastive steps"]
     assert kind.by_stage(loop.folder) == "0 contrastive steps"
     while loop.step < 7:
         loop._one_step()

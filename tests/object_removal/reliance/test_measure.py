@@ -323,6 +323,9 @@ def test_the_command_line_prints_a_table_and_writes_it(
     rows = list(csv.DictReader(out.read_text().splitlines()))
     result = measure(encoders_of_run(folder_run), Settings(data=str(boxed), fill="mean", queries=12))
     assert [float(row["mean"]) for row in rows] == [number["mean"] for number in result.table()]
+    assert main([*words, "--json", "--runs", str(folder_run.path.parent)]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["runs"]
+    assert told["run"] == folder_run.id and told["queries"] == 12
     alike = ["--pool", "--against", folder_run.id, "--runs", str(folder_run.path.parent)]
     assert main([*words, *alike]) == 0
     printed = capsys.readouterr().out
