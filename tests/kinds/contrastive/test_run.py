@@ -21,7 +21,7 @@ from trainers.errors import ParameterError, RunError, UserError
 from trainers.kinds import KINDS, check, diagnoses, kind_of
 from trainers.kinds.contrastive.advice import short_of_an_epoch
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.contrastive.loop import ContrastiveLoop
+from trainers.kinds.contrastive.loop import TIMED, ContrastiveLoop
 from trainers.kinds.contrastive.norms import SplitBatchNorm
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
@@ -404,7 +404,7 @@ def test_less_than_an_epoch_is_said_before_and_while_it_trains(
     loop = run(tmp_path / "runs", images, steps=steps)
     loop.advance(0)
     sentence = short_of_an_epoch(steps / loop._epoch)
-    assert bool(sentence) == short and loop._epoch in (4, 5)
+    assert bool(sentence) == short and loop._epoch == 5
     for said in diagnoses(loop.config, loop.folder):
         assert (sentence in said) if short else not any("of an epoch" in told for told in said)
     small = "pretrain --image-size 16 --method simclr --encoder conv4:width=8 --batch 8 --splits 2 --probe-size 20"
@@ -419,7 +419,14 @@ def test_less_than_an_epoch_is_said_before_and_while_it_trains(
 def test_a_budget_in_minutes_is_an_epoch_or_less_by_its_speed(tmp_path: Path, images: Path) -> None:
     loop = run(tmp_path, images, steps=None, minutes=1.0)
     loop.advance(0)
+    assert loop._epoch == 5 and diagnoses(loop.config, loop.folder) == [[], []]
+    for _ in range(TIMED):
+        loop._one_step()
+        loop.seconds += 15.0  # of 45 that the first stage has
     loop._one_step()
-    loop.seconds = 20.0  # of 45 that the first stage has: about two steps
-    loop.snapshot()
-    assert all("of an epoch, before every training image" in said[0] for said in diagnoses(loop.config, loop.folder))
+    loop._scalars.flush()
+    early = diagnoses(loop.config, loop.folder)
+    assert all(short_of_an_epoch(TIMED / loop._epoch) in said for said in early)
+    loop._next_stage()
+    sentence = short_of_an_epoch((TIMED + 1) / loop._epoch)
+    assert sentence and all(sentence in said for said in diagnoses(loop.config, loop.folder))

@@ -41,6 +41,8 @@ PROBE_SECONDS = 20.0  # of training between two linear probes, each of which tak
 FIXED_VIEWS = -1  # step number of the views that alignment is measured on; those of a run's batches begin at 0
 
 
+TIMED = 3
+"""Steps after which the speed says how many a budget in minutes allows."""
 HEAD_SHARE = 0.25
 """Of a budget in minutes, kept for the second stage, which ends earlier if it has taken its steps. Ours."""
 
@@ -75,11 +77,23 @@ class ContrastiveLoop(LabelledLoop):
 
     def snapshot(self) -> None:
         """See :class:`Loop`; what the budget of the first stage comes to in epochs is written beside."""
-        planned = self._reached.planned_in(0)
-        if planned is not None:
-            for arm in self.arms:
-                self._scalars.now(arm.index, self.step, self.seconds, {counts.EPOCHS: planned / self._epoch})
+        self._tell_epochs(self._reached.planned_in(0))
         super().snapshot()
+
+    def _one_step(self) -> None:
+        if self.step == TIMED:
+            self._tell_epochs(self._reached.planned_in(0))
+        super()._one_step()
+
+    def _next_stage(self) -> None:
+        self._tell_epochs(self.step)
+        super()._next_stage()
+
+    def _tell_epochs(self, steps: int | None) -> None:
+        """Write how many epochs the steps of the first stage are, if that is known."""
+        if steps is not None:
+            for arm in self.arms:
+                self._scalars.now(arm.index, self.step, self.seconds, {counts.EPOCHS: steps / self._epoch})
 
     def _batch(self) -> Batch:
         return (self._head_batches if self._stage.index else self._batches).batch(self.step)
