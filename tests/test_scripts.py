@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -33,3 +34,14 @@ def test_the_linter_finds_what_a_browser_would_only_find_at_run_time(tmp_path: P
     (tmp_path / "wrong.js").write_text(WRONG, encoding="utf-8")
     done = lint(tmp_path)
     assert done.returncode != 0 and rule in done.stdout, done.stdout + done.stderr
+
+
+def test_no_two_tabs_style_the_same_class() -> None:
+    """The style sheets of all tabs hold for the whole page."""
+    homes: dict[str, set[str]] = {}
+    for sheet in (Path(__file__).parents[1] / "assets").rglob("*.css"):
+        folder = sheet.relative_to(sheet.parents[2] if sheet.parent.name == "plots" else sheet.parents[1]).parts[0]
+        for name in re.findall(r"^\s*\.(rs-\w+)\s*[,{]", sheet.read_text(encoding="utf-8"), re.MULTILINE):
+            homes.setdefault(name, set()).add(folder)
+    shared = {"common", "page"}
+    assert {name: tabs for name, tabs in homes.items() if len(tabs - shared) > 1} == {}

@@ -100,7 +100,7 @@ export class Benchmark {
     say(this.said, [`${result.scope}.`, ...result.notes, ...new Set(models.flatMap((model) => model.notes ?? []))].join(" "));
     say(this.skipped, [...result.skipped, ...(models[0]?.skipped ?? [])].map(({ reason, count }) => `${grouped(count)} skipped: ${reason}`).join(" · "));
     const figures = result.measures.headline.filter(({ key: name }) => models.some((model) => name in model || model.values[name]));
-    const numbers = el("dl", { class: "rs-flow rs-figures" }, ...figures.map((number) => this.figure(models, number)));
+    const numbers = el("dl", { class: "rs-flow rs-benchmarkfigures" }, ...figures.map((number) => this.figure(models, number)));
     const csv = el("a", { class: "rs-act", href: api.csvUrl(this.id), download: "", text: "Every query (CSV)" });
     this.result.replaceChildren(armKey(models.map((model) => model.title)), numbers, bars(models, result.measures, `On ${result.scope}. ${result.measures.intervals}`), ...models.map((model, arm) => this.failing(model, arm)), csv);
     this.result.hidden = false;

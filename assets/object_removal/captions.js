@@ -140,7 +140,7 @@ function line(caption, move) {
     { class: "rs-caption" },
     verdict(caption.verdict),
     el("span", { class: "rs-words" }, ...captionNodes(caption)),
-    el("span", { class: "rs-note rs-move", text: moved(move) }),
+    el("span", { class: "rs-note rs-captionmove", text: moved(move) }),
     el("span", { class: "rs-note rs-similarity", title: "similarity of image and caption" }, el("span", { class: "rs-unseen", text: "similarity " }), near),
   );
 }

@@ -87,6 +87,6 @@ export class Naming {
       this.text.value = guess.class;
       this.on.drawn();
     };
-    return el("button", { type: "button", class: "rs-act rs-guess", onclick: take }, el("span", { text: guess.class }), el("span", { class: "rs-score", text: percent(guess.score) }));
+    return el("button", { type: "button", class: "rs-act rs-guess", onclick: take }, el("span", { text: guess.class }), el("span", { class: "rs-namingscore", text: percent(guess.score) }));
   }
 }

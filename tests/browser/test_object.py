@@ -378,7 +378,7 @@ def test_the_benchmark_over_a_dataset_and_a_failing_image(browser: Browser, site
         page.get_by_label("Removals at most").fill("20")
         page.get_by_role("button", name="Measure").click()
         section = page.get_by_role("region", name="Over a whole dataset")
-        expect(section.locator(".rs-figures dt").first).to_have_text("ODmAP@1", timeout=FIRST)
+        expect(section.locator(".rs-benchmarkfigures dt").first).to_have_text("ODmAP@1", timeout=FIRST)
         expect(section.locator(".rs-bar")).not_to_have_count(0)
         expect(section).to_contain_text("On 20 queries against 20,000 of 30,983 captions. Intervals: 95 % over")
         section.get_by_text("Numbers as a table").click()
