@@ -108,7 +108,7 @@ def test_a_recorded_run_has_no_weights_and_still_answers(tmp_path: Path) -> None
     page = Search(tmp_path / "runs", recorded=ASSETS / "recorded")
     recorded = page.json("runs")["runs"]
     (about,) = [one for one in recorded if len(one["arms"]) == 2 and one["title"].startswith("Smooth-AP vs HAPPIER")]
-    assert len(recorded) == 11, "with a fine-tuning and the runs of the recorded comparison, without itself"
+    assert len(recorded) == 12, "with a fine-tuning, a pretraining and the runs of the recorded sweep, without itself"
     assert about["recorded"] and not about["weights"]
     answer = page.search(about["id"], row=1)
     assert [arm["error"] for arm in answer["arms"]] == [None] * len(about["arms"])
