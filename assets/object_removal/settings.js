@@ -12,7 +12,7 @@ export class Settings {
   constructor(on) {
     this.on = on;
     this.datasets = select((name) => on.dataset(this.start.datasets.find((dataset) => dataset.name === name)));
-    this.models = [0, 1].map(() => select(() => this.chose()));
+    this.models = [0, 1].map(() => select((name) => this.chose(name)));
     this.fills = select((name) => { this.wanted = name; on.fill(name); this.explain(); });
     this.about = el("p", { class: "rs-ellipsis rs-note" });
     const models = this.models.map((node, arm) => field(arm ? "Compared with" : "Model", node, { class: "rs-field rs-armfield" }));
@@ -60,9 +60,19 @@ export class Settings {
     return this.start.models.find((model) => model.name === name)?.title ?? name;
   }
 
-  chose() {
+  /** A model is chosen; that of a run brings the images of its run along. */
+  chose(name) {
     this.explain();
-    this.on.models(this.chosen);
+    const wanted = this.start.models.find((model) => model.name === name)?.dataset;
+    if (!wanted || wanted === this.datasets.value) return this.on.models(this.chosen);
+    const open = this.start.datasets.find((dataset) => dataset.name === wanted);
+    if (!open) {
+      this.more.open = true; // there it says how far it is
+      return this.openDataset(name, "");
+    }
+    this.datasets.value = wanted;
+    this.explain();
+    return this.on.dataset(open);
   }
 
   /** Whether the shown image can be drawn again without an object. */
@@ -150,6 +160,6 @@ export class Settings {
     const { models } = this.start;
     if (!models.some((model) => model.name === name)) models.push({ name, title, ready: true, trainable: true, missing: null });
     this.offer([this.models[0].value, name]);
-    this.chose();
+    this.chose(name);
   }
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,11 @@ from tests.browser.conftest import Site
 from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
 from tests.browser.pages import PHONE, WIDE, open_tab, visit
 from tests.browser.test_access import _findings, darken
-from trainers.config import read_config
+from trainers.config import SceneChoice, read_config
+from trainers.image_text.models import MODELS
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.parameters import Choice
+from trainers.runs import RunFolder
 
 FIRST = 60_000  # ms; the models are loaded and read the first captions
 
@@ -205,6 +210,28 @@ def test_a_dataset_that_takes_long_says_so_and_can_be_left(browser: Browser, sit
         expect(page.get_by_role("button", name="Open", exact=True)).to_be_enabled()
         left = True
     assert left
+
+
+def test_the_model_of_a_run_brings_its_images_along(browser: Browser, site: Site, tmp_path: Path) -> None:
+    scenes = SceneChoice(source=str(write_dataset(tmp_path / "pictures")))
+    run = RunFolder.create(site.root, FinetuningConfig(model=Choice(name="tiny_clip"), scenes=scenes))
+    weights = MODELS["tiny_clip"].build({}).state_dict()
+    run.write_checkpoint({f"arm0/model/{name}": value for name, value in weights.items()}, {"step": 1})
+    with tab(browser, site) as page:
+        choices = page.locator(".rs-choices select")
+        before = choices.first.locator("option").count()
+        choices.nth(2).select_option(f"run:{run.id}:0")
+        expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
+        expect(choices.first.locator("option")).to_have_count(before + 1)
+        expect(choices.first.locator("option:checked")).to_contain_text("COCO")
+        choices.first.select_option("drawn_scenes")
+        expect(filled(page).locator("h3")).not_to_have_text("Without the frisbee")
+        choices.nth(1).select_option(f"run:{run.id}:0")  # it is open now
+        expect(choices.first.locator("option:checked")).to_contain_text("COCO")
+        expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
+        assert str(tmp_path) not in page.content()
+    run.db.close()
+    shutil.rmtree(run.path)
 
 
 def test_pressing_an_object_takes_it_out(folder: Page) -> None:

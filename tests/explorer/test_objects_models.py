@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX
@@ -16,7 +17,7 @@ from explorer.tabs.object_removal.bodies import Finetune
 from explorer.tabs.object_removal.finetune import Finetuning
 from explorer.tabs.object_removal.service import Objects
 from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
-from trainers.config import MAX_ARMS, read_config
+from trainers.config import MAX_ARMS, SceneChoice, read_config
 from trainers.data import access
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -198,6 +199,23 @@ def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
     digests = {tab.objects.models.get(one["name"]).digest for one in names}
     assert len(digests) == 2 and len(reply["models"]) == 2
     assert tab.post("query", tab.asked(models=[f"run:{folder.id}:2"])).status_code == 404
+    folder.db.close()
+    tab.close()
+
+
+def test_a_run_brings_its_images_along_and_names_no_folder(tmp_path: Path) -> None:
+    scenes = SceneChoice(source="somebody/photos", limit=50)
+    folder = RunFolder.create(tmp_path / "runs", FinetuningConfig(scenes=scenes))
+    folder.write_checkpoint({"arm0/model/weight": torch.ones(1)}, {"step": 1})
+    tab = Tab(tmp_path)
+    models = tab.json("start")["models"]
+    (model,) = (one for one in models if one["name"].startswith("run:"))
+    assert [one["dataset"] for one in models if one is not model] == [None] * (len(models) - 1)
+    opened = tab.json("open", {"source": model["name"]})["dataset"]
+    assert opened["name"] == model["dataset"] and model["dataset"].startswith("photos-")
+    assert "somebody" not in str(models)
+    reply = tab.post("open", {"source": f"run:{folder.id}:7"})
+    assert reply.status_code == 404 and "no such arm" in reply.json()["error"]
     folder.db.close()
     tab.close()
 

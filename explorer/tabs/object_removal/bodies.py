@@ -82,6 +82,7 @@ class Open(Body):
     """``open``: open a dataset of the Hub or of a folder.
 
     Attributes:
+        source: its id or path; the name of a fine-tuned model, ``run:ID:0``: the images of its run, as it read them.
         captions_from: another dataset with the captions.
         limit: images of each split at most.
         ticket: the visitor's own name for the request, under which it can be followed and left.

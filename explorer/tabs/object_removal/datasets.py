@@ -141,6 +141,12 @@ class Datasets:
                 self._drawn = _opened(DRAWN, DRAWN, None, None, self._load(DRAWN))
             return self._drawn
 
+    def name(self, source: str, captions_from: str | None = None, limit: int | None = None) -> str:
+        """Return the name that a dataset has or would have once it is open."""
+        if source.strip() == DRAWN:
+            return DRAWN
+        return _name(source, captions_from, min(limit or self._most, self._most))
+
     def open(
         self, source: str, captions_from: str | None = None, limit: int | None = None, progress: Progress = silent
     ) -> OpenDataset:
@@ -158,7 +164,7 @@ class Datasets:
             if named(place) is None:
                 resolve(place)  # refuses what may not be opened here
         limit = min(limit or self._most, self._most)
-        name = _name(source, captions_from, limit)
+        name = self.name(source, captions_from, limit)
 
         def read() -> OpenDataset:
             progress("opening the dataset", 0.0)

@@ -16,6 +16,7 @@ from torch import Tensor
 from explorer.server.http import GoneError
 from explorer.server.library import Library
 from explorer.server.run import Run
+from trainers.config import SceneChoice
 from trainers.data import access
 from trainers.data.hf_transformers import is_folder
 from trainers.data.lru_cache import Cache
@@ -50,6 +51,7 @@ class Known:
         natural_images: it was trained on photographs.
         trained: false: it has random weights before it is trained here.
         learning_rate: what suits its fine-tuning; None if it cannot be fine-tuned.
+        scenes: the images it was fine-tuned on here, told to nobody, as they may name a folder; None: it was not.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Known:
     trainable: bool = False
     trained: bool = True
     learning_rate: float | None = None
+    scenes: SceneChoice | None = None
 
     @classmethod
     def of(cls, descriptor: ModelDescriptor, name: str, values: Mapping[str, Any] = MappingProxyType({})) -> Known:
@@ -81,7 +84,9 @@ class Known:
 
     def json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return {**asdict(self), "ready": self.missing is None}
+        told = asdict(self)
+        del told["scenes"]
+        return {**told, "ready": self.missing is None}
 
 
 class Loaded:
@@ -198,6 +203,14 @@ class Models:
         descriptor, _, parameters = self._parsed(name)
         return descriptor.name, parameters
 
+    def scenes(self, name: str) -> SceneChoice | None:
+        """Return the images that an arm of a run was fine-tuned on; None: it is a model of the registry.
+
+        Raises:
+            GoneError: there is no such run, or it has no such arm.
+        """
+        return None if _arm_of_run(name) is None else self.known(name).scenes
+
     def shipped(self, name: str) -> Path | None:
         """File of the weights that a model of the menu ships with; None: it does not, or is not on the menu."""
         descriptor = self._menu.get(name)
@@ -243,6 +256,7 @@ class Models:
                 title=f"{title}, {said}",
                 sentence=f"Fine-tuned on {said} in the run {run.id}.",
                 natural_images=source is None or source.natural_images,
+                scenes=config.scenes,
             )
             for arm, said in enumerate(arm_titles(run.config))
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from explorer.server.http import RequestError
@@ -11,6 +12,7 @@ from explorer.server.jobs import Job, Jobs
 from explorer.server.visitors import NOBODY, Caller
 from explorer.tabs.object_removal.bodies import Open
 from explorer.tabs.object_removal.datasets import Datasets, OpenDataset
+from trainers.config import SceneChoice
 from trainers.errors import DataError
 
 MOST = 64
@@ -31,11 +33,18 @@ class Openings:
 
     Args:
         datasets: where they are kept.
+        scenes: the images of a fine-tuned model by its name; None for what is no such model.
         each: datasets that one address or login may wait for at once; None: no limit of its own.
     """
 
-    def __init__(self, datasets: Datasets, each: int | None = None) -> None:
+    def __init__(
+        self,
+        datasets: Datasets,
+        each: int | None = None,
+        scenes: Callable[[str], SceneChoice | None] = lambda _name: None,
+    ) -> None:
         self._datasets = datasets
+        self._scenes = scenes
         self.jobs: Jobs[Opening] = Jobs(self._open, noun="datasets", most=MOST, each=each, kept=0)
 
     def open(self, asked: Open, caller: Caller = NOBODY) -> OpenDataset:
@@ -56,4 +65,7 @@ class Openings:
 
     def _open(self, job: Opening) -> OpenDataset:
         asked = job.asked
+        of_run = self._scenes(asked.source)
+        if of_run is not None:
+            return self._datasets.open(of_run.source, of_run.captions_from, of_run.limit, job.tell)
         return self._datasets.open(asked.source, asked.captions_from or None, asked.limit, job.tell)

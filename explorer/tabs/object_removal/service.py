@@ -19,7 +19,7 @@ from explorer.tabs.object_removal.detecting import Detection
 from explorer.tabs.object_removal.first import CHOSEN, instructive
 from explorer.tabs.object_removal.images import KEPT, InputImages
 from explorer.tabs.object_removal.interpretation import READINGS
-from explorer.tabs.object_removal.models import Models
+from explorer.tabs.object_removal.models import Known, Models
 from explorer.tabs.object_removal.openings import Openings
 from explorer.tabs.object_removal.query import Answers
 from explorer.tabs.object_removal.recorded import RECORD, Recorded
@@ -82,10 +82,13 @@ class Objects:
         self._library = library
         public, limits = settings.public, settings.limits
         self.datasets = Datasets(public=public, load=load, dropped=lambda name: self.index.forget(name))
-        self.openings = Openings(self.datasets, limits.openings if public else None)
+        self.openings = Openings(
+            self.datasets, limits.openings if public else None, lambda name: self.models.scenes(name)
+        )
         self.images = InputImages(self.datasets, library.room, Bound(KEPT), turns)
         self.fills = FilledImages(self.images, Bound(KEPT // 2))
         self.models = models or Models(library, public=public)
+        self.openings = Openings(self.datasets, limits.openings if public else None, self.models.scenes)
         self.index = CaptionIndex(self.models, self.datasets)
         self.answers = Answers(self.images, self.fills, self.models, self.index, Recorded(self.models, record))
         self.detection = Detection(self.images, self.models)
@@ -107,7 +110,7 @@ class Objects:
         return {
             "datasets": [dataset.about() for dataset in self.datasets.listed()],
             "dataset": DRAWN,
-            "models": [known.json() for known in models],
+            "models": [known.json() | {"dataset": self._dataset_of(known)} for known in models],
             "chosen": chosen,
             "fills": [_fill(descriptor) for descriptor in FILLS.values()],
             "fill": FILL,
@@ -159,6 +162,11 @@ class Objects:
         self.openings.jobs.close()
         self.scores.close()
         self.index.close()
+
+    def _dataset_of(self, model: Known) -> str | None:
+        """Name the dataset that a model was fine-tuned on, open or not; None: it is a model of the menu."""
+        scenes = model.scenes
+        return None if scenes is None else self.datasets.name(scenes.source, scenes.captions_from, scenes.limit)
 
     def _recorded(self) -> str | None:
         """Find a fine-tuning run that ships with the program, to be watched before one of your own."""
