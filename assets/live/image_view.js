@@ -3,7 +3,7 @@
 import { reducedMotion, say } from "../common/dom.js";
 import { severity } from "../common/palette.js";
 import { imageLabel } from "../common/thumbnails.js";
-import { marksOf, ringsOf, trailOf } from "./overlays.js";
+import { marksOf, ringsOf, tagInk, trailOf } from "./overlays.js";
 
 /** The images on the maps of the Live view `live`; the methods are those that maps ask of `on`. */
 export class ImageView {
@@ -111,12 +111,14 @@ export class ImageView {
     const results = lists ? lists.ids.map((id, rank) => [id, severity(run, lists.shared[rank]).kind]) : [];
     const trail = this.chosen === null || reducedMotion() ? [] : trailOf(player.past, arm, this.chosen);
     const rings = ringsOf(this.ringed.filter((i) => this.highlighted(i)), at, size);
-    return [...rings, ...marksOf({ at, chosen: this.chosen, hovered: this.hovered, trail, results })];
+    const tagged = ringsOf(this.live.tagLabels.ringed.filter((i) => this.highlighted(i)), at, size, tagInk());
+    return [...rings, ...tagged, ...marksOf({ at, chosen: this.chosen, hovered: this.hovered, trail, results })];
   }
 
   /** Images in the place of dots, where a map is zoomed; `card` is the map of an arm. */
   drawOverlay(card, sprites, width, height, now) {
     sprites.update(this.live.run, this.live.maps.scene, card.arm, width, height, now, (i) => this.highlighted(i));
     this.live.classes.drawNames(card, width, height, now);
+    this.live.tagLabels.draw(card, this.live.maps.scene, width, height, now);
   }
 }

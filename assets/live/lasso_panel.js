@@ -10,7 +10,7 @@ import { Tags } from "./tags.js";
 
 const MOST = 60;
 
-/** `on`: {hover(i | null), choose(i), clear(), retrieve(i), mistakes(ids), select(ids, title)}. */
+/** `on`: {hover(i | null), choose(i), clear(), retrieve(i), mistakes(ids), select(ids, title), labels: the tags on the maps}. */
 export class LassoPanel {
   constructor(on) {
     this.on = on;
@@ -56,12 +56,13 @@ export class LassoPanel {
     const known = Object.entries(this.tags.of(this.run?.id)).map(([name, ids]) => [name, ids.filter((i) => i < this.run.points)]);
     this.node.hidden = !this.ids.length && !known.length;
     this.named.hidden = !known.length;
+    this.on.labels.show(known);
     this.named.replaceChildren(...known.map(([name, ids]) => {
       const words = `${name} · ${grouped(ids.length)}`;
       const drop = button("\u00d7", () => { this.tags.remove(this.run.id, name); this.offer(); }, "rs-drop");
       drop.setAttribute("aria-label", `Remove the tag ${name}`);
       return el("span", { class: "rs-tag" }, button(words, () => this.on.select(ids, words)), drop);
-    }));
+    }), this.on.labels.switch);
   }
 
   tag() {

@@ -20,6 +20,7 @@ import { Player } from "./player.js";
 import { Refine } from "./refine.js";
 import { Poll } from "../common/poll.js";
 import { Series } from "../common/series.js";
+import { TagLabels } from "./tag_labels.js";
 import { Status } from "../common/status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../common/theme.js";
@@ -67,7 +68,8 @@ class Live {
     const search = (i) => (choose(i), toRetrieve());
     this.neighbours = new NeighbourRows({ hover, choose, search });
     const select = (ids, title) => this.images.lasso(ids, title);
-    this.lassoPanel = new LassoPanel({ hover, choose, select, retrieve: search, clear: () => select([]), mistakes: (ids) => toMistakes(this.run.id, ids) });
+    this.tagLabels = new TagLabels(() => this.maps.changed());
+    this.lassoPanel = new LassoPanel({ labels: this.tagLabels, hover, choose, select, retrieve: search, clear: () => select([]), mistakes: (ids) => toMistakes(this.run.id, ids) });
     this.baseline = new Baseline(() => this.numbers());
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) }, this.baseline);
     this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.images.chosen) });
@@ -207,7 +209,8 @@ class Live {
     this.paint();
     if (this.player.shown) this.move(this.player.shown.places, 0);
     this.maps.cards.forEach((card) => {
-      if (!on) this.classes.hideOverlay(card);
+      if (on) this.tagLabels.hide();
+      else this.classes.hideOverlay(card);
       card.describe(on ? this.classes.ids.length : this.run.points, on ? "class" : "image");
     });
     this.showTruth();

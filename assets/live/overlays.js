@@ -24,9 +24,11 @@ export function ringedOf(run) {
   return one ? [...one.values.keys()].filter((i) => one.values[i] === one.ringed) : [];
 }
 
+/** The colour of what has a tag: that of --rs-focus. */
+export const tagInk = () => (isDark() ? [108, 178, 255] : [11, 95, 192]);
+
 /** A ring around each of some points, whose dots are `size` wide. */
-export function ringsOf(points, at, size) {
-  const colour = ink();
+export function ringsOf(points, at, size, colour = ink()) {
   return points.map((i) => {
     const [x, y] = at(i);
     return { x, y, size: size + 3, width: 1, colour, alpha: 0.7 };

@@ -256,6 +256,8 @@ def test_a_selection_counts_its_queries_alone(site: Site, run: RunFolder) -> Non
         assert {one["point"] for one in arm["confusions"]} <= set(chosen)
     assert answer["queries"] + answer["left_out"] == len(chosen)
     assert len(site.table("severity", **asked)) > 2
+    classes = site.answer("classes", **asked, count=200)["classes"]
+    assert classes and {one["query"] for one in classes} <= set(chosen)
     differing = site.answer("queries", run=run.id, among="2-4,9,50-51")
     assert {one["point"] for one in differing["found"]} <= set(chosen) and differing["queries"] == len(chosen)
 

@@ -64,6 +64,8 @@ def _worst(frame: Frame, level: int, number: int) -> int:
     labels = frame.probe.labels[:, level]
     sizes = np.bincount(frame.probe.labels[:, 0])
     queries = np.flatnonzero((labels == number) & (sizes[frame.probe.labels[:, 0]] > 1))
+    if frame.among is not None:
+        queries = np.intersect1d(queries, frame.among)
     hits = sum((labels[ids[queries]] == number).sum(axis=1) for ids in frame.ids)
     return int(queries[np.argmin(hits)])
 

@@ -27,6 +27,7 @@ class Frame:
         arms: numbers of the arms that have results; ``titles``: of each of these.
         ids: int64 ``[P, results]`` of each of these arms; ``mistakes``: theirs.
         diverged: titles of the other arms, by number.
+        among: rows of the queries that are counted; None: all.
     """
 
     k: int
@@ -37,6 +38,7 @@ class Frame:
     ids: list[np.ndarray]
     mistakes: list[Mistakes]
     diverged: dict[int, str]
+    among: np.ndarray | None = None
 
 
 def frame_at(run: Run, step: int | None) -> tuple[str, int, int]:
@@ -86,4 +88,5 @@ def read_frame(folder: RunReader, k: int, count: int, among: np.ndarray | None =
         ids=list(finite.values()),
         mistakes=[mistakes(ids, probe.labels, most=CONFUSIONS, among=among) for ids in finite.values()],
         diverged={arm: titles[arm] for arm in results if arm not in finite},
+        among=among,
     )
