@@ -216,4 +216,4 @@ def test_they_are_settings_of_every_kind_that_trains_an_encoder(capsys: pytest.C
         told = " ".join(capsys.readouterr().out.split())
         assert "--frozen-norm" in told and "--backbone-rate" in told and "Needs a run to start from" in told
         if kind.name != "finetuning":  # started in a tab of its own, from a preset
-            assert {"frozen_norm", "backbone_rate"} <= set(kind.more)
+            assert {"frozen_norm", "backbone_rate"} <= {name for section in kind.sections for name in section.names}
