@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data.hub_server import serve
+from tests.data.hub_server import SHA, serve
 from tests.data.world import write_split
 from trainers.data.hf_logging import online
 
@@ -103,8 +103,9 @@ def test_a_hub_set_from_first_look_to_a_start_without_network(hub, tmp_path):
     for answer, words in zip(rest[:-1], REFUSED.values(), strict=True):
         assert words in answer
     assert len(rest[-1][2][0]) == 6
-    (away,) = ask(tmp_path, 9, ("load", "1", {**BIRDS, "seed": 1}))  # nobody listens there
-    assert away[2] == names
+    commits = [("load", "1", {**BIRDS, "seed": 1, "revision": commit}) for commit in (SHA, SHA[::-1])]
+    away, same, other = ask(tmp_path, 9, ("load", "1", {**BIRDS, "seed": 1}), *commits)  # nobody listens there
+    assert away[2] == same[2] == names and "at another commit than" in other
 
 
 LYING = """---

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import io
 import json
@@ -14,9 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.data.world import picture, write_split, write_tree
+from tests.data.world import encode, picture, write_split, write_tree
 from tests.shared import needs
 
 PROGRAM = """
@@ -28,12 +30,19 @@ from trainers.data import inspect_data, load_data
 from trainers.errors import DataError
 
 answers = []
+def stop(text, _):
+    if text.startswith("Asking the Hub about some/slow") or ("ing some/large: " in text and ": 0 kB" not in text):
+        raise DataError("stopped at " + text)
+
 def ask(do, choice):
     begun = time.monotonic()
     said = []
     choice = DataChoice(image_size=16, **choice)
     try:
-        if do == "inspect":
+        if do == "cancel":
+            load_data(choice, stop)
+            answer = "not stopped"
+        elif do == "inspect":
             report = inspect_data(choice)
             answer = [list(report.splits), report.proposal and report.proposal.label_columns, len(report.labels)]
         else:
@@ -75,6 +84,7 @@ FAULTS: list[dict[str, Any]] = [
     {"match": "/api/datasets/some/faulty", "status": 503},
     {"match": "some/closed/resolve", "status": 403},
     {"match": "/api/datasets/some/slow", "delay": 3},
+    {"match": "HEAD .*some/cut/resolve/.*parquet", "status": 429, "headers": {"Retry-After": "1"}, "times": 1},
     {
         "match": "/api/datasets/some/token",
         "status": 401,
@@ -113,23 +123,36 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     root = tmp_path_factory.mktemp("seed")
-    for name in ("birds", "private", "gated", "busy", "busy_files", "faulty", "closed", "slow", "token", "cut"):
+    for name in ("birds", "private", "gated", "busy", "busy_files", "faulty", "closed", "slow", "token"):
         write_split(root / "datasets" / "some" / name, "train", LABELS)
     for name in ("private", "gated"):
         (root / "datasets" / "some" / name / f".{name}").write_text("")
     write_split(
         root / "datasets" / "some" / "wide", "train", LABELS | {f"column{n}": LABELS["label"] for n in range(98)}
     )
+    for name in ("large", "cut"):
+        rng = np.random.default_rng(len(name))
+        images = [encode(rng.integers(0, 256, (128, 128, 3), np.uint8)) for _ in range(12)]
+        write_split(root / "datasets" / "some" / name, "train", LABELS, images=images)
     server = module.FakeHub(root).start()
     server.write("datasets", "some/script", {"script.py": b"raise SystemExit"})
     server.write("datasets", "some/empty", {"README.md": b"Nothing."})
     server.write("datasets", "some/loose", _tree() | {"README.md": b"---\nlicense: mit\npretty_name: Loose\n---\n"})
     server.write("datasets", "some/zip", {"pots.zip": _zip(_tree())})
     server.write("datasets", "some/web", {"train-000.tar": _tar()})
+    for name, fault in (("cut", {"cut": 30_000, "times": 1}), ("large", {"rate": 150_000})):
+        (oid,) = (hashlib.sha256(data).hexdigest() for data in _files(server, name).values())
+        server.fault(**{"match": f"GET /__cdn/{oid}", "times": -1, **fault})
     for fault in FAULTS:
-        server.fault(times=-1, **fault)
+        server.fault(**{"times": -1, **fault})
     yield server
     server.close()
+
+
+def _files(server: Any, name: str) -> dict[str, bytes]:
+    repo = server.repos["datasets", f"some/{name}"]
+    files: dict[str, bytes] = repo.commits[repo.sha("main")]
+    return files
 
 
 def ask(home: Path, hub: Any, *orders: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -183,3 +206,15 @@ def test_files_of_every_form_are_looked_at_and_read(hub: Any, tmp_path: Path) ->
     again, newest = ask(tmp_path, hub, ("load", pinned), ("load", {"source": "some/loose"}))
     assert again["answer"] == loose["answer"], "a run goes on with the commit that it began with"
     assert newest["answer"][0] != sha and "g" in newest["answer"][1]
+
+
+def test_downloads_outlive_cuts_and_throttling_and_end_when_they_are_cancelled(hub: Any, tmp_path: Path) -> None:
+    slow, large = ({"source": f"some/{name}"} for name in ("slow", "large"))
+    stopped, cut, waited = ask(tmp_path, hub, ("cancel", large), ("load", {"source": "some/cut"}), ("cancel", slow))
+    assert waited["answer"].startswith("stopped at Asking") and waited["seconds"] < 2
+    assert stopped["answer"].startswith("stopped at Downloading some/large")
+    assert cut["answer"][2] == 12
+    assert any("asked too often from here, going on in 1 s" in text for text in cut["said"]), cut["said"]
+    assert any("1 of 1 file" in text for text in cut["said"])
+    blobs = tmp_path / "hf" / "hub" / "datasets--some--large" / "blobs"
+    assert blobs.is_dir() and not list(blobs.iterdir()), "what was cancelled reads no further: neither whole nor begun"

@@ -11,13 +11,16 @@ import logging
 import os
 import socket
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from trainers.data.hub_step import Step, check_wanted
 from trainers.errors import DataError
+from trainers.progress import Progress, silent
 
 _CONNECT_SECONDS = 5.0
 STILL_SECONDS = 20.0
@@ -25,7 +28,16 @@ STILL_SECONDS = 20.0
 LOOK_SECONDS = 15.0
 """How long one step of a look may take."""
 _MOST_WAITING = 8  # steps that were left behind and still wait in their threads
+_LOOK = "hub-look"  # name of their threads
+_TICK_SECONDS = 0.2
+_CHUNK = 1 << 16  # bytes that are written at a time; with the 10 MB of the library no download seems to move
 _Answer = TypeVar("_Answer")
+
+
+class ThrottledError(DataError):
+    """The Hub was asked too often; ``seconds`` until it may be asked again, None if it does not say."""
+
+    seconds: int | None = None
 
 
 class _Shared:
@@ -111,30 +123,36 @@ def online() -> bool:
 @functools.cache
 def bound_requests() -> None:
     """Have every request of ``huggingface_hub`` in this process end when it is throttled or stands still."""
-    from huggingface_hub import set_client_factory
+    from huggingface_hub import constants, set_client_factory
     from huggingface_hub.utils._http import default_client_factory
 
     def factory() -> Any:
         client = default_client_factory()
         hooks = client.event_hooks
-        client.event_hooks = {**hooks, "response": [*hooks.get("response", []), _refuse_to_wait]}
+        client.event_hooks = {
+            "request": [check_wanted, *hooks.get("request", [])],
+            "response": [*hooks.get("response", []), _refuse_to_wait],
+        }
         client.timeout = STILL_SECONDS
         return client
 
     set_client_factory(factory)
+    constants.DOWNLOAD_CHUNK_SIZE = _CHUNK
 
 
-def throttled(headers: Any) -> DataError:
+def throttled(headers: Any) -> ThrottledError:
     """Say how long the Hub wants to be left alone, from the headers of its answer 429."""
     from huggingface_hub.utils import parse_ratelimit_headers
 
     known = parse_ratelimit_headers(headers)
     seconds = known.reset_in_seconds if known else headers.get("retry-after", "")
     when = f"in {seconds} s" if str(seconds).isdigit() else "in some minutes"
-    return DataError(
+    error = ThrottledError(
         f"The Hugging Face Hub was asked too often from here and wants to be left alone. Try again {when}; with a "
         "token of your own (HF_TOKEN) more is allowed."
     )
+    error.seconds = int(seconds) if str(seconds).isdigit() else None
+    return error
 
 
 def too_slow(what: str) -> DataError:
@@ -150,33 +168,26 @@ def _refuse_to_wait(response: Any) -> None:
         raise throttled(response.headers)
 
 
-def within(seconds: float, what: str, work: Callable[[], _Answer]) -> _Answer:
-    """Call ``work`` in a thread of its own and leave it behind if it takes longer.
+def within(seconds: float, what: str, work: Callable[[], _Answer], progress: Progress = silent) -> _Answer:
+    """Call ``work`` in a thread of its own and give it up if it takes longer.
 
     Args:
         what: it is about, for the message.
+        progress: called while it is waited for; what it raises gives it up.
 
     Raises:
         DataError: it takes longer, or too many that took longer are still waiting.
         Exception: what ``work`` raised.
     """
-    waiting = sum(thread.name == "hub-look" for thread in threading.enumerate())
+    waiting = sum(thread.name == _LOOK for thread in threading.enumerate())
     if waiting >= _MOST_WAITING:
         raise DataError(f"The Hugging Face Hub answers slowly, and {waiting} looks wait for it. Try again in a minute.")
-    answers: list[_Answer] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            answers.append(work())
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run, daemon=True, name="hub-look")
-    thread.start()
-    thread.join(seconds)
-    if failed:
-        raise failed[0]
-    if not answers:
-        raise too_slow(what)
-    return answers[0]
+    step, end = Step(work, _LOOK), time.monotonic() + seconds
+    try:
+        while not step.ended(min(_TICK_SECONDS, seconds)):
+            if time.monotonic() > end:
+                raise too_slow(what)
+            progress(f"Asking the Hub about {what}", 0.0)
+    finally:
+        step.give_up()
+    return step.result()

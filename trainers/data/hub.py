@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-import threading
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from trainers.data import access, settings
-from trainers.data.hf_errors import explain, explained
+from trainers.data.hf_errors import explained
 from trainers.data.hf_logging import LOOK_SECONDS, offline, online, quiet, within
+from trainers.data.hub_step import Step
 from trainers.data.labelled import files
+from trainers.data.labelled.download import Download
 from trainers.data.labelled.opening import OpenedDataset, make_builder, prepared_splits, read_card
 from trainers.data.labelled.repository import MANY, RemoteFolder, Repository, fetched, repository
 from trainers.data.labelled.table import ArrowTable, Splits
 from trainers.errors import DataError
-from trainers.progress import Progress
+from trainers.progress import Progress, silent
 
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _POLL_SECONDS = 0.5
 _ARCHIVE_SECONDS = 60.0  # for a zip file, of which nothing is known before it is here
 _MOST_SPLITS = 16  # that are looked at before a download
@@ -27,8 +30,11 @@ _SAMPLE_BATCH = 20
 _SAMPLE_BYTES = 64_000_000  # of one split
 
 
-def open_hub(name: str, subset: str | None, revision: str | None) -> OpenedDataset:
+def open_hub(name: str, subset: str | None, revision: str | None, progress: Progress = silent) -> OpenedDataset:
     """Open a Hub dataset; without a network, from what is on the disk already.
+
+    Args:
+        progress: called while the Hub is waited for; what it raises ends the wait.
 
     Raises:
         DataError: unknown, private, gated, with several subsets, in need of a script, or not reachable.
@@ -38,19 +44,25 @@ def open_hub(name: str, subset: str | None, revision: str | None) -> OpenedDatas
     if name in datasets.packaged_modules._PACKAGED_DATASETS_MODULES:
         raise DataError(f"{name!r} is a file format, not a dataset. Give a Hub id such as uoft-cs/cifar100.")
     connected = online()
-    found = repository(name, revision) if connected else None
+    found = within(LOOK_SECONDS, name, lambda: repository(name, revision), progress) if connected else None
     if found is not None and (found.images or found.archive):
         return _open_files(found, subset)
     pinned = revision if found is None else found.sha or revision
     make = partial(make_builder, remote(name), f"hf://datasets/{name}@", subset, pinned, None)
     with nullcontext() if connected else offline():
-        builder = within(LOOK_SECONDS, name, make) if connected else make()
+        builder = within(LOOK_SECONDS, name, make, progress) if connected else make()
+    here = builder.hash if _COMMIT.fullmatch(builder.hash) else ""
+    if not connected and revision is not None and _COMMIT.fullmatch(revision) and here != revision:
+        raise DataError(
+            f"The Hub cannot be reached, and {name!r} is on this machine at another commit than {revision[:12]}. Try "
+            "again when there is a network, or leave the revision empty to read what is here."
+        )
     card = _card(name, pinned) if connected else {}
     return OpenedDataset(
         key=f"{name}/{builder.config_id}/{builder.hash}",
         title=card.get("pretty_name") or name.split("/")[-1],
         licence=card.get("license") or builder.info.license or "unknown",
-        revision="" if found is None else found.sha,
+        revision=here if found is None else found.sha,
         read=lambda progress: _read(builder, name, found, progress),
         sample=None if _prepared(builder) else partial(_sample, builder, name),
         refuse=lambda: _refuse(builder, name, found),
@@ -93,26 +105,12 @@ def _open_files(found: Repository, subset: str | None) -> OpenedDataset:
 
 def _fetch_all(found: Repository, progress: Progress) -> Path:
     """Fetch the files of a repository; what is there already is not fetched again."""
-    from huggingface_hub import snapshot_download
-
     several = len(found.images)
     if several > MANY:
         progress(f"{found.name} has {several:,} loose images, a request each; one zip or parquet file is faster", 0.0)
     wanted = [found.archive] if found.archive else found.images
-    folder = _watched(
-        found.name,
-        sum(found.files[path] for path in wanted),
-        partial(
-            snapshot_download,
-            found.name,
-            repo_type="dataset",
-            revision=found.sha or None,
-            allow_patterns=wanted,
-            token=access.token(),
-        ),
-        progress,
-    )
-    return Path(folder)
+    Download(found, {path: found.files[path] for path in wanted}, _copy(found.name), progress).run()
+    return _copy(found.name) / "snapshots" / found.sha
 
 
 def remote(name: str) -> str:
@@ -160,8 +158,10 @@ def _read(builder: Any, name: str, found: Repository | None, progress: Progress)
     import datasets.config
 
     if not _prepared(builder):
-        size = _refuse(builder, name, found)
-        _watched(name, size, partial(builder.download_and_prepare, verification_mode="no_checks"), progress)
+        sizes = _refuse(builder, name, found)
+        if found is not None:
+            Download(found, sizes, _copy(name), progress).run()
+        _prepare(builder, name, progress)
     # Files that rows may name: those of this dataset's own copy, and archives unpacked from it.
     roots = (Path(builder.cache_dir), _copy(name), Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
     with explained(name):
@@ -179,14 +179,16 @@ def _prepared(builder: Any) -> bool:
     return (Path(builder.cache_dir) / "dataset_info.json").is_file()
 
 
-def _refuse(builder: Any, name: str, found: Repository | None) -> int:
-    """Return the bytes still to be downloaded, as far as is known; refuse more than is allowed or has room."""
+def _refuse(builder: Any, name: str, found: Repository | None) -> Mapping[str, int]:
+    """Return the files to download with their bytes; refuse more than is allowed or has room."""
     if found is None or _prepared(builder):
-        return 0
-    return _refuse_size(name, _listed_size(builder, found), Path(builder.cache_dir))
+        return {}
+    sizes = _listed_sizes(builder, found)
+    _refuse_size(name, sum(sizes.values()), Path(builder.cache_dir))
+    return sizes
 
 
-def _refuse_size(name: str, size: int, folder: Path) -> int:
+def _refuse_size(name: str, size: int, folder: Path) -> None:
     limit = settings.download_bytes()
     if size > limit:
         raise DataError(
@@ -201,62 +203,34 @@ def _refuse_size(name: str, size: int, folder: Path) -> int:
             f"{name!r} needs about {2 * size / settings.GB:.1f} GB of disk; {free / settings.GB:.1f} GB are free. "
             "Free some space or choose a smaller dataset."
         )
-    return size
 
 
-def _listed_size(builder: Any, found: Repository) -> int:
+def _listed_sizes(builder: Any, found: Repository) -> dict[str, int]:
     """Return the bytes of the files of this subset, from the Hub's list of files: what a card says may be wrong."""
     listed = (path for paths in (builder.config.data_files or {}).values() for path in paths)
     named = [str(path).rsplit("::", 1)[-1].split("@")[-1] for path in listed]
-    wanted = {path.partition("/")[2] for path in named}
-    if not wanted <= found.files.keys():
+    wanted = dict.fromkeys(path.partition("/")[2] for path in named)
+    if not wanted.keys() <= found.files.keys():
         raise DataError(
             f"{found.name!r} names files that are not in it, so their size is unknown. Choose another dataset."
         )
-    return sum(found.files[path] for path in wanted)
+    return {path: found.files[path] for path in wanted}
 
 
-def _watched(name: str, size: int, work: Callable[[], Any], progress: Progress) -> Any:
-    """Run a download in a thread so that ``progress`` can report it and can stop the wait for it.
+def _prepare(builder: Any, name: str, progress: Progress) -> None:
+    """Let ``datasets`` read the files, in a thread so that ``progress`` can stop the wait for it."""
 
-    A connection that stands still ends by itself, see :func:`trainers.data.hf_logging.bound_requests`.
+    def work() -> None:
+        with explained(name):
+            builder.download_and_prepare(verification_mode="no_checks")
 
-    Raises:
-        DataError: it failed.
-    """
-    made: list[Any] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            made.append(work())
-        except BaseException as error:
-            failed.append(error)
-
-    words = f" of {_amount(size)}" if size else ""
-    blobs = _copy(name) / "blobs"
-    with quiet():
-        worker = threading.Thread(target=run, daemon=True, name="download")
-        worker.start()
-        while worker.is_alive():
-            sizes = list(map(_size, blobs.glob("*")))
-            got, count = sum(sizes), len(sizes)
-            told = f"Downloading {name}: {_amount(got)}{words}, {count} {'file' if count == 1 else 'files'}"
-            progress(told, min(0.99, got / size) if size else 0.0)
-            worker.join(_POLL_SECONDS)
-    if failed:
-        raise explain(failed[0], name) from failed[0]
-    return made[0]
-
-
-def _amount(size: int) -> str:
-    return f"{size / settings.GB:.2f} GB" if size >= settings.GB // 10 else f"{size / 1e6:.1f} MB"
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):  # a part that was just renamed
-        return path.stat().st_size
-    return 0
+    step = Step(work)
+    try:
+        while not step.ended(_POLL_SECONDS):
+            progress(f"Reading the files of {name}", 0.99)
+    finally:
+        step.give_up()
+    step.result()
 
 
 def _card(name: str, revision: str | None) -> dict[str, str]:

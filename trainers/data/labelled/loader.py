@@ -32,8 +32,11 @@ MAX_SIDE = 1024
 _PLANNED = 0.35  # share of the progress bar for opening and downloading
 
 
-def open_source(choice: DataChoice) -> OpenedDataset:
+def open_source(choice: DataChoice, progress: Progress = silent) -> OpenedDataset:
     """Open ``choice.source`` as a folder or a Hub id.
+
+    Args:
+        progress: called while the Hub is waited for; what it raises ends the wait.
 
     Raises:
         DataError: it is neither, or cannot be had.
@@ -46,7 +49,7 @@ def open_source(choice: DataChoice) -> OpenedDataset:
     location = resolve(choice.source)
     if isinstance(location, Path):
         return open_folder(location, choice.subset)
-    return open_hub(location, choice.subset, revision)
+    return open_hub(location, choice.subset, revision, progress)
 
 
 def load_source(
@@ -69,7 +72,7 @@ def load_source(
     report = progress or silent
     check_sizes(choice)
     report(f"Opening {choice.source}", 0.0)
-    opened = open_source(choice)
+    opened = open_source(choice, report)
     name, title, licence = name or choice.source, title or opened.title, licence or opened.licence
     key = cache.content_key((opened.key, replace(choice, source="", revision=None), levels, title, licence))
     data = stored.read(key, name)

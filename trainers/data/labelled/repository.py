@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from trainers.data import access
 from trainers.data.hf_errors import explained
 from trainers.data.hf_logging import LOOK_SECONDS
+from trainers.data.hub_step import check_wanted
 from trainers.data.labelled.files import SUFFIXES, File
 
 TABLES = (".parquet", ".arrow", ".csv", ".tsv", ".json", ".jsonl", ".tar")
@@ -103,10 +104,23 @@ def fetched(repository: Repository, path: str) -> Path:
         DataError: as of :func:`repository`.
     """
     from huggingface_hub import hf_hub_download
+    from huggingface_hub.utils import tqdm
+
+    class Watched(tqdm):
+        """Is told of every part that has come, and ends the download where nobody waits for it any more."""
+
+        def update(self, n: float | None = 1) -> bool | None:
+            check_wanted(self)
+            return super().update(n)
 
     with explained(repository.name):
         return Path(
             hf_hub_download(
-                repository.name, path, repo_type="dataset", revision=repository.sha or None, token=access.token()
+                repository.name,
+                path,
+                repo_type="dataset",
+                revision=repository.sha or None,
+                token=access.token(),
+                tqdm_class=Watched,
             )
         )
