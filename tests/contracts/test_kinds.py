@@ -19,7 +19,7 @@ from trainers.config import read_config
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
 from trainers.metrics.names import describe_any
-from trainers.parameters import specs
+from trainers.parameters import flat, specs
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).with_name("kind")
@@ -38,7 +38,7 @@ def test_a_kind_says_all_that_is_asked_of_it(kind) -> None:
     titles = [arm.title for arm in kind.arms(config)]
     assert len(set(titles)) == len(titles)
     assert kind.run_title(config, "data") and kind.summary(config, "data") and kind.line(config)
-    assert {*kind.main, *kind.more} <= {spec.name for spec in specs(kind.config)}
+    assert {name for section in kind.sections for name in section.names} <= set(dict(flat(kind.config)))
     assert all(spec.rule.help.endswith(".") for spec in specs(kind.config)), "each setting needs one sentence of help"
     shown = (*kind.measures.numbers, *kind.measures.headline, *kind.measures.whole)
     assert all(describe_any(key).title for key in shown)
