@@ -7,6 +7,7 @@ parent is gone: it writes a checkpoint and ends.
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import signal
 import sqlite3
@@ -30,15 +31,16 @@ from trainers.kinds import check, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.files import is_full
 from trainers.runs.lock import RunLock
-from trainers.runs.records import RunState
+from trainers.runs.records import BETWEEN_SLICES, RunState
 from trainers.runs.takeover import clear_remains
 from trainers.training.progress import with_share
 
 if TYPE_CHECKING:
     from trainers.training.trainer import Trainer
 
-SLICE_SECONDS = 0.2  # between readings of the control table
+LISTEN_SECONDS = 0.2  # between readings of the control table
 STATE_SECONDS = 0.5
+ENDINGS = {"finished": "finished", BETWEEN_SLICES: "waiting for its next slice"}
 
 Watcher = Callable[[RunState], None]
 
@@ -66,15 +68,24 @@ class Worker:
         self._written = 0.0
         self._leave: str | None = None  # the phase to end in, once somebody asked
         self._paused = False
+        self._seconds: float | None = None  # of this slice; None: until the run ends
+        self._ready: Callable[[float], None] = lambda _seconds: None
+        self._end_at = math.inf  # monotonic seconds at which this slice has to write its checkpoint
         self._heard = self._last_command()
         self._lock = RunLock(folder.path)
 
-    def run(self) -> RunState:
+    def run(self, seconds: float | None = None, ready: Callable[[float], None] | None = None) -> RunState:
         """Train until the end, a stop or a failure; returns the final state.
+
+        Args:
+            seconds: at most this long from the first step on, the last checkpoint included; the run then ends in the
+                phase ``between slices``, as do runs that are paused meanwhile. 0: set up, and write a checkpoint.
+            ready: called when everything is set up, with the seconds that this took.
 
         Raises:
             RunError: another process trains this run, or it is gone.
         """
+        self._seconds, self._ready = seconds, ready or self._ready
         if not self._lock.acquire():
             raise RunError(f"Run {self.folder.id} is being trained by another process; stop it there first.")
         try:
@@ -124,7 +135,12 @@ class Worker:
     def _train(self) -> None:
         config = self.folder.config
         check(config)
+        started = time.monotonic()
         trainer = kind_of(config).loop()(self.folder, self._setting_up)
+        cost = self._time_checkpoint(trainer) if self._seconds is not None else 0.0
+        self._ready(time.monotonic() - started)
+        if self._seconds is not None:
+            self._end_at = time.monotonic() + self._seconds - cost
         more = True
         while more:
             try:
@@ -133,12 +149,18 @@ class Worker:
                 trainer.checkpoint()
                 self._show(trainer, force=True)
                 raise
-            more = trainer.advance(SLICE_SECONDS)
+            more = trainer.advance(min(LISTEN_SECONDS, self._end_at - time.monotonic()))
             self._show(trainer)
         self._tell(message=trainer.ending, force=True)
         trainer.finish(self._scoring)
         self._show(trainer, force=True)
         self._end("finished")
+
+    def _time_checkpoint(self, trainer: Trainer) -> float:
+        """Write a checkpoint before the first step; returns the seconds that it took, as the last one will."""
+        started = time.monotonic()
+        trainer.checkpoint()
+        return time.monotonic() - started
 
     def _setting_up(self, text: str, fraction: float) -> None:
         self._listen()
@@ -154,6 +176,8 @@ class Worker:
     def _obey(self) -> None:
         """Read the commands; wait while the run is paused, and raise StopTraining if it is to end."""
         self._listen()
+        if (self._paused and self._seconds is not None) or time.monotonic() >= self._end_at:
+            self.leave(BETWEEN_SLICES)  # a slice that waits would hold its device for nothing
         while self._paused and not self._leave:
             self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
             time.sleep(0.05)
@@ -193,9 +217,7 @@ class Worker:
             self._watcher(self._state)
 
     def _end(self, phase: str) -> None:
-        self._tell(
-            phase=phase, message="finished" if phase == "finished" else f"{phase}; it can be resumed", force=True
-        )
+        self._tell(phase=phase, message=ENDINGS.get(phase, f"{phase}; it can be resumed"), force=True)
         self.folder.log(f"{phase} at step {self._state.step}")
 
     def _fail(self, error: str, trace: bool = False) -> None:

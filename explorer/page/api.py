@@ -52,7 +52,8 @@ def add_api(runs: Runs) -> None:
             run_id: 26 letters and digits, as start_run returned it.
 
         Returns:
-            phase: queued, starting, running, paused, stopped, finished, failed or interrupted.
+            phase: queued, starting, running, paused, between slices, stopped, finished, failed or
+                interrupted.
             queue_position, wait_minutes: 1 is next; null when it does not wait, or the wait is unknown.
             by_stage: the steps of each stage in words, of a run that has stages.
             losses: names of the losses (of a fine-tuning run: its recipes), in the order of metrics.

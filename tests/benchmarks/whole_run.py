@@ -27,7 +27,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.worker import SLICE_SECONDS, Worker
+from trainers.worker import LISTEN_SECONDS, Worker
 
 TURN, BARE_TURN = 4.0, 1.0  # seconds of the run, then of the bare loop
 WARM_UP = 10  # steps of either that are not counted: the first ones allocate and choose kernels
@@ -86,7 +86,7 @@ class Driven:
         run, end, before = self._run, time.perf_counter() + seconds, self._run.step
         while time.perf_counter() < end and not run.done:
             self._worker._listen()
-            run.advance(SLICE_SECONDS)
+            run.advance(LISTEN_SECONDS)
             self._worker._show(run)
         return run.step - before
 

@@ -68,11 +68,14 @@ class Phase:
     acts: tuple[str, ...] = ()
 
 
+BETWEEN_SLICES = "between slices"
+"""Phase of a run that trains for a few seconds at a time, with its checkpoint written and no trainer."""
 PHASES = {
     "queued": Phase(label="waiting", moving=True, begun=False, acts=("stop",)),
     "starting": Phase(label="getting ready", active=True, moving=True, begun=False, acts=("stop",)),
     "running": Phase(label="training", active=True, moving=True, acts=("pause", "stop")),
     "paused": Phase(label="paused", active=True, moving=True, acts=("resume", "stop")),
+    BETWEEN_SLICES: Phase(label="between slices", moving=True, usable=True, acts=("resume",)),
     "stopped": Phase(label="stopped", usable=True, acts=("resume",)),
     "finished": Phase(label="finished", usable=True),
     "failed": Phase(label="failed", acts=("resume",)),
