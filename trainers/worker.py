@@ -80,6 +80,7 @@ class Worker:
         Args:
             seconds: at most this long from the first step on, the last checkpoint included; the run then ends in the
                 phase ``between slices``, as do runs that are paused meanwhile. 0: set up, and write a checkpoint.
+                Scoring the whole test set begins again in every slice, so it has to fit into one.
             ready: called when everything is set up, with the seconds that this took.
 
         Raises:
