@@ -64,7 +64,7 @@ class FormService:
         """Describe all forms."""
         places = sorted({place for form in self._forms.values() for place in form.registries()})
         return {
-            "kinds": [{**form.json(), "plans": plans_json(form.kind)} for form in self._forms.values()],
+            "kinds": [{**form.json(), "plans": plans_json(form, self._runs.most_runs)} for form in self._forms.values()],
             "registries": {place: registry_json(place) for place in places},
             "sources": registry_json("trainers.data:SOURCES"),
             "folders": access.opens_folders(),

@@ -71,6 +71,11 @@ class Runs:
         if self._settings.public:
             check_size(config, self._settings.limits)
 
+    @property
+    def most_runs(self) -> int | None:
+        """Runs that a plan may have; None: any number."""
+        return self._settings.limits.runs if self._settings.public else None
+
     def affordable(self, config: Config) -> Config:
         """Shorten a budget in minutes to what may be started here; on one's own machine it stays as it is."""
         if self._settings.public and self._trains_too_long(config.single):

@@ -83,9 +83,19 @@ def test_a_fair_comparison_is_made_of_the_run_and_shown_again() -> None:
     assert (made.trials, made.folds, made.seeds, made.run.dim) == (5, 3, (3, 4), 32)
     assert made.run.data == DataChoice(conditions=Conditions(label_noise=0.2, folds=3))
     assert page.plan_values(made)["own"] == {"seeds": [3, 4], "trials": 5, "folds": 3}
-    names = [plan["name"] for plan in page.plans_json(KINDS["metric_learning"])]
+    names = [plan["name"] for plan in page.plans_json(FORMS["metric_learning"])]
     assert names == ["sweep", "fair_comparison"] and set(names) == set(page.WORDS)
-    assert [plan["name"] for plan in page.plans_json(KINDS["contrastive"])] == ["sweep"]
+    assert [plan["name"] for plan in page.plans_json(FORMS["contrastive"])] == ["sweep"]
+
+
+@pytest.mark.parametrize("most", [12, 30, None])
+def test_what_is_offered_may_be_started(most: int | None) -> None:
+    form = FORMS["metric_learning"]
+    for plan in page.plans_json(form, most):
+        own = {field["name"]: field["default"] for field in plan["fields"]}
+        made = page.planned(form, form.values(form.kind.config()), plan["name"], own, [])
+        count = kind_of(made).sizes(made)["runs"]
+        assert count <= (most or count) and len(made.seeds) >= 2
 
 
 def test_methods_of_pretraining_can_be_varied() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -13,8 +14,7 @@ from explorer.page.form.fields import Json, as_json, field
 from explorer.page.form.form import Form
 from trainers.config import Conditions, Config, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds import check
-from trainers.kinds.base import Kind
+from trainers.kinds import check, kind_of
 from trainers.parameters import Choice, Spec, entry, parse_choice, specs
 from trainers.parameters import check as checked
 from trainers.plans import PLANS
@@ -41,18 +41,38 @@ _FOLDS = {
 }
 
 
-def plans_json(kind: Kind) -> list[Json]:
-    """Describe the plans that suit a kind."""
-    return [
-        {
-            "name": name,
-            "title": plan.title,
-            "word": WORDS[name],
-            "fields": [field(spec) for spec in _specs(plan.config).values()] + [_FOLDS] * plan.config.folded,
-        }
-        for name, plan in PLANS.items()
-        if plan.suits(kind)
-    ]
+def plans_json(form: Form, most: int | None = None) -> list[Json]:
+    """Describe the plans that suit the kind of a form.
+
+    Args:
+        most: runs that a plan may have here: its fields begin with numbers that it allows; None: any number.
+    """
+    described = []
+    for name, plan in PLANS.items():
+        if plan.suits(form.kind):
+            fields = [field(spec) for spec in _specs(plan.config).values()] + [dict(_FOLDS)] * plan.config.folded
+            first = {} if most is None else _allowed(form, name, {one["name"]: one["default"] for one in fields}, most)
+            for one in fields:
+                one["default"] = first.get(one["name"], one["default"])
+            described.append({"name": name, "title": plan.title, "word": WORDS[name], "fields": fields})
+    return described
+
+
+def _allowed(form: Form, name: str, usual: Mapping[str, Any], most: int) -> Json:
+    """Return the largest numbers up to the usual ones with which a plan has at most so many runs: trials are left out
+    first, then folds, then seeds. Where even the smallest are too many, they are returned."""
+    smaller = {
+        key: [value[:count] for count in range(len(value), 1, -1)] if isinstance(value, list) else range(value, 1, -1)
+        for key, value in usual.items()
+    }
+    keys = [key for key in ("seeds", "folds", "trials") if key in smaller]
+    tried: Json = {}
+    for numbers in itertools.product(*(smaller[key] for key in keys)):
+        tried = dict(zip(keys, numbers, strict=True))
+        made = planned(form, form.values(form.kind.config()), name, tried, [])
+        if kind_of(made).sizes(made)["runs"] <= most:
+            break
+    return tried
 
 
 def planned(
