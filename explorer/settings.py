@@ -40,7 +40,7 @@ class Limits:
     dim: int = 512
     memory: int = 65_536
     probe: int = 5_000
-    runs: int = 12
+    runs: int = 16
     minutes: float = 10.0
     wall_minutes: float = 20.0
 

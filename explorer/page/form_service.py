@@ -63,8 +63,9 @@ class FormService:
     def start(self) -> Json:
         """Describe all forms."""
         places = sorted({place for form in self._forms.values() for place in form.registries()})
+        most = self._runs.most_runs
         return {
-            "kinds": [{**form.json(), "plans": plans_json(form, self._runs.most_runs)} for form in self._forms.values()],
+            "kinds": [{**form.json(), "plans": plans_json(form, most)} for form in self._forms.values()],
             "registries": {place: registry_json(place) for place in places},
             "sources": registry_json("trainers.data:SOURCES"),
             "folders": access.opens_folders(),

@@ -88,7 +88,7 @@ def test_a_fair_comparison_is_made_of_the_run_and_shown_again() -> None:
     assert [plan["name"] for plan in page.plans_json(FORMS["contrastive"])] == ["sweep"]
 
 
-@pytest.mark.parametrize("most", [12, 30, None])
+@pytest.mark.parametrize("most", [Limits().runs, 30, None])
 def test_what_is_offered_may_be_started(most: int | None) -> None:
     form = FORMS["metric_learning"]
     for plan in page.plans_json(form, most):
