@@ -71,6 +71,7 @@ def test_an_older_frame_stays_while_new_ones_arrive(browser: Browser, site: Site
         until(page, "s.k === 3 && s.following")
 
 
+@pytest.mark.long
 def test_switching_runs_keeps_the_canvas(browser: Browser, site: Site, growing: RunFolder) -> None:
     four = make_run(site.root, points=200, frames=2, arms=4)
     with visit(browser, site, site.at(growing), motion="no-preference") as page:

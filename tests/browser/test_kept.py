@@ -98,6 +98,7 @@ def test_choices_survive_a_reload_and_go_with_the_reset(page: Page, tmp_path: Pa
     assert stored(page)["metric_learning"]["settings"] == {}
 
 
+@pytest.mark.long
 def test_what_cannot_be_used_is_dropped_without_a_word(page: Page) -> None:
     hostile = kept(
         losses=[{"name": "of_another_version", "parameters": {}}],
@@ -144,6 +145,7 @@ def test_in_public_no_folder_is_offered_or_taken_back(browser: Browser, public: 
         expect(page.get_by_text("Start from another run")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_what_is_not_installed_is_grey_and_says_how_on_demand(browser: Browser, public: Site) -> None:
     with visit(browser, public, public.at(public.finished)) as page:
         expect(named(page, "Encoder")).to_be_visible()

@@ -326,6 +326,7 @@ def test_everything_by_key(folder: Page) -> None:
     expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
 
 
+@pytest.mark.long
 def test_brush_and_box(folder: Page) -> None:
     page = folder
     canvas = original(page).get_by_role("application")
@@ -379,6 +380,7 @@ def test_a_new_image_begins_with_nothing_drawn(opened: Page) -> None:
         assert canvas.evaluate(inked)
 
 
+@pytest.mark.long
 def test_a_broken_image_is_refused_in_a_sentence(browser: Browser, site: Site) -> None:
     refused = False
     with contextlib.suppress(AssertionError), tab(browser, site) as page:  # the browser logs the refusal as an error

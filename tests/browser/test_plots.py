@@ -105,6 +105,7 @@ def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site)
         assert _findings(page, ".rs-plotsection") == []
 
 
+@pytest.mark.long
 def test_charts_have_the_width_of_their_place_and_folded_ones_wait(browser: Browser, site: Site) -> None:
     with visit(browser, site, site.at(site.finished), motion="reduce") as page:
         rest(page)

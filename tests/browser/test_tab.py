@@ -7,6 +7,7 @@ import re
 import urllib.request
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.pages import visit
@@ -14,6 +15,7 @@ from tests.browser.program import launched
 from tests.examples import copied
 
 
+@pytest.mark.long
 def test_the_example_of_the_docs_is_a_tab(browser: Browser, tmp_path: Path) -> None:
     with launched(tmp_path, copied(tmp_path / "program")) as program:
         site = program.site

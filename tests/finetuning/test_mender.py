@@ -51,6 +51,7 @@ def test_a_run_of_two_recipes_from_start_to_end(photos, tmp_path):
     assert any("|D′| / |D| is 0.0833" in note for note in probe.notes)
 
 
+@pytest.mark.long
 def test_a_resumed_run_ends_with_the_same_weights(photos, tmp_path):
     config = mend_config(photos, {}, steps=4)
     whole = FinetuningLoop(RunFolder.create(tmp_path, config))

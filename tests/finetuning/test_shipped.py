@@ -25,6 +25,7 @@ def asked():
     return benchmark, [Evaluator(benchmark, model).evaluate(model) for model in models]
 
 
+@pytest.mark.long
 def test_mending_gains_and_recall_stays(asked):
     _, (base, mended) = asked
     before, after = base.means(), mended.means()

@@ -120,6 +120,7 @@ for name in ("hnsw", "ivf_sq8"):
 """
 
 
+@pytest.mark.long
 def test_two_processes_make_the_same_index_at_once(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", BOTH]

@@ -165,6 +165,7 @@ def test_runs_in_parts_resume_to_the_same_bits(tmp_path: Path, images: Path) -> 
         assert all(torch.equal(value, resumed[name]) for name, value in state.items())
 
 
+@pytest.mark.long
 def test_the_whole_batch_as_a_part_changes_no_bit(tmp_path: Path, images: Path) -> None:
     names = [("moco_v2", SMALL), ("simclr", {}), ("supcon", {"joint": True}), ("cross_entropy", {})]
     unset = run(tmp_path, images, *(Choice(name=name, parameters=own) for name, own in names))

@@ -200,6 +200,7 @@ def test_forms_of_another_version_are_not_read(
     assert not np.array_equal(after.arms[0].scores[WHOLE].nearest, before.arms[0].scores[WHOLE].nearest)
 
 
+@pytest.mark.long
 def test_new_images_of_training_classes_in_their_tied_background_and_in_another(pretrained: RunFolder) -> None:
     objects, asked = read_queries(encoders_of_run(pretrained), FEW)
     assert objects.tied is not None and asked.tied is not None and set(asked.tied.forms) == set(TIED)
