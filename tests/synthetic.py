@@ -24,7 +24,7 @@ AISLES, KINDS, PRODUCTS = 3, 2, 4  # aisles, kinds per aisle, products per kind
 DIM, NEIGHBOURS, TILE, COLUMNS, LIMIT = 16, 20, 32, 12, 10.0
 STEPS_PER_FRAME = 25
 LOSSES = ("smooth_ap", "happier", "supcon", "proxy_anchor")
-WITH_PROBE = frozenset({"running", "paused", "stopped", "finished", "failed", "interrupted"})
+WITH_PROBE = frozenset({"running", "paused", "stopped", "finished", "failed", "interrupted", "between slices"})
 
 
 def make_run(

@@ -23,7 +23,7 @@ export class Legend {
     this.search.addEventListener("input", () => this.list.replaceChildren(...this.items()));
     this.all = el("button", { type: "button", class: "rs-act", text: "Show all", hidden: true, onclick: () => this.clear() });
     this.ringed = el("p", { class: "rs-note rs-ringed", hidden: true });
-    this.grey = el("p", { class: "rs-note rs-ringed", hidden: true });
+    this.grey = el("p", { class: "rs-note rs-others", hidden: true });
     this.node = el("div", { class: "rs-flow rs-legend" }, this.search, this.fewer, this.all, this.list, this.grey, this.ringed);
   }
 

@@ -30,7 +30,9 @@ def test_every_phase_is_told(page: Page, root: Path, phase: str) -> None:
         about, poll = page.json(f"run/{folder.id}"), page.json(f"run/{folder.id}/poll?after=-1&row=0")
     for told in (card, about, poll):
         assert told["phase"] == phase and told["label"] == PHASES[phase].label
-        assert told["acts"] == list(PHASES[phase].acts) and told["moving"] == (phase == "queued" or phase in ACTIVE)
+        assert told["acts"] == list(PHASES[phase].acts) and told["moving"] == (
+            phase in ("queued", "between slices") or phase in ACTIVE
+        )
         assert (told["finished"], told["failed"]) == (phase == "finished", phase == "failed")
     assert card["queue_position"] == poll["queue_position"] == (3 if phase == "queued" else None)
     assert (card["error"] is not None) == (phase == "failed")

@@ -128,8 +128,8 @@ def test_the_command_line_mends_and_scores(photos, tmp_path, capsys):
     assert main(["list", "--runs", str(tmp_path)]) == 0
     assert "fine-tuning tiny_clip" in capsys.readouterr().out
     assert main(["score", *flags]) == 0
-    said = capsys.readouterr().out
-    assert "does not know photographs" in said and "hallucination_at_1" in said and "[" in said
+    said, beside = capsys.readouterr()
+    assert "does not know photographs" in beside and "hallucination_at_1" in said and "LOW" in said
     assert main(["mend", *flags, "--preset", "table9", "--runs", str(tmp_path)]) == 1
     assert "no preset 'table9'" in capsys.readouterr().err
 

@@ -135,7 +135,7 @@ def _sample(builder: Any, name: str, rows: int) -> Splits:
     return Splits(tables={split: table for split, table in heads.items() if table is not None}, notes=notes)
 
 
-def _head(stream: Any, rows: int, batch: int) -> ArrowTable | None:
+def _head(stream: Any, rows: int, batch: int = _SAMPLE_BATCH) -> ArrowTable | None:
     """Read the first rows as they are stored: what is nested in them is not decoded, no path in them is opened."""
     import datasets
     import pyarrow
