@@ -8,8 +8,9 @@ from pathlib import Path
 
 from explorer import Explorer, Settings
 from explorer.server.allocator import give_back_early
+from trainers.devices.space import on_space, signs_in
 
-ON_SPACE = os.environ.get("SYSTEM") == "spaces"
+ON_SPACE = on_space()
 
 
 def arguments() -> argparse.Namespace:
@@ -37,6 +38,7 @@ def main() -> None:
         runs=flags.runs,
         public=flags.public or flags.share,
         on_space=ON_SPACE,
+        login=signs_in(),
         host=flags.host,
         hosts=tuple(flags.allow_host),
         detach=flags.detach,

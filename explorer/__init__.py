@@ -40,6 +40,7 @@ class Explorer:
         from explorer.page.theme import STYLES, theme
         from explorer.server.guard import Guard
         from explorer.server.library import Library
+        from explorer.server.login import login_routes
         from explorer.server.routes import mounted
         from explorer.server.runs import Runs
         from explorer.server.scheduler import Scheduler
@@ -60,14 +61,15 @@ class Explorer:
         shared = Shared(settings=settings, library=self.library, runs=runs, layout=self.layout, turns=turns)
         self.tabs = TABS
         self.services = {name: tab.service(shared) for name, tab in self.tabs.items()}
-        self.blocks = page(runs, self.tabs.values(), self.services)
+        self.blocks = page(runs, self.tabs.values(), self.services, settings.login)
         routes = [route for name, tab in self.tabs.items() for route in tab.routes(self.services[name])]
+        more = [*form_routes(FormService(runs)), *download_routes(self.library), *login_routes(settings)]
         self.launch_options: dict[str, Any] = {
             "theme": theme(),
             "css_paths": STYLES,
             "head": head(self.tabs.values()),
             "app_kwargs": {
-                "routes": mounted([*routes, *form_routes(FormService(runs)), *download_routes(self.library)]),
+                "routes": mounted([*routes, *more]),
                 "middleware": [
                     Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
                 ],

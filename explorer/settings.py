@@ -54,6 +54,7 @@ class Settings:
         recorded: folder of the recorded runs that ship with the program, only ever read.
         public: many visitors who do not know each other: only its owner may control a run, and ``limits`` hold.
         on_space: the page is served by a Space: shown in a frame of the Hub, behind its proxy.
+        login: visitors can sign in with their account of the Hub, through Gradio.
         host: the address that the server listens at.
         hosts: further names under which a page that is not public may be opened, say a proxy's.
         detach: trainers outlive the page.
@@ -64,6 +65,7 @@ class Settings:
     recorded: Path = ASSETS / "recorded"
     public: bool = False
     on_space: bool = False
+    login: bool = False
     host: str = "127.0.0.1"
     hosts: tuple[str, ...] = ()
     detach: bool = False

@@ -2,7 +2,7 @@
 
 import { brief } from "./names.js";
 
-const root = () => (window.gradio_config?.root ?? location.origin).replace(/\/$/, "");
+export const root = () => (window.gradio_config?.root ?? location.origin).replace(/\/$/, "");
 
 export const base = () => `${root()}/gradio_api/rankscope`;
 

@@ -65,16 +65,16 @@ def add_api(runs: Runs) -> None:
         """
         return runs.status(run_id)
 
-    def stop_run(run_id: str, token: str = "") -> str:
+    def stop_run(run_id: str, token: str = "", request: gr.Request | None = None) -> str:
         """Stop a run, keeping its checkpoint, or take it out of the queue.
 
         Args:
             run_id: as start_run returned it.
             token: the word given at the start.
         """
-        return runs.stop(run_id, token)
+        return runs.stop(run_id, token, caller(request))
 
-    def add_seeds(run_id: str, seeds: int, token: str = "") -> str:
+    def add_seeds(run_id: str, seeds: int, token: str = "", request: gr.Request | None = None) -> str:
         """Train a sweep that has ended with more seeds; what has finished is kept.
 
         Args:
@@ -82,7 +82,7 @@ def add_api(runs: Runs) -> None:
             seeds: how many more.
             token: the word given at the start.
         """
-        return runs.add_seeds(run_id, token, seeds)
+        return runs.add_seeds(run_id, token, seeds, caller(request))
 
     def list_runs() -> list[dict[str, Any]]:
         """List every run, newest first, recorded ones last."""

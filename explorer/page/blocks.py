@@ -30,11 +30,21 @@ _log = logging.getLogger(__name__)
 
 
 class Page(gr.Blocks):
-    """The page; every event and every public function passes through here, whichever of Gradio's addresses it used."""
+    """The page; every event and every public function passes through here, whichever of Gradio's addresses it used.
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    Args:
+        login: Gradio adds its addresses to sign in and out with an account of the Hub, and the cookie for it.
+    """
+
+    def __init__(self, *args: Any, login: bool = False, **kwargs: Any) -> None:
+        self._login = login
         self._answered: deque[tuple[float, str]] = deque()  # when (monotonic seconds), and the call
         super().__init__(*args, **kwargs)
+
+    @property
+    def expects_oauth(self) -> bool:
+        """See Gradio, which looks for its own button."""
+        return self._login
 
     def pending(self, address: str) -> int:
         """Count the events of an address that wait or run."""

@@ -32,14 +32,16 @@ def head(tabs: Collection[Tab[Any]]) -> str:
 """
 
 
-def page(runs: Runs, tabs: Collection[Tab[Any]], services: Mapping[str, Any]) -> Page:
+def page(runs: Runs, tabs: Collection[Tab[Any]], services: Mapping[str, Any], login: bool = False) -> Page:
     """Build the page.
 
     Args:
         services: of each tab, by its name.
+        login: visitors can sign in.
     """
-    with Page(title="Rankscope", fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
-        sidebar(tabs)
+    options: dict[str, Any] = {"analytics_enabled": False, "delete_cache": (3600, 3600)}
+    with Page(title="Rankscope", login=login, fill_width=True, **options) as blocks:
+        sidebar(tabs, login)
         with gr.Tabs(elem_id="rs-tabs", overflow_behavior="wrap"):
             for descriptor in tabs:
                 with gr.Tab(descriptor.title, id=descriptor.name) as tab:

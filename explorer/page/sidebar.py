@@ -17,10 +17,16 @@ if TYPE_CHECKING:
 _TITLE = '<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">See what a ranking loss learns</p>'
 
 
-def sidebar(tabs: Iterable[Tab[Any]]) -> None:
-    """Build the sidebar, which ``assets/page/sidebar.js`` fills; ``tabs`` say what it shows while they are open."""
+def sidebar(tabs: Iterable[Tab[Any]], login: bool = False) -> None:
+    """Build the sidebar, which ``assets/page/sidebar.js`` fills; ``tabs`` say what it shows while they are open.
+
+    Args:
+        login: visitors can sign in.
+    """
     with gr.Sidebar(label="Settings", width=300, elem_id="rs-sidebar"):
         gr.HTML(_TITLE, apply_default_css=False)
+        if login:
+            scripted("page/login.js", "rs-login", "Signing in", elem_id="rs-signin")
         gr.HTML(_asides(tabs), apply_default_css=False, elem_id="rs-aside")
         scripted("page/sidebar.js", "rs-setup", "The settings", loading="Reading the settings …", elem_id="rs-settings")
 

@@ -18,7 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from explorer.server import plain
 from explorer.server.hosts import from_another_site, is_own
 from explorer.server.http import RequestError, in_a_line, json_reply
-from explorer.server.visitors import ADDRESS, address_of
+from explorer.server.login import signed_in
+from explorer.server.visitors import ADDRESS, LOGIN, address_of
 from explorer.settings import Settings
 
 API = "/gradio_api"
@@ -66,6 +67,7 @@ class Guard:
         headers = Headers(scope=scope)
         client = (scope.get("client") or ("",))[0]
         scope[ADDRESS] = address_of(client, headers, self._settings.on_space)
+        scope[LOGIN] = signed_in(scope, headers)
         sent = _Sent(send, scope["path"], self._settings.on_space)
         refusal = self._refusal(scope, headers)
         if refusal is not None:

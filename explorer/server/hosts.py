@@ -23,8 +23,9 @@ def is_own(host: str, settings: Settings) -> bool:
 
 def from_another_site(headers: Mapping[str, str]) -> bool:
     """Return whether a page of another origin sent this; programs send no origin."""
-    if headers.get("sec-fetch-site", "").lower() in ("cross-site", "same-site"):
-        return True
+    site = headers.get("sec-fetch-site", "").lower()  # browsers write it themselves, by the address that they show
+    if site in ("cross-site", "same-site", "same-origin"):
+        return site != "same-origin"
     origin = headers.get("origin")
     if origin is None:
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from explorer.server.maps import ask_refined
 from explorer.server.queue import Place, minutes_left
 from explorer.server.scheduler import Scheduler
 from explorer.server.shares import Shares, check_size
-from explorer.server.visitors import NOBODY, Caller, digest
+from explorer.server.visitors import NOBODY, Caller, owner_of, owns
 from explorer.settings import Settings
 from trainers.config import Config, RunConfig
 from trainers.errors import ParameterError, RunError
@@ -52,11 +51,12 @@ class Runs:
         return self._settings.public
 
     def start(self, config: Config, token: str, caller: Caller = NOBODY) -> str:
-        """Queue a checked configuration for the visitor who holds ``token``; returns the run's id at once."""
+        """Queue a configuration for a visitor, who holds ``token`` or has signed in; returns the run's id at once."""
         self._check_private(config)
         with self._starting:  # counted and added in one step: two starts at once cannot both be the last one allowed
-            self._check_limits(config, digest(token), caller)
-            folder = RunFolder.create(self._settings.runs, config, owner=digest(token))
+            owner = owner_of(token, caller)
+            self._check_limits(config, owner, caller)
+            folder = RunFolder.create(self._settings.runs, config, owner=owner)
             self._scheduler.add(folder)
             self._shares.started(folder.id, caller)
         return folder.id
@@ -100,9 +100,9 @@ class Runs:
             if self.public and spec.rule.private and getattr(run, spec.name) != spec.default:
                 raise ParameterError(f"{spec.label} cannot be set on a public page.")
 
-    def pause(self, run_id: str, token: str) -> str:
+    def pause(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """Ask the trainer to pause; returns a sentence."""
-        folder = self._controlled(run_id, token)
+        folder = self._controlled(run_id, token, caller)
         phase = folder.state().phase
         if "pause" in PHASES[phase].acts and "pause" not in kind_of(folder.config).phase(phase).acts:
             raise RunError("The runs of a plan cannot be paused together; stop it, and let it go on later.")
@@ -113,7 +113,7 @@ class Runs:
 
     def resume(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """Let a paused run go on, or queue a stopped, interrupted or failed one again; returns a sentence."""
-        folder = self._controlled(run_id, token)
+        folder = self._controlled(run_id, token, caller)
         phase = folder.state().phase
         if "resume" not in PHASES[phase].acts:
             raise RunError(f"Only a paused, stopped, interrupted or failed run can go on; this one is {phase}.")
@@ -128,7 +128,7 @@ class Runs:
 
     def add_seeds(self, run_id: str, token: str, count: int, caller: Caller = NOBODY) -> str:
         """Train a plan that has ended with more seeds; returns a sentence."""
-        folder = self._controlled(run_id, token)
+        folder = self._controlled(run_id, token, caller)
         with self._starting:
             self._check_limits(with_more_seeds(sweep_of(folder.config), count), folder.owner, caller)
             more = add_seeds(folder, count)
@@ -136,9 +136,9 @@ class Runs:
             self._shares.started(run_id, caller)
         return f"It goes on with {count} more seed{'s' if count > 1 else ''}, {len(more.seeds)} in all."
 
-    def stop(self, run_id: str, token: str) -> str:
+    def stop(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """End a run, keeping its checkpoint, or take it out of the queue; returns a sentence."""
-        folder = self._controlled(run_id, token)
+        folder = self._controlled(run_id, token, caller)
         if self._scheduler.take_out(run_id):
             return "It left the queue."
         if self._scheduler.stop_plan(run_id):
@@ -149,23 +149,23 @@ class Runs:
         folder.send("stop")
         return "It saves a checkpoint and stops."
 
-    def refine(self, run_id: str, token: str) -> str:
+    def refine(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """Ask for the refined map of a run that has ended; returns a sentence."""
-        folder = self._controlled(run_id, token)
+        folder = self._controlled(run_id, token, caller)
         try:
             return ask_refined(folder)
         finally:
             folder.db.close()
 
-    def label(self, run_id: str, token: str, label: Label) -> Label:
+    def label(self, run_id: str, token: str, label: Label, caller: Caller = NOBODY) -> Label:
         """Write name, note and tags of a run; returns them as they are kept."""
-        folder = self._controlled(run_id, token)
+        folder = self._controlled(run_id, token, caller)
         folder.db.close()
         return write_label(folder.path, label)
 
-    def delete(self, run_id: str, token: str) -> str:
+    def delete(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """Remove a run's folder, damaged or not, and the runs that are part of it; returns a sentence."""
-        folder = self._owned(self._any(run_id), token)
+        folder = self._owned(self._any(run_id), token, caller)
         parts = list(children_of(folder))
         if any(self._scheduler.is_busy(each.id) for each in (folder, *parts)):
             raise RunError("This run waits or trains; stop it before deleting it.")
@@ -175,8 +175,8 @@ class Runs:
 
     def acts(self, caller: Caller) -> dict[str, Act]:
         """Return the actions on a run by name, for whoever calls."""
-        resume = functools.partial(self.resume, caller=caller)
-        return {"pause": self.pause, "resume": resume, "stop": self.stop, "delete": self.delete}
+        named = {"pause": self.pause, "resume": self.resume, "stop": self.stop, "delete": self.delete}
+        return {name: functools.partial(act, caller=caller) for name, act in named.items()}
 
     def place(self, run_id: str) -> Place | None:
         """Return the place of a run in the queue; None when it does not wait."""
@@ -237,11 +237,11 @@ class Runs:
         """Open the folder of a run or of a recorded run."""
         return open_folder(self._settings.runs, self._settings.recorded, run_id)
 
-    def _controlled(self, run_id: str, token: str) -> RunFolder:
-        """Open the folder, if the holder of ``token`` may control it."""
+    def _controlled(self, run_id: str, token: str, caller: Caller) -> RunFolder:
+        """Open the folder, if this visitor may control it."""
         if not run_id:
             raise RunError("No run is open; open one in the Runs tab, or train one.")
-        return self._owned(self.find(run_id), token)
+        return self._owned(self.find(run_id), token, caller)
 
     def _any(self, run_id: str) -> RunFolder:
         """Open whatever bears the name of an own run, damaged or not; otherwise as :meth:`find`."""
@@ -249,12 +249,12 @@ class Runs:
             return RunFolder(self._settings.runs / run_id)
         return self.find(run_id)
 
-    def _owned(self, folder: RunFolder, token: str) -> RunFolder:
+    def _owned(self, folder: RunFolder, token: str, caller: Caller) -> RunFolder:
         if folder.read_only:
             raise RunError("This is a recorded run that ships with the program; it can be watched but not changed.")
         if not folder.writable:
             raise RunError(f"The run {folder.id} lies in a read-only place; it can be watched but not changed.")
-        if self._settings.public and not secrets.compare_digest(folder.owner, digest(token) or "nobody"):
+        if self._settings.public and not owns(folder.owner, token, caller):
             raise RunError("Only the visitor who started this run may change it.")
         return folder
 

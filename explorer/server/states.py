@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from explorer.server.run import Run
-from explorer.server.visitors import digest
+from explorer.server.visitors import NOBODY, Caller, owns
 from trainers.kinds.base import Kind
 from trainers.runs import RunFolder
 from trainers.runs.folder import created as created  # for whoever describes a run
@@ -57,6 +57,8 @@ def position(runs: Runs, run: Run, phase: str) -> int | None:
     return runs.position(run.id) if phase == "queued" else None
 
 
-def is_mine(folder: RunFolder, token: str) -> bool:
-    """Return whether the holder of a token started a run."""
-    return not folder.read_only and folder.owner == (digest(token) or None)  # a run without an owner is nobody's
+def is_mine(folder: RunFolder, token: str | None, caller: Caller = NOBODY) -> bool | None:
+    """Return whether a visitor started a run; None of one who shows neither a token nor a login."""
+    if token is None and not caller.login:
+        return None
+    return not folder.read_only and owns(folder.owner, token or "", caller)

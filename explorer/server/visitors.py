@@ -1,15 +1,20 @@
-"""The address, the login and the token behind a request. A token shows whose a run is; anyone can make up many."""
+"""The address, the login and the token behind a request, and whose a run is: of a login, or of whoever holds the token
+that it was started with. Anyone can make up many tokens.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import ipaddress
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 ADDRESS = "rankscope.address"
 """Where :class:`explorer.server.guard.Guard` leaves the address in a request's scope."""
+LOGIN = "rankscope.login"
+"""And the :class:`explorer.server.login.Login`, if the visitor has signed in."""
 FORWARDED = "x-forwarded-for"
 _IPV6_HOME = 64  # bits: one household or server gets as many addresses as it likes below that
 
@@ -20,7 +25,7 @@ class Caller:
 
     Attributes:
         address: network address, of IPv6 the part that a provider gives to one customer.
-        login: name at the Hub or of the page's own login.
+        login: number of the account at the Hub, or name of the page's own login.
     """
 
     address: str = ""
@@ -37,9 +42,32 @@ NOBODY = Caller()
 
 def caller(request: Any) -> Caller:
     """Return the sender of a request, Starlette's or Gradio's; :data:`NOBODY` for None."""
+    scope = scope_of(request)
+    login = getattr(scope.get(LOGIN), "id", None) or getattr(request, "username", None) or ""
+    return Caller(address=scope.get(ADDRESS, ""), login=str(login))
+
+
+def scope_of(request: Any) -> Mapping[str, Any]:
+    """Return what the server knows of a request, Starlette's or Gradio's; nothing for None."""
     inner = getattr(request, "request", None) or request  # Gradio wraps the request of the server
-    scope = getattr(inner, "scope", None) or {}
-    return Caller(address=scope.get(ADDRESS, ""), login=str(getattr(request, "username", None) or ""))
+    return getattr(inner, "scope", None) or {}
+
+
+def owner_of(token: str, caller: Caller = NOBODY) -> str:
+    """Return what the folder of a run keeps of its owner: who has signed in, or else the token's digest.
+
+    The word before a login's digest keeps anyone from making up a token that counts as a login.
+    """
+    return f"login {digest(caller.login)}" if caller.login else digest(token)
+
+
+def owns(owner: str, token: str, caller: Caller = NOBODY) -> bool:
+    """Return whether a visitor started a run, by its ``owner``: signed in as now, or with this token.
+
+    What was started before signing in stays with the token. A run without an owner is nobody's.
+    """
+    known = {owner_of("", caller), owner_of(token)} - {""}
+    return any(secrets.compare_digest(owner.encode(), one.encode()) for one in known)
 
 
 def digest(token: str) -> str:

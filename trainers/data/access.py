@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from trainers.devices.space import on_space
 from trainers.errors import DataError
 
 PUBLIC = "RANKSCOPE_PUBLIC"
@@ -36,7 +37,7 @@ def public() -> bool:
     """Return whether strangers choose what this process reads."""
     if os.environ.get(PUBLIC, "").strip().lower() not in OFF | {""}:
         return True
-    return "SPACE_ID" in os.environ or os.environ.get("SYSTEM") == "spaces"
+    return on_space()
 
 
 def serve_strangers() -> Callable[[], None]:

@@ -8,7 +8,7 @@
      emb/000012.safetensors arm0, arm1, ...: float16 [P, D]
      layout/000012.safetensors  xy0, nn0, xy1, nn1, ...
      ckpt/last.safetensors  weights, optimiser state, counters (previous.safetensors: the one before)
-     owner                  digest of the token that may control it
+     owner                  digest of the token that may control it, or `login` and that of an account
      label.json             its name, a note and tags, as somebody has written them, if any
      revision               commit of the Hub dataset that it reads, if any, from its first start on
      part_of                id of the plan that it belongs to, if any; below what tells it from the other runs

@@ -111,7 +111,9 @@ class RunReader:
 
     @property
     def owner(self) -> str:
-        """Digest of the owner's token; empty when anyone may control the run, ``?`` when it cannot be read."""
+        """Digest of the owner's token, or ``login`` and that of the owner's account; empty when anyone may control the
+        run, ``?`` when it cannot be read.
+        """
         try:
             return read_regular(self.path / "owner", OWNER_BYTES).decode("ascii")
         except FileNotFoundError:

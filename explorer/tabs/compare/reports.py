@@ -15,6 +15,7 @@ from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.states import Json, created, is_mine, position, state_json
 from explorer.server.titles import run_title, summary
+from explorer.server.visitors import NOBODY, Caller
 from trainers.comparison import Table
 from trainers.data.lru_cache import Cache
 from trainers.errors import RunError
@@ -61,7 +62,7 @@ class PlanReports:
                 continue
         return plans
 
-    def about(self, run: Run, token: str | None) -> Json:
+    def about(self, run: Run, token: str | None, caller: Caller = NOBODY) -> Json:
         """Return the report of a plan and its state.
 
         Raises:
@@ -80,7 +81,7 @@ class PlanReports:
             "recorded": run.recorded,
             "read_only": not run.folder.writable,
             "seeds_left": MOST_SEEDS - len(sweep_of(run.config).seeds),
-            "mine": None if token is None else is_mine(run.folder, token),
+            "mine": is_mine(run.folder, token, caller),
             "downloads": offered(run),
             "state": {
                 **state_json(run.folder, state, kind),

@@ -13,6 +13,7 @@ from explorer.page.tab import Shared
 from explorer.server.http import json_reply, unless_known
 from explorer.server.routes import TOKEN_HEADER, about_run, reads
 from explorer.server.run import Run
+from explorer.server.visitors import caller
 from explorer.tabs.compare.reports import PlanReports
 
 
@@ -21,8 +22,8 @@ def plan_routes(shared: Shared) -> list[Route]:
     reports = PlanReports(shared.library, shared.runs)
 
     def plan(run: Run, request: Request) -> Response:
-        about = reports.about(run, request.headers.get(TOKEN_HEADER) or None)
-        return unless_known(request, about["revision"], json_reply(about), varies=TOKEN_HEADER)
+        about = reports.about(run, request.headers.get(TOKEN_HEADER) or None, caller(request))
+        return unless_known(request, about["revision"], json_reply(about), varies=f"{TOKEN_HEADER}, cookie")
 
     def table(run: Run, request: Request) -> Response:
         asked = request.query_params

@@ -15,6 +15,7 @@ from explorer.server.http import Endpoint, RequestError, answering, json_reply, 
 from explorer.server.posted import AT_ONCE, BODY, posted
 from explorer.server.routes import TOKEN_HEADER, about_run, reads
 from explorer.server.run import Run
+from explorer.server.visitors import caller
 from explorer.tabs.live import controlled_errors, view
 from explorer.tabs.live.baselines import Baselines
 from explorer.tabs.live.first_run import start
@@ -93,7 +94,7 @@ class RunEndpoints:
     def refine(self, request: Request, _body: bytes) -> Response:
         """Ask for a refined map."""
         run_id = request.path_params["id"]
-        said = self._shared.runs.refine(run_id, request.headers.get(TOKEN_HEADER, ""))
+        said = self._shared.runs.refine(run_id, request.headers.get(TOKEN_HEADER, ""), caller(request))
         self._shared.layout.watch(run_id)
         return json_reply({"said": said})
 

@@ -20,6 +20,8 @@ from explorer.server.body import Body, text
 from explorer.server.http import answering, json_reply
 from explorer.server.posted import AT_ONCE, BODY, posted
 from explorer.server.routes import TOKEN_HEADER, reads
+from explorer.server.states import Json
+from explorer.server.visitors import caller
 from explorer.tabs.runs.run_list import runs, runs_csv
 from trainers.runs.label import NAME, NOTE, TAG, Label
 
@@ -46,18 +48,23 @@ def build(shared: Shared) -> None:
 def routes(shared: Shared) -> list[Route]:
     """Return the route of the list."""
 
+    def of(request: Request) -> list[Json]:
+        return runs(shared.library, shared.runs, request.headers.get(TOKEN_HEADER) or None, caller(request))
+
     def listed(request: Request) -> Response:
-        return json_reply({"runs": runs(shared.library, shared.runs, request.headers.get(TOKEN_HEADER) or None)})
+        return json_reply({"runs": of(request)})
 
     def table(request: Request) -> Response:
-        content = runs_csv(runs(shared.library, shared.runs, request.headers.get(TOKEN_HEADER) or None))
+        content = runs_csv(of(request))
         named = {"Content-Disposition": 'attachment; filename="rankscope-runs.csv"'}
         return Response(content, media_type="text/csv; charset=utf-8", headers=named)
 
     def label(request: Request, body: bytes) -> Response:
         asked = _Label.parse(body)
         label = Label(name=asked.name or "", note=asked.note or "", tags=tuple(asked.tags))
-        kept = shared.runs.label(request.path_params["id"], request.headers.get(TOKEN_HEADER, ""), label)
+        kept = shared.runs.label(
+            request.path_params["id"], request.headers.get(TOKEN_HEADER, ""), label, caller(request)
+        )
         return json_reply(asdict(kept))
 
     posting = Route("/run/{id}/label", answering(posted(label, BODY, AT_ONCE), 400), methods=["POST"])

@@ -10,6 +10,7 @@ from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.states import DAMAGED, Json, created, is_mine, phase_json, position, progress_json, state_json
 from explorer.server.titles import data_title, run_title, summary
+from explorer.server.visitors import NOBODY, Caller
 from trainers.cells import finite_number
 from trainers.comparison.spreadsheet import csv_text
 from trainers.errors import RunError
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from explorer.server.runs import Runs
 
 
-def runs(library: Library, runs: Runs, token: str | None) -> list[Json]:
+def runs(library: Library, runs: Runs, token: str | None, caller: Caller = NOBODY) -> list[Json]:
     """List every run, newest first, recordings last; a damaged one says so and hides no other."""
-    return [_card(library, folder, runs, token) for folder in library.folders()]
+    return [_card(library, folder, runs, is_mine(folder, token, caller)) for folder in library.folders()]
 
 
 def runs_csv(listed: list[Json]) -> str:
@@ -43,7 +44,7 @@ def runs_csv(listed: list[Json]) -> str:
     return csv_text(head, lines)
 
 
-def _card(library: Library, folder: RunFolder, runs: Runs, token: str | None) -> Json:
+def _card(library: Library, folder: RunFolder, runs: Runs, mine: bool | None) -> Json:
     card: Json = {
         "id": folder.id,
         "title": f"Run {folder.id}",
@@ -62,7 +63,7 @@ def _card(library: Library, folder: RunFolder, runs: Runs, token: str | None) ->
         "queue_position": None,
         "part_of": folder.part_of,
         "plans": False,
-        "mine": None if token is None else is_mine(folder, token),
+        "mine": mine,
         **asdict(read_label(folder.path)),
     }
     try:

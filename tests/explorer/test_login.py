@@ -1,0 +1,134 @@
+"""Signing in with an account of the Hub: whose a run is then, and what other visitors and other sites get of it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import gradio.http_server
+import gradio.oauth
+import pytest
+from itsdangerous import TimestampSigner
+from starlette.requests import Request
+
+from explorer.server import login as logins
+from explorer.server.visitors import LOGIN, Caller, digest, owner_of, owns
+from explorer.settings import Limits
+from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
+
+pytestmark = GRADIO_WARNINGS
+SECRET = "a secret of the space"
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SYSTEM", "spaces")
+        patch.setenv("SPACE_ID", "somebody/rankscope")
+        patch.setenv("SPACE_HOST", "somebody-rankscope.hf.space")
+        given = {"OAUTH_CLIENT_ID": "id", "OAUTH_CLIENT_SECRET": SECRET, "OAUTH_SCOPES": "openid profile"}
+        for name, value in {**given, "OPENID_PROVIDER_URL": "http://127.0.0.1:9"}.items():
+            patch.setattr(gradio.oauth, name, value)
+        patch.setattr(gradio.http_server, "get_space", lambda: None)  # it would watch the files of the tests
+        root = tmp_path_factory.mktemp("login")
+        with served(root, public=True, on_space=True, login=True, limits=Limits(hourly=100)) as page:
+            yield page
+
+
+def cookie(number: str, name: str = "somebody", lasts: float = 600.0) -> dict[str, str]:
+    """What a browser sends that has signed in, as gradio's session signs it."""
+    about = {"sub": number, "preferred_username": name}
+    info = {"access_token": f"hf_{number}", "expires_at": int(time.time() + lasts), "userinfo": about}
+    key = hashlib.sha256(f"{SECRET}-v4".encode()).hexdigest()
+    content = base64.b64encode(json.dumps({"oauth_info": info}).encode())
+    return {"cookie": f"session={TimestampSigner(key).sign(content).decode()}"}
+
+
+def mine(page: Served, run: str, token: str = "", **headers: str) -> bool | None:
+    """Whether the list of runs says that one is the visitor's."""
+    runs = page.client.get(f"{PREFIX}/runs", headers={**shown(token), **headers}).json()["runs"]
+    return next(one["mine"] for one in runs if one["id"] == run)
+
+
+def train(page: Served, token: str = "", **headers: str) -> str:
+    """The id of a run that the form starts."""
+    described = {"kind": "metric_learning", "settings": {}}
+    return str(page.post(f"{PREFIX}/form/train", described, **shown(token), **headers).json()["id"])
+
+
+def stop(page: Served, run: str, token: str = "", **headers: str) -> str:
+    """What comes of the button Stop."""
+    asked = {"id": run, "action": "stop"}
+    reply = page.post(f"{PREFIX}/form/act", asked, **shown(token), **headers).json()
+    return str(reply.get("problem", "stopped"))
+
+
+def shown(token: str) -> dict[str, str]:
+    return {"x-rankscope-token": token} if token else {}
+
+
+def test_the_run_of_a_login_is_theirs_in_the_frame_and_outside_it(space: Served) -> None:
+    run = train(space, "of the frame", **cookie("1"))
+    assert mine(space, run, "of the space's own address", **cookie("1")) is True, "another token, the same account"
+    assert mine(space, run, "of the frame") is False, "signed out on a shared computer"
+    assert mine(space, run, "of the frame", **cookie("2")) is False, "whoever signs in there next"
+    for headers in ({}, cookie("2"), cookie("1", lasts=-5)):
+        assert "Only the visitor" in stop(space, run, "of the frame", **headers)
+    assert stop(space, run, "", **cookie("1")) == "stopped"
+
+
+def test_what_was_started_before_signing_in_stays_with_its_token(space: Served) -> None:
+    run = train(space, "mine")
+    assert mine(space, run, "mine", **cookie("3")) is True and mine(space, run, "theirs", **cookie("3")) is False
+    assert mine(space, run, **cookie("3")) is False, "a login takes over no run"
+    assert stop(space, run, "mine", **cookie("3")) == "stopped"
+
+
+@pytest.mark.parametrize("header", [{"sec-fetch-site": "cross-site"}, {"origin": "https://elsewhere.example"}])
+def test_a_login_counts_for_nothing_in_what_another_site_sends(space: Served, header: dict[str, str]) -> None:
+    run = train(space, "", **cookie("4"))
+    assert mine(space, run, **cookie("4"), **header) is None
+    assert "Only the visitor" in stop(space, run, "", **cookie("4"), **header)
+    assert stop(space, run, "", **cookie("4")) == "stopped"
+
+
+def test_the_page_says_who_has_signed_in(space: Served) -> None:
+    address = "https://somebody-rankscope.hf.space"
+    assert space.client.get(f"{PREFIX}/login").json() == {"offered": True, "name": None, "address": address}
+    about = space.client.get(f"{PREFIX}/login", headers=cookie("1", "ada")).json()
+    assert about["name"] == "ada" and "hf_1" not in json.dumps(about)
+    forged = {"cookie": cookie("1")["cookie"][:-2] + "xx"}
+    assert space.client.get(f"{PREFIX}/login", headers=forged).json()["name"] is None
+
+
+def test_a_login_is_stored_as_a_digest_and_its_token_nowhere(space: Served, tmp_path: Path) -> None:
+    run = train(space, "", **cookie("77", "ada"))
+    assert stop(space, run, "", **cookie("77")) == "stopped"
+    assert (space.explorer.library.root / run / "owner").read_text() == f"login {digest('77')}"
+    for file in space.explorer.library.root.rglob("*"):
+        assert not file.is_file() or b"hf_77" not in file.read_bytes(), file
+
+
+def test_the_token_for_the_hub_is_that_of_the_request() -> None:
+    login = logins.Login(id="1", name="ada", token="hf_1")
+    assert logins.hub_token(Request({"type": "http", LOGIN: login})) == "hf_1" and "hf_1" not in repr(login)
+    assert logins.hub_token(Request({"type": "http"})) == logins.hub_token(None) == ""
+
+
+def test_no_made_up_token_counts_as_a_login() -> None:
+    owner = owner_of("", Caller(login="1"))
+    for token in ("1", "login 1", owner, f"login {digest('1')}", digest("1")):
+        assert not owns(owner, token), token
+    assert owns(owner, "", Caller(login="1")) and not owns(owner, "", Caller(login="2"))
+    assert not owns("", "", Caller()) and not owns("", "", Caller(login="1")), "a run without an owner is nobody's"
+
+
+def test_off_a_space_nobody_signs_in(tmp_path: Path) -> None:
+    with served(tmp_path) as page:
+        assert page.client.get(f"{PREFIX}/login").json() == {"offered": False, "name": None, "address": ""}
+        assert page.client.get("/login/huggingface").status_code == 404
+        assert "rs-login" not in page.client.get("/config").text
