@@ -9,6 +9,7 @@ from pathlib import Path
 from explorer import Explorer, Settings
 from explorer.server.allocator import give_back_early
 from trainers.devices.space import on_space, signs_in
+from trainers.registry import importing
 
 ON_SPACE = on_space()
 
@@ -44,7 +45,8 @@ def main() -> None:
         detach=flags.detach,
         max_parallel=flags.max_parallel,
     )
-    explorer = Explorer(settings)
+    with importing():
+        explorer = Explorer(settings)
     explorer.start()
     explorer.blocks.queue(default_concurrency_limit=8, max_size=64)
     try:

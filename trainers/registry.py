@@ -7,14 +7,21 @@ Adding a file adds an entry.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import gc
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Any
 
 from trainers.parameters import make
+
+_IMPORTING = threading.RLock()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +87,27 @@ def load(package: ModuleType) -> Mapping[str, Any]:
                 raise ValueError(f"{package.__name__}: two descriptors are named {descriptor.name!r}; rename one")
             entries[descriptor.name] = descriptor
     return in_order(entries)
+
+
+@contextlib.contextmanager
+def importing() -> Iterator[None]:
+    """Import large libraries one at a time, with the garbage collector held back.
+
+    Libraries that import parts of each other in different orders, as open_clip, timm and torchvision do, end in a
+    deadlock when two threads begin with them at the same time. What imports make stays, but the collector would go
+    through it again and again, which is a quarter of the time that torch and Gradio take.
+    """
+    with _IMPORTING:
+        modules, enabled = len(sys.modules), gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if len(sys.modules) > modules:
+                gc.freeze()
+                atexit.register(gc.unfreeze)  # libraries count what is left at the end
+            if enabled:
+                gc.enable()
 
 
 def descriptors(module: ModuleType) -> tuple[Any, ...]:

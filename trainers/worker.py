@@ -28,6 +28,7 @@ if __name__ == "__main__":
 # ruff: noqa: E402
 from trainers.errors import UNEXPECTED, DiskFullError, RunError, UserError
 from trainers.kinds import check, kind_of
+from trainers.registry import importing
 from trainers.runs import RunFolder
 from trainers.runs.files import is_full
 from trainers.runs.lock import RunLock
@@ -137,7 +138,9 @@ class Worker:
         config = self.folder.config
         check(config)
         started = time.monotonic()
-        trainer = kind_of(config).loop()(self.folder, self._setting_up)
+        with importing():
+            loop = kind_of(config).loop()
+        trainer = loop(self.folder, self._setting_up)
         cost = self._time_checkpoint(trainer) if self._seconds is not None else 0.0
         self._ready(time.monotonic() - started)
         if self._seconds is not None:

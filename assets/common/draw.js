@@ -8,8 +8,8 @@ const STEP = 0.02;
 const MOST_POINTS = 400;
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const HELP = {
-  box: "Draw a box over what is to go. Arrow keys move a box, with Shift they change its size, Enter takes it.",
-  brush: "Paint over what is to go. Arrow keys move the brush, Space paints, Enter takes it.",
+  box: "Draw a box over what to remove. Arrow keys move a box, with Shift they change its size, Enter takes it.",
+  brush: "Paint over what to remove. Arrow keys move the brush, Space paints, Enter takes it.",
 };
 
 /** `on`: {drawn(), clear()}; what was drawn is in `region`. */

@@ -19,9 +19,9 @@ function openTab(title) {
 /** Open the tab "Retrieve", which searches with the image that is chosen. */
 export const toRetrieve = () => openTab("Retrieve");
 
-/** Open the tab "Retrieve" at the mistakes of some images of a run's maps; its module may not be there yet. */
-export function toMistakes(run, points) {
-  window.rankscopeSelected = { run, points };
+/** Open a section of the tab "Retrieve" with some images of a run's maps; its module may not be there yet. */
+export function toSelection(section, run, points) {
+  window.rankscopeSelected = { section, run, points };
   window.dispatchEvent(new CustomEvent("rankscope:selected"));
   openTab("Retrieve");
 }

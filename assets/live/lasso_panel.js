@@ -1,6 +1,7 @@
 // The images inside the lasso: counts per class, the images, what can be done with them, and selections with a name.
 
 import * as api from "../common/api.js";
+import { arrows } from "../common/arrows.js";
 import { el, grouped, onPoint, say } from "../common/dom.js";
 import { button, Problem, rowForm, text } from "../common/fields.js";
 import { saveCsv } from "../common/files.js";
@@ -10,7 +11,7 @@ import { Tags } from "./tags.js";
 
 const MOST = 60;
 
-/** `on`: {hover(i | null), choose(i), clear(), retrieve(i), mistakes(ids), select(ids, title), labels: the tags on the maps}. */
+/** `on`: {hover(i | null), choose(i), clear(), send(section, ids), select(ids, title), labels: the tags on the maps}. */
 export class LassoPanel {
   constructor(on) {
     this.on = on;
@@ -19,12 +20,13 @@ export class LassoPanel {
     this.problem = new Problem();
     this.title = el("h3", {});
     this.counts = el("p", { class: "rs-note rs-path" });
-    this.strip = el("ol", { class: "rs-strip rs-small", tabindex: "0", "aria-label": "Images in the lasso" });
+    this.strip = el("ol", { class: "rs-strip rs-small", "aria-label": "Images in the lasso" });
+    arrows(this.strip);
     this.named = el("div", { class: "rs-flow", role: "group", "aria-label": "Tags" });
     this.name = text("a tag for these images", { "aria-label": "Tag", maxlength: 40 });
     const ways = [
-      button("Retrieve with the first", () => on.retrieve(this.ids[0])),
-      button("Mistakes of these", () => on.mistakes(this.ids)),
+      button("Retrieve with these", () => on.send("query", this.ids)),
+      button("Mistakes of these", () => on.send("mistakes", this.ids)),
       button("Download (CSV)", () => this.download()),
       button("Clear", () => on.clear()),
     ];

@@ -24,7 +24,7 @@ import { TagLabels } from "./tag_labels.js";
 import { Status } from "../common/status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../common/theme.js";
-import { toMistakes, toPlan, toRetrieve } from "../common/navigation.js";
+import { toPlan, toRetrieve, toSelection } from "../common/navigation.js";
 import { installPageApi } from "./page_api.js";
 import { Origin } from "./origin.js";
 
@@ -69,7 +69,7 @@ class Live {
     this.neighbours = new NeighbourRows({ hover, choose, search });
     const select = (ids, title) => this.images.lasso(ids, title);
     this.tagLabels = new TagLabels(() => this.maps.changed());
-    this.lassoPanel = new LassoPanel({ labels: this.tagLabels, hover, choose, select, retrieve: search, clear: () => select([]), mistakes: (ids) => toMistakes(this.run.id, ids) });
+    this.lassoPanel = new LassoPanel({ labels: this.tagLabels, hover, choose, select, clear: () => select([]), send: (section, ids) => toSelection(section, this.run.id, ids) });
     this.baseline = new Baseline(() => this.numbers());
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) }, this.baseline);
     this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.images.chosen) });

@@ -68,7 +68,7 @@ export class Filled {
   /** Nothing has been marked yet. */
   showPrompt(on) {
     this.stage.note.hidden = !on;
-    say(this.stage.note, on ? "Mark what is to go, and it is filled here." : "");
+    say(this.stage.note, on ? "Mark what to remove, and it is filled here." : "");
   }
 
   /** A removal was asked for. */

@@ -1,5 +1,6 @@
 // The images of a dataset as a strip that loads as it is scrolled; the visitor's own image by button, drop or paste.
 
+import { arrows } from "../common/arrows.js";
 import { el, grouped, reducedMotion, say } from "../common/dom.js";
 import { whileSeen } from "../common/seen.js";
 import * as api from "./api.js";
@@ -24,6 +25,7 @@ export class ImageStrip {
     const end = el("div", {}, own, this.file);
     this.node = el("div", { class: "rs-images" }, this.back, this.list, this.forward, this.place, end);
     this.list.addEventListener("scroll", () => this.isNearEnd() && this.loadMore());
+    arrows(this.list);
     this.items = [];
     this.total = 0;
     whileSeen(this.node, this);

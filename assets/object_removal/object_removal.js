@@ -81,7 +81,7 @@ class RemoveAnObject {
       this.strip.load(start.dataset);
       await this.open(start.first, start.taken ? [start.taken] : null);
     } catch (error) {
-      this.problem.say(`${error.message} It is tried again.`);
+      this.problem.say(`${error.message} Trying again.`);
       setTimeout(() => this.begin(), AGAIN);
     }
   }
@@ -144,7 +144,7 @@ class RemoveAnObject {
     try {
       const reply = await api.detect(image.ref, detector);
       if (image !== this.image) return;
-      if (!reply.objects.length) this.problem.say(reply.notes.join(" ") || "Nothing was found. Draw a box around what is to go.");
+      if (!reply.objects.length) this.problem.say(reply.notes.join(" ") || "Nothing was found. Draw a box around what to remove.");
       else this.showImage({ ...image, objects: reply.objects });
     } catch (error) {
       this.problem.say(error.message);

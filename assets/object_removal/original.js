@@ -12,8 +12,8 @@ const WAYS = [["objects", "Objects"], ["box", "Box"], ["brush", "Brush"]];
 const HINTS = {
   objects: "Press an object to take it out of the image.",
   none: "No object is marked in this image. Draw a box around one, or paint over it.",
-  box: "Drag a box around what is to go; several boxes go together.",
-  brush: "Paint over what is to go.",
+  box: "Drag a box around what to remove; several boxes go together.",
+  brush: "Paint over what to remove.",
 };
 
 /** `on`: {remove(remove), name(box): a promise of [{class, score}], detect(detector), fail(sentence)}. */

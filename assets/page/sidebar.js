@@ -15,9 +15,15 @@ export async function mount(element) {
   const host = element.querySelector(".rs-setup");
   const all = await json("form/start");
   const sidebar = new Sidebar(all);
+  document.body.prepend(button("Skip to the tabs", skip, "rs-skip"));
   host.replaceChildren(sidebar.node);
   window.rankscopePlans = { begin: (id) => sidebar.plan(id), offered: (name) => all.kinds.some((kind) => kind.name === name) };
   window.dispatchEvent(new CustomEvent("rankscope:sweeps"));
+}
+
+/** The first stop of the Tab key leads past the settings. */
+function skip() {
+  document.querySelector("#rs-tabs button[role=tab][aria-selected=true]").focus();
 }
 
 class Sidebar {

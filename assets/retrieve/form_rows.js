@@ -1,10 +1,10 @@
 // One query in its forms, whole, without its object, the object alone, and what each arm finds for each of them.
 
+import { arrows } from "../common/arrows.js";
 import { el } from "../common/dom.js";
 import { brief, capital, inFull } from "../common/names.js";
 import { moved, percent } from "../common/measures.js";
 import { strip, Tile } from "../common/tiles.js";
-import { arrows } from "./arrows.js";
 import { armSwatch } from "./background_numbers.js";
 import { why } from "./result_rows.js";
 

@@ -13,9 +13,9 @@ import { Task } from "./task.js";
 
 export const MAPS = { name: "probe" };
 const SIDE = 320;
-const HINT = "Choose an image. Then press what is to go, if its objects are known, or draw over it. An image of your own stays in the server's memory for a while and is not written to disk.";
-const DRAW = "Draw over what is to go. Arrow keys move the box or the brush, Space paints, Enter compares.";
-const PRESS = "Press what is to go, one or several, or draw over it.";
+const HINT = "Choose an image. Then press what to remove, if its objects are known, or draw over it. An image of your own stays in the server's memory for a while and is not written to disk.";
+const DRAW = "Draw over what to remove. Arrow keys move the box or the brush, Space paints, Enter compares.";
+const PRESS = "Press what to remove, one or several, or draw over it.";
 
 /** `on`: {compare(query, title), fail(sentence)}; a query is {row or upload, remove}. */
 export class OneImage {

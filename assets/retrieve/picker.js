@@ -1,12 +1,12 @@
 // The images of a gallery as a strip to choose a query from: found by the name of a class, one after the other, by chance.
 
+import { arrows } from "../common/arrows.js";
 import { clamp, el, grouped, say } from "../common/dom.js";
 import { button, field, iconButton, text } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
 import { whileSeen } from "../common/seen.js";
-import { thumbnail } from "../common/thumbnails.js";
+import { namesOf, thumbnail } from "../common/thumbnails.js";
 import * as api from "./api.js";
-import { arrows } from "./arrows.js";
 
 const PAGE = 24;
 const BEFORE = 4; // images shown before one that is far from those in the strip
@@ -26,7 +26,8 @@ export class Picker {
     arrows(this.list);
     const search = field("Search with an image of", this.words, { class: "rs-field rs-classname" });
     const line = el("div", { class: "rs-flow rs-pickline" }, search, this.random, this.back, this.forward, this.place, ...more);
-    this.node = el("div", { class: "rs-stack rs-tight" }, line, this.list);
+    this.selected = el("p", { class: "rs-flow rs-note", role: "status", hidden: true });
+    this.node = el("div", { class: "rs-stack rs-tight" }, line, this.selected, this.list);
     whileSeen(this.node, this);
     Object.assign(this, { total: 0, begin: 0, items: [], at: null });
   }
@@ -34,7 +35,22 @@ export class Picker {
   /** The images of a gallery of a run; `images` paints them. */
   async load(run, gallery, images, row) {
     Object.assign(this, { run, gallery, images, row });
+    this.narrow(null);
     await this.read(0, row);
+  }
+
+  /** Offer some images alone, points of the maps of `run`; null: all of the gallery. */
+  async only(points, run = null) {
+    this.narrow(points, run);
+    await this.read(0, this.row);
+  }
+
+  narrow(points, mapped = null) {
+    Object.assign(this, { points, mapped });
+    this.selected.hidden = !points;
+    const all = button("All images", () => this.only(null));
+    const words = points?.length === 1 ? "Only the selected image is offered." : `Only the ${grouped(points?.length ?? 0)} selected images are offered.`;
+    this.selected.replaceChildren(...(points ? [el("span", { text: words }), all] : []));
   }
 
   typed() {
@@ -68,7 +84,16 @@ export class Picker {
   }
 
   ask(offset, row = null) {
+    if (this.points) return this.page(offset, row);
     return api.rows(this.run, this.gallery, { text: this.words.value, offset, count: PAGE, row });
+  }
+
+  /** A page of the images that were selected, as the server gives one of all. */
+  page(offset, row) {
+    const words = this.words.value.trim().toLowerCase();
+    const named = this.points.map((i) => [i, namesOf(this.mapped, i)]).filter(([, names]) => names.some((name) => name.toLowerCase().includes(words)));
+    const place = named.findIndex(([i]) => i === row);
+    return { total: named.length, rows: named.slice(offset, offset + PAGE), place: place < 0 ? null : place };
   }
 
   isNearEnd() {
@@ -129,7 +154,7 @@ export class Picker {
       press.setAttribute("aria-pressed", String(row === this.row));
       if (row === this.row) shown = press;
     }
-    const none = `No class of this gallery has “${brief(this.words.value, 40)}” in its name.`;
+    const none = `No class of ${this.points ? "these images" : "this gallery"} has “${brief(this.words.value, 40)}” in its name.`;
     say(this.place, this.total ? `${this.at === null ? "–" : grouped(this.at + 1)} of ${grouped(this.total)}` : this.words.value ? none : "");
     this.back.disabled = !this.total || this.at === 0;
     this.forward.disabled = !this.total || this.at === this.total - 1;

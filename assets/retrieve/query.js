@@ -70,14 +70,30 @@ class Query {
     return handed.gallery || handed.row < home.points ? handed : null;
   }
 
+  /** Offer the images of a selection alone, and search with the first: {run, points}. */
+  select({ run, points }) {
+    this.selection = points;
+    this.tab.handed = { run, row: points[0] };
+    if (this.images) this.refresh();
+    else this.openGallery({ name: MAPS }, this.taken()); // nothing is open yet
+  }
+
+  /** Offer the images of the maps that were selected, once these are the gallery. */
+  narrow() {
+    if (!this.selection || this.gallery.name !== MAPS) return;
+    this.picker.only(this.selection, this.tab.about);
+    this.selection = null;
+  }
+
   refresh() {
     if (!this.tab.home || !this.offered) return;
     const handed = this.taken();
     if (!handed) return;
     const { row, gallery = { name: MAPS }, step = this.step } = handed;
     this.step = step;
-    if (same(gallery, this.gallery)) this.choose(row);
-    else this.openGallery(gallery, { row });
+    if (!same(gallery, this.gallery)) return this.openGallery(gallery, { row });
+    this.narrow();
+    return this.choose(row);
   }
 
   // ------------------------------------------------------------- what is asked
@@ -97,6 +113,7 @@ class Query {
       this.query = query ? { ...query, gallery } : (this.query ?? { row: 0, gallery });
       this.timeline();
       this.picker.load(home.id, gallery, this.images, this.ownRow);
+      this.narrow();
       this.ask();
     } catch (error) {
       if (turn !== this.opening) return;

@@ -1,12 +1,12 @@
 // A row of results for every arm: same query, same rank in the same column.
 
+import { arrows } from "../common/arrows.js";
 import { difference, paired } from "../common/baseline.js";
 import { el, figure, onPoint, say } from "../common/dom.js";
 import { brief, inFull } from "../common/names.js";
 import { moved } from "../common/measures.js";
 import { isHidden, whileSeen } from "../common/seen.js";
 import { similarity, strip, Tile } from "../common/tiles.js";
-import { arrows } from "./arrows.js";
 import { swatch } from "./places.js";
 
 /** `on`: {choose(row), point(result | null, images), pin(key | null)}. */

@@ -148,12 +148,12 @@ class Tab {
     this.host.scrollIntoView({ block: "start" });
   }
 
-  /** Images were selected in Live: their mistakes are shown. */
+  /** Images were selected in Live for one of the sections. */
   selected() {
     const selection = window.rankscopeSelected;
     if (!selection) return;
     delete window.rankscopeSelected;
-    const { name, view } = this.sections.find((section) => section.view.select);
+    const { name, view } = this.sections.find((section) => section.name === selection.section);
     view.select(selection);
     this.choice.value = name;
     this.section(name);

@@ -6,7 +6,7 @@ import { button } from "../common/fields.js";
 const REFUSED = {
   NotAllowedError: "The browser did not allow the camera. Allow it beside the address, or choose a file.",
   NotFoundError: "No camera was found. Choose a file instead.",
-  NotReadableError: "Another program uses the camera. Close it there, or choose a file.",
+  NotReadableError: "Another program uses the camera. Close that program, or choose a file.",
 };
 const NOWHERE = "The camera can only be used on an https address or on this machine's own. Choose a file instead.";
 

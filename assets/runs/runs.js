@@ -37,7 +37,7 @@ class Runs {
     this.table = el("table", { class: "rs-table rs-runlist" }, el("caption", { class: "rs-unseen", text: "Runs" }), el("thead", {}, this.head));
     this.box = el("div", { class: "rs-tablebox", tabindex: "0", role: "region", "aria-label": "Runs" }, this.table);
     host.replaceChildren(this.problem.node, this.empty, this.tools, this.box);
-    const showError = (error) => this.problem.say(error && `The list could not be read: ${error.message} It is tried again.`);
+    const showError = (error) => this.problem.say(error && `The list could not be read: ${error.message} Trying again.`);
     this.poll = new Poll(() => this.read(), showError, host);
     window.addEventListener("rankscope:changed", () => this.poll.schedule(0));
     this.poll.start();

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from explorer.layout.environment import environment
+from trainers.registry import importing
 from trainers.training import parent_watch
 
 IDLE_SECONDS = 0.2  # between two rounds when there was nothing to do
@@ -52,10 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _serve(root: Path, reader: _Reader, early: list[str], stop: threading.Event) -> None:
     # numpy and torch read the environment when they are imported, so not before it is set
-    import torch
+    with importing():
+        import torch
 
-    from explorer.layout.service import LayoutService
-    from explorer.layout.warm import Warmth
+        from explorer.layout.service import LayoutService
+        from explorer.layout.warm import Warmth
 
     torch.set_num_threads(1)
     warmth = Warmth()

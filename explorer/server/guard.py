@@ -120,7 +120,7 @@ class Guard:
         named = match and (match[1] or QueryParams(scope["query_string"]).get("session_hash"))
         if not named or self._streams(named):
             return None
-        return _refused(404, "Nothing is waited for under this name. Send a request first, or reload the page.")
+        return _refused(404, "There is no event of this name. Send a request first, or reload the page.")
 
 
 class _TooLargeError(Exception):

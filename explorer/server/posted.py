@@ -51,7 +51,7 @@ async def _body(request: Request, most: int) -> bytes:
                 raise too_large
             parts.append(part)
     except ClientDisconnect as error:
-        raise RequestError("The connection ended before the whole request was here. Send it again.") from error
+        raise RequestError("The connection ended before the whole request had arrived. Send it again.") from error
     return b"".join(parts)
 
 

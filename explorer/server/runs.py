@@ -105,7 +105,7 @@ class Runs:
         folder = self._controlled(run_id, token, caller)
         phase = folder.state().phase
         if "pause" in PHASES[phase].acts and "pause" not in kind_of(folder.config).phase(phase).acts:
-            raise RunError("The runs of a plan cannot be paused together; stop it, and let it go on later.")
+            raise RunError("The runs of a plan cannot be paused together; stop it, and resume it later.")
         if not PHASES[phase].active or "resume" in PHASES[phase].acts:
             raise RunError(f"Only a run that trains can be paused; this one is {phase}.")
         folder.send("pause")
@@ -116,15 +116,15 @@ class Runs:
         folder = self._controlled(run_id, token, caller)
         phase = folder.state().phase
         if "resume" not in PHASES[phase].acts:
-            raise RunError(f"Only a paused, stopped, interrupted or failed run can go on; this one is {phase}.")
+            raise RunError(f"Only a paused, stopped, interrupted or failed run can be resumed; this one is {phase}.")
         if PHASES[phase].active:
             folder.send("resume")
-            return "It goes on."
+            return "It is resumed."
         with self._starting:
             self._check_limits(folder.config, folder.owner, caller)
             self._scheduler.add(folder)
             self._shares.started(run_id, caller)
-        return "It goes on from its last checkpoint as soon as it is its turn."
+        return "It resumes from its last checkpoint when it is its turn."
 
     def add_seeds(self, run_id: str, token: str, count: int, caller: Caller = NOBODY) -> str:
         """Train a plan that has ended with more seeds; returns a sentence."""
@@ -134,7 +134,7 @@ class Runs:
             more = add_seeds(folder, count)
             self._scheduler.add(folder)
             self._shares.started(run_id, caller)
-        return f"It goes on with {count} more seed{'s' if count > 1 else ''}, {len(more.seeds)} in all."
+        return f"It resumes with {count} more seed{'s' if count > 1 else ''}, {len(more.seeds)} in all."
 
     def stop(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """End a run, keeping its checkpoint, or take it out of the queue; returns a sentence."""
@@ -253,7 +253,7 @@ class Runs:
         if folder.read_only:
             raise RunError("This is a recorded run that ships with the program; it can be watched but not changed.")
         if not folder.writable:
-            raise RunError(f"The run {folder.id} lies in a read-only place; it can be watched but not changed.")
+            raise RunError(f"The run {folder.id} is in a read-only folder; it can be watched but not changed.")
         if self._settings.public and not owns(folder.owner, token, caller):
             raise RunError("Only the visitor who started this run may change it.")
         return folder

@@ -151,7 +151,7 @@ class Scheduler:
             try:
                 self.tick()
             except Exception:  # whatever it is, the next runs must get their turn
-                _log.exception("the queue could not be moved on; it is tried again")
+                _log.exception("the queue could not be moved on; trying again")
             self._wake.wait(0.5)
             self._wake.clear()
 
@@ -229,7 +229,7 @@ class Scheduler:
         phase = folder.db.state().phase
         if not PHASES[phase].begun and (not PHASES[phase].active or ended.code != 0):
             why = ended.last_line or "it printed nothing"
-            self._fail(folder, f"Its trainer ended before it began (exit status {ended.code}): {why}")
+            self._fail(folder, f"Its trainer ended before it started (exit status {ended.code}): {why}")
         folder.db.close()
 
     def _fail(self, folder: RunFolder, sentence: str) -> None:

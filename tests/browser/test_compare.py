@@ -84,7 +84,7 @@ def test_metrics_are_chosen_and_seeds_added(browser: Browser, site: Site) -> Non
         assert r"\toprule" in text and "H-AP" in text
         view.get_by_label("More seeds").fill("2")
         view.get_by_role("button", name="Add seeds").click()
-        expect(page.locator("#rs-compare-said")).to_contain_text("It goes on with 2 more seeds, 4 in all.")
+        expect(page.locator("#rs-compare-said")).to_contain_text("It resumes with 2 more seeds, 4 in all.")
         expect(view.locator(".rs-results tbody tr").first).to_contain_text("2 of 4")
         view.get_by_role("button", name="Stop").click()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -119,3 +120,43 @@ def test_names_of_classes_stand_on_the_maps_until_they_are_switched_off(browser:
         expect(names).to_have_count(0)
         switch.click()
         expect(names.nth(6)).to_be_visible()
+
+
+STOP = """() => {
+  const at = document.activeElement;
+  const ring = getComputedStyle(at).outlineStyle !== "none" || at.matches("input[type=radio]");
+  const name = at.ariaLabel || at.labels?.[0]?.textContent || at.textContent.trim() || at.title;
+  return [name, ring, at.closest("ul, ol")?.ariaLabel ?? ""];
+}"""
+"""Name of what has the focus, whether one sees it, and the strip that it is in."""
+
+
+def _stops(page: Page, last: str) -> list[list[Any]]:
+    """Press Tab until the element of a name has the focus; what had it on the way."""
+    stops: list[list[Any]] = []
+    while not stops or stops[-1][0] != last:
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate(STOP))
+        assert len(stops) < 80, [name for name, *_ in stops]
+    return stops
+
+
+def test_all_is_reached_by_keys_alone_and_a_strip_of_images_is_one_stop(browser: Browser, recorded: Site) -> None:
+    with visit(browser, recorded, recorded.url) as page:
+        page.locator(".rs-trainrow").wait_for()
+        page.keyboard.press("Tab")
+        assert page.evaluate(STOP)[0] == "Skip to the tabs"
+        page.keyboard.press("Enter")
+        assert page.evaluate(STOP)[0] == "Live"
+        _stops(page, "Retrieve")
+        page.keyboard.press("Enter")
+        picks = page.get_by_role("list", name="Images to search with")
+        expect(picks.get_by_role("button")).not_to_have_count(0)
+        stops = _stops(page, "Use via API")
+        assert [name for name, seen, _ in stops if not (name and seen)] == []
+        assert [strip for *_, strip in stops].count("Images to search with") == 1
+        page.evaluate("() => window.scrollTo(0, 0)")  # what is out of sight is not drawn
+        picks.locator("button:not([tabindex='-1'])").focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        expect(picks.locator("[aria-pressed=true]")).to_be_focused()

@@ -351,7 +351,7 @@ def test_an_own_image(opened: Page) -> None:
     page = opened
     file = page.locator(".rs-object input[type=file]")
     file.set_input_files({"name": "möwe.jpg", "mimeType": "image/jpeg", "buffer": jpeg()})
-    expect(filled(page)).to_contain_text("Mark what is to go")
+    expect(filled(page)).to_contain_text("Mark what to remove")
     expect(page.locator(".rs-captions .rs-unasked").first).to_contain_text("Mark something in the image above")
     expect(page.locator(".rs-captions .rs-placeholderline")).to_have_count(0)  # nothing is on its way
     original(page).get_by_label("What is drawn").fill("dog")

@@ -30,7 +30,7 @@ BAD = {
     "raises": ("raise RuntimeError('the licence is missing')\n", "the licence is missing"),
     "leaves": ("import sys\nsys.exit(3)\n", "SystemExit: 3"),
     "nothing": ("", "it has no DESCRIPTOR"),
-    "no_kind": ("DESCRIPTOR = 'kind'\n", "its DESCRIPTOR is no Kind"),
+    "no_kind": ("DESCRIPTOR = 'kind'\n", "its DESCRIPTOR is not a Kind"),
     "abstract": ("from trainers.kinds.base import Kind\nDESCRIPTOR = Kind()\n", "abstract"),
     "same_name": (OTHER.format("name = 'sweep'"), "another kind has the name 'sweep'"),
     "same_verb": (OTHER.format("name, verb = 'b', 'train'"), "the verb 'train'"),

@@ -71,7 +71,7 @@ def test_the_page_trains_the_new_runs_alone(bench: Callable[..., Bench]) -> None
     b.until(plan, "finished")
     folder = RunFolder(b.settings.runs / plan)
     before = stamps(folder)
-    assert b.runs.add_seeds(plan, "word", 2) == "It goes on with 2 more seeds, 4 in all."
+    assert b.runs.add_seeds(plan, "word", 2) == "It resumes with 2 more seeds, 4 in all."
     b.until(plan, "finished")
     after = stamps(folder)
     assert len(after) == 4 and {name: after[name] for name in before} == before

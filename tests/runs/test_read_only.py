@@ -1,4 +1,4 @@
-"""Run folders that are only read: recordings, read-only places, and those taken away while their database is open."""
+"""Run folders that are only read: recordings, read-only folders, and those taken away while their database is open."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_metric_rows_never_use_a_number_again(tmp_path: Path) -> None:
     assert [row[0] for row in folder.metric_rows(last, 2)] == [last + 1]
 
 
-# ---------------------------------------------------------------- read-only places
+# ---------------------------------------------------------------- read-only folders
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_run_is_watched_there_and_nothing_is_written(place: tuple[Path, Path],
     settings = Settings(runs=seen, recorded=tmp_path / "recorded")
     runs = Runs(settings, Scheduler(settings, ProcessExecutor()))
     for act in (runs.delete, runs.stop, runs.pause, runs.resume):
-        with pytest.raises(RunError, match="read-only place"):
+        with pytest.raises(RunError, match="read-only folder"):
             act(folder.id, "")
     assert runs.status(folder.id)["phase"] == "finished"
     assert {path: path.stat().st_mtime_ns for path in written.rglob("*")} == before
@@ -116,7 +116,7 @@ def test_its_lock_is_not_to_be_deleted_there(place: tuple[Path, Path]) -> None:
     written, seen = place
     folder = make_run(written, points=48, frames=2)
     folder.db.close()
-    with pytest.raises(RunError, match="read-only place; it can be watched but not trained"):
+    with pytest.raises(RunError, match="read-only folder; it can be watched but not trained"):
         RunLock(seen / folder.id).acquire()
 
 
@@ -128,7 +128,7 @@ def test_a_run_that_trains_elsewhere_is_followed(place: tuple[Path, Path]) -> No
     assert reader.scalars()[-1].step == 999
     writer.db.add_metrics([Scalar(arm=0, step=1000, seconds=1, key="loss", value=1)])
     assert reader.scalars()[-1].step == 1000
-    with pytest.raises(RunError, match="read-only place"):
+    with pytest.raises(RunError, match="read-only folder"):
         reader.send("stop")
     reader.db.close()
     writer.db.close()

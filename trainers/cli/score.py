@@ -74,7 +74,7 @@ def score(arguments: argparse.Namespace) -> int:
         )
         result = Evaluator(benchmark, model).evaluate(model, tell)
     if not descriptor.natural_images and not are_drawn(benchmark.scenes):
-        said = "rankscope: This model was trained on the drawn scenes only: it does not know photographs."
+        said = "rankscope: This model was trained on drawn scenes only; it does not know photographs."
         print(said, file=sys.stderr)
     tally, counts, intervals = benchmark.tally, result.filled.counts, result.intervals()
     if arguments.json:

@@ -20,7 +20,7 @@ def add(verbs: Any) -> None:
 
 def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="RUN", help="Id of the run.")
-    parser.add_argument("message", choices=("pause", "resume", "stop"), help="What it shall do.")
+    parser.add_argument("message", choices=("pause", "resume", "stop"), help="What to do.")
     runs_flag(parser)
     json_flag(parser)
     parser.set_defaults(run=send)

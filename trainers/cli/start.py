@@ -105,7 +105,7 @@ def start(arguments: argparse.Namespace) -> int:
     kind = KINDS[arguments.kind]
     if arguments.verb != kind.verb:
         print(
-            f"rankscope: `{arguments.verb}` is now called `{kind.verb}`; the old name goes with the next release.",
+            f"rankscope: `{arguments.verb}` is now called `{kind.verb}`; the next release removes the old name.",
             file=sys.stderr,
         )
     config = configuration(arguments, kind, PLANS.get(arguments.plan))

@@ -148,7 +148,7 @@ def throttled(headers: Any) -> ThrottledError:
     seconds = known.reset_in_seconds if known else headers.get("retry-after", "")
     when = f"in {seconds} s" if str(seconds).isdigit() else "in some minutes"
     error = ThrottledError(
-        f"The Hugging Face Hub was asked too often from here and wants to be left alone. Try again {when}; with a "
+        f"The Hugging Face Hub was asked too often from here. Try again {when}; with a "
         "token of your own (HF_TOKEN) more is allowed."
     )
     error.seconds = int(seconds) if str(seconds).isdigit() else None

@@ -15,6 +15,7 @@ from trainers.encoders._projection import PROJECTIONS, principal
 from trainers.encoders.base import Encoder, EncoderDescriptor
 from trainers.errors import ParameterError, UserError
 from trainers.parameters import parameter
+from trainers.registry import importing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +177,8 @@ def _load(
 
     A model of a fixed size is made for ``side``: its position embeddings are resampled.
     """
-    import timm
+    with importing():
+        import timm
 
     if not timm.is_model(name.split(":")[-1].split(".")[0]) or ":" in name:
         raise UserError(f"{name!r} is not the name of a timm model. timm.list_models() lists them all.")
@@ -216,7 +218,7 @@ DESCRIPTORS = (
     EncoderDescriptor(
         name="timm",
         title="timm model",
-        sentence="Any timm model, trained whole; wants a GPU beyond the smallest.",
+        sentence="Any timm model, trained whole; needs a GPU, but for the smallest.",
         parameters=TimmParameters,
         make=Timm,
         learning_rate=1e-4,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from trainers.registry import importing
+
 if TYPE_CHECKING:
     from open_clip import SimpleTokenizer
 
@@ -27,7 +29,8 @@ def small_tokeniser(context: int) -> SimpleTokenizer:
 
     The merges are read from the table that open_clip installs; most frequent first.
     """
-    from open_clip.tokenizer import SimpleTokenizer, default_bpe
+    with importing():
+        from open_clip.tokenizer import SimpleTokenizer, default_bpe
 
     with gzip.open(default_bpe(), "rt", encoding="utf-8") as file:
         head = [next(file) for _ in range(MERGES + 1)]  # the first line is a version

@@ -72,7 +72,7 @@ def _check(kind: Kind, others: Mapping[str, Kind]) -> None:
         Exception: something is missing or wrong.
     """
     if not isinstance(kind, Kind):
-        raise TypeError(f"its DESCRIPTOR is no Kind but {kind!r:.60}")
+        raise TypeError(f"its DESCRIPTOR is not a Kind but {kind!r:.60}")
     for name in _TEXTS:
         if not isinstance(text := getattr(kind, name, None), str) or not text:
             raise ValueError(f"it needs the text {name!r}; got {text!r:.60}")

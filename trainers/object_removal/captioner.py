@@ -14,6 +14,7 @@ from PIL import Image
 from trainers.data import hf_transformers
 from trainers.object_removal.blip import WEIGHTS
 from trainers.object_removal.image import check_image
+from trainers.registry import importing
 
 _CHOICES = {"num_beams": 3, "max_new_tokens": 20, "do_sample": False}  # as in the demonstration of the BLIP paper
 
@@ -48,7 +49,8 @@ def captioner(where: str = WEIGHTS) -> Callable[[np.ndarray], str]:
 
 
 def _load(where: str) -> tuple:
-    from transformers import BlipForConditionalGeneration, BlipProcessor
+    with importing():
+        from transformers import BlipForConditionalGeneration, BlipProcessor
 
     processor = BlipProcessor.from_pretrained(where, trust_remote_code=False)
     return processor, hf_transformers.load_network(BlipForConditionalGeneration, where)

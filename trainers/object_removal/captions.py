@@ -10,6 +10,7 @@ import numpy as np
 
 from trainers.errors import UserError
 from trainers.object_removal.matching import Matcher
+from trainers.registry import importing
 
 _DANGLING = ("of", "with", "and")
 _FOREIGN = 0.3  # share of letters outside ASCII from which a text is not taken for English
@@ -99,7 +100,8 @@ def prompt_templates() -> tuple[str, ...]:
 
     The paper fills one of 80 templates without listing them; these are taken to be the ones (our reading).
     """
-    from open_clip import OPENAI_IMAGENET_TEMPLATES
+    with importing():
+        from open_clip import OPENAI_IMAGENET_TEMPLATES
 
     return tuple(template("{}") for template in OPENAI_IMAGENET_TEMPLATES)
 

@@ -159,7 +159,7 @@ def _read(folder: RunFolder, config: Config) -> tuple[str, Outcome | None]:
                 return state.phase, Outcome(finished=True, numbers=ended_with(folder, config), seconds=state.seconds)
             if state.phase in ("failed", "stopped"):
                 stopped = state.phase == "stopped"
-                error = "It was stopped." if stopped else state.error or "It failed without a word."
+                error = "It was stopped." if stopped else state.error or "It failed without a message."
                 begun = stopped or state.step > 0 or bool(folder.snapshots())
                 outcome = Outcome(finished=False, stopped=stopped, begun=begun, seconds=state.seconds, error=error)
                 return state.phase, outcome

@@ -80,7 +80,7 @@ class Database:
         if self._read_only:
             raise RunError(f"The run {self.id} is a recording and cannot be changed.")
         if self._path.parent.is_dir() and not can_write(self._path.parent):
-            raise RunError(f"The run {self.id} lies in a read-only place; it can be watched but not changed.")
+            raise RunError(f"The run {self.id} is in a read-only folder; it can be watched but not changed.")
         with self._connected(PATIENCE) as connection, connection:
             connection.executemany(sql, list(batch))
 

@@ -38,7 +38,7 @@ class RunLock:
         except OSError as error:
             if not can_write(self._path.parent):
                 raise RunError(
-                    f"The run {run_id} lies in a read-only place; it can be watched but not trained."
+                    f"The run {run_id} is in a read-only folder; it can be watched but not trained."
                 ) from error
             if is_full(error):
                 raise DiskFullError from error

@@ -24,7 +24,7 @@ def remove(path: Path) -> None:
     try:
         mode = path.lstat().st_mode
         if not can_write(path.parent):
-            raise RunError(f"The run {path.name} lies in a read-only place and cannot be deleted there.")
+            raise RunError(f"The run {path.name} is in a read-only folder and cannot be deleted there.")
         if stat.S_ISDIR(mode):
             _open_up(path)
             _empty(path)

@@ -18,6 +18,7 @@ from trainers.object_removal.drawing import read_boxes
 from trainers.object_removal.regions import Box
 from trainers.object_removal.vocabulary import load_words
 from trainers.object_removal.zero_shot import class_embeddings, name_box
+from trainers.registry import importing
 
 if TYPE_CHECKING:
     from trainers.object_removal.detectors import Detector, DetectorDescriptor
@@ -67,7 +68,7 @@ class Detection:
             x0, y0, x1, y1 = (value / picture.scale for value in box)
             boxes.append((x0, y0, x1, y1))
         marked = replace(image, boxes=tuple(boxes), classes=detected.names)
-        notes = [] if detected.names else ["Nothing was found. Draw a box around what is to go, and say what it is."]
+        notes = [] if detected.names else ["Nothing was found. Draw a box around what to remove, and say what it is."]
         scores: dict[str, list[float]] = {}
         for label, score in zip(detected.names, detected.scores, strict=True):
             scores.setdefault(label, []).append(round(score, 3))
@@ -103,6 +104,7 @@ class Detection:
 
 def detectors() -> Mapping[str, DetectorDescriptor]:
     """Import the catalogue when somebody looks: torchvision takes seconds that a start need not wait for."""
-    from trainers.object_removal.detectors import DETECTORS
+    with importing():
+        from trainers.object_removal.detectors import DETECTORS
 
     return DETECTORS

@@ -60,8 +60,8 @@ def tested_on_a_fold(data: LoadedData, conditions: Conditions, seed: int) -> tup
     train_rows, test_rows = np.flatnonzero(~test), np.flatnonzero(test)
     tested = len(np.unique(labels[test, 0]))
     note = (
-        f"Fold {conditions.fold} of {folds} of the training classes, dealt by seed {seed}: {classes - tested} classes "
-        f"to train on, {tested} to test on. The {len(data.test)} test images are not used."
+        f"Fold {conditions.fold} of {folds} of the training classes, divided by seed {seed}: {classes - tested} "
+        f"classes to train on, {tested} to test on. The {len(data.test)} test images are not used."
     )
     mark = hashlib.blake2b(f"{data.fingerprint} {seed} {folds} {conditions.fold}".encode(), digest_size=16)
     folded = dataclasses.replace(

@@ -19,6 +19,7 @@ from trainers.data import access
 from trainers.data.hf_logging import offline, online
 from trainers.data.hf_transformers import INSTALL, REPOSITORY
 from trainers.errors import UserError, brief
+from trainers.registry import importing
 
 CONFIG = "open_clip_config.json"
 WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")  # what open_clip asks a repository for
@@ -136,7 +137,8 @@ def _repository(repository: str) -> Source:
 
 
 def _built_in(name: str, pretrained: str) -> Source:
-    import open_clip
+    with importing():
+        import open_clip
 
     config = open_clip.get_model_config(name) if name in open_clip.list_models() else None
     if config is None:
@@ -210,7 +212,8 @@ def _cached(repository: str, names: tuple[str, ...]) -> str | None:
 def _weights_cached(source: Source) -> bool:
     if source.name.startswith(_HUB):
         return _cached(source.name[len(_HUB) :], WEIGHTS) is not None
-    import open_clip
+    with importing():
+        import open_clip
 
     tag = open_clip.get_pretrained_cfg(source.name, source.pretrained)
     repository, _, name = tag.get("hf_hub", "").rpartition("/")

@@ -12,6 +12,7 @@ from trainers.data import hf_transformers
 from trainers.errors import UserError
 from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter
+from trainers.registry import importing
 
 CONTEXT = 35  # what the published retrieval models were trained with
 
@@ -64,7 +65,8 @@ class Blip(ImageTextModel):
 
 
 def _load(where: str) -> Blip:
-    from transformers import AutoTokenizer, BlipForImageTextRetrieval, BlipImageProcessor
+    with importing():
+        from transformers import AutoTokenizer, BlipForImageTextRetrieval, BlipImageProcessor
 
     tokeniser = AutoTokenizer.from_pretrained(where, trust_remote_code=False)
     seen = BlipImageProcessor.from_pretrained(where)

@@ -18,6 +18,7 @@ from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize
 from trainers.image_text.losses import LARGEST_LOG_SCALE, clip_loss, siglip_loss
 from trainers.image_text.models._open_clip_source import Source, locate, missing
 from trainers.parameters import parameter
+from trainers.registry import importing
 
 _WEIGHTS = (
     "A tag of open_clip's, or the path of a checkpoint (.safetensors, or a .pt that holds weights only). "
@@ -107,7 +108,8 @@ def load(model: str, pretrained: str) -> OpenClip:
 
 
 def _network(source: Source) -> nn.Module:
-    import open_clip
+    with importing():
+        import open_clip
 
     # without weights this raises; create_model would return a random network
     return open_clip.create_model_from_pretrained(
@@ -122,7 +124,8 @@ def _network(source: Source) -> nn.Module:
 
 
 def _tokeniser(source: Source) -> Any:
-    import open_clip
+    with importing():
+        import open_clip
 
     if source.hf_tokenizer:
         return open_clip.get_tokenizer(source.name, trust_remote_code=False)

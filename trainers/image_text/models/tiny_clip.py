@@ -28,6 +28,7 @@ from trainers.image_text.losses import (
 )
 from trainers.image_text.small import MEAN, STD, TEXT, SmallModel, caption_features
 from trainers.parameters import parameter
+from trainers.registry import importing
 from trainers.runs.files import read_tensors, write_tensors
 
 SIDE = 64
@@ -55,7 +56,8 @@ class TinyClip(SmallModel):
 
     def __init__(self, loss: str) -> None:
         super().__init__(side=SIDE)
-        from open_clip import CLIP
+        with importing():
+            from open_clip import CLIP
 
         self.net = CLIP(**ARCHITECTURE)
         self.net.visual.to(memory_format=torch.channels_last)  # a third less time on a CPU

@@ -16,6 +16,7 @@ from trainers.image_text.base import ModelDescriptor, ModelSize
 from trainers.image_text.losses import LARGEST_LOG_SCALE, clip_loss
 from trainers.image_text.small import TEXT, SmallModel, caption_features
 from trainers.parameters import Choice, Rule, entry, make, parameter, parse_choice
+from trainers.registry import importing
 
 _ENCODERS = Rule(help="", registry="trainers.encoders:ENCODERS")
 """Looked up when a model is made: loading one registry does not load another."""
@@ -56,7 +57,8 @@ class TwoTowers(SmallModel):
 
     def __init__(self, parameters: TwoTowersParameters) -> None:
         super().__init__(side=parameters.side)
-        from open_clip.transformer import TextTransformer
+        with importing():
+            from open_clip.transformer import TextTransformer
 
         chosen = parameters.chosen
         self.encoder = _ENCODERS.entries()[chosen.name].build(

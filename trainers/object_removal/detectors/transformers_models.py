@@ -15,6 +15,7 @@ from torch import nn
 from trainers.data import hf_transformers
 from trainers.object_removal.detectors.base import DetectorDescriptor, Raw
 from trainers.parameters import parameter
+from trainers.registry import importing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,8 @@ class TransformersParameters:
 
 
 def _load(where: str) -> tuple[Any, nn.Module]:
-    from transformers import AutoImageProcessor, AutoModelForObjectDetection
+    with importing():
+        from transformers import AutoImageProcessor, AutoModelForObjectDetection
 
     processor = AutoImageProcessor.from_pretrained(where, trust_remote_code=False)
     return processor, hf_transformers.load_network(AutoModelForObjectDetection, where)

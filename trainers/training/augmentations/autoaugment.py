@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trainers.parameters import parameter
+from trainers.registry import importing
 from trainers.training.augmentations._each import crop_and_each
 from trainers.training.augmentations.base import AugmentationDescriptor, Change
 
@@ -20,7 +21,8 @@ class AutoAugmentParameters:
 
 
 def _make(parameters: AutoAugmentParameters, channels: int) -> Change:
-    from torchvision.transforms import v2
+    with importing():
+        from torchvision.transforms import v2
 
     transform = v2.AutoAugment(v2.AutoAugmentPolicy(parameters.policy))
     return crop_and_each(transform, smallest=parameters.smallest, channels=channels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trainers.parameters import parameter
+from trainers.registry import importing
 from trainers.training.augmentations._each import crop_and_each
 from trainers.training.augmentations.base import AugmentationDescriptor, Change
 
@@ -21,7 +22,8 @@ class RandAugmentParameters:
 
 
 def _make(parameters: RandAugmentParameters, channels: int) -> Change:
-    from torchvision.transforms import v2
+    with importing():
+        from torchvision.transforms import v2
 
     transform = v2.RandAugment(parameters.num_ops, parameters.magnitude, MAGNITUDES)
     return crop_and_each(transform, smallest=parameters.smallest, channels=channels)

@@ -36,7 +36,7 @@ def load(request: CaptionedRequest) -> CaptionedDataset:
         return _joined(folder, request.limit, request.progress)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         raise DataError(
-            f"The annotations of {folder.name!r} are not as COCO has them ({type(error).__name__}: {error}). Get the "
+            f"The annotations of {folder.name!r} are not in COCO's format ({type(error).__name__}: {error}). Get the "
             "files again."
         ) from error
 
@@ -104,9 +104,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(data["annotations"], list):
-            raise TypeError("annotations is no list")
+            raise TypeError("its annotations are not a list")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path.name} is no COCO annotation file that can be read ({error}).") from error
+        raise DataError(f"{path.name} cannot be read as a COCO annotation file ({error}).") from error
     return data
 
 

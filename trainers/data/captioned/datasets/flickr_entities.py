@@ -105,7 +105,7 @@ def _image(folder: Path, home: Path, number: str) -> CaptionedImage:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise DataError(f"{path.name} is no caption file of Flickr30k Entities that can be read ({error}).") from error
+        raise DataError(f"{path.name} cannot be read as a caption file of Flickr30k Entities ({error}).") from error
     parsed = [parse_sentence(line) for line in lines if line.strip()]
     types: dict[str, set[str]] = {}
     for chunk in (chunk for _, chunks in parsed for chunk in chunks if chunk.chain != _UNSEEN):
@@ -155,7 +155,7 @@ def _boxes(path: Path, types: Mapping[str, Iterable[str]]) -> tuple[tuple[Box, .
             classes += kinds
         size = int(root.findtext("size/width", "0")), int(root.findtext("size/height", "0"))
     except (OSError, ElementTree.ParseError, ValueError) as error:
-        raise DataError(f"{path.name} is no annotation of Flickr30k Entities that can be read ({error}).") from error
+        raise DataError(f"{path.name} cannot be read as an annotation of Flickr30k Entities ({error}).") from error
     return tuple(boxes), tuple(classes), size
 
 
