@@ -29,9 +29,9 @@ def place(tmp_path: Path, request: pytest.FixtureRequest) -> str:
 def test_foreign_images_and_tables_are_named(place: str) -> None:
     report = inspect_data(DataChoice(source=place))
     assert not report.problems
-    foreign, table = (next(note for note in report.notes if words in note) for words in (".heic", "metadata.csv"))
+    foreign, table = (next(note for note in report.notes if words in note) for words in (".heic", "labels.csv"))
     assert foreign == "Left out, since they cannot be read here: 3 .heic. Save them as JPEG or PNG."
-    assert "not read" in table and "notes" not in foreign
+    assert table == "labels.csv is not used: it has no rows." and "notes" not in foreign
     said = looked_at(DataChoice(source=place))["said"]
     assert {foreign, table} <= set(said) and any("split all (" in line for line in said)
 
@@ -40,7 +40,7 @@ def test_they_are_told_beside_a_problem_too(tmp_path: Path) -> None:
     write_tree(tmp_path / "photos", ["images"])
     (tmp_path / "photos" / "labels.csv").write_text("file,label")
     seen = looked_at(DataChoice(source=str(tmp_path / "photos")))
-    assert seen["problems"] and any("metadata.csv" in line for line in seen["said"])
+    assert seen["problems"] and any("labels.csv is not used" in line for line in seen["said"])
 
 
 def test_one_file_is_no_folder(tmp_path: Path) -> None:

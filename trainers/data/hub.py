@@ -14,7 +14,7 @@ from trainers.data import access, settings
 from trainers.data.hf_errors import explained
 from trainers.data.hf_logging import LOOK_SECONDS, offline, online, quiet, within
 from trainers.data.hub_step import Step
-from trainers.data.labelled import files
+from trainers.data.labelled import file_table, files
 from trainers.data.labelled.download import Download
 from trainers.data.labelled.opening import OpenedDataset, make_builder, prepared_splits, read_card
 from trainers.data.labelled.repository import MANY, RemoteFolder, Repository, fetched, repository
@@ -82,15 +82,15 @@ def _open_files(found: Repository, subset: str | None) -> OpenedDataset:
         _refuse_size(found.name, sum(found.files.values()), Path(_copy(found.name)))
         folder = _fetch_all(found, progress)
         home, images = files.scan(folder if archive is None else folder / archive)
-        return files.tables(home, images)
+        return file_table.tables(home, images)
 
     def listed(_rows: int) -> Splits:
         """Read the names of the files alone; images are fetched as they are looked at."""
         if archive is not None:
             _refuse_size(found.name, found.files[archive], Path(_copy(found.name)))
             path = within(_ARCHIVE_SECONDS, found.name, partial(fetched, found, archive))
-            return files.tables(*files.scan(path))
-        return files.tables(remote_folder, sorted(remote_folder.files(), key=lambda file: file.parts))
+            return file_table.tables(*files.scan(path))
+        return file_table.tables(remote_folder, sorted(remote_folder.files(), key=lambda file: file.parts))
 
     return OpenedDataset(
         key=f"{found.name}/{found.sha}",

@@ -1,9 +1,4 @@
-"""Plain image folders and zip files: sub-folders are classes, nested sub-folders are a class tree.
-
-images/apple/1.jpg              one level:  class
-images/fruit/apple/1.jpg        two levels: class = apple, group = fruit
-images/train/fruit/apple/1.jpg  the same, with splits
-"""
+"""Plain image folders and zip files, and the tables in them."""
 
 from __future__ import annotations
 
@@ -17,19 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-import numpy as np
-
 from trainers.data.cache import content_key
-from trainers.data.image_file import LARGEST_FILE, SUFFIXES
-from trainers.data.labelled.splits import rank_as_test
-from trainers.data.labelled.table import Codes, Kind, Splits, Table, encode
+from trainers.data.image_file import SUFFIXES
+from trainers.data.labelled import beside
 from trainers.errors import DataError
 
 _TABLES = (".parquet", ".arrow", ".tar")
 _TEXTS = (".csv", ".jsonl", ".json", ".zip")
-_LISTS = (".csv", ".tsv", ".xlsx", ".xls")
-_FOREIGN = (".heic", ".heif", ".avif", ".jxl", ".svg", ".psd", ".raw", ".dng", ".cr2", ".nef", ".eps", ".pdf")
-"""Endings of images that are not read."""
 _MOST_NAMES = 50_000
 _LINK = 0o120000
 _PACKED_AS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack a few bytes to far more than they state
@@ -44,37 +33,6 @@ class File:
     changed: int
 
 
-class FileTable(Table):
-    """One split of a plain folder or zip file. ``tree`` names its label columns, finest first."""
-
-    def __init__(
-        self, source: FileSource, files: list[File], labels: list[tuple[str, ...]], tree: tuple[str, ...]
-    ) -> None:
-        self.kinds: dict[str, Kind] = {"image": "image", **dict.fromkeys(tree, "text")}
-        self.total = len(files)
-        self._source = source
-        self._files = files
-        # the columns are finest first, the parts of a path coarsest first
-        parts = range(len(tree) - 1, -1, -1)
-        self._codes = {name: encode([row[part] for row in labels]) for name, part in zip(tree, parts, strict=True)}
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-    def codes(self, column: str) -> Codes:
-        return self._codes[column]
-
-    def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
-        return np.fromiter((self._files[row].size for row in rows), dtype=np.int64, count=len(rows))
-
-    def images(self, column: str, rows: np.ndarray) -> list[bytes | None]:
-        files = [self._files[row] for row in rows]
-        return [self._source.read(file) if file.size <= LARGEST_FILE else None for file in files]
-
-    def names(self, column: str, rows: np.ndarray) -> list[str]:
-        return ["/".join(self._files[row].parts) for row in rows]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Folder:
     """A folder of image files; ``every``: of files of any kind."""
@@ -84,9 +42,16 @@ class Folder:
 
     def files(self) -> Iterator[File]:
         """Yield the files below it, without hidden ones."""
+        return self._ending(None if self.every else SUFFIXES)
+
+    def tables(self) -> Iterator[File]:
+        """Yield the tables below it, which may be about the images."""
+        return self._ending(beside.SUFFIXES)
+
+    def _ending(self, suffixes: tuple[str, ...] | None) -> Iterator[File]:
         for folder, names in _walk(self.path):
             for path in (folder / name for name in names):
-                if (self.every or path.suffix.lower() in SUFFIXES) and path.is_file():
+                if (suffixes is None or path.suffix.lower() in suffixes) and path.is_file():
                     state = path.stat()
                     yield File(parts=path.relative_to(self.path).parts, size=state.st_size, changed=state.st_mtime_ns)
 
@@ -121,6 +86,13 @@ class Archive:
 
     def files(self) -> Iterator[File]:
         """Yield the image files in it, without hidden ones and links."""
+        return self._ending(SUFFIXES)
+
+    def tables(self) -> Iterator[File]:
+        """Yield the tables in it, which may be about the images."""
+        return self._ending(beside.SUFFIXES)
+
+    def _ending(self, suffixes: tuple[str, ...]) -> Iterator[File]:
         for name, member in self._members.items():
             parts = tuple(name.split("/"))
             if ".." in parts or name.startswith("/") or "\\" in name or re.match("[A-Za-z]:", name):
@@ -129,7 +101,7 @@ class Archive:
                 )
             if member.flag_bits & 1:
                 raise DataError(f"{self.path.name!r} is locked by a password. Unpack it and give the folder.")
-            if Path(parts[-1]).suffix.lower() not in SUFFIXES or any(map(_hidden, parts)):
+            if Path(parts[-1]).suffix.lower() not in suffixes or any(map(_hidden, parts)):
                 continue
             if member.external_attr >> 16 & 0o170000 == _LINK:
                 continue
@@ -167,6 +139,9 @@ class FileSource(Protocol):
     def files(self) -> Iterator[File]:
         """Yield them, without hidden ones."""
 
+    def tables(self) -> Iterator[File]:
+        """Yield the tables that may be about them."""
+
     def others(self) -> Counter[str]:
         """Count the other files, by what ends their names."""
 
@@ -174,18 +149,21 @@ class FileSource(Protocol):
         """Read one; None if it is gone or damaged."""
 
 
-def kind(path: Path) -> Literal["images", "tables"] | None:
+def kind(path: Path, *, metadata: bool = False) -> Literal["images", "tables"] | None:
     """Return whether this holds image files in folders (or is a zip file), or tables for ``datasets``; None: neither.
+
+    Images with ``metadata.csv`` or the like beside them are images, or with ``metadata`` tables.
 
     Looks at no more than 50,000 names, so that a whole disk given by mistake is answered too.
     """
     if path.is_file():
         return "images" if zipfile.is_zipfile(path) else None
     seen, images, others = 0, False, False
+    saying = ("metadata.", "state.") if metadata else ("state.",)
     for folder, names in _walk(path):
         for name in names:
             suffix = Path(name).suffix.lower()
-            if suffix in _TABLES or (suffix in _TEXTS and name.startswith(("metadata.", "state."))):
+            if suffix in _TABLES or (suffix in _TEXTS and name.startswith(saying)):
                 return "tables"
             others = others or suffix in _TEXTS or suffix == ".py"
             images = images or suffix in SUFFIXES
@@ -206,68 +184,9 @@ def scan(path: Path, *, every: bool = False) -> tuple[FileSource, list[File]]:
 
 
 def content_key_of(source: FileSource, files: list[File]) -> str:
-    """Return a key that changes when a file is added, removed, renamed or written."""
-    return content_key([str(source.path.resolve()), *((file.parts, file.size, file.changed) for file in files)])
-
-
-def tables(source: FileSource, files: list[File]) -> Splits:
-    """Group files to splits and classes; without a label column where no image lies in a class folder.
-
-    Raises:
-        DataError: there are no images.
-    """
-    if not files:
-        raise DataError(f"{source.path.name!r} holds no images. Put them in one sub-folder per class.")
-    skip = _common_depth(files)
-    folders = [file.parts[skip:-1] for file in files]
-    split_depth = int(all(parts and _is_split(parts[0]) for parts in folders))
-    depths = {len(parts) - split_depth for parts in folders} - {0}
-    depth, notes = min(depths, default=0), []
-    loose = sum(len(parts) == split_depth for parts in folders)
-    if loose and depth:
-        notes.append(f"{loose} images lie in no class folder and were skipped.")
-    if len(depths) > 1:
-        notes.append(f"Class folders are nested to different depths; the first {depth} of them were read as labels.")
-    notes += _left_out(source.others())
-    tree = tuple(["class", "group", *(f"group {n}" for n in range(2, depth))][:depth])
-    grouped: dict[str, tuple[list[File], list[tuple[str, ...]]]] = {}
-    for file, parts in zip(files, folders, strict=True):
-        if len(parts) > split_depth or not depth:
-            part = grouped.setdefault(parts[0] if split_depth else "all", ([], []))
-            part[0].append(file)
-            part[1].append(parts[split_depth : split_depth + depth])
-    splits = {name: FileTable(source, part, labels, tree) for name, (part, labels) in grouped.items()}
-    return Splits(tables=splits, notes=tuple(notes), tree=tree)
-
-
-def _left_out(others: Counter[str]) -> list[str]:
-    """Say which files were left out that somebody may have meant to be read: images of other formats, and tables."""
-    foreign = {suffix: count for suffix, count in sorted(others.items()) if suffix in _FOREIGN}
-    notes = []
-    if foreign:
-        counts = ", ".join(f"{count:,} {suffix}" for suffix, count in foreign.items())
-        notes.append(f"Left out, since they cannot be read here: {counts}. Save them as JPEG or PNG.")
-    if any(suffix in _LISTS for suffix in others):
-        notes.append(
-            "Tables beside the images are not read, the folders are the classes; a table named metadata.csv with the "
-            "columns file_name and label is."
-        )
-    return notes
-
-
-def _is_split(name: str) -> bool:
-    return name.lower() in ("train", "training") or (rank_as_test(name) is not None and name.isascii())
-
-
-def _common_depth(files: list[File]) -> int:
-    """Return how many outer folders all files share that are neither a split nor the only class folder."""
-    first = files[0].parts
-    shared = 0
-    while all(len(file.parts) > shared + 2 and file.parts[shared] == first[shared] for file in files):
-        if _is_split(first[shared]):
-            break
-        shared += 1
-    return shared
+    """Return a key that changes when a file, or a table beside them, is added, removed, renamed or written."""
+    every = [*files, *sorted(source.tables(), key=lambda file: file.parts)]
+    return content_key([str(source.path.resolve()), *((file.parts, file.size, file.changed) for file in every)])
 
 
 def _walk(root: Path) -> Iterator[tuple[Path, list[str]]]:

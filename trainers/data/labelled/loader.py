@@ -32,11 +32,12 @@ MAX_SIDE = 1024
 _PLANNED = 0.35  # share of the progress bar for opening and downloading
 
 
-def open_source(choice: DataChoice, progress: Progress = silent) -> OpenedDataset:
+def open_source(choice: DataChoice, progress: Progress = silent, *, metadata: bool = False) -> OpenedDataset:
     """Open ``choice.source`` as a folder or a Hub id.
 
     Args:
         progress: called while the Hub is waited for; what it raises ends the wait.
+        metadata: as of :func:`trainers.data.labelled.opening.open_folder`.
 
     Raises:
         DataError: it is neither, or cannot be had.
@@ -48,7 +49,7 @@ def open_source(choice: DataChoice, progress: Progress = silent) -> OpenedDatase
     check_reference(choice.subset, revision)
     location = resolve(choice.source)
     if isinstance(location, Path):
-        return open_folder(location, choice.subset)
+        return open_folder(location, choice.subset, metadata=metadata)
     return open_hub(location, choice.subset, revision, progress)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from trainers.data import access, cache, settings
 from trainers.data.bounds import bound, check_files, not_its_own
 from trainers.data.hf_errors import explained
-from trainers.data.labelled import files
+from trainers.data.labelled import file_table, files
 from trainers.data.labelled.table import ArrowTable, Splits, Table
 from trainers.errors import DataError
 from trainers.progress import Progress
@@ -41,13 +41,16 @@ class OpenedDataset:
     revision: str = ""
 
 
-def open_folder(folder: Path, subset: str | None) -> OpenedDataset:
+def open_folder(folder: Path, subset: str | None, *, metadata: bool = False) -> OpenedDataset:
     """Open a plain image folder, a zip file, or any folder that ``datasets.load_dataset`` reads.
+
+    Args:
+        metadata: images with ``metadata.csv`` or the like are read by ``datasets`` too, as columns of any kind.
 
     Raises:
         DataError: it holds nothing that can be read.
     """
-    kind = files.kind(folder)
+    kind = files.kind(folder, metadata=metadata)
     if kind is None and folder.is_file() and folder.suffix.lower() != ".zip":
         raise DataError(f"{folder.name!r} is one file. Give the folder that holds a sub-folder of images per class.")
     if kind is None:
@@ -58,7 +61,7 @@ def open_folder(folder: Path, subset: str | None) -> OpenedDataset:
         raise DataError(f"{folder.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
     if kind == "images":
         home, images = files.scan(folder)
-        key, read = files.content_key_of(home, images), lambda _: files.tables(home, images)
+        key, read = files.content_key_of(home, images), lambda _: file_table.tables(home, images)
     elif saved:
         key, read = files.content_key_of(*files.scan(folder, every=True)), lambda _: _saved(folder)
     else:

@@ -86,6 +86,10 @@ class RemoteFolder:
         for path in self.repository.images:
             yield File(parts=tuple(path.split("/")), size=self.repository.files[path], changed=0)
 
+    def tables(self) -> Iterator[File]:
+        """Yield none: a repository with tables is read by ``datasets``."""
+        return iter(())
+
     def others(self) -> Counter[str]:
         """Count its other files by what ends their names."""
         images = set(self.repository.images)

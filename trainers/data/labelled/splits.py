@@ -47,6 +47,11 @@ def rank_as_test(name: str) -> int | None:
     return min(ranks, default=None)
 
 
+def is_split(name: str) -> bool:
+    """Return whether a folder or a value of this name is a split."""
+    return name.lower() in ("train", "training") or (rank_as_test(name) is not None and name.isascii())
+
+
 def divide(labels: np.ndarray, seed: int) -> np.ndarray:
     """Divide classes in two halves, parents represented in both.
 

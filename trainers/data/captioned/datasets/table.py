@@ -64,7 +64,7 @@ def load(request: CaptionedRequest) -> CaptionedDataset:
 
 
 def _open(source: str, report: Progress) -> tuple[OpenedDataset, dict[str, ArrowTable]]:
-    opened = open_source(DataChoice(source=source))
+    opened = open_source(DataChoice(source=source), metadata=True)
     splits = opened.read(report).tables
     tables = {name: table for name, table in splits.items() if isinstance(table, ArrowTable)}
     if not tables:

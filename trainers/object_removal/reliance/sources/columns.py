@@ -35,7 +35,7 @@ def _load(request: ObjectRequest) -> ObjectImages | None:
     data = request.data
     if isinstance(data, SceneChoice) or named(data.source) is not None or captions_named(data.source) is not None:
         return None
-    opened = open_source(data)
+    opened = open_source(data, metadata=True)
     splits = opened.read(part_of(request.progress, 0.0, 0.3))
     tables = [table for table in splits.tables.values() if isinstance(table, ArrowTable)]
     if not any(_mask_column(table) or find_columns(table).box_key for table in tables):

@@ -1,0 +1,146 @@
+"""Tables beside image files: used, or it is said why not."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.data.world import picture, write_tree
+from trainers.config import DataChoice
+from trainers.data import inspect_data, load_data
+from trainers.errors import DataError
+
+SPECIES = {"lion": "cat", "tiger": "cat", "wolf": "dog", "fox": "dog"}
+ROWS = [(f"{name}{number}.png", name, group) for name, group in SPECIES.items() for number in range(3)]
+
+
+@pytest.fixture(params=["folder", "zip"])
+def flat(tmp_path: Path, request: pytest.FixtureRequest):
+    """Make twelve images in one folder, with a table beside them; as a folder and as a zip file."""
+    root = tmp_path / "photos"
+    root.mkdir()
+    for number, (file, _, _) in enumerate(ROWS):
+        (root / file).write_bytes(picture(number))
+
+    def with_table(text: str | bytes, name: str = "labels.csv") -> DataChoice:
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        packed = request.param == "zip"
+        return DataChoice(source=shutil.make_archive(str(root), "zip", root) if packed else str(root))
+
+    return with_table
+
+
+def csv(rows=ROWS, header="file_name,species,genus", delimiter=",") -> str:
+    return "\n".join([header.replace(",", delimiter), *(delimiter.join(map(str, row)) for row in rows)])
+
+
+def test_label_columns_make_a_tree_in_any_order(flat) -> None:
+    data = load_data(flat(csv([(group, file, name) for file, name, group in ROWS], "genus,file_name,species")))
+    assert data.hierarchy.levels == ("species", "genus")
+    assert data.hierarchy.names == (("fox", "lion", "tiger", "wolf"), ("cat", "dog"))
+    of_class = {data.hierarchy.names[0][fine]: data.hierarchy.names[1][coarse] for fine, coarse in data.train.labels}
+    assert of_class.items() <= SPECIES.items()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(csv(delimiter=";").encode("utf-16"), id="spreadsheet"),
+        pytest.param(csv([(f".\\photos\\{file.upper()}", *rest) for file, *rest in ROWS]), id="other folders"),
+        pytest.param(csv([(file[:-4], *rest) for file, *rest in ROWS], "id,species,genus"), id="no endings"),
+        pytest.param(csv([(n, *row) for n, row in enumerate(ROWS)], "row,picture of it,species,genus"), id="own name"),
+        pytest.param("\n".join(",".join(row[:2]) for row in ROWS), id="no header"),
+        pytest.param(csv() + "\n\ngone.png,lion,cat\n", id="one that is gone"),
+    ],
+)
+def test_tables_as_people_write_them(flat, text: str | bytes) -> None:
+    report = inspect_data(flat(text))
+    assert not report.problems and report.proposal is not None
+    assert (report.proposal.label_columns or ("",))[0] in ("species", "label")
+    assert any("labels.csv is used for 12 of 12 images" in note for note in report.notes)
+
+
+def test_rows_without_an_image_are_counted_and_named(flat) -> None:
+    notes = inspect_data(flat(csv([*ROWS, *((f"gone{n}.png", "lion", "cat") for n in range(5))]))).notes
+    assert any(
+        "5 of its names are of no or several images here: gone0.png, gone1.png, gone2.png and 2 more." in n
+        for n in notes
+    )
+
+
+def test_images_without_a_row_are_left_out(flat) -> None:
+    notes = inspect_data(flat(csv(ROWS[:-1]))).notes
+    assert any("is used for 11 of 12 images" in note for note in notes)
+    assert "1 images without a label were left out." in notes
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("file_name,label\nx.png,a\ny.png,b", r"column 'file_name' names no image that is here: x\.png, y\.png\."),
+        ("colour,size\nred,1\nblue,2", r"none of its columns \(colour, size\) holds names of images"),
+        ("file_name,label", "it has no rows"),
+        ("", "it is empty"),
+        ("a,a\n1,2", "two of its columns are called 'a'"),
+    ],
+)
+def test_why_a_table_is_not_used(flat, text: str, why: str) -> None:
+    choice = flat(text)
+    report = inspect_data(choice)
+    assert report.problems
+    assert any(re.search("^labels.csv is not used: " + why, note) for note in report.notes)
+
+
+def test_the_split_column_is_the_split(flat) -> None:
+    rows = [(*row, "Test" if row[1] in ("lion", "wolf") else "Train") for row in ROWS]
+    report = inspect_data(flat(csv(rows, "file_name,species,genus,split")))
+    assert report.splits == {"test": 6, "train": 6} and report.share_classes is False
+    assert report.proposal is not None and report.proposal.train_split == "train"
+
+
+def test_tables_named_after_splits_are_the_splits(flat) -> None:
+    flat(csv(ROWS[:6]), "train.csv")
+    assert inspect_data(flat(csv(ROWS[6:]), "test.csv")).splits == {"train": 6, "test": 6}
+
+
+def test_metadata_comes_before_labels_and_lines_of_json_are_read(flat) -> None:
+    flat(csv(header="file_name,other,more"))
+    lines = "\n".join(f'{{"file_name": "{file}", "label": "{name}", "box": [1, 2]}}' for file, name, _ in ROWS)
+    report = inspect_data(flat(lines, "metadata.jsonl"))
+    assert report.proposal is not None and report.proposal.label_columns == ("label",)
+    assert "labels.csv is not used: other tables are about its images already." in report.notes
+
+
+def test_folders_stay_the_classes_where_no_column_is_a_label(tmp_path: Path) -> None:
+    write_tree(tmp_path / "own", ["a", "b", "c", "d"])
+    files = [f"{folder}/{n}.png,{n}.5,{n * 7}" for folder in "abcd" for n in range(3)]
+    (tmp_path / "own" / "metadata.csv").write_text("\n".join(["file_name,score,width", *files]))
+    report = inspect_data(DataChoice(source=str(tmp_path / "own")))
+    assert report.proposal is not None and report.proposal.label_columns == ("class",)
+    assert any("reads as a label (score, width), so the folders are the classes" in note for note in report.notes)
+
+
+def test_folders_complete_a_table(tmp_path: Path) -> None:
+    """A table that says the superclass of images in class folders: both are levels."""
+    write_tree(tmp_path / "own", list(SPECIES))
+    files = [f"{name}/{n}.png,{group}" for name, group in SPECIES.items() for n in range(3)]
+    (tmp_path / "own" / "labels.csv").write_text("\n".join(["file,family", *files]))
+    data = load_data(DataChoice(source=str(tmp_path / "own")))
+    assert data.hierarchy.levels == ("folder", "family")
+    assert data.hierarchy.names == (("fox", "lion", "tiger", "wolf"), ("cat", "dog"))
+
+
+def test_a_changed_table_is_read_anew(flat) -> None:
+    first = load_data(flat(csv()))
+    second = load_data(flat(csv([(file, name, "all" if name == "fox" else group) for file, name, group in ROWS])))
+    assert first.hierarchy.names != second.hierarchy.names
+
+
+def test_without_a_table_a_flat_folder_says_what_to_write(tmp_path: Path) -> None:
+    write_tree(tmp_path, ["own"], 8)
+    with pytest.raises(DataError, match=r"metadata\.csv"):
+        load_data(DataChoice(source=str(tmp_path / "own")))
