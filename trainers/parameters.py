@@ -148,10 +148,10 @@ def parameter(default: Any = dataclasses.MISSING, *, factory: Any = dataclasses.
     return dataclasses.field(default=default, default_factory=factory, metadata=metadata)
 
 
-def default_of(parameters: type, name: str, default: Any) -> Any:
-    """Make the field ``name`` of a dataclass again, for a subclass in which it has another default."""
+def default_of(parameters: type, name: str, default: Any, **rule: Any) -> Any:
+    """Make the field ``name`` of a dataclass again, for a subclass in which it has another default, or another rule."""
     (same,) = (field for field in dataclasses.fields(parameters) if field.name == name)
-    return dataclasses.field(default=default, metadata=same.metadata)
+    return dataclasses.field(default=default, metadata={"rule": dataclasses.replace(same.metadata["rule"], **rule)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
 from trainers.kinds import check
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
+from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
@@ -41,6 +42,7 @@ def test_the_learning_rate_is_the_models_own(model):
 def test_a_published_clip_is_not_trained_at_the_rate_of_a_small_one():
     assert asked("--model", "clip_vit_b32").learning_rate == 2e-6
     assert asked("--model", "tiny_clip").learning_rate == 2e-4
+    assert FinetuningConfig().learning_rate == 2e-4, "what the help of the flag prints"
 
 
 def test_the_papers_recipe_is_a_preset():

@@ -34,6 +34,9 @@ class FinetuningConfig(StartConfig):
     minutes: float | None = default_of(RunConfig, "minutes", None)
     steps: int | None = default_of(RunConfig, "steps", 250)
     weight_decay: float = default_of(RunConfig, "weight_decay", 1e-2)
+    learning_rate: float = default_of(
+        RunConfig, "learning_rate", 2e-4, help="Size of the steps at its highest. Each model has its own."
+    )
 
     @property
     def encoder_prefix(self) -> str:
