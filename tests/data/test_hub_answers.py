@@ -25,6 +25,8 @@ PROGRAM = """
 import json, sys, threading, time
 import trainers.data.hf_logging as hub
 hub.LOOK_SECONDS = 2.0
+import trainers.data.hub
+trainers.data.hub.WHOLE_BYTES = 10_000
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.errors import DataError
@@ -49,6 +51,8 @@ def ask(do, choice):
             data = load_data(choice, lambda text, _: said.append(text))
             images = len(data.train) + len(data.test)
             answer = [data.revision, sorted(data.hierarchy.names[0]), images, data.train.names[:1]]
+            if "max_images" in sys.argv[1]:
+                answer += [[note for note in data.notes if "files of" in note], data.train.before_cap, data.fingerprint]
     except DataError as error:
         answer = str(error)
     return {"answer": answer, "said": said, "seconds": time.monotonic() - begun}
@@ -134,6 +138,13 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         rng = np.random.default_rng(len(name))
         images = [encode(rng.integers(0, 256, (128, 128, 3), np.uint8)) for _ in range(12)]
         write_split(root / "datasets" / "some" / name, "train", LABELS, images=images)
+    for file in range(8):  # two classes each, sorted, and a split that is not used
+        for split, first in (("train", 2 * file), ("unlabeled", 0)):
+            rows = {"label": [f"kind {first + n // 10}" for n in range(20)]}
+            images = [picture(40 * file + n) for n in range(20)]
+            write_split(root / "datasets" / "some" / "sorted", split, rows, images=images)
+            data = root / "datasets" / "some" / "sorted" / "data"
+            (data / f"{split}-00000-of-00001.parquet").rename(data / f"{split}-{file:05d}-of-00008.parquet")
     server = module.FakeHub(root).start()
     server.write("datasets", "some/script", {"script.py": b"raise SystemExit"})
     server.write("datasets", "some/empty", {"README.md": b"Nothing."})
@@ -155,14 +166,14 @@ def _files(server: Any, name: str) -> dict[str, bytes]:
     return files
 
 
-def ask(home: Path, hub: Any, *orders: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def ask(home: Path, hub: Any, *orders: tuple[str, dict[str, Any]], **also: str) -> list[dict[str, Any]]:
     """Answers of a fresh process, since the libraries read the server's address once; it prints nothing else."""
     names = {"HF_ENDPOINT": hub.url, "HF_HOME": str(home / "hf"), "RANKSCOPE_CACHE": str(home / "cache")}
     kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name[:3] != "HF_"}
     command = [sys.executable, "-c", PROGRAM, json.dumps(orders)]
     made = subprocess.run(
         command,
-        env={**kept, **names, "HF_HUB_DISABLE_XET": "1"},
+        env={**kept, **names, "HF_HUB_DISABLE_XET": "1", **also},
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
@@ -218,3 +229,19 @@ def test_downloads_outlive_cuts_and_throttling_and_end_when_they_are_cancelled(h
     assert any("1 of 1 file" in text for text in cut["said"])
     blobs = tmp_path / "hf" / "hub" / "datasets--some--large" / "blobs"
     assert blobs.is_dir() and not list(blobs.iterdir()), "what was cancelled reads no further: neither whole nor begun"
+
+
+def test_a_cap_fetches_files_until_there_are_enough_classes_the_same_everywhere(hub: Any, tmp_path: Path) -> None:
+    capped = {"source": "some/sorted", "max_images": 16}
+    (got,) = ask(tmp_path / "one", hub, ("load", capped))
+    sha, kinds, images, _, notes, before, fingerprint = got["answer"]
+    assert sha == hub.repos["datasets", "some/sorted"].sha("main") and images <= 32
+    assert notes == ["4 of 8 files of 'train' are read: 80 of about 160 rows."], "two files hold too few classes"
+    assert len(kinds) == 4 and before == 80, "half of the classes, of all rows"
+    assert any("4 of 4 files" in text for text in got["said"]) and not any("16 files" in text for text in got["said"])
+    (other,) = ask(tmp_path / "two", hub, ("load", capped))
+    assert other["answer"][-1] == fingerprint
+    away = {**capped, "max_images": 12}
+    again, refused = ask(tmp_path / "one", hub, ("load", capped), ("load", away), HF_HUB_OFFLINE="1")
+    assert again["answer"] == got["answer"], "without a network, what was decoded is found"
+    assert "other images are on this machine" in refused["answer"]

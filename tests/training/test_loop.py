@@ -17,6 +17,7 @@ from trainers.errors import ParameterError
 from trainers.kinds import check
 from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
 from trainers.training.arm_optimizer import NonFiniteLossError
 
@@ -234,3 +235,12 @@ def test_a_run_reads_the_commit_of_the_hub_that_it_began_with(
     assert asked == [None, "a" * 40]
     (run.folder.path / "revision").write_text("../../etc")
     assert RunFolder(run.folder.path).revision == "", "what is no commit is none"
+    asked.clear()
+    config = tiny_config(images, "supcon_out", steps=7)
+    plan = RunFolder.create(tmp_path, SweepConfig(run=config, seeds=(0, 1)))
+    for seed in (0, 1):
+        part = RunFolder.create(tmp_path, dataclasses.replace(config, seed=seed), part_of=plan.id)
+        assert MetricLearningLoop(part).folder.revision == "a" * 40
+    other = dataclasses.replace(config, data=dataclasses.replace(config.data, revision="b" * 40))
+    assert MetricLearningLoop(RunFolder.create(tmp_path, other, part_of=plan.id)).folder.revision == "b" * 40
+    assert asked == [None, "a" * 40, "b" * 40], "the runs of a sweep read one commit, unless they vary it"

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,16 @@ from trainers.data.hf_logging import LOOK_SECONDS, offline, online, quiet, withi
 from trainers.data.hub_step import Step
 from trainers.data.labelled import file_table, files
 from trainers.data.labelled.download import Download
+from trainers.data.labelled.noted import note, noted
 from trainers.data.labelled.opening import OpenedDataset, make_builder, prepared_splits, read_card
 from trainers.data.labelled.repository import MANY, RemoteFolder, Repository, fetched, repository
+from trainers.data.labelled.shards import Shards
 from trainers.data.labelled.table import ArrowTable, Splits
 from trainers.errors import DataError
 from trainers.progress import Progress, silent
 
+WHOLE_BYTES = 200_000_000
+"""Up to which a dataset is fetched whole."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _POLL_SECONDS = 0.5
 _ARCHIVE_SECONDS = 60.0  # for a zip file, of which nothing is known before it is here
@@ -50,7 +55,12 @@ def open_hub(name: str, subset: str | None, revision: str | None, progress: Prog
     pinned = revision if found is None else found.sha or revision
     make = partial(make_builder, remote(name), f"hf://datasets/{name}@", subset, pinned, None)
     with nullcontext() if connected else offline():
-        builder = within(LOOK_SECONDS, name, make, progress) if connected else make()
+        try:
+            builder = within(LOOK_SECONDS, name, make, progress) if connected else make()
+        except DataError:
+            if connected or (known := noted(name, subset, revision)) is None:
+                raise
+            return known
     here = builder.hash if _COMMIT.fullmatch(builder.hash) else ""
     if not connected and revision is not None and _COMMIT.fullmatch(revision) and here != revision:
         raise DataError(
@@ -58,7 +68,8 @@ def open_hub(name: str, subset: str | None, revision: str | None, progress: Prog
             "again when there is a network, or leave the revision empty to read what is here."
         )
     card = _card(name, pinned) if connected else {}
-    return OpenedDataset(
+    shards = None if found is None else _shards(builder, found)
+    opened = OpenedDataset(
         key=f"{name}/{builder.config_id}/{builder.hash}",
         title=card.get("pretty_name") or name.split("/")[-1],
         licence=card.get("license") or builder.info.license or "unknown",
@@ -67,6 +78,15 @@ def open_hub(name: str, subset: str | None, revision: str | None, progress: Prog
         sample=None if _prepared(builder) else partial(_sample, builder, name),
         refuse=lambda: _refuse(builder, name, found),
     )
+    if shards is None:
+        return opened
+
+    def part(*asked: Any) -> Splits:
+        splits = shards.read(*asked)
+        note(opened, name, subset)
+        return splits
+
+    return replace(opened, part=part, refuse=lambda: None)
 
 
 def _open_files(found: Repository, subset: str | None) -> OpenedDataset:
@@ -166,6 +186,28 @@ def _read(builder: Any, name: str, found: Repository | None, progress: Progress)
     roots = (Path(builder.cache_dir), _copy(name), Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
     with explained(name):
         return prepared_splits(builder, roots)
+
+
+def _shards(builder: Any, found: Repository) -> Shards | None:
+    """Return the files of a dataset of which a part may be read: several parquet files that take long to fetch."""
+    if "parquet" not in type(builder).__module__:
+        return None
+    sizes = _listed_sizes(builder, found)
+    files = {
+        str(split): [path for path in sizes if any(str(one).endswith(f"/{path}") for one in paths)]
+        for split, paths in builder.config.data_files.items()
+    }
+    if sum(sizes.values()) < WHOLE_BYTES or all(len(paths) < 2 for paths in files.values()):
+        return None
+    return Shards(
+        repository=found,
+        files=files,
+        features=builder.info.features,
+        rows={name: split.num_examples for name, split in (builder.info.splits or {}).items()},
+        copy=_copy(found.name),
+        prepare=lambda made, progress: _prepare(made, found.name, progress),
+        refuse=lambda size: _refuse_size(found.name, size, Path(builder.cache_dir)),
+    )
 
 
 def _copy(name: str) -> Path:

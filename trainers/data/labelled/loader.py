@@ -26,7 +26,7 @@ from trainers.data.labelled.selection import select, settle
 from trainers.data.labelled.splits import repeated
 from trainers.data.sources import check_reference, divided, resolve
 from trainers.errors import DataError
-from trainers.progress import Progress, silent
+from trainers.progress import Progress, part_of, silent
 
 MAX_SIDE = 1024
 _PLANNED = 0.35  # share of the progress bar for opening and downloading
@@ -80,7 +80,8 @@ def load_source(
     if data is not None:
         report(f"{title} is ready", 1.0)
         return replace(data, revision=opened.revision)
-    splits = opened.read(lambda text, fraction: report(text, fraction * _PLANNED))
+    reading = part_of(report, 0.0, _PLANNED)
+    splits = opened.read(reading) if opened.part is None else opened.part(choice, levels, reading)
     selection = select(splits, choice, levels)
     seen = glance(selection, choice.image_size)
     complete = partial(LoadedData, name=name, title=title, licence=licence, revision=opened.revision)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from trainers.config import DataChoice
 from trainers.data import access, cache, settings
 from trainers.data.bounds import bound, check_files, not_its_own
 from trainers.data.hf_errors import explained
@@ -29,6 +30,7 @@ class OpenedDataset:
         revision: the commit of the Hub that is read; empty: it is no dataset of the Hub, or the Hub was not asked.
         read: gives the splits; slow, may download.
         sample: gives so many rows of each split without a download; None where reading needs none.
+        part: reads as much as the cap of a choice needs, with its levels; None: it is read whole.
         refuse: raises what reading would refuse before it begins; quick, for those who only look.
     """
 
@@ -37,6 +39,7 @@ class OpenedDataset:
     licence: str
     read: Callable[[Progress], Splits]
     sample: Callable[[int], Splits] | None = None
+    part: Callable[[DataChoice, tuple[str, ...] | None, Progress], Splits] | None = None
     refuse: Callable[[], object] = lambda: None
     revision: str = ""
 

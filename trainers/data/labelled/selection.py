@@ -76,6 +76,7 @@ def select_rows(
     divided = _divided if by_classes else _divided_images
     train, test, shared = divided(whole, tuple(used), choice.seed, notes)
     train, test = (_capped(part, choice, title, notes) for part, title in ((train, "training"), (test, "test")))
+    train, test = (_of_all(part, tuple(used.values())) for part in (train, test))
     return Selection(
         tables=tuple(used.values()),
         columns=columns.images,
@@ -284,6 +285,14 @@ def _capped(part: Part, choice: DataChoice, title: str, notes: list[str]) -> Par
         f"in {after} of {before} classes, chosen by seed {choice.seed}."
     )
     return replace(part.take(kept), before_cap=len(part.labels))
+
+
+def _of_all(part: Part, tables: Sequence[Table]) -> Part:
+    """Return a part with the rows that there were before the cap, where tables are parts of splits those of these."""
+    if all(table.whole is None for table in tables):
+        return part
+    read, whole = sum(map(len, tables)), sum(table.whole or len(table) for table in tables)
+    return replace(part, before_cap=round((part.before_cap or len(part.rows)) * whole / read))
 
 
 def _offer(common: Collection[str], table: Table) -> str:

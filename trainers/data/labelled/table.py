@@ -45,10 +45,17 @@ class Codes:
 
 
 class Table(ABC):
-    """One split. ``kinds`` maps column names, in order, to what they hold; ``total`` counts rows, read or not."""
+    """One split.
+
+    Attributes:
+        kinds: what the columns hold, by name, in order.
+        total: rows, read or not.
+        whole: rows of the split that this is a part of, about; None: it is all of it.
+    """
 
     kinds: dict[str, Kind]
     total: int
+    whole: int | None = None
 
     @abstractmethod
     def __len__(self) -> int:
