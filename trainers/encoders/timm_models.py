@@ -10,6 +10,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from trainers.encoders._blocks import decayed, freeze_all_but
+from trainers.encoders._hub_model import hub_model
 from trainers.encoders._pooling import POOLINGS, pool, width
 from trainers.encoders._projection import PROJECTIONS, principal
 from trainers.encoders.base import Encoder, EncoderDescriptor
@@ -22,7 +23,7 @@ from trainers.registry import importing
 class BackboneParameters:
     model: str = parameter(
         "resnet18",
-        help="Name of a timm model, such as resnet18 or vit_small_patch16_224.",
+        help="Name of a timm model, such as resnet18 or vit_small_patch16_224, or hf-hub:owner/name.",
         main=True,
         proposals="trainers.encoders.published:PROPOSALS",
     )
@@ -180,13 +181,22 @@ def _load(
     with importing():
         import timm
 
-    if not timm.is_model(name.split(":")[-1].split(".")[0]) or ":" in name:
-        raise UserError(f"{name!r} is not the name of a timm model. timm.list_models() lists them all.")
-    config = timm.models.get_pretrained_cfg(name, allow_unregistered=False)
-    fixed = bool(config is not None and config.fixed_input_size)
+    hub = hub_model(name)
+    known = name if hub is None else hub.architecture
+    if not timm.is_model(known.split(".")[0]) or ":" in known:
+        raise UserError(f"{known!r} is not the name of a timm model. timm.list_models() lists them all.")
+    if hub is None:
+        config = timm.models.get_pretrained_cfg(name, allow_unregistered=False)
+        fixed = bool(config is not None and config.fixed_input_size)
+        more: dict[str, Any] = {}
+    else:
+        fixed = bool(hub.about.get("fixed_input_size"))
+        usual = timm.models.get_pretrained_cfg(known, allow_unregistered=False)
+        layers = {} if usual is None else {"classifier": usual.classifier, "first_conv": usual.first_conv}
+        more = {**hub.arguments, "pretrained_cfg": layers | dict(hub.about)}
     sized: dict[str, Any] = {"img_size": side} if fixed and side else {}
     try:
-        model: Any = timm.create_model(name, pretrained=pretrained, num_classes=0, **sized)
+        model: Any = timm.create_model(known, pretrained=pretrained, num_classes=0, **sized, **more)
     except Exception as error:  # timm, the Hub client and the network raise many kinds
         raise UserError(
             f"The weights of {name} could not be loaded ({type(error).__name__}). "
