@@ -3,6 +3,7 @@
 
 import { el } from "../common/dom.js";
 import { choose, text } from "../common/fields.js";
+import { HubSearch } from "./hub_search.js";
 
 let count = 0;
 const PLACES = 100;
@@ -40,8 +41,12 @@ function proposed(field, value, changed) {
     list.value = "";
     node.dispatchEvent(new Event("change"));
   });
+  const search = new HubSearch(node, "models", (name) => {
+    node.value = `hf-hub:${name}`;
+    node.dispatchEvent(new Event("change"));
+  });
   tell(value);
-  return el("div", { class: "rs-stack rs-tight" }, node, list, about);
+  return el("div", { class: "rs-stack rs-tight" }, search.node, list, about);
 }
 
 /** What was typed, as a number; text that is none is left for the server to name. */

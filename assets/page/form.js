@@ -102,7 +102,7 @@ export class Form {
     if (!(SOURCE in this.values)) return;
     this.looks = (this.looks ?? 0) + 1;
     const turn = this.looks;
-    const slow = setTimeout(() => looking(this.about), 150);
+    const slow = setTimeout(() => looking(this.about, () => this.cancelLook()), 150);
     const report = await post("form/look", this.asked).catch((error) => ({ problems: [error.message] }));
     clearTimeout(slow);
     if (turn !== this.looks) return;
@@ -115,6 +115,12 @@ export class Form {
     described(this.about, report, this.kind.unlabelled);
     this.begin(report.begins ?? {}, first);
     this.redraw(OF_IMAGES.filter((name) => !this.nodes.get(name)?.contains(focus)));
+  }
+
+  /** Wait no longer for what is in the images; they can still be trained on. */
+  cancelLook() {
+    this.looks += 1;
+    this.about.replaceChildren(el("p", { class: "rs-help", role: "status", text: "Cancelled. Train looks again." }));
   }
 
   /** Settings that these images begin with in place of the defaults, unless somebody has chosen others. */

@@ -1,8 +1,9 @@
 // The images of a run: a dataset of the catalogue with its parameters, or a folder or Hub id, and what is in it.
 
 import { el, say } from "../common/dom.js";
-import { choose, text } from "../common/fields.js";
+import { button, choose, text } from "../common/fields.js";
 import { labelled, PLAIN } from "./controls.js";
+import { HubSearch } from "./hub_search.js";
 
 const OTHER = "";
 
@@ -11,13 +12,20 @@ export function images(field, value, changed, { sources, folders }) {
   const [name, ...rest] = String(value ?? "").split(":");
   const known = sources.find((source) => source.name === name);
   const menu = el("select", { class: "rs-input" });
-  const words = folders ? "Hub id, or a folder" : "Hub id";
-  choose(menu, [...sources, { name: OTHER, title: `Another: ${words.toLowerCase().replace("hub", "Hub")} …` }], known ? name : OTHER);
+  const words = folders ? "Hub id, words, or a folder" : "Hub id, or words";
+  choose(menu, [...sources, { name: OTHER, title: folders ? "Another: from the Hub, or a folder …" : "Another: from the Hub …" }], known ? name : OTHER);
   const typed = text(words, { value: known ? "" : value, "aria-label": words, maxlength: 400 });
+  let told = known ? OTHER : value;
+  const tell = (source) => { // leaving the line tells again what was taken from the list
+    if (!source || source === told) return;
+    told = source;
+    changed(source, true);
+  };
+  const search = new HubSearch(typed, "datasets", tell);
   const own = el("div", { class: "rs-fields" });
   const draw = (given) => {
     const source = sources.find((one) => one.name === menu.value);
-    typed.hidden = Boolean(source);
+    search.node.hidden = Boolean(source);
     own.replaceChildren(...(source?.fields ?? []).map((each) => labelled(each, PLAIN[each.control](each, given[each.name] ?? each.default, (now) => {
       const values = { ...given, [each.name]: now };
       const parts = source.fields.filter((one) => (values[one.name] ?? one.default) !== one.default).map((one) => `${one.name}=${values[one.name]}`);
@@ -27,12 +35,13 @@ export function images(field, value, changed, { sources, folders }) {
   };
   menu.addEventListener("change", () => {
     draw({});
+    told = menu.value;
     if (menu.value) changed(menu.value, true);
     else typed.focus();
   });
-  typed.addEventListener("change", () => typed.value.trim() && changed(typed.value.trim(), true));
+  typed.addEventListener("change", () => tell(typed.value.trim()));
   draw(known ? written(rest.join(":")) : {});
-  return el("div", { class: "rs-fields" }, menu, typed, own);
+  return el("div", { class: "rs-fields" }, menu, search.node, own);
 }
 
 /** `bias=0.9,shade=1` as values by name. */
@@ -50,9 +59,11 @@ export function described(node, { problems, said = [], why = "", unlabelled }, w
   );
 }
 
-export function looking(node) {
-  node.replaceChildren(el("p", { class: "rs-help", role: "status" }));
-  say(node.firstChild, "Looking …");
+/** A look that takes longer than a moment, and can be cancelled. */
+export function looking(node, cancel) {
+  const status = el("p", { class: "rs-help", role: "status" });
+  node.replaceChildren(status, button("Cancel", cancel));
+  say(status, "Looking …");
 }
 
 /** What the fields of how images are read offer, once somebody has looked: [the field as it is now, whether it is shown]. */

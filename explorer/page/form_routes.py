@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from explorer.page.form_service import Described, FormService
+from explorer.page.form_service import Described, FormService, Searched
 from explorer.server.body import Body, Text
 from explorer.server.http import Endpoint, answering, json_reply
 from explorer.server.posted import BODY, Post, posted
@@ -32,6 +32,7 @@ def form_routes(service: FormService) -> list[Route]:
     }
     posts: dict[str, tuple[Post, int]] = {
         "look": (lambda _, body: json_reply(service.look(Described.parse(body))), LOOKS_AT_ONCE),
+        "search": (lambda _, body: json_reply(service.search(Searched.parse(body))), LOOKS_AT_ONCE),
         "views": (lambda _, body: json_reply(service.views(Described.parse(body))), VIEWS_AT_ONCE),
         "count": (lambda _, body: json_reply(service.count(Described.parse(body))), _AT_ONCE),
         "train": (lambda request, body: _train(service, request, body), _AT_ONCE),

@@ -17,13 +17,14 @@ from explorer.page.form.images import looked_at
 from explorer.page.form.kind_page import KindPage
 from explorer.page.form.plans import axes_of, plan_values, planned, plans_json
 from explorer.page.kinds import PAGES
-from explorer.server.body import Body, Optional, needs
+from explorer.server.body import Body, Optional, Text, needs
 from explorer.server.http import RequestError
 from explorer.server.runs import Runs
 from explorer.server.titles import waiting, work
 from explorer.server.visitors import Caller
 from trainers.config import Config, DataChoice
 from trainers.data import access
+from trainers.data.hub_search import search
 from trainers.encoders import ENCODERS
 from trainers.errors import RunError, UserError
 from trainers.kinds import KINDS, kind_of
@@ -45,6 +46,13 @@ class Described(Body):
     plan: Optional = ""
     own: _ByName = Field(default_factory=dict)
     vary: Annotated[list[_Row], needs("pairs of what is varied and its values")] = Field(default_factory=list)
+
+
+class Searched(Body):
+    """What somebody types: the words, and ``models`` or datasets."""
+
+    text: Text
+    kind: Optional = ""
 
 
 class FormService:
@@ -79,6 +87,14 @@ class FormService:
         begins, why = form.kind.begins_with(choice)
         settings = {name: as_json(form.known[name], value) for name, value in begins.items()}
         return {**looked_at(choice), "begins": settings, "why": why}
+
+    def search(self, asked: Searched) -> Json:
+        """Search the Hub for datasets with images, or for models of timm."""
+        try:
+            hits = search(asked.text, "models" if asked.kind == "models" else "datasets")
+        except UserError as error:
+            return {"hits": [], "problem": str(error)}
+        return {"hits": [{"name": hit.name, "words": hit.words} for hit in hits]}
 
     def views(self, asked: Described) -> Json:
         """Show augmented views of the images that are chosen."""

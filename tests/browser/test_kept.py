@@ -137,7 +137,7 @@ def test_in_public_no_folder_is_offered_or_taken_back(browser: Browser, public: 
     with visit(browser, public, public.at(public.finished)) as page:
         drawn(page)
         named(page, "Images").select_option("")
-        expect(page.locator(FORM).get_by_label("Hub id")).to_have_attribute("placeholder", "Hub id")
+        expect(page.locator(FORM).get_by_label("Hub id")).to_have_attribute("placeholder", "Hub id, or words")
         keep(page, kept(**{"data.source": str(tmp_path), "dim": 128}))
         expect(named(page, "Embedding size")).to_have_value("128")
         expect(page.locator(".rs-report")).to_contain_text("needs no network")

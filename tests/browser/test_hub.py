@@ -1,0 +1,93 @@
+"""Images from the Hub, by the look-alike of it: searched as one types, looked at and corrected, trained on."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.pages import PHONE, visit
+from tests.browser.program import launched
+from tests.browser.sidebar import FORM, config, named, train, unfold
+from tests.data.world import write_split
+from tests.shared import needs
+
+CARD = "---\nlicense: mit\ntags:\n- license:mit\n- modality:image\n- size_categories:n<1K\n---\n<b>Birds</b>\n"
+CLASSES = {"species": [n // 3 for n in range(24)], "family": [n // 6 for n in range(24)]}
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    spec = importlib.util.spec_from_file_location("fake_hub", needs("tools/fake_hub.py"))
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    root = tmp_path_factory.mktemp("seed")
+    for name in ("birds", "birds_of_paradise", "slow_birds"):
+        write_split(root / "datasets" / "some" / name, "train", CLASSES)
+        (root / "datasets" / "some" / name / "README.md").write_text(CARD)
+    server = module.FakeHub(root).start()
+    server.fault(match="/api/datasets[?].*search=busy", status=429, headers={"Retry-After": "120"}, times=-1)
+    server.fault(match="/api/datasets/some/slow_birds", delay=4, times=-1)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, hub: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    root: Path = tmp_path_factory.mktemp("app")
+    environment = {
+        "HF_ENDPOINT": hub.url,
+        "HF_HOME": str(root / "hf"),
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_OFFLINE": "0",
+    }
+    with launched(root, **environment) as program, visit(browser, program.site, program.site.url, size=PHONE) as opened:
+        page = opened
+        page.get_by_role("button", name="Toggle Sidebar").click()
+        named(page, "Images").select_option("")
+        page.site = program.site  # type: ignore[attr-defined]
+        yield page
+
+
+def test_words_are_searched_a_result_is_looked_at_and_its_columns_are_trained_on(page: Page) -> None:
+    line = page.locator(FORM).get_by_role("combobox", name="Hub id")
+    found = page.get_by_role("listbox", name="On the Hub")
+    line.press_sequentially("bird")
+    expect(found.get_by_role("option")).to_have_count(3)
+    expect(found).to_contain_text("some/birds_of_paradise")
+    expect(found).to_contain_text("under 1K rows · mit")
+    line.press("ArrowDown")
+    line.press("Escape")
+    expect(found).to_be_hidden()
+    line.fill("")
+    line.press_sequentially("birds_of")
+    expect(found.get_by_role("option")).to_have_count(1)
+    line.press("ArrowDown")
+    line.press("Enter")
+    report = page.locator(".rs-report")
+    expect(line).to_have_value("some/birds_of_paradise")
+    expect(report).to_contain_text("species › family")
+    unfold(page)
+    named(page, "Train split").select_option("train")
+    started = config(page.site, train(page))["data"]  # type: ignore[attr-defined]
+    assert (started["source"], started["train_split"]) == ("some/birds_of_paradise", "train")
+
+
+def test_a_throttled_hub_is_said_under_the_line_and_a_slow_look_is_cancelled(page: Page) -> None:
+    page.locator("#rs-sidebar:not(.open) .toggle-button").click()
+    line = page.locator(FORM).get_by_role("combobox", name="Hub id")
+    line.fill("")
+    line.press_sequentially("busy")
+    expect(page.locator(FORM)).to_contain_text("asked too often from here. Try again in 120 s")
+    line.fill("some/slow_birds")
+    line.press("Tab")
+    report = page.locator(".rs-report")
+    report.get_by_role("button", name="Cancel").click()
+    expect(report).to_have_text("Cancelled. Train looks again.")
+    page.wait_for_timeout(4500)
+    expect(report).to_have_text("Cancelled. Train looks again.")
