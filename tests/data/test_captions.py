@@ -236,7 +236,7 @@ def test_phrases_with_several_types_without_a_box_and_without_a_class():
 def test_a_damaged_flickr30k_entities_folder(tmp_path, part, content):
     path = write_entities(tmp_path) / part
     path.unlink() if content is None else path.write_bytes(content)
-    with pytest.raises(DataError, match=f"{path.name} is no .* of Flickr30k Entities"):
+    with pytest.raises(DataError, match=f"{path.name} cannot be read as an? .* of Flickr30k Entities"):
         load_captioned(str(tmp_path))
 
 

@@ -92,7 +92,7 @@ def test_streams_that_nobody_writes_to_are_refused(
     paths += ["call/list_runs/a", "call/v2/list_runs/a", "call/x/%00"]
     for path in paths:
         reply = local.client.get(f"/gradio_api/{path}")
-        assert reply.status_code == 404 and "Nothing is waited for" in error(reply), path
+        assert reply.status_code == 404 and "There is no event of this name" in error(reply), path
     assert not caplog.records and "Error" not in capfd.readouterr().err
 
 

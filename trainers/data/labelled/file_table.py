@@ -128,7 +128,8 @@ def tables(source: FileSource, files: list[File]) -> Splits:
         notes += folders.notes()
     if not all(splits):
         notes.append(f"{splits.count(''):,} images have no split and were left out.")
-    kinds = {name: _kind(cells) for name, cells in columns.items()}
+    classes = tree or ()  # names of folders are names, whatever they look like
+    kinds: dict[str, Kind] = {name: "text" if name in classes else _kind(cells) for name, cells in columns.items()}
     made = {}
     for split in dict.fromkeys(name for name, keep in zip(splits, kept, strict=True) if keep):
         rows = [row for row, name in enumerate(splits) if name == split and kept[row]]
