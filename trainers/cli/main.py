@@ -12,6 +12,7 @@ from trainers.cli import (
     inspect_data,
     list_runs,
     mistakes,
+    push,
     registries,
     resume,
     retrieve,
@@ -34,6 +35,7 @@ VERBS = (
     list_runs,
     send,
     export,
+    push,
     registries,
 )
 

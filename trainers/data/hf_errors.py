@@ -33,17 +33,17 @@ def explained(source: str) -> Iterator[None]:
 
 def explain(error: BaseException, source: str) -> DataError:
     """Turn an error of ``datasets``, ``huggingface_hub`` or the system into a :class:`DataError`."""
-    causes = _causes(error)
-    said = next((cause for cause in causes if isinstance(cause, DataError)), None)
+    chain = causes(error)
+    said = next((cause for cause in chain if isinstance(cause, DataError)), None)
     if said is not None:
         return said
-    text = " ".join(str(cause) for cause in causes)
-    kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
-    if any(isinstance(cause, OSError) and cause.errno == errno.ENOSPC for cause in causes) or "Not enough disk" in text:
+    text = " ".join(str(cause) for cause in chain)
+    kinds = {kind.__name__ for cause in chain for kind in type(cause).__mro__}
+    if any(isinstance(cause, OSError) and cause.errno == errno.ENOSPC for cause in chain) or "Not enough disk" in text:
         return DataError(f"The disk is full, so {source!r} cannot be prepared. Free some space and try again.")
-    if any(isinstance(cause, MemoryError) for cause in causes):
+    if any(isinstance(cause, MemoryError) for cause in chain):
         return DataError(f"{source!r} does not fit in memory. Choose a smaller dataset.")
-    answers: list[Any] = [getattr(cause, "response", None) for cause in causes]
+    answers: list[Any] = [getattr(cause, "response", None) for cause in chain]
     answer = next((one for one in answers if one is not None), None)
     status = getattr(answer, "status_code", None)
     if answer is not None and status == 429:
@@ -88,13 +88,14 @@ def explain(error: BaseException, source: str) -> DataError:
         return DataError(f"{source!r} is not on the Hub, or private. Check the name; private datasets need HF_TOKEN.")
     if kinds & {"DataFilesNotFoundError", "EmptyDatasetError"} or "any data file" in text:
         return DataError(f"{source!r} holds no images or tables that can be read.")
-    return DataError(f"{source!r} cannot be read: {brief(causes[-1])}")
+    return DataError(f"{source!r} cannot be read: {brief(chain[-1])}")
 
 
-def _causes(error: BaseException) -> list[BaseException]:
-    causes: list[BaseException] = []
+def causes(error: BaseException) -> list[BaseException]:
+    """Return an error and those that led to it, the last first."""
+    chain: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and current not in causes:
-        causes.append(current)
+    while current is not None and current not in chain:
+        chain.append(current)
         current = current.__cause__ or current.__context__
-    return causes
+    return chain

@@ -24,6 +24,7 @@ class ArmView:
         unset: what counts for a parameter that is None, where the run's settings say it.
         family: arms of the same one differ in parameters alone; empty: it is not known.
         schema: the dataclass of all its parameters, see :mod:`trainers.parameters`.
+        paper: where the loss or method comes from; empty: it is not known, or a recipe.
     """
 
     title: str
@@ -33,6 +34,7 @@ class ArmView:
     unset: Mapping[str, Any] = field(default_factory=dict)
     family: str = ""
     schema: type = NoParameters
+    paper: str = ""
 
 
 def numbered(titles: Sequence[str]) -> list[str]:
@@ -71,9 +73,15 @@ def chosen_arms(
             unset=unset,
             family=choice.name,
             schema=entries[choice.name].parameters if choice.name in entries else NoParameters,
+            paper=_paper(entries.get(choice.name)),
         )
         for title, label, choice in zip(numbered(titles), labels, choices, strict=True)
     ]
+
+
+def _paper(entry: Any) -> str:
+    """Return the paper of an entry, with its year where the entry keeps that apart."""
+    return " ".join(str(part) for part in (getattr(entry, "paper", ""), getattr(entry, "year", "")) if part)
 
 
 def _settings(choice: Choice, entries: Mapping[str, Any], unset: Mapping[str, Any]) -> dict[str, Any]:

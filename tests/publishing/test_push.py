@@ -1,0 +1,103 @@
+"""A run on the Hub, by the look-alike of it: what is uploaded, its card, loading it again, and what is refused."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from huggingface_hub import ModelCard
+
+from tests.contracts.test_hub_models import build
+from tests.shared import needs
+from tests.tiny import tiny_config, write_images
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.runs import RunFolder
+from trainers.training.encoder_file import RunEncoders
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[Any]:
+    spec = importlib.util.spec_from_file_location("fake_hub", needs("tools/fake_hub.py"))
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    server = module.FakeHub().start()
+    yield server
+    server.close()
+
+
+def trained(root: Path, images: Path, **changes: Any) -> RunFolder:
+    loop = MetricLearningLoop(RunFolder.create(root, tiny_config(images, steps=2, **changes)))
+    loop.advance(60)
+    loop.finish()
+    loop.checkpoint()
+    return loop.folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunFolder, RunFolder]:
+    root = tmp_path_factory.mktemp("runs")
+    images = write_images(tmp_path_factory.mktemp("images") / "discs")
+    timm = {"encoder": "timm", "encoder_parameters": {"model": "test_resnet", "pretrained": False}}
+    return root, trained(root, images, **timm), trained(root, images)
+
+
+def push(hub: Any, home: Path, root: Path, *words: str, token: str = "hf_x") -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name[:3] != "HF_"}
+    env = {**kept, "HF_ENDPOINT": hub.url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": token}
+    command = [sys.executable, "-m", "trainers", "push", *words, "--runs", str(root)]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=200, check=False)
+
+
+def test_a_timm_encoder_is_loaded_again_with_the_weights_of_its_arm(hub: Any, runs: Any, tmp_path: Path) -> None:
+    root, run, _ = runs
+    done = push(hub, tmp_path, root, run.id, "--arm", "1", "--to", "tester/discs", "--json")
+    assert done.returncode == 0, done.stderr
+    repo = hub.repos["models", "tester/discs"]
+    files = repo.commits[repo.sha("main")]
+    assert json.loads(done.stdout)["files"] == sorted(files) == [
+        "README.md", "config.json", "model.safetensors", "results.json", "run.json"
+    ]  # fmt: skip
+    data = ModelCard(files["README.md"].decode()).data
+    results = json.loads(files["results.json"])
+    (first, *_) = data.eval_results
+    assert first.metric_value == pytest.approx(results[first.metric_type], abs=1e-5)
+    assert first.dataset_split == "whole test set, 36 images" and data.library_name == "timm"
+    assert "SupCon" in files["README.md"].decode() and "Khosla et al., NeurIPS 2020" in files["README.md"].decode()
+    backbone = RunEncoders(run).tensors(1)
+    wanted = float(sum(value.double().sum() for name, value in backbone.items() if _is_weight(name)))
+    ((total, _),) = build(tmp_path, hub, "hf-hub:tester/discs")
+    assert total == pytest.approx(wanted, rel=1e-6)
+
+
+def _is_weight(name: str) -> bool:
+    return not name.endswith(("running_mean", "running_var", "num_batches_tracked"))
+
+
+@pytest.mark.long
+def test_other_encoders_are_uploaded_and_refusals_are_sentences(hub: Any, runs: Any, tmp_path: Path) -> None:
+    root, _, run = runs
+    done = push(hub, tmp_path, root, run.id, "--to", "tester/conv", "--private")
+    assert done.returncode == 0 and "/commit/" in done.stdout, done.stderr
+    repo = hub.repos["models", "tester/conv"]
+    assert repo.private and "encoder.safetensors" in repo.commits[repo.sha("main")]
+    hub.fault(match="POST .*tester/busy/commit", status=429, headers={"Retry-After": "300"}, times=-1)
+    hub.fault(match="POST .*tester/others/commit", status=412, times=2)
+    hub.fault(match="POST /api/repos/create", status=403, times=1)
+    refused = {
+        ("tester/first", "hf_x"): "This token may not write to 'tester/first'",
+        ("no name", "hf_x"): "A repository as owner/name was needed",
+        ("tester/conv", ""): "takes uploads from those who are logged in",
+        ("tester/busy", "hf_x"): "asked too often from here. Try again in 300 s",
+    }
+    for (to, token), words in refused.items():
+        ended = push(hub, tmp_path, root, run.id, "--to", to, token=token)
+        assert ended.returncode == 1 and words in ended.stderr and "Traceback" not in ended.stderr, ended.stderr
+    assert push(hub, tmp_path, root, run.id, "--to", "tester/others").returncode == 0, "somebody else had committed"

@@ -1,0 +1,119 @@
+"""The model card of an arm of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainers.kinds import kind_of
+from trainers.metrics.measures import final_numbers
+from trainers.runs import RunFolder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """The final numbers of an arm.
+
+    Attributes:
+        about: what they are about, e.g. ``whole test set, 1,600 images``.
+        values: ``(key, title, value)`` of each.
+    """
+
+    about: str
+    values: tuple[tuple[str, str, float], ...]
+
+
+def numbers_of(folder: RunFolder, arm: int) -> Numbers:
+    """Read the final numbers of an arm that the command line prints at the end; none before they are there."""
+    config = folder.config
+    measures = kind_of(config).measures_of(config)
+    finals = final_numbers(folder.scalars(), config.arms)
+    keys = [key for key in measures.summary or finals[arm] if key in finals[arm]]
+    told = [(key, measures.describe(key)) for key in keys]
+    shown = [(key, about.title, finals[arm][key]) for key, about in told if about.measure.family != "count"]
+    return Numbers(about=measures.scored(finals[arm]) if shown else "", values=tuple(shown))
+
+
+def card(folder: RunFolder, arm: int, repository: str, *, timm: str) -> str:
+    """Write the card: header for the Hub, what was trained how, the numbers, and how the model is loaded.
+
+    Args:
+        timm: name of the timm model that it is; empty: an encoder of this program alone.
+    """
+    from huggingface_hub import EvalResult, ModelCardData
+
+    config, run = folder.config, folder.config.single
+    kind, shown = kind_of(config), numbers_of(folder, arm)
+    about, source = kind.arms(config)[arm], kind.source(config)
+    data: dict[str, Any] = {
+        "task_type": "image-feature-extraction",
+        "dataset_type": source,
+        "dataset_name": kind.data_title(config),
+        "dataset_revision": folder.revision or None,
+        "dataset_split": shown.about or None,
+    }
+    results = [
+        EvalResult(metric_type=key, metric_name=title, metric_value=round(value, 5), **data)
+        for key, title, value in shown.values
+    ]
+    more: dict[str, Any] = {"eval_results": results} if results else {}
+    header = ModelCardData(
+        model_name=repository.rpartition("/")[2],
+        library_name="timm" if timm else None,
+        pipeline_tag="image-feature-extraction",
+        base_model=f"timm/{timm}" if timm and "." in timm else None,
+        datasets=[source] if folder.revision else None,
+        tags=["metric-learning", "image-retrieval", "rankscope"],
+        **more,
+    )
+    rows = "\n".join(f"| {title} | {value:.4f} |" for _, title, value in shown.values)
+    facts: Mapping[str, str] = {
+        "Trained": f"{about.title} ({about.paper})" if about.paper else about.title,
+        "Parameters": ", ".join(f"{name} {value}" for name, value in about.parameters.items()),
+        "Images": f"{source} at commit {folder.revision}" if folder.revision else source,
+        "Encoder": timm or config.encoder.name,  # type: ignore[attr-defined]
+        "Settings": kind.summary(config, kind.data_title(config)),
+        "Steps": kind.by_stage(folder) or f"{folder.state().step:,}",
+        "Seed": str(run.seed),
+    }
+    told = "\n".join(f"- **{name}**: {words}" for name, words in facts.items() if words)
+    numbers = (
+        f"| {shown.about} | |\n|---|---|\n{rows}\n\nOne training, one seed: others give other numbers.\n"
+        if rows
+        else "It has no final numbers.\n"
+    )
+    return f"""---
+{header.to_yaml()}
+---
+
+# {repository.rpartition("/")[2]}
+
+An image encoder trained with Rankscope. Whoever uploads it chooses its licence, within those of the images and of the
+weights that it started from.
+
+{told}
+
+## Numbers
+
+{numbers}
+## Use
+
+{_use(repository, timm)}
+`config.json` beside `run.json`, the settings of the run, and `results.json`, all final numbers, unrounded.
+"""
+
+
+def _use(repository: str, timm: str) -> str:
+    if not timm:
+        return (
+            "`encoder.safetensors` is read by `python -m trainers background`; its metadata name the encoder and its "
+            "parameters.\n"
+        )
+    return f"""```python
+import timm
+model = timm.create_model("hf-hub:{repository}", pretrained=True, num_classes=0)
+```
+
+As an encoder of Rankscope: `--encoder timm:model=hf-hub:{repository}`.
+"""

@@ -1,0 +1,75 @@
+"""The upload of files to a repository of the Hub, in one commit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trainers.data.hf_errors import causes
+from trainers.data.hf_logging import ThrottledError, online, quiet
+from trainers.errors import UserError, brief
+
+_NAME = re.compile(r"[\w][\w.-]{0,95}/[\w][\w.-]{0,95}")
+_AGAIN = 3  # times that a commit is tried when somebody else has committed meanwhile
+
+
+def upload(files: Mapping[str, Path], to: str, *, token: str | None, private: bool, message: str) -> str:
+    """Make the repository if it is not there, and upload the files in one commit; returns the address of the commit.
+
+    Args:
+        to: ``owner/name``.
+        token: of whoever uploads; None: the one that this machine is logged in with.
+
+    Raises:
+        UserError: the name is none, there is no token, or the Hub refuses; with what to do.
+    """
+    from huggingface_hub import CommitOperationAdd, HfApi, get_token
+
+    if _NAME.fullmatch(to) is None:
+        raise UserError(f"A repository as owner/name was needed; got {to!r:.100}.")
+    token = token or get_token()
+    if not token:
+        raise UserError("The Hub takes uploads from those who are logged in: run `hf auth login`, or set HF_TOKEN.")
+    if not online():
+        raise UserError("The Hugging Face Hub cannot be reached, so nothing was uploaded. Check the network.")
+    api = HfApi(token=token)
+    with quiet():
+        try:
+            api.create_repo(to, private=private, exist_ok=True)
+            for again in range(_AGAIN):
+                operations = [CommitOperationAdd(name, str(path)) for name, path in files.items()]
+                try:
+                    made: Any = api.create_commit(to, operations, commit_message=message)
+                    return str(made.commit_url)
+                except Exception as error:
+                    if _status(error) != 412 or again == _AGAIN - 1:
+                        raise
+        except Exception as error:  # the client and its transport raise many kinds
+            raise _refused(error, to) from error
+    raise AssertionError("a commit returns or raises")
+
+
+def _status(error: BaseException) -> int | None:
+    answers = [getattr(cause, "response", None) for cause in causes(error)]
+    return next((answer.status_code for answer in answers if answer is not None), None)
+
+
+def _refused(error: BaseException, to: str) -> UserError:
+    throttled = next((cause for cause in causes(error) if isinstance(cause, ThrottledError)), None)
+    if throttled is not None:
+        return throttled
+    status = _status(error)
+    if status == 401:
+        return UserError("The Hub does not know this token. Log in again with `hf auth login`, or correct HF_TOKEN.")
+    if status == 403:
+        return UserError(f"This token may not write to {to!r}. Make one with write access to your repositories.")
+    if status == 412:
+        return UserError(f"Others are committing to {to!r} at the same time. Try again.")
+    if status is not None and status >= 500:
+        return UserError(
+            f"The Hugging Face Hub has a fault (its answer was {status}). Try again in some minutes: what has been "
+            "uploaded is not sent again."
+        )
+    return UserError(f"Nothing was committed to {to!r}: {brief(error)}")
