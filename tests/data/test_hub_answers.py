@@ -81,6 +81,7 @@ REFUSED = {
     "some/token": "does not know the token of this machine",
     "some/script": "needs its own loading script",
     "some/empty": "holds no images or tables",
+    "some/subsets": "has several subsets. Choose one of: small, large",
 }
 FAULTS: list[dict[str, Any]] = [
     {"match": "/api/datasets/some/busy(/|[?]|$)", "status": 429, "headers": {"Retry-After": "300"}},
@@ -145,7 +146,12 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             write_split(root / "datasets" / "some" / "sorted", split, rows, images=images)
             data = root / "datasets" / "some" / "sorted" / "data"
             (data / f"{split}-00000-of-00001.parquet").rename(data / f"{split}-{file:05d}-of-00008.parquet")
+    write_split(root / "datasets" / "some" / "subsets", "train", LABELS)
+    configs = "".join(f"- config_name: {name}\n  data_files: data/*.parquet\n" for name in ("small", "large"))
+    (root / "datasets" / "some" / "subsets" / "README.md").write_text(f"---\nconfigs:\n{configs}---\n")
     server = module.FakeHub(root).start()
+    dot = picture(1)
+    server.write("datasets", "some/many", {f"{n % 50}/{n}.png": dot for n in range(10_000)})
     server.write("datasets", "some/script", {"script.py": b"raise SystemExit"})
     server.write("datasets", "some/empty", {"README.md": b"Nothing."})
     server.write("datasets", "some/loose", _tree() | {"README.md": b"---\nlicense: mit\npretty_name: Loose\n---\n"})
@@ -207,6 +213,11 @@ def test_files_of_every_form_are_looked_at_and_read(hub: Any, tmp_path: Path) ->
         ["train"],
     ]
     assert looked[1]["answer"][2] >= 60
+    many, chosen = ask(
+        tmp_path, hub, ("inspect", {"source": "some/many"}), ("load", {"source": "some/subsets", "subset": "large"})
+    )
+    assert many["answer"][0] == ["all"] and many["seconds"] < 8, "ten thousand loose images are looked at by name"
+    assert chosen["answer"][2] == 12
     sha = hub.repos["datasets", "some/loose"].sha("main")
     assert loose["answer"][:3] == [sha, list("abcdef"), 24] and loose["answer"][3][0].endswith(".png")
     assert any("Downloading some/loose" in text and "file" in text for text in loose["said"]), loose["said"]
