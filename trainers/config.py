@@ -107,6 +107,12 @@ class DataChoice:
     label_columns: tuple[str, ...] | None = parameter(
         None, help="Columns of the labels, finest first; detected if not given."
     )
+    hierarchy: Choice = parameter(
+        Choice(name="as_read"),
+        registry="trainers.data.labelled.hierarchies:HIERARCHIES",
+        title="Superclasses",
+        help="Where the levels above the classes come from.",
+    )
     train_split: str | None = parameter(None, help="Detected if not given.")
     test_split: str | None = parameter(None, help="Detected if not given.")
     held_out: str = parameter(

@@ -19,6 +19,7 @@ from explorer.settings import Settings
 from trainers.config import Config, RunConfig
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import diagnoses, kind_of
+from trainers.kinds.checks import pinned
 from trainers.metrics.names import Described
 from trainers.parameters import specs
 from trainers.plans.children import children_of
@@ -53,6 +54,7 @@ class Runs:
     def start(self, config: Config, token: str, caller: Caller = NOBODY) -> str:
         """Queue a configuration for a visitor, who holds ``token`` or has signed in; returns the run's id at once."""
         self._check_private(config)
+        config = pinned(config)
         with self._starting:  # counted and added in one step: two starts at once cannot both be the last one allowed
             owner = owner_of(token, caller)
             self._check_limits(config, owner, caller)

@@ -12,6 +12,8 @@ from trainers.cli.flags import add_flags, given
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.config import DataChoice
 
+_SHOWN = 8
+
 if TYPE_CHECKING:
     from trainers.data import DataReport
 
@@ -63,9 +65,23 @@ def _lines(report: DataReport) -> Iterator[str]:
             for column in report.labels
         ]
         yield Table(columns=("label", "classes", "examples"), rows=rows).text()
+    if len(report.levels) > 1 or (report.levels and not report.labels):
+        yield from _tree(report)
     if report.proposal is not None:
         yield from _proposal(report.proposal)
     yield from report.notes
+
+
+def _tree(report: DataReport) -> Iterator[str]:
+    """Write the levels with their numbers of classes, and some classes of each of the first superclasses."""
+    levels = [f"{name} ({count:,})" for name, count in zip(report.levels, report.counts, strict=True)]
+    yield f"tree, finest first: {', '.join(levels)}"
+    groups: dict[str, list[str]] = {}
+    for name, *above in report.classes:
+        groups.setdefault(" < ".join(above), []).append(name)
+    for group, names in list(groups.items())[:_SHOWN]:
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        yield f"  {group + ': ' if group else ''}{', '.join(names[:_SHOWN])}{more}"
 
 
 def _proposal(used: DataChoice) -> Iterator[str]:

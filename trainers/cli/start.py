@@ -14,6 +14,7 @@ from trainers.cli.work import work
 from trainers.config import BUDGET, Config, EncoderConfig
 from trainers.kinds import KINDS, OWN, check, kind_of
 from trainers.kinds.base import Kind
+from trainers.kinds.checks import pinned
 from trainers.plans import PLANS, Plan
 from trainers.plans.config import FIRST
 from trainers.runs import RunFolder
@@ -115,6 +116,7 @@ def start(arguments: argparse.Namespace) -> int:
             print(f"rankscope: {why}", file=sys.stderr)
     started = kind_of(config)
     check(config)
+    config = pinned(config)
     with progress_bar() as tell:
         said = started.rehearse(config, arguments.runs, tell)
     for sentence in (*started.advice(config), *said):

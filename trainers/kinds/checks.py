@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trainers.config import DataChoice, EncoderConfig, StartConfig
+from trainers.config import C, DataChoice, EncoderConfig, StartConfig
 from trainers.errors import ParameterError
 from trainers.parameters import Choice
 
@@ -61,6 +62,25 @@ def check_data(choice: DataChoice) -> None:
 
     check_source(choice.source)
     conditions.check(choice)
+
+
+def pinned(config: C) -> C:
+    """Return a configuration that names no file of superclasses, but holds its content: the file may change.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    from trainers.data.labelled.hierarchies import HIERARCHIES
+
+    choice = getattr(config.single, "data", None)
+    if not isinstance(choice, DataChoice):
+        return config
+    source = HIERARCHIES[choice.hierarchy.name]
+    if not choice.hierarchy.parameters:
+        return config
+    content = source.pinned(source.checked(choice.hierarchy.parameters))
+    hierarchy = Choice(name=choice.hierarchy.name, parameters=dataclasses.asdict(content))
+    return config.changed(data=dataclasses.replace(choice, hierarchy=hierarchy))
 
 
 def rehearse_images(config: EncoderConfig, root: Path, progress: Progress) -> LoadedData:

@@ -22,7 +22,16 @@ def unused(config: RunConfig) -> list[str]:
     data = getattr(config, "data", None)
     if isinstance(data, DataChoice) and data.revision is not None and not _has_revisions(data.source):
         sentences.append(f"Only datasets of the Hub have revisions: {data.revision!r} changes nothing.")
+    if isinstance(data, DataChoice) and data.hierarchy != DataChoice().hierarchy and _drawn(data.source):
+        sentences.append("Drawn images have superclasses of their own: hierarchy changes nothing.")
     return sentences
+
+
+def _drawn(source: str) -> bool:
+    from trainers.data import named
+
+    entry = named(source)
+    return entry is not None and entry.inspect is None
 
 
 def _has_revisions(source: str) -> bool:

@@ -46,7 +46,7 @@ def _detected(report: DataReport) -> Json:
 def _sentences(report: DataReport, source: str) -> list[str]:
     entry = named(source)
     lines = [f"{report.title}." if entry is None else entry.sentence]
-    if report.proposal is not None and report.proposal.label_columns:
+    if report.proposal is not None and report.levels:
         lines += [_tree(report), *filter(None, [_reading(report, report.proposal), report.unreadable])]
     elif entry is not None:
         lines = [f"{entry.sentence}{_licence(entry.licence)}"]
@@ -55,12 +55,8 @@ def _sentences(report: DataReport, source: str) -> list[str]:
 
 def _tree(report: DataReport) -> str:
     """Write the levels with their numbers of classes, finest first: ``81 › 43 › 3, product › kind › aisle``."""
-    assert report.proposal is not None
-    chosen = report.proposal.label_columns or ()
-    classes = {column.name: column.classes for column in report.labels}
-    counts = THEN.join(f"{classes[name]:,}" for name in chosen if name in classes)
     of = "Classes in the first rows: " if report.sampled else "Classes: "
-    return f"{of}{counts} ({THEN.join(chosen)})."
+    return f"{of}{THEN.join(f'{count:,}' for count in report.counts)} ({THEN.join(report.levels)})."
 
 
 def _reading(report: DataReport, choice: DataChoice) -> str:

@@ -6,17 +6,22 @@ import time
 import warnings
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from trainers.config import DataChoice
 from trainers.data.labelled.columns import LabelColumn, candidates, describe, join
 from trainers.data.labelled.image_store import bad_headers
 from trainers.data.labelled.loader import check_sizes, glance, open_source
-from trainers.data.labelled.rows import EncodedImages, Selection, unreadable
-from trainers.data.labelled.selection import choose_columns, select_rows, used_splits
+from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadable
+from trainers.data.labelled.selection import all_rows, choose_columns, select_rows, used_splits
 from trainers.data.labelled.table import Splits
 from trainers.errors import DataError
+from trainers.hierarchy import Hierarchy
 from trainers.progress import silent
 
 _SAMPLE_ROWS = 300
+SHOWN = 2000
+"""Classes that are listed with their superclasses."""
 LOOK_SECONDS = 1.0
 """For the headers of images: of about 10,000 small files, and all of most folders."""
 
@@ -30,6 +35,10 @@ class DataReport:
         splits: split name to number of rows; None where only a sample was read.
         image_columns: columns that hold images, the likeliest first.
         labels: every column that could be a label, with its number of classes (of the sample, if ``sampled``).
+        levels: names of the levels of the tree, finest first; empty: the images have no classes.
+        classes: a row for every class, its name and those of its superclasses; as many rows as are shown, at most
+            :data:`SHOWN`.
+        counts: how many classes each level has.
         proposal: the choice with columns and splits filled in; None if it cannot be loaded as it stands.
         share_classes: whether the two splits share finest classes, so that classes would be divided; None if unknown
             or if there is one split.
@@ -45,6 +54,9 @@ class DataReport:
     splits: dict[str, int | None]
     image_columns: tuple[str, ...] = ()
     labels: tuple[LabelColumn, ...] = ()
+    levels: tuple[str, ...] = ()
+    classes: tuple[tuple[str, ...], ...] = ()
+    counts: tuple[int, ...] = ()
     proposal: DataChoice | None = None
     share_classes: bool | None = None
     sampled: bool = False
@@ -55,7 +67,7 @@ class DataReport:
     @property
     def unlabelled(self) -> bool:
         """Whether it was examined, and the images have no classes."""
-        return bool(self.splits) and self.proposal is not None and not self.proposal.label_columns
+        return bool(self.splits) and self.proposal is not None and not self.levels
 
 
 def inspect_source(choice: DataChoice) -> DataReport:
@@ -76,6 +88,14 @@ def inspect_source(choice: DataChoice) -> DataReport:
     except DataError as error:
         report = replace(report, proposal=None, problems=(str(error), *report.problems))
     return report
+
+
+def _with_tree(report: DataReport, whole: Part, hierarchy: Hierarchy) -> DataReport:
+    rows = np.unique(whole.labels, axis=0)
+    if len(rows) < 2:
+        return report
+    named = [tuple(hierarchy.names[level][id_] for level, id_ in enumerate(row)) for row in rows[:SHOWN]]
+    return replace(report, levels=hierarchy.levels, classes=tuple(named), counts=tuple(map(len, hierarchy.names)))
 
 
 def _unreadable(selection: Selection) -> str:
@@ -102,6 +122,7 @@ def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataRep
             labels=tuple(describe(name, kind, join(tables, name)) for name, kind in candidates(tables)[0].items()),
         )
         columns = choose_columns(used, choice, splits.tree, notes)
+        report = _with_tree(report, *all_rows(used, columns, choice, []))
         if not report.sampled:  # a sample has too few rows to say which classes there are
             selection = select_rows(used, columns, choice, notes)
             shared = selection.share_classes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from trainers.data.labelled.columns import (
     label_kinds,
     listed,
 )
+from trainers.data.labelled.hierarchies import HIERARCHIES, HierarchyDescriptor
+from trainers.data.labelled.hierarchies.base import above, planted
 from trainers.data.labelled.rows import Part, Selection
 from trainers.data.labelled.splits import cap, divide, divide_images, pick_splits, repeated
 from trainers.data.labelled.table import Codes, Splits, Table
@@ -71,7 +74,7 @@ def select_rows(
     Raises:
         DataError: too few classes with two images, or where images are held out too few images.
     """
-    whole, hierarchy = _all_rows(used, columns, notes, titles)
+    whole, hierarchy = all_rows(used, columns, choice, notes, titles)
     by_classes = choice.held_out == "classes"
     divided = _divided if by_classes else _divided_images
     train, test, shared = divided(whole, tuple(used), choice.seed, notes)
@@ -90,13 +93,26 @@ def select_rows(
     )
 
 
-def _all_rows(
-    used: Mapping[str, Table], columns: Columns, notes: list[str], titles: tuple[str, ...] | None
+def all_rows(
+    used: Mapping[str, Table],
+    columns: Columns,
+    choice: DataChoice,
+    notes: list[str],
+    titles: tuple[str, ...] | None = None,
 ) -> tuple[Part, Hierarchy]:
-    """Return the rows of all tables that have a label, and the tree; without label columns all rows, in one class."""
+    """Return the rows of all tables that have a label, and the tree; without label columns all rows, in one class.
+
+    Raises:
+        DataError: the superclasses that were asked for are not those of these classes, or files.
+    """
     names, tables, labels, codes = tuple(used), tuple(used.values()), columns.labels, columns.codes
     owner = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     rows = np.concatenate([np.arange(len(table)) for table in tables])
+    source, parameters = _superclasses(choice)
+    if source.of_files(parameters):
+        return _by_file(Part(owner=owner, rows=rows, labels=rows[:, None]), tables, columns.images, choice, notes)
+    if not labels and source.levels:
+        raise DataError("The images have no classes, so there are none to put under superclasses. Use names of files.")
     if not labels:
         whole = Part(owner=owner, rows=rows, labels=np.zeros((len(rows), 1), dtype=np.int64))
         return whole, Hierarchy(levels=("class",), names=(("none",),))
@@ -107,7 +123,36 @@ def _all_rows(
         notes.append(f"{int((~known).sum())} images without a label were left out.")
     levels = titles if titles is not None and len(titles) == len(labels) else level_names(labels)
     tree = grow(levels, [Codes(values=codes[label].values[known], names=codes[label].names) for label in labels])
+    if source.levels is not None:
+        made = source.levels(parameters, tree.hierarchy.names[0])
+        notes += made.notes
+        tree = above(tree, made)
     return Part(owner=owner[known], rows=rows[known], labels=tree.labels), tree.hierarchy
+
+
+def _superclasses(choice: DataChoice) -> tuple[HierarchyDescriptor, Any]:
+    descriptor: HierarchyDescriptor = HIERARCHIES[choice.hierarchy.name]
+    return descriptor, descriptor.checked(choice.hierarchy.parameters)
+
+
+def _by_file(
+    whole: Part, tables: Sequence[Table], images: Sequence[str], choice: DataChoice, notes: list[str]
+) -> tuple[Part, Hierarchy]:
+    """Return the rows whose file names say a class, and the tree of these."""
+    source, parameters = _superclasses(choice)
+    assert source.levels is not None
+    names = [
+        name
+        for owner, (table, column) in enumerate(zip(tables, images, strict=True))
+        for name in table.names(column, whole.rows[whole.owner == owner])
+    ]
+    if not all(names):
+        raise DataError("The images of this dataset have no file names, so these say no classes. Use a label column.")
+    made = source.levels(parameters, names)
+    notes += made.notes
+    kept = np.array([name in made.paths for name in names])
+    tree = planted([name for name in names if name in made.paths], np.arange(int(kept.sum())), made)
+    return replace(whole.take(kept), labels=tree.labels), tree.hierarchy
 
 
 def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> dict[str, Table]:
@@ -148,6 +193,9 @@ def choose_columns(
     """
     tables = tuple(used.values())
     images = tuple(image_column(table, choice.image_column) for table in tables)
+    source, parameters = _superclasses(choice)
+    if source.of_files(parameters):
+        return Columns(images=images, labels=(), codes={})
     wanted = choice.label_columns or tree
     if wanted:
         codes = {name: _wanted(tables, name) for name in wanted}
@@ -258,7 +306,8 @@ def level_names(columns: Sequence[str]) -> tuple[str, ...]:
 
 def _has_labels(test: Table, train: Table, choice: DataChoice) -> bool:
     wanted = choice.label_columns or tuple(label_kinds(train))
-    return not wanted or any(name in test.kinds for name in wanted)
+    source, parameters = _superclasses(choice)
+    return source.of_files(parameters) or not wanted or any(name in test.kinds for name in wanted)
 
 
 def _in_order(wanted: tuple[str, ...], codes: dict[str, Codes], notes: list[str]) -> tuple[str, ...]:

@@ -1,0 +1,151 @@
+"""Superclasses from a mapping and from names: the levels they give, what is refused, and that a run keeps them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.data.world import picture, write_tree
+from trainers.config import DataChoice
+from trainers.data import inspect_data, load_data
+from trainers.errors import DataError
+from trainers.kinds import KINDS
+from trainers.kinds.checks import pinned
+from trainers.parameters import Choice
+
+CLASSES = ["lion", "tiger", "wolf", "fox"]
+MAPPING = "class,family\nlion,cat\ntiger,cat\nwolf,dog\nfox,dog\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_tree(tmp_path / "own", CLASSES)
+    return tmp_path / "own"
+
+
+def chosen(source: Path, name: str, **parameters: Any) -> DataChoice:
+    return DataChoice(source=str(source), hierarchy=Choice(name=name, parameters=parameters))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MAPPING,
+        MAPPING.replace(",", ";"),
+        json.dumps({"lion": "cat", "tiger": "cat", "wolf": "dog", "fox": "dog"}),
+        json.dumps({"lion": ["cat"], "tiger": ["cat"], "wolf": ["dog"], "fox": ["dog"]}),
+        json.dumps({"cat": ["lion", "tiger"], "dog": ["wolf", "fox"]}),
+        json.dumps([["lion", "cat"], ["tiger", "cat"], ["wolf", "dog"], ["fox", "dog"]]),
+    ],
+)
+def test_a_mapping_gives_the_superclasses(folder: Path, text: str) -> None:
+    data = load_data(chosen(folder, "mapping", table=text))
+    assert data.hierarchy.names == (("fox", "lion", "tiger", "wolf"), ("cat", "dog"))
+    assert data.hierarchy.levels[0] == "class"
+    of_class = {data.hierarchy.names[0][fine]: data.hierarchy.names[1][coarse] for fine, coarse in data.train.labels}
+    assert of_class.items() <= {"lion": "cat", "tiger": "cat", "wolf": "dog", "fox": "dog"}.items()
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        (MAPPING + "lion,dog\n", r"'lion' has two superclasses in the mapping, 'cat' and 'dog'\. A class has one"),
+        ('{"lion": "cat", "lion": "dog"}', r"'lion' has two superclasses"),
+        ("lion,cat,a\ntiger,cat,b\nwolf,dog,a\nfox,dog,a\n", r"'cat' has two superclasses in the mapping, 'a' and 'b'"),
+        ("lion,cat\ntiger,cat\n", r"lacks 2 of 4 classes: fox, wolf\."),
+        ("lion,cat\ntiger,\n", r"in row tiger, a cell is empty|in row 'tiger,' a cell is empty"),
+        ("lion\ntiger\n", r"got a row of one: \('lion',\)|got a row of one"),
+        ("lion,cat,animal\ntiger,cat\n", r"as many in every row; 'tiger' has 2 of 3"),
+        ("red,warm\nblue,cold\n", r"None of the classes of the mapping .* is one of the images, which are fox"),
+        ("{not json\n", "no JSON that can be read"),
+        ("/no/such/file.csv", "cannot be read"),
+        ("", "is not given"),
+    ],
+)
+def test_a_wrong_mapping_is_refused_with_the_names(folder: Path, table: str, why: str) -> None:
+    with pytest.raises(DataError, match=why):
+        load_data(chosen(folder, "mapping", table=table))
+
+
+def test_classes_of_the_mapping_without_images_are_named(folder: Path) -> None:
+    notes = inspect_data(chosen(folder, "mapping", table=MAPPING + "bear,bears\n")).notes
+    assert "1 classes of the mapping have no images: bear." in notes
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.sampled_from("abcdef"), st.sets(st.sampled_from("klmnop"), min_size=1), min_size=2))
+def test_a_mapping_that_repeats_the_folders_gives_their_levels(tmp_path_factory, groups: dict[str, set[str]]) -> None:
+    """A class of the same name in two folders is two classes, with the names that the tree gives them."""
+    tree = sorted((group, name) for group, names in groups.items() for name in names)
+    if len(tree) < 4:
+        return
+    root = tmp_path_factory.mktemp("tree") / "own"
+    write_tree(root, [f"{group}/{name}" for group, name in tree], 2)
+    read = load_data(DataChoice(source=str(root)))
+    report = inspect_data(DataChoice(source=str(root)))
+    table = "\n".join(",".join(row) for row in [report.levels, *report.classes])
+    mapped = load_data(chosen(root, "mapping", table=table))
+    assert mapped.hierarchy == read.hierarchy
+    assert torch.equal(mapped.train.labels, read.train.labels) and torch.equal(mapped.test.labels, read.test.labels)
+
+
+NAMES = ["animal_dog", "animal_cat", "plant_rose", "plant_oak"]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("separator", {"separator": "_"}),
+        ("pattern", {"expression": "(?P<group>[a-z]+)_(?P<class>[a-z]+)"}),
+    ],
+)
+@pytest.mark.parametrize("of", ["classes", "files"])
+def test_names_of_classes_and_of_files_say_both(tmp_path: Path, name: str, parameters: dict[str, str], of: str) -> None:
+    (tmp_path / "own").mkdir()
+    for number in range(12):
+        inner = tmp_path / "own" / (NAMES[number // 3] if of == "classes" else "")
+        inner.mkdir(exist_ok=True)
+        (inner / f"{NAMES[number // 3]}_{number:02}.png").write_bytes(picture(number))
+    choice = chosen(tmp_path / "own", name, of=of, **parameters)
+    hierarchy = load_data(choice).hierarchy
+    assert hierarchy.levels == ("class", "group")
+    assert hierarchy.names == (("cat", "dog", "oak", "rose"), ("animal", "plant"))
+    report = inspect_data(choice)
+    assert report.classes == (("cat", "animal"), ("dog", "animal"), ("oak", "plant"), ("rose", "plant"))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "why"),
+    [
+        ("separator", {"separator": "_"}, r"4 of 4 names have no '_' 1 time: "),
+        ("pattern", {"expression": "(i)o"}, r"does not fit 3 of 4 names: "),
+        ("pattern", {"expression": "("}, "A regular expression was needed"),
+        ("pattern", {"expression": "a"}, "a group for each superclass"),
+    ],
+)
+def test_names_that_do_not_fit_are_named(folder: Path, name: str, parameters: dict[str, str], why: str) -> None:
+    with pytest.raises(DataError, match=why):
+        load_data(chosen(folder, name, **parameters))
+
+
+def test_strangers_give_no_regular_expressions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKSCOPE_PUBLIC", "1")
+    monkeypatch.setenv("RANKSCOPE_FOLDERS", str(folder.parent))
+    with pytest.raises(DataError, match="not taken on a public page"):
+        load_data(chosen(folder, "pattern", expression="(.*)*x"))
+
+
+def test_a_run_keeps_the_mapping_and_not_its_file(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "families.csv"
+    file.write_text(MAPPING)
+    config = KINDS["metric_learning"].config(data=chosen(folder, "mapping", table=str(file)))
+    kept = pinned(config)
+    file.unlink()
+    assert kept.data.hierarchy.parameters["table"] == MAPPING and kept.data.source == config.data.source
+    assert load_data(kept.data).hierarchy.names[1] == ("cat", "dog")

@@ -1,0 +1,81 @@
+"""What every source of superclasses states, and how they become levels of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from trainers.data.labelled.table import Codes, encode
+from trainers.data.labelled.tree import Tree, grow
+from trainers.registry import Descriptor
+
+NAMED = 5
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Levels:
+    """Classes, and what is above each.
+
+    Attributes:
+        names: of the levels, finest first; the first is that of the classes.
+        paths: for every name that was given: its class, superclass and so on, as many as there are levels. A name
+            that has none is left out.
+        notes: what is to be said of it.
+    """
+
+    names: tuple[str, ...]
+    paths: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+
+
+def _the_same(parameters: P) -> P:
+    return parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class HierarchyDescriptor(Descriptor):
+    """A source of superclasses.
+
+    Attributes:
+        levels: called with the parameters and the names of the classes, or of the files; None: the tree as it is read.
+            Raises a :class:`trainers.errors.DataError` where it cannot tell of each.
+        of_files: whether the names are those of the files, and no label column is read.
+        pinned: replaces parameters that name a file of this machine by its content.
+    """
+
+    levels: Callable[[Any, Sequence[str]], Levels] | None
+    of_files: Callable[[Any], bool] = lambda _: False
+    pinned: Callable[[Any], Any] = _the_same
+
+
+def above(tree: Tree, levels: Levels) -> Tree:
+    """Put superclasses in place of those of a tree, whose classes ``levels`` tells of."""
+    return planted(tree.hierarchy.names[0], tree.labels[:, 0], levels)
+
+
+def planted(names: Sequence[str], rows: np.ndarray, levels: Levels) -> Tree:
+    """Make the tree of rows int64 [N], each an index of ``names``, which all have a path; classes that keep their names
+    keep their order.
+    """
+    columns = []
+    for level in range(len(levels.names)):
+        values = [levels.paths[name][level] for name in names]
+        same = not level and values == list(names) and len(set(names)) == len(names)
+        made = Codes(values=np.arange(len(names)), names=tuple(names)) if same else encode(values)
+        columns.append(Codes(values=made.values[rows], names=made.names))
+    return grow(levels.names, columns)
+
+
+def some(names: Sequence[str]) -> str:
+    """List the first of some names."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(f"{name:.60}" for name in names[:NAMED]) + more
+
+
+def titled(depth: int, *, of: str = "class") -> tuple[str, ...]:
+    """Return names for so many levels, finest first, as those of nested folders are called."""
+    return (of, "group", *(f"group {n}" for n in range(2, depth)))[:depth]

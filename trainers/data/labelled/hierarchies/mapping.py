@@ -1,0 +1,165 @@
+"""Superclasses from a table: class, superclass, and so on, as CSV or JSON.
+
+class,group        {"lion": "cat", "wolf": "dog"}
+lion,cat           {"lion": ["cat", "animal"], "wolf": ["dog", "animal"]}
+wolf,dog           {"cat": ["lion"], "dog": ["wolf"]}
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trainers.data import access
+from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels, some, titled
+from trainers.errors import DataError
+from trainers.parameters import parameter
+
+MOST_BYTES = 500_000
+"""Of a table: it is written into the configuration of the run, which has a bound of its own."""
+_NEEDED = "A mapping needs a row for each class: class, superclass and, if there are more levels, the next ones"
+
+_TWO = (
+    "{!r:.60} has two superclasses in the mapping, {!r:.60} and {!r:.60}. A class has one: remove a row, or give the "
+    "two classes different names."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """Which table."""
+
+    table: str = parameter(
+        "",
+        main=True,
+        help="A CSV or JSON file, or its text: class, superclass and further ones, a row for each class.",
+    )
+
+
+def _levels(parameters: Parameters, classes: Sequence[str]) -> Levels:
+    text = _text(parameters.table)
+    known = set(classes)
+    header, rows = _rows(text, known)
+    widths = {len(row) for row in rows}
+    if not rows or min(widths) < 2:
+        raise DataError(f"{_NEEDED}; got {('a row of one: ' + str(min(rows, key=len))[:80]) if rows else 'none'}.")
+    if len(widths) > 1:
+        short = next(row for row in rows if len(row) < max(widths))
+        raise DataError(f"{_NEEDED}, as many in every row; {short[0]!r:.60} has {len(short)} of {max(widths)}.")
+    if not any(row[0] in known for row in rows):
+        raise DataError(
+            f"None of the classes of the mapping ({some([row[0] for row in rows])}) is one of the images, which are "
+            f"{some(sorted(known))}."
+        )
+    _check_parents(rows)
+    paths = {row[0]: row for row in rows}
+    missing = [name for name in classes if name not in paths]
+    if missing:
+        raise DataError(f"The mapping lacks {len(missing):,} of {len(known):,} classes: {some(missing)}. Add them.")
+    unused = [name for name in paths if name not in known]
+    notes = (f"{len(unused):,} classes of the mapping have no images: {some(unused)}.",) if unused else ()
+    names = header if header and len({*header}) == len(header) else titled(len(rows[0]))
+    return Levels(names=names, paths={name: paths[name] for name in known}, notes=notes)
+
+
+def _check_parents(rows: Sequence[tuple[str, ...]]) -> None:
+    """Refuse a class or superclass with two parents, with the names."""
+    for level in range(len(rows[0]) - 1):
+        parents: dict[str, str] = {}
+        for row in rows:
+            name, parent = row[level : level + 2]
+            if parents.setdefault(name, parent) != parent:
+                raise DataError(_TWO.format(name, parents[name], parent))
+
+
+def _rows(text: str, known: set[str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the names of the levels (empty: none are written) and the rows."""
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            return (), list(_of_json(json.loads(text, object_pairs_hook=_object), known))
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"The mapping is no JSON that can be read: {error}.") from error
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    try:
+        written = list(csv.reader(io.StringIO(text), delimiter=max(",;\t", key=first.count)))
+    except csv.Error as error:
+        raise DataError(f"The mapping is no CSV that can be read: {error}.") from error
+    rows = [tuple(cell.strip() for cell in row) for row in written if any(map(str.strip, row))]
+    blank = next((row for row in rows if not all(row)), None)
+    if blank is not None:
+        raise DataError(f"{_NEEDED}; in row {','.join(blank)!r:.80} a cell is empty.")
+    headed = len(rows) > 1 and rows[0][0] not in known
+    return (rows[0], rows[1:]) if headed else ((), rows)
+
+
+def _of_json(value: Any, known: set[str]) -> Iterator[tuple[str, ...]]:
+    if isinstance(value, list):
+        yield from (tuple(map(str, row)) for row in value if isinstance(row, list))
+        return
+    if not isinstance(value, dict):
+        raise ValueError("an object was needed, such as {class: superclass}")
+    lists = all(isinstance(above, list) for above in value.values())
+    turned = lists and not known & {*value} and any(str(name) in known for above in value.values() for name in above)
+    for name, above in value.items():
+        parts = above if isinstance(above, list) else [above]
+        if not all(isinstance(part, (str, int)) for part in parts):
+            raise ValueError(f"{name!r:.60} needs a superclass, or a list of them")
+        if turned:
+            yield from ((str(part), str(name)) for part in parts)
+        else:
+            yield (str(name), *map(str, parts))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of a JSON text; one with a name twice would keep the last alone.
+
+    Raises:
+        DataError: with the name.
+    """
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if made.setdefault(name, value) != value:
+            raise DataError(_TWO.format(name, made[name], value))
+    return made
+
+
+def _text(table: str) -> str:
+    """Return the text of a table, which may be the name of its file.
+
+    Raises:
+        DataError: there is no such file, or it may not be opened here.
+    """
+    if not table.strip():
+        raise DataError(
+            "Which classes belong together is not given: name a CSV or JSON file with class and superclass."
+        )
+    if "\n" in table or table.lstrip().startswith(("{", "[")):
+        return table
+    path = access.allowed_path(table.strip())
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise DataError(f"A mapping may have {MOST_BYTES:,} bytes; {path.name!r} has {path.stat().st_size:,}.")
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"The mapping {table.strip()[:200]!r} cannot be read: {error}.") from error
+
+
+def _pinned(parameters: Parameters) -> Parameters:
+    text = _text(parameters.table)
+    return dataclasses.replace(parameters, table=text if "\n" in text else f"{text}\n")
+
+
+DESCRIPTOR = HierarchyDescriptor(
+    name="mapping",
+    title="A table of classes and superclasses",
+    sentence="CSV or JSON: class, superclass and further ones; every class has a row.",
+    parameters=Parameters,
+    levels=_levels,
+    pinned=_pinned,
+    order=1,
+)

@@ -1,0 +1,69 @@
+"""Superclasses from the parts of names: ``animal_dog_03`` is the class dog of the group animal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trainers.data.labelled.hierarchies._names import OF, Named, gathered, stem
+from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels, some
+from trainers.errors import DataError
+from trainers.parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """How names are divided."""
+
+    separator: str = parameter("_", main=True, help="Between the parts of a name, coarsest first; `space` for a space.")
+    of: str = parameter(
+        "classes", choices=OF, title="Names of", help="classes, or files, whose last number is left out."
+    )
+    levels: int | None = parameter(
+        None,
+        low=1,
+        high=8,
+        title="Superclasses",
+        help="Parts that are superclasses; as many as every name has if not given.",
+    )
+
+
+def _levels(parameters: Parameters, names: Sequence[str]) -> Levels:
+    mark = {"space": " "}.get(parameters.separator, parameters.separator)
+    files = parameters.of == "files"
+    divided = {name: _parts(stem(name) if files else name, mark, files) for name in names}
+    most = min((len(parts) - 1 for parts in divided.values()), default=0)
+    wanted = parameters.levels if parameters.levels is not None else most
+    short = [name for name, parts in divided.items() if len(parts) - 1 < wanted]
+    if short or (not wanted and not files):
+        short = short or [name for name, parts in divided.items() if len(parts) == 1]
+        times = max(1, wanted)
+        raise DataError(
+            f"{len(short):,} of {len(divided):,} names have no {mark!r} {times} time{'s' if times > 1 else ''}: "
+            f"{some(short)}. Choose another separator, fewer superclasses, or a table."
+        )
+    found = {
+        name: Named(groups=tuple(parts[:wanted]), rest=mark.join(parts[wanted:])) for name, parts in divided.items()
+    }
+    return gathered(found, files)
+
+
+def _parts(name: str, mark: str, files: bool) -> list[str]:
+    parts = [part for part in name.split(mark) if part.strip()]
+    if files and len(parts) > 1 and parts[-1].isdigit():
+        parts = parts[:-1]
+    elif files:
+        parts = [*parts[:-1], re.sub(r"[\W_]*\d+$", "", parts[-1]) or parts[-1]] if parts else [name]
+    return parts or [name]
+
+
+DESCRIPTOR = HierarchyDescriptor(
+    name="separator",
+    title="Parts of names",
+    sentence="animal_dog is the class dog of the group animal; of files, animal_dog_03.jpg is one too.",
+    parameters=Parameters,
+    levels=_levels,
+    of_files=lambda parameters: parameters.of == "files",
+    order=2,
+)
