@@ -20,8 +20,15 @@ export function saveCsv(rows, name) {
 /** Quoted where needed; a text that a spreadsheet would run as a formula gets a quote in front. */
 function cell(value) {
   const text = typeof value === "string" && /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(value) ? `'${value}` : String(value);
+  return quoted(text);
+}
+
+function quoted(text) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
+
+/** Rows of texts as CSV that a program reads back. */
+export const csv = (rows) => rows.map((cells) => `${cells.map(quoted).join(",")}\n`).join("");
 
 /** Image files can be dropped on `node`, and pasted anywhere while it is on screen; each goes to `accept(file)`. */
 export function acceptFiles(node, accept) {

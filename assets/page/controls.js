@@ -12,7 +12,7 @@ const PLACES = 100;
 export function labelled(field, node) {
   count += 1;
   const id = `rs-field-${count}`;
-  const input = node.matches("input, select") ? node : node.querySelector("input, select");
+  const input = node.matches("input, select") ? node : node.querySelector("input, select, textarea");
   input.id = id;
   if (field.help) input.setAttribute("aria-describedby", `${id}-help`);
   return el("div", { class: "rs-formfield", "data-name": field.name },
@@ -22,10 +22,23 @@ export function labelled(field, node) {
 }
 
 /** The controls whose values are plain: by the name that the server gives them. */
-export const PLAIN = { text: line, proposed, number, numbers, slider, check, select, words };
+export const PLAIN = { text: line, file: written, proposed, number, numbers, slider, check, select, words };
 
 function line(field, value, changed) {
   return text(field.placeholder ?? "", { value: value ?? "", onchange: (event) => changed(event.target.value) });
+}
+
+/** Text of several lines, or that of a file. */
+function written(field, value, changed) {
+  const area = el("textarea", { class: "rs-input", rows: 4, spellcheck: "false", placeholder: "class,superclass", onchange: () => changed(area.value) });
+  area.value = value ?? "";
+  const file = el("input", { type: "file", accept: ".csv,.tsv,.json,.txt", "aria-label": `Open a file for ${field.label.toLowerCase()}` });
+  file.addEventListener("change", async () => {
+    if (!file.files.length) return;
+    area.value = await file.files[0].text();
+    changed(area.value);
+  });
+  return el("div", { class: "rs-stack rs-tight" }, area, file);
 }
 
 /** A word that may be any; those that are proposed stand in a list, and what is known of the one that is written below it. */

@@ -5,12 +5,13 @@ import { el } from "../common/dom.js";
 import { button, fold, Problem } from "../common/fields.js";
 import { labelled, PLAIN } from "./controls.js";
 import { arms, entry } from "./entries.js";
+import { hierarchy } from "./hierarchy.js";
 import { asRead, described, images, looking } from "./images.js";
 import { starters } from "./starters.js";
 
 const SOURCE = "data.source";
 /** Settings that belong to the images: chosen anew, they are as they were. */
-const OF_IMAGES = ["image_column", "label_columns", "train_split", "test_split", "subset"].map((name) => `data.${name}`);
+const OF_IMAGES = ["image_column", "label_columns", "hierarchy", "train_split", "test_split", "subset"].map((name) => `data.${name}`);
 
 export class Form {
   /** `kind` and `all` as the server describes them; `settings`: those that are not at their defaults; `changed()`. */
@@ -66,6 +67,7 @@ export class Form {
     const value = this.values[name];
     const set = (next, chosen) => this.set(field, next, chosen);
     if (control === "images") return images(field, value, set, this.all);
+    if (control === "hierarchy") return hierarchy(field, value, set, this.all.registries[field.registry], this.tree);
     if (control === "run") return starters(this.kind.name, value, (next, sets) => { this.values[name] = next; this.take(sets); });
     const entries = this.all.registries[field.registry];
     if (control === "entry") return entry(field, value, set, entries);
@@ -112,9 +114,13 @@ export class Form {
     }
     const { activeElement: focus } = document;
     this.report = report;
+    const source = this.values[SOURCE];
+    // a mapping that is refused leaves the table that is to be mended
+    if (report.classes?.length || this.tree?.source !== source) this.tree = { ...report, source };
+    this.nodes.get("data.hierarchy")?.querySelector(".rs-superclasses")?.update(this.tree);
     described(this.about, report, this.kind.unlabelled);
     this.begin(report.begins ?? {}, first);
-    this.redraw(OF_IMAGES.filter((name) => !this.nodes.get(name)?.contains(focus)));
+    this.redraw(OF_IMAGES.filter((name) => name !== "data.hierarchy" && !this.nodes.get(name)?.contains(focus)));
   }
 
   /** Wait no longer for what is in the images; they can still be trained on. */

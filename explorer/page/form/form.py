@@ -144,6 +144,8 @@ class Form:
         made["default"] = as_json(spec, _at(self.kind.config(), name))
         if name == "data.source":
             made["control"] = "images"
+        if name == "data.hierarchy":
+            made["control"] = "hierarchy"
         if name == "start":
             made["control"] = "run"
         if made["control"] == "entries":

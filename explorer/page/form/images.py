@@ -20,6 +20,9 @@ def looked_at(choice: DataChoice) -> Json:
         "problems": list(report.problems),
         "said": list(report.notes) if report.problems else _sentences(report, choice.source),
         "unlabelled": report.unlabelled,
+        "levels": list(report.levels),
+        "classes": [list(row) for row in report.classes],
+        "more": report.counts[0] - len(report.classes) if report.counts else 0,
         "readable": named(choice.source) is None or bool(report.labels),
         "columns": {
             "image_column": [[name, name] for name in report.image_columns],

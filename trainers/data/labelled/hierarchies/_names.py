@@ -20,14 +20,13 @@ class Named:
 
 
 def gathered(named: Mapping[str, Named], files: bool, titles: Sequence[str] = ()) -> Levels:
-    """Make levels of names. Two classes of one group and one rest keep their whole names.
+    """Make levels of names.
 
     Args:
-        files: several names may be of one class.
+        files: the class is the rest of a name, so that several names may be of one; else each name is that of a class.
         titles: of the groups, coarsest first; empty: made up.
     """
-    short = files or len({(each.groups, each.rest) for each in named.values()}) == len(named)
-    paths = {name: (each.rest if short and each.rest else name, *reversed(each.groups)) for name, each in named.items()}
+    paths = {name: (each.rest if files else name, *reversed(each.groups)) for name, each in named.items()}
     depth = max((len(path) for path in paths.values()), default=1)
     above = tuple(reversed(titles)) if titles else titled(depth)[1:]
     return Levels(names=("class", *above), paths=paths)

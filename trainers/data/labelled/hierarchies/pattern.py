@@ -20,8 +20,8 @@ class Parameters:
     expression: str = parameter(
         "",
         main=True,
-        help="Python's regular expression; its groups are superclasses, coarsest first, a group called class or, of "
-        "files, the last one is the class: (?P<kind>[a-z]+)_(?P<class>[a-z]+).",
+        help="Python's regular expression; its groups are superclasses, coarsest first; of files a group called class, "
+        "or the last one, is the class: (?P<kind>[a-z]+)_(?P<class>[a-z]+).",
     )
     of: str = parameter("classes", choices=OF, title="Names of", help="classes, or files without folder and ending.")
 
@@ -52,7 +52,7 @@ def _levels(parameters: Parameters, names: Sequence[str]) -> Levels:
             f"{some(missed)}. Change it so that it does, or use a table."
         )
     titles = {number: name for name, number in expression.groupindex.items()}
-    made = gathered(found, files or named_class, [titles[each] for each in groups] if {*groups} <= {*titles} else ())
+    made = gathered(found, files, [titles[each] for each in groups] if {*groups} <= {*titles} else ())
     notes = (f"{len(missed):,} files do not fit the expression and were left out: {some(missed)}.",) if missed else ()
     return Levels(names=made.names, paths=made.paths, notes=notes)
 

@@ -1,4 +1,6 @@
-"""Superclasses from the parts of names: ``animal_dog_03`` is the class dog of the group animal."""
+"""Superclasses from the parts of names: the class ``animal_dog`` is of the group animal, as is the file
+``animal_dog_03.jpg`` of its class dog.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ class Parameters:
         None,
         low=1,
         high=8,
-        title="Superclasses",
-        help="Parts that are superclasses; as many as every name has if not given.",
+        title="Parts that are superclasses",
+        help="As many as every name has if not given.",
     )
 
 
@@ -61,7 +63,7 @@ def _parts(name: str, mark: str, files: bool) -> list[str]:
 DESCRIPTOR = HierarchyDescriptor(
     name="separator",
     title="Parts of names",
-    sentence="animal_dog is the class dog of the group animal; of files, animal_dog_03.jpg is one too.",
+    sentence="animal_dog is in the group animal; the file animal_dog_03.jpg is of its class dog.",
     parameters=Parameters,
     levels=_levels,
     of_files=lambda parameters: parameters.of == "files",

@@ -1,0 +1,51 @@
+"""Superclasses in the form: by hand in the table of classes, and from parts of names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import Site
+from tests.browser.pages import visit
+from tests.browser.sidebar import FORM, choose, config, images, leave_queue, named, train, unfold
+from tests.data.world import write_tree
+
+CLASSES = ["animal_cat", "animal_dog", "plant_oak", "plant_rose"]
+
+
+def test_superclasses_are_given_by_hand_and_trained_with(site: Site, browser: Browser, tmp_path: Path) -> None:
+    write_tree(tmp_path / "own", CLASSES)
+    with visit(browser, site, site.url) as page:
+        form = page.locator(FORM)
+        images(page, str(tmp_path / "own"))
+        expect(form).to_contain_text("Classes: 4 (class).")
+        unfold(page)
+        choose(page, "Superclasses", "Parts of names")
+        expect(form).to_contain_text("Classes: 4 › 2 (class › group).")
+        form.get_by_text("Change them by hand").click()
+        expect(named(page, "Superclass of animal_dog")).to_have_value("animal")
+        for name in ("animal_cat", "plant_rose"):
+            named(page, f"Choose {name}").check()
+        named(page, "Superclass of the ticked classes").fill("soft, pretty")
+        form.get_by_role("button", name="Give the ticked classes this superclass").click()
+        with page.expect_download() as saved:
+            form.get_by_role("button", name="Download as CSV").click()
+        assert 'plant_rose,"soft, pretty"' in saved.value.path().read_text()
+        form.get_by_role("button", name="Use this table").click()
+        expect(form).to_contain_text("Classes: 4 › 3 (class › group).")
+        expect(form.get_by_role("list", name="Superclasses with their classes")).to_contain_text(
+            "soft, pretty: animal_cat, plant_rose"
+        )
+        named(page, "Superclass of animal_dog").fill("")
+        form.get_by_role("button", name="Use this table").click()
+        expect(form.get_by_role("alert").filter(has_text="a cell is empty")).to_be_visible()
+        expect(named(page, "Superclass of animal_dog")).to_be_visible()
+        named(page, "Superclass of animal_dog").fill("animal")
+        form.get_by_role("button", name="Use this table").click()
+        expect(form.get_by_role("alert").filter(has_text="a cell is empty")).to_have_count(0)
+        run = train(page)
+        leave_queue(page)
+    kept = config(site, run)["data"]["hierarchy"]
+    assert kept["name"] == "mapping"
+    assert {"animal_dog,animal", 'animal_cat,"soft, pretty"'} < set(kept["parameters"]["table"].splitlines())
