@@ -40,6 +40,10 @@ class Choice:
     name: str
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        """Hash the names alone: values may be lists."""
+        return hash((self.name, *sorted(self.parameters)))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Menu:

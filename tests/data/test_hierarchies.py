@@ -150,3 +150,4 @@ def test_a_run_keeps_the_mapping_and_not_its_file(folder: Path, tmp_path: Path) 
     file.unlink()
     assert kept.data.hierarchy.parameters["table"] == MAPPING and kept.data.source == config.data.source
     assert load_data(kept.data).hierarchy.names[1] == ("cat", "dog")
+    assert hash(kept.data) == hash(chosen(folder, "mapping", table=MAPPING))
