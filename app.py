@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import sys
 from pathlib import Path
 
 from explorer import Explorer, Settings
+from explorer.keeping.mounts import check_local
 from explorer.server.allocator import give_back_early
-from trainers.devices.space import on_space, signs_in
+from trainers.devices.space import on_space, signs_in, space_volume
+from trainers.errors import RunError
 from trainers.registry import importing
 
 ON_SPACE = on_space()
@@ -20,6 +24,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--host", default=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if ON_SPACE else "127.0.0.1"))
     parser.add_argument("--port", type=int, default=None, help="default: the first free port from 7860 on")
     parser.add_argument("--runs", type=Path, default=Path(os.environ.get("RANKSCOPE_RUNS", "runs")))
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FOLDER",
+        default=_volume(),
+        help="copy runs here, to find them again after a restart",
+    )
     parser.add_argument("--share", action="store_true", help="also open a public link through Gradio")
     parser.add_argument("--public", action="store_true", default=ON_SPACE, help="visitors control only their own runs")
     parser.add_argument(
@@ -30,11 +41,22 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _volume() -> Path | None:
+    """Return where runs are copied if no flag says it: a folder of the environment's, or what a Space keeps."""
+    named, volume = os.environ.get("RANKSCOPE_KEEP", ""), space_volume()
+    return Path(named) if named else volume and volume / "rankscope"
+
+
 def main() -> None:
     """Serve until interrupted."""
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # no telemetry
     give_back_early()
     flags = arguments()
+    try:
+        check_local(flags.runs)
+    except RunError as error:
+        sys.exit(str(error))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: trainers save, and what they saved is copied
     settings = Settings(
         runs=flags.runs,
         public=flags.public or flags.share,
@@ -42,6 +64,7 @@ def main() -> None:
         login=signs_in(),
         host=flags.host,
         hosts=tuple(flags.allow_host),
+        keep=flags.keep,
         detach=flags.detach,
         max_parallel=flags.max_parallel,
     )

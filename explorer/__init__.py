@@ -32,6 +32,7 @@ class Explorer:
         from starlette.middleware import Middleware
 
         from explorer.exports.downloads import download_routes
+        from explorer.keeping.keeper import Keeper
         from explorer.layout.supervisor import LayoutSupervisor
         from explorer.page.form_routes import form_routes
         from explorer.page.form_service import FormService
@@ -54,7 +55,9 @@ class Explorer:
         limit_waiting()
         self._released = access.serve_strangers() if settings.public else lambda: None
         self.scheduler = Scheduler(settings, executor or ProcessExecutor(detach=settings.detach), gpus())
-        runs = Runs(settings, self.scheduler)
+        keep = settings.keep
+        self.keeper = None if keep is None else Keeper(settings.runs, keep, self.scheduler.take_in)
+        runs = Runs(settings, self.scheduler, self.keeper)
         self.library = Library(settings.runs, settings.recorded)
         self.layout = LayoutSupervisor(settings.runs)
         turns = Turns(settings.limits.uploads if settings.public else None, strict=settings.public)
@@ -83,6 +86,8 @@ class Explorer:
 
     def start(self) -> None:
         """Start the queue and the process that draws maps; returns at once."""
+        if self.keeper is not None:
+            self.keeper.begin()
         self.layout.start()
         self.scheduler.begin()
 
@@ -91,6 +96,8 @@ class Explorer:
         self.blocks.close()
         self.scheduler.close()
         self.layout.stop()
+        if self.keeper is not None:
+            self.keeper.close()  # last: trainers have written their checkpoints
         for name, tab in self.tabs.items():
             tab.close(self.services[name])
         self.library.close()

@@ -57,6 +57,7 @@ class Settings:
         login: visitors can sign in with their account of the Hub, through Gradio.
         host: the address that the server listens at.
         hosts: further names under which a page that is not public may be opened, say a proxy's.
+        keep: folder on what outlives this machine's disk, to which runs are copied; None: they are not.
         detach: trainers outlive the page.
         max_parallel: runs that train at once; None: one per GPU, one without.
     """
@@ -68,6 +69,7 @@ class Settings:
     login: bool = False
     host: str = "127.0.0.1"
     hosts: tuple[str, ...] = ()
+    keep: Path | None = None
     detach: bool = False
     max_parallel: int | None = None
     limits: Limits = field(default_factory=Limits)

@@ -104,7 +104,7 @@ export class Row {
     const numbers = columns.map(({ key, title: heading }) => el("td", { "data-title": heading, class: run.headline.some((one) => one.key === key) ? "" : "rs-nonumber" }, ...this.stacked(key, words)));
     const acts = el("td", {}, el("div", { class: "rs-flow rs-rowacts" }, this.openButton, this.resume, this.stop, this.more));
     const focused = this.main.contains(document.activeElement) ? document.activeElement : null;
-    this.main.replaceChildren(name, el("td", {}, this.arms), ...numbers, el("td", { "data-title": "State" }, this.phase, queue(run)), this.step, this.created, acts);
+    this.main.replaceChildren(name, el("td", {}, this.arms), ...numbers, el("td", { "data-title": "State" }, this.phase, queue(run), kept(run)), this.step, this.created, acts);
     focused?.focus();
     this.wide.colSpan = this.main.cells.length;
     say(this.about, [brief(run.summary || run.data, 300), run.by_stage, run.note, size(run.bytes), run.read_only && !run.recorded ? "in a read-only place" : null].filter(Boolean).join(" · "));
@@ -133,6 +133,13 @@ export class Row {
 }
 
 const queue = (run) => (run.queue_position ? el("span", { class: "rs-note", text: ` number ${run.queue_position} in the queue` }) : "");
+/** What a restart of the page would leave of a run, where runs are copied. */
+function kept({ kept: copy, plans }) {
+  if (!copy) return "";
+  const part = copy.step === null ? "not kept yet" : plans ? "kept in part" : `kept to step ${grouped(copy.step)}`;
+  return el("span", { class: "rs-note rs-kept", text: copy.whole ? "kept" : part });
+}
+
 const size = (bytes) => (bytes > 1e6 ? `${(bytes / 1e6).toFixed(bytes > 1e7 ? 0 : 1)} MB` : `${Math.max(1, Math.round(bytes / 1e3))} kB`);
 const cells = (run) => ({
   step: run.plans ? `${run.step} of ${run.planned_steps ?? "…"} runs` : run.step ? grouped(run.step) : "–",

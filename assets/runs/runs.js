@@ -26,7 +26,8 @@ const LATER = [
 class Runs {
   constructor(host, { act, public: shared }) {
     Object.assign(this, { act, shared, rows: new Map(), runs: [], sort: null, opened: new Set() });
-    this.empty = el("p", { class: "rs-empty", hidden: true, text: "No run yet. Choose images and losses in the sidebar, then press Train: the run appears here and stays until you delete it." });
+    this.empty = el("p", { class: "rs-empty", hidden: true });
+    this.lost = el("p", { class: "rs-note rs-lost", role: "status" });
     this.problem = new Problem();
     this.filter = text("Filter by name, tag, loss or images", { "aria-label": "Filter the runs" });
     this.filter.addEventListener("input", () => this.draw());
@@ -36,7 +37,7 @@ class Runs {
     this.head = el("tr", {});
     this.table = el("table", { class: "rs-table rs-runlist" }, el("caption", { class: "rs-unseen", text: "Runs" }), el("thead", {}, this.head));
     this.box = el("div", { class: "rs-tablebox", tabindex: "0", role: "region", "aria-label": "Runs" }, this.table);
-    host.replaceChildren(this.problem.node, this.empty, this.tools, this.box);
+    host.replaceChildren(this.problem.node, this.lost, this.empty, this.tools, this.box);
     const showError = (error) => this.problem.say(error && `The list could not be read: ${error.message} Trying again.`);
     this.poll = new Poll(() => this.read(), showError, host);
     window.addEventListener("rankscope:changed", () => this.poll.schedule(0));
@@ -44,7 +45,10 @@ class Runs {
   }
 
   async read() {
-    this.runs = (await api.runs()).runs;
+    const { runs, lost } = await api.runs();
+    this.runs = runs;
+    say(this.lost, lost);
+    say(this.empty, `No run yet. Choose images and losses in the sidebar, then press Train: the run appears here${lost ? "." : " and stays until you delete it."}`);
     this.draw();
   }
 

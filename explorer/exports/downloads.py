@@ -24,11 +24,12 @@ from starlette.types import Receive, Scope, Send
 from explorer.exports import EXPORTS, offered
 from explorer.server.library import MEGABYTE, Library
 from explorer.server.routes import reads
-from explorer.server.run import Run, written
+from explorer.server.run import Run
 from trainers.data.lru_cache import Cache
 from trainers.errors import DiskFullError, RunError, UserError
 from trainers.kinds import kind_of
 from trainers.runs.damage import reading
+from trainers.runs.database import written
 
 KEPT = 256 * MEGABYTE
 """Most bytes on disk of files that were made; the ones asked for longest ago go first."""

@@ -129,7 +129,7 @@ class FormService:
             started = self._runs.start(config, token, caller)
         except (UserError, OSError) as error:
             return {"problem": str(error)}
-        said = [waiting(self._runs.place(started)), *kind_of(config).advice(config)]
+        said = [waiting(self._runs.place(started)), *kind_of(config).advice(config), self._runs.lost]
         return {"id": started, "said": [line for line in said if line]}
 
     def of_run(self, run_id: str) -> Json:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 from trainers.config import Config
 from trainers.runs import RunFolder
+from trainers.runs.database import Stamp, written
 from trainers.runs.records import PHASES, Probe
 
 _MOVING = frozenset(name for name, phase in PHASES.items() if phase.moving)
-Stamp = tuple[tuple[str, int, int], ...]
 T = TypeVar("T")
 
 
@@ -78,18 +76,3 @@ class Run:
         if self.folder.state().phase not in _MOVING:
             self._resting[name] = (stamp, value)
         return value
-
-
-def written(path: Path) -> Stamp:
-    """Return a stamp that differs after every write to a run: times (ns) and sizes of its database and journal, where
-    they hold anything.
-
-    An empty journal does not count: reading alone makes one.
-    """
-    stamps = []
-    for name in ("run.db", "run.db-wal"):
-        with contextlib.suppress(OSError):
-            about = (path / name).stat()
-            if about.st_size:
-                stamps.append((name, about.st_mtime_ns, about.st_size))
-    return tuple(stamps)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from explorer.keeping.keeper import Keeper, Kept
 from explorer.server.library import folders, open_folder
 from explorer.server.maps import ask_refined
 from explorer.server.queue import Place, minutes_left
@@ -31,6 +32,7 @@ from trainers.runs.label import Label, write_label
 from trainers.runs.records import PHASES, RunState
 from trainers.runs.regular import is_there
 
+LOST = "Runs are lost when this page restarts. To keep one, download its folder in the tab Runs."
 FIRST_WORD_SECONDS = 5.0  # most time that a trainer takes from locking a run to writing its first state
 
 Act = Callable[[str, str], str]
@@ -40,8 +42,9 @@ Act = Callable[[str, str], str]
 class Runs:
     """The runs of one explorer. Every refusal is a :class:`trainers.errors.RunError` with a sentence."""
 
-    def __init__(self, settings: Settings, scheduler: Scheduler) -> None:
+    def __init__(self, settings: Settings, scheduler: Scheduler, keeper: Keeper | None = None) -> None:
         self._settings = settings
+        self._keeper = keeper
         self._scheduler = scheduler
         self._shares = Shares(settings.limits, scheduler.is_busy)
         self._starting = threading.Lock()
@@ -172,8 +175,21 @@ class Runs:
         if any(self._scheduler.is_busy(each.id) for each in (folder, *parts)):
             raise RunError("This run waits or trains; stop it before deleting it.")
         for each in (*parts, folder):  # the plan last: what is left of it after an error can be deleted again
+            if self._keeper is not None:
+                self._keeper.forget(each.id)
             each.delete()
         return "The run is deleted." if not parts else f"It is deleted, with its {len(parts)} runs."
+
+    @property
+    def lost(self) -> str:
+        """What of the runs a restart of the page would lose, as a sentence for visitors; empty: nothing."""
+        if self._keeper is not None:
+            return self._keeper.problem
+        return LOST if self._settings.on_space else ""
+
+    def kept(self, folder: RunFolder) -> Kept | None:
+        """Return what would be left of a run after a restart; None where runs are not copied."""
+        return None if self._keeper is None or folder.read_only else self._keeper.kept(folder)
 
     def acts(self, caller: Caller) -> dict[str, Act]:
         """Return the actions on a run by name, for whoever calls."""

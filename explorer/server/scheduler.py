@@ -163,6 +163,11 @@ class Scheduler:
             _log.error("%s", error)
             return
         for folder in folders:
+            self.take_in(folder)
+
+    def take_in(self, folder: RunFolder) -> None:
+        """Queue a run that waited in an earlier program, and go on with a plan; others stay as they are."""
+        with self._lock:
             try:
                 folder.check()
                 phase = folder.db.state().phase

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+VOLUME = Path("/data")
+"""Where a bucket is mounted, or persistent storage."""
 _SIGN_IN = ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL")
 
 
@@ -21,3 +24,9 @@ def space_address() -> str:
     """Return the address that shows the Space alone, outside the Hub's frame; empty off a Space."""
     host = os.environ.get("SPACE_HOST", "").split(",")[0].strip() if on_space() else ""
     return f"https://{host}" if host else ""
+
+
+def space_volume() -> Path | None:
+    """Return what outlives a restart of the Space; None: nothing does."""
+    writable = on_space() and VOLUME.is_mount() and os.access(VOLUME, os.W_OK | os.X_OK)
+    return VOLUME if writable else None

@@ -17,6 +17,9 @@ from trainers.runs.damage import damaged, reads
 from trainers.runs.opening import PATIENCE, READ_PATIENCE, OpenedDatabase, can_write
 from trainers.runs.records import PHASES, RunState, Scalar
 
+Stamp = tuple[tuple[str, int, int], ...]
+"""Names, times (ns) and sizes of the files of a run's database."""
+
 VERSION = 1
 
 _SCHEMA = """
@@ -170,3 +173,18 @@ def _columns() -> frozenset[tuple[str, str]]:
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_SCHEMA)
         return frozenset(connection.execute(_COLUMNS))
+
+
+def written(path: Path) -> Stamp:
+    """Return a stamp that differs after every write to a run: times (ns) and sizes of its database and journal, where
+    they hold anything.
+
+    An empty journal does not count: reading alone makes one.
+    """
+    stamps = []
+    for name in ("run.db", "run.db-wal"):
+        with contextlib.suppress(OSError):
+            about = (path / name).stat()
+            if about.st_size:
+                stamps.append((name, about.st_mtime_ns, about.st_size))
+    return tuple(stamps)

@@ -52,7 +52,7 @@ def routes(shared: Shared) -> list[Route]:
         return runs(shared.library, shared.runs, request.headers.get(TOKEN_HEADER) or None, caller(request))
 
     def listed(request: Request) -> Response:
-        return json_reply({"runs": of(request)})
+        return json_reply({"runs": of(request), "lost": shared.runs.lost})
 
     def table(request: Request) -> Response:
         content = runs_csv(of(request))

@@ -64,6 +64,7 @@ def _card(library: Library, folder: RunFolder, runs: Runs, mine: bool | None) ->
         "part_of": folder.part_of,
         "plans": False,
         "mine": mine,
+        "kept": None if (kept := runs.kept(folder)) is None else asdict(kept),
         **asdict(read_label(folder.path)),
     }
     try:
