@@ -9,8 +9,8 @@ import { ClassLabels } from "./class_labels.js";
 const SWELL = 1.5; // a disc of the mean size against a dot of one point
 const SWELLS = [0.7, 3.5];
 const MIDDLE = -9; // px from a place up to the line of its name: the name stands on it
-const CAVEAT = "2-D maps lose most neighbours; the numbers come from the full space.";
-const NOTE = "2-D maps lose most neighbours. A disc stands at the mean of its images' places on the map, not at the place of their mean embedding.";
+const CAVEAT = "A 2-D map keeps only some of the nearest neighbours; the numbers come from the full space.";
+const NOTE = "A 2-D map keeps only some of the nearest neighbours. A disc stands at the mean of its images' places on the map, not at the place of their mean embedding.";
 const SWITCH = [
   ["Images", "One point per image"],
   ["Classes", "One point per class: its area is the number of its images"],

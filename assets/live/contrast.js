@@ -14,7 +14,7 @@ export function contrast(run, arms) {
   const { level, counts } = counted.find((one) => gap(one) === most);
   const named = (wanted) => run.arms.filter((_, arm) => counts[arm] === wanted).map(({ title }) => brief(title, 40)).join(", ");
   const [high, low] = [Math.max(...counts), Math.min(...counts)];
-  const of = `Of the ${results === 10 ? "ten" : results} nearest images`;
+  const of = `For this query, of the ${results === 10 ? "ten" : results} nearest images`;
   if (!most) return `${of}, every loss has ${high} of the same ${brief(level, 40)}.`;
   return `${of}, ${named(high)} has ${high} of the same ${brief(level, 40)}, ${named(low)} ${low}.`;
 }

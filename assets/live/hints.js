@@ -5,8 +5,8 @@ import { button } from "../common/fields.js";
 
 const KEY = "rankscope-hints";
 const SENTENCES = [
-  "A dot is a test image; its colour is its class.",
-  "Click a dot: its nearest images stand below.",
+  "A dot is a test image, coloured by its class.",
+  "Click a dot: its nearest images are shown below.",
   "Press Train to compare losses yourself.",
 ];
 

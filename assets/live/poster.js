@@ -26,7 +26,7 @@ export function picturePage(maps, run, step, dark) {
     write(pen, card.title.textContent, x + 30, y - 13, strong, 600, 14);
   });
   pen.drawImage(drawn, 0, HEAD, box.width, box.height);
-  write(pen, `${brief(run.summary, 120)} · 2-D maps lose most neighbours`, 16, box.height + HEAD + 20, soft, 400, 12);
+  write(pen, `${brief(run.summary, 120)} · a 2-D map keeps only some of the nearest neighbours`, 16, box.height + HEAD + 20, soft, 400, 12);
   return page;
 }
 

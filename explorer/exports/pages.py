@@ -112,7 +112,8 @@ def _caption(run: Run, probe: Probe, frames: Sequence[Frame], stored: int) -> st
         else ""
     )
     return (
-        f"<p>A two-dimensional map loses most neighbours.{share} Distances between far groups mean little; the numbers "
+        f"<p>A two-dimensional map keeps only some of the nearest neighbours.{share}"
+        " Distances between far groups mean little; the numbers "
         f"of this run come from the full space.</p>{_label_table(run, frames[-1], probe.hierarchy.levels)}"
         f"<p class='quiet'>{len(frames)} of {stored} maps are shown. Colour: one hue per {family}, lightness by "
         f"{levels[0]}.</p>"

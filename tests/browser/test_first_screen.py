@@ -49,9 +49,8 @@ def test_maps_query_and_results_of_every_loss_are_on_the_first_screen(browser: B
         of = next(one["of"] for one in counts(page) if one["level"] == level)
         best, worst = of.index(max(of)), of.index(min(of))
         assert gaps[level] >= 5, "the losses visibly disagree"
-        wanted = (
-            f"Of the ten nearest images, {titles[best]} has {max(of)} of the same {level}, {titles[worst]} {min(of)}."
-        )
+        begin = f"For this query, of the ten nearest images, {titles[best]} has {max(of)} of the same {level}, "
+        wanted = f"{begin}{titles[worst]} {min(of)}."
         assert told == wanted
         seek(page, 0)
         rest(page)

@@ -49,6 +49,7 @@ class Table:
         conditions: names of what the runs were trained under, in the order of the cells.
         told: metrics whose verdicts Markdown and LaTeX list; None: all. The file of pairs has every verdict.
         main: metrics that are shown first; the others are folded.
+        remarks: sentences on the runs, which stand in front of the notes.
         against: a variant, so that they list only the verdicts on pairs with it; empty: on all pairs.
     """
 
@@ -58,6 +59,7 @@ class Table:
     told: tuple[str, ...] | None = None
     main: tuple[str, ...] = ()
     against: str = ""
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -108,7 +110,7 @@ class Table:
             for metric, estimate in zip(self.metrics, line.estimates, strict=True):
                 if estimate.covers:
                     covered.setdefault(estimate.covers, {})[metric.title, self._title(line)] = None
-        notes = [f"{self._which(places)}{sentence}" for sentence, places in covered.items()]
+        notes = [*self.remarks, *(f"{self._which(places)}{sentence}" for sentence, places in covered.items())]
         for line in self.lines:
             if line.missing:
                 which = f"seed{'s' if len(line.missing) > 1 else ''} {', '.join(map(str, line.missing))}"

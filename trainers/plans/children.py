@@ -156,7 +156,9 @@ def _read(folder: RunFolder, config: Config) -> tuple[str, Outcome | None]:
         with reading(folder.id):
             state = folder.state()
             if state.phase == "finished":
-                return state.phase, Outcome(finished=True, numbers=ended_with(folder, config), seconds=state.seconds)
+                return state.phase, Outcome(
+                    finished=True, numbers=ended_with(folder, config), seconds=state.seconds, steps=state.step
+                )
             if state.phase in ("failed", "stopped"):
                 stopped = state.phase == "stopped"
                 error = "It was stopped." if stopped else state.error or "It failed without a message."

@@ -67,6 +67,7 @@ class Outcome:
         numbers: the final numbers of each arm by key, ``test/`` taken off, and the last ones of its training that are
             compared.
         seconds: of training.
+        steps: that were trained.
         error: why it has no numbers.
     """
 
@@ -75,6 +76,7 @@ class Outcome:
     begun: bool = True
     numbers: tuple[Mapping[str, float], ...] = ()
     seconds: float = 0.0
+    steps: int = 0
     error: str = ""
 
 

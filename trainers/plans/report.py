@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ from trainers.plans.report_json import child_json, part_json
 from trainers.runs import RunFolder
 from trainers.runs.records import QueryScores
 
+_ALIKE = 1.1  # times as many steps as the fewest, up to which seeds count as trained alike
 MAIN = 3
 """Metrics that a table begins with; the others are folded."""
 
@@ -132,7 +133,26 @@ def _part(
     folder: RunFolder, measures: Measures, name: str, title: str, children: Sequence[Child], levels: tuple[str, ...]
 ) -> Part:
     made = results_table(list(_cells(folder, children)), measures, levels)
+    if made is not None:
+        made = replace(made, remarks=_unequal_steps(children))
     return Part(name=name, title=title, children=children, table=made)
+
+
+def _unequal_steps(children: Sequence[Child]) -> tuple[str, ...]:
+    """Say where runs that differ in their seed alone trained for different numbers of steps: the clock ended them."""
+    steps: dict[object, list[int]] = {}
+    for child in children:
+        if child.outcome is not None and child.outcome.finished:
+            planned = child.planned
+            alike = (condition_key(planned.condition), planned.part, tuple(each.title for each in planned.variants))
+            steps.setdefault(alike, []).append(child.outcome.steps)
+    unequal = [step for group in steps.values() if max(group) > _ALIKE * min(group) for step in group]
+    if not unequal:
+        return ()
+    return (
+        f"Runs that differ in their seed alone trained for {min(unequal):,} to {max(unequal):,} steps, since their "
+        "budget is in minutes: part of the spread is that. Give steps for equal trainings.",
+    )
 
 
 def results_table(
