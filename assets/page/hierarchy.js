@@ -75,7 +75,7 @@ function table({ classes, levels, more }, changed) {
   const head = el("tr", {}, el("td"), el("th", { scope: "col", text: levels[0] }), el("th", { scope: "col", text: levels[1] ?? "superclass" }));
   const together = text("superclass", { maxlength: 200 });
   const made = () => [[levels[0], levels[1] ?? "superclass", ...levels.slice(2)], ...rows.map(({ name, parent, higher, above }) => [name, parent.value.trim(), ...moved(rows, parent.value.trim(), above, higher)])];
-  const give = button("Give the ticked classes this superclass", () => {
+  const give = button("Give it to them", () => {
     for (const { tick, parent } of rows) if (tick.checked) Object.assign(parent, { value: together.value.trim() });
     for (const { tick } of rows) tick.checked = false;
   });
@@ -83,8 +83,8 @@ function table({ classes, levels, more }, changed) {
     el("p", { class: "rs-help", text: "The same superclass puts classes together, another one splits them off." }),
     el("div", { class: "rs-tablebox rs-hierarchy", tabindex: 0, role: "region", "aria-label": "Classes and superclasses" }, el("table", { class: "rs-table" }, el("thead", {}, head), el("tbody", {}, ...body))),
     named("Superclass of the ticked classes", together),
-    give,
-    el("div", { class: "rs-buttons" }, button("Use this table", () => changed(csv(made()))), button("Download as CSV", () => saveCsv(made(), "superclasses.csv"))),
+    el("div", { class: "rs-hierarchyacts" }, give),
+    el("div", { class: "rs-hierarchyacts" }, button("Use this table", () => changed(csv(made()))), button("Download as CSV", () => saveCsv(made(), "superclasses.csv"))),
   ];
 }
 

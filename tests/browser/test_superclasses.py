@@ -13,6 +13,11 @@ from tests.data.world import write_tree
 
 CLASSES = ["animal_cat", "animal_dog", "plant_oak", "plant_rose"]
 
+WIDER = """(node) => [...node.querySelectorAll("*")]
+  .map((inner) => [inner.className, inner.getBoundingClientRect().right])
+  .filter(([, right]) => right > node.getBoundingClientRect().right + 1)"""
+"""What reaches out of a node on its right."""
+
 
 def test_superclasses_are_given_by_hand_and_trained_with(site: Site, browser: Browser, tmp_path: Path) -> None:
     write_tree(tmp_path / "own", CLASSES)
@@ -28,7 +33,8 @@ def test_superclasses_are_given_by_hand_and_trained_with(site: Site, browser: Br
         for name in ("animal_cat", "plant_rose"):
             named(page, f"Choose {name}").check()
         named(page, "Superclass of the ticked classes").fill("soft, pretty")
-        form.get_by_role("button", name="Give the ticked classes this superclass").click()
+        form.get_by_role("button", name="Give it to them").click()
+        assert form.locator(".rs-superclasses").evaluate(WIDER) == []
         with page.expect_download() as saved:
             form.get_by_role("button", name="Download as CSV").click()
         assert 'plant_rose,"soft, pretty"' in saved.value.path().read_text()

@@ -18,7 +18,9 @@ from trainers.parameters import parameter
 class Parameters:
     """How names are divided."""
 
-    separator: str = parameter("_", main=True, help="Between the parts of a name, coarsest first; `space` for a space.")
+    separator: str = parameter(
+        "_", main=True, help="Between the parts of a name, coarsest first; the word space for a space."
+    )
     of: str = parameter(
         "classes", choices=OF, title="Names of", help="classes, or files, whose last number is left out."
     )
