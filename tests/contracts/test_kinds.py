@@ -107,8 +107,9 @@ from explorer.tabs.live import view
 from explorer.tabs.live.first_run import start
 from explorer.tabs.runs import run_list
 from explorer.server.library import Library
+from tests.explorer.page import Line
 library = Library(runs, runs / "none")
-(card,) = run_list.runs(library, None, None)
+(card,) = run_list.runs(library, Line(), None)
 run = library.get(card["id"])
 about = view.about(run)
 for name in ("run.zip", "metrics.csv", "curves.html", "embeddings.parquet"):

@@ -17,13 +17,19 @@ from explorer.server.library import Library
 from explorer.server.routes import PREFIX, mounted
 from explorer.settings import ASSETS, Settings
 from explorer.tabs import TABS
+from trainers.runs import RunFolder
 
 
 class Line:
-    """A queue in which every run is third."""
+    """A queue in which every run is third and that copies no run."""
+
+    lost = ""
 
     def position(self, run_id: str) -> int | None:
         return 3
+
+    def kept(self, folder: RunFolder) -> None:
+        return None
 
 
 class Watched:

@@ -249,7 +249,7 @@ def test_pages_stand_alone_and_names_stay_text(client: TestClient, root: Path, k
     assert HOSTILE not in page and "<script>alert" not in page and "<img src=x" not in page
     assert not re.search(r"<(script|link)[^>]+(src|href)=", page), "nothing is fetched"
     if kind == "replay.html":
-        assert "loses most neighbours" in page and "30% on the map of Smooth-AP" in page
+        assert "keeps only some of the nearest neighbours" in page and "30% on the map of Smooth-AP" in page
 
 
 def test_curves_show_what_there_is(client: TestClient, root: Path) -> None:

@@ -221,5 +221,5 @@ def test_a_run_brings_its_images_along_and_names_no_folder(tmp_path: Path) -> No
 
 
 def test_the_routes_stand_beside_the_others(tab: Tab) -> None:
-    assert tab.client.get(f"{PREFIX}/runs").json() == {"runs": []}
+    assert tab.client.get(f"{PREFIX}/runs").json()["runs"] == []
     assert tab.client.get(f"{PREFIX}/objects/start").status_code == 200

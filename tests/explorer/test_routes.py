@@ -18,7 +18,7 @@ from trainers.runs.records import ACTIVE, PHASES, Frame, FrameArm, Scalar
 
 
 def test_an_empty_place_has_no_runs(page: Page) -> None:
-    assert page.json("runs") == {"runs": []}
+    assert page.json("runs")["runs"] == []
     assert page.json("start") == {"id": None}
 
 
