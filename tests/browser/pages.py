@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, TimeoutError
 
 from tests.browser.conftest import PATIENCE, Site
 
@@ -129,6 +129,16 @@ def place(page: Page, arm: int, point: int) -> tuple[float, float]:
     """Where a point is on a map, in pixels of the window."""
     x, y = page.evaluate("([arm, i]) => window.debug.place(arm, i)", [arm, point])
     return x, y
+
+
+def hover(page: Page, arm: int, point: int) -> None:
+    """Move the pointer to a point of a map, again as long as the map itself moves."""
+    for _ in range(40):
+        page.mouse.move(*place(page, arm, point))
+        with contextlib.suppress(TimeoutError):
+            until(page, "s.hovered === a", point, timeout=PATIENCE / 40)
+            return
+    raise AssertionError(f"point {point} of map {arm} does not answer the pointer: {state(page)}")
 
 
 def lasso(page: Page) -> None:

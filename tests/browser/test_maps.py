@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from explorer.tabs import TABS
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, lasso, place, rest, state, until, visit
+from tests.browser.pages import PHONE, hover, lasso, place, rest, state, until, visit
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +138,7 @@ def test_a_zoomed_map_shows_images_instead_of_dots(page: Page) -> None:
 
 def test_hover_shows_the_image_and_its_classes(page: Page) -> None:
     point = _lonely(page)
-    page.mouse.move(*place(page, 0, point))
-    until(page, "s.hovered === a", point)
+    hover(page, 0, point)
     card = page.locator(".rs-hover")
     expect(card).to_be_visible()
     assert f"product {point % 24}" in (card.text_content() or "")
