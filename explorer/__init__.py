@@ -40,21 +40,26 @@ class Explorer:
         from explorer.page.tab import Shared
         from explorer.page.theme import STYLES, theme
         from explorer.server.guard import Guard
+        from explorer.server.lending import zerogpu
         from explorer.server.library import Library
         from explorer.server.login import login_routes
         from explorer.server.routes import mounted
         from explorer.server.runs import Runs
         from explorer.server.scheduler import Scheduler
+        from explorer.server.slices import SliceExecutor, Slices
         from explorer.server.slow_requests import limit_waiting
         from explorer.server.turns import Turns
         from explorer.tabs import TABS
         from trainers.data import access
         from trainers.devices.gpus import gpus
+        from trainers.devices.zerogpu import on_zerogpu
         from trainers.training.executor import ProcessExecutor
 
         limit_waiting()
         self._released = access.serve_strangers() if settings.public else lambda: None
-        self.scheduler = Scheduler(settings, executor or ProcessExecutor(detach=settings.detach), gpus())
+        if executor is None:
+            executor = (SliceExecutor if on_zerogpu() else ProcessExecutor)(detach=settings.detach)
+        self.scheduler = Scheduler(settings, executor, gpus())
         keep = settings.keep
         self.keeper = None if keep is None else Keeper(settings.runs, keep, self.scheduler.take_in)
         runs = Runs(settings, self.scheduler, self.keeper)
@@ -64,7 +69,9 @@ class Explorer:
         shared = Shared(settings=settings, library=self.library, runs=runs, layout=self.layout, turns=turns)
         self.tabs = TABS
         self.services = {name: tab.service(shared) for name, tab in self.tabs.items()}
-        self.blocks = page(runs, self.tabs.values(), self.services, settings.login)
+        sliced = executor if isinstance(executor, SliceExecutor) else None
+        slices = None if sliced is None else Slices(settings, runs, sliced, zerogpu())
+        self.blocks = page(runs, self.tabs.values(), self.services, settings.login, slices)
         routes = [route for name, tab in self.tabs.items() for route in tab.routes(self.services[name])]
         more = [*form_routes(FormService(runs)), *download_routes(self.library), *login_routes(settings)]
         self.launch_options: dict[str, Any] = {

@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import os
 import pkgutil
 import sys
 import threading
@@ -22,6 +23,8 @@ from typing import Any
 from trainers.parameters import make
 
 _IMPORTING = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a thread that holds it is not there in a forked process
+    os.register_at_fork(after_in_child=lambda: globals().update(_IMPORTING=threading.RLock()))
 
 
 @dataclass(frozen=True, kw_only=True)

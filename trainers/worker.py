@@ -1,4 +1,5 @@
-"""The trainer process: ``python -m trainers.worker <run folder>``.
+"""The trainer process: ``python -m trainers.worker <run folder>``; with ``--prepare`` it sets the run up and trains
+nothing, for runs that go on in slices.
 
 It communicates through the run folder alone. When its standard input is a pipe, the end of that pipe means that its
 parent is gone: it writes a checkpoint and ends.
@@ -7,6 +8,7 @@ parent is gone: it writes a checkpoint and ends.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import os
 import signal
@@ -33,6 +35,7 @@ from trainers.runs import RunFolder
 from trainers.runs.files import is_full
 from trainers.runs.lock import RunLock
 from trainers.runs.records import BETWEEN_SLICES, RunState
+from trainers.runs.slice_cost import note_set_up
 from trainers.runs.takeover import clear_remains
 from trainers.training.progress import with_share
 
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
 LISTEN_SECONDS = 0.2  # between readings of the control table
 STATE_SECONDS = 0.5
+PREPARE = "--prepare"
 ENDINGS = {"finished": "finished", BETWEEN_SLICES: "waiting for its next slice"}
 
 Watcher = Callable[[RunState], None]
@@ -80,7 +84,7 @@ class Worker:
 
         Args:
             seconds: at most this long from the first step on, the last checkpoint included; the run then ends in the
-                phase ``between slices``, as do runs that are paused meanwhile. 0: set up, and write a checkpoint.
+                phase ``between slices``. 0: set up, and write a checkpoint. A pause ends in the phase ``stopped``.
                 Scoring the whole test set begins again in every slice, so it has to fit into one.
             ready: called when everything is set up, with the seconds that this took.
 
@@ -180,8 +184,10 @@ class Worker:
     def _obey(self) -> None:
         """Read the commands; wait while the run is paused, and raise StopTraining if it is to end."""
         self._listen()
-        if (self._paused and self._seconds is not None) or time.monotonic() >= self._end_at:
-            self.leave(BETWEEN_SLICES)  # a slice that waits would hold its device for nothing
+        if self._paused and self._seconds is not None:
+            self.leave("stopped")  # a slice that waits would hold its device for nothing
+        if time.monotonic() >= self._end_at:
+            self.leave(BETWEEN_SLICES)
         while self._paused and not self._leave:
             self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
             time.sleep(0.05)
@@ -264,15 +270,16 @@ def watch_signals(worker: Worker) -> None:
 
 def main(argv: list[str]) -> int:
     """Run one folder; exit status 0 unless it failed."""
-    if len(argv) != 1:
-        print("usage: python -m trainers.worker RUN_FOLDER", file=sys.stderr)
+    paths = [word for word in argv if word != PREPARE]
+    if len(paths) != 1:
+        print(f"usage: python -m trainers.worker [{PREPARE}] RUN_FOLDER", file=sys.stderr)
         return 2
-    path = Path(argv[0]).resolve()
+    path = Path(paths[0]).resolve()
     try:
         worker = Worker(RunFolder.open(path.parent, path.name))
         watch_parent(worker)
         watch_signals(worker)
-        state = worker.run()
+        state = worker.run() if PREPARE not in argv else worker.run(0, functools.partial(note_set_up, path))
         if state.error and not path.is_dir():
             print(state.error, file=sys.stderr)  # nobody can read it in the run
         return int(state.phase == "failed")

@@ -11,10 +11,12 @@ from explorer.page.api import add_api
 from explorer.page.blocks import Page
 from explorer.page.scripted import LOADER
 from explorer.page.sidebar import opened, sidebar
+from explorer.page.slices import asking
 from explorer.page.tab import Tab
 from explorer.page.theme import stylesheets
 from explorer.server.plain import typed
 from explorer.server.runs import Runs
+from explorer.server.slices import Slices
 
 # Whether the settings would cover the page is known only in the browser.
 _NARROW = """() => {
@@ -32,16 +34,25 @@ def head(tabs: Collection[Tab[Any]]) -> str:
 """
 
 
-def page(runs: Runs, tabs: Collection[Tab[Any]], services: Mapping[str, Any], login: bool = False) -> Page:
+def page(
+    runs: Runs,
+    tabs: Collection[Tab[Any]],
+    services: Mapping[str, Any],
+    login: bool = False,
+    slices: Slices | None = None,
+) -> Page:
     """Build the page.
 
     Args:
         services: of each tab, by its name.
         login: visitors can sign in.
+        slices: runs train in slices that the page asks for; None: they do not.
     """
     options: dict[str, Any] = {"analytics_enabled": False, "delete_cache": (3600, 3600)}
     with Page(title="Rankscope", login=login, fill_width=True, **options) as blocks:
-        sidebar(tabs, login)
+        sidebar(tabs, login, lent=slices is not None)
+        if slices is not None:
+            asking(slices)
         with gr.Tabs(elem_id="rs-tabs", overflow_behavior="wrap"):
             for descriptor in tabs:
                 with gr.Tab(descriptor.title, id=descriptor.name) as tab:

@@ -16,17 +16,23 @@ if TYPE_CHECKING:
 
 _TITLE = '<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">See what a ranking loss learns</p>'
 
+_LENT = """<p class="rs-sentence">Runs that may use a GPU train on one that ZeroGPU lends you, for up to a minute at a
+time, while this page shows them. It counts towards your quota.</p>"""
 
-def sidebar(tabs: Iterable[Tab[Any]], login: bool = False) -> None:
+
+def sidebar(tabs: Iterable[Tab[Any]], login: bool = False, lent: bool = False) -> None:
     """Build the sidebar, which ``assets/page/sidebar.js`` fills; ``tabs`` say what it shows while they are open.
 
     Args:
         login: visitors can sign in.
+        lent: runs train on a GPU that is lent to their visitor.
     """
     with gr.Sidebar(label="Settings", width=300, elem_id="rs-sidebar"):
         gr.HTML(_TITLE, apply_default_css=False)
         if login:
             scripted("page/login.js", "rs-login", "Signing in", elem_id="rs-signin")
+        if lent:
+            gr.HTML(_LENT, apply_default_css=False)
         gr.HTML(_asides(tabs), apply_default_css=False, elem_id="rs-aside")
         scripted("page/sidebar.js", "rs-setup", "The settings", loading="Reading the settings …", elem_id="rs-settings")
 

@@ -29,7 +29,7 @@ from trainers.plans.more_seeds import add_seeds, with_more_seeds
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.label import Label, write_label
-from trainers.runs.records import PHASES, RunState
+from trainers.runs.records import BETWEEN_SLICES, PHASES, RunState
 from trainers.runs.regular import is_there
 
 LOST = "Runs are lost when this page restarts. To keep one, download its folder in the tab Runs."
@@ -107,7 +107,7 @@ class Runs:
 
     def pause(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """Ask the trainer to pause; returns a sentence."""
-        folder = self._controlled(run_id, token, caller)
+        folder = self.controlled(run_id, token, caller)
         phase = folder.state().phase
         if "pause" in PHASES[phase].acts and "pause" not in kind_of(folder.config).phase(phase).acts:
             raise RunError("The runs of a plan cannot be paused together; stop it, and resume it later.")
@@ -118,7 +118,7 @@ class Runs:
 
     def resume(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """Let a paused run go on, or queue a stopped, interrupted or failed one again; returns a sentence."""
-        folder = self._controlled(run_id, token, caller)
+        folder = self.controlled(run_id, token, caller)
         phase = folder.state().phase
         if "resume" not in PHASES[phase].acts:
             raise RunError(f"Only a paused, stopped, interrupted or failed run can be resumed; this one is {phase}.")
@@ -133,7 +133,7 @@ class Runs:
 
     def add_seeds(self, run_id: str, token: str, count: int, caller: Caller = NOBODY) -> str:
         """Train a plan that has ended with more seeds; returns a sentence."""
-        folder = self._controlled(run_id, token, caller)
+        folder = self.controlled(run_id, token, caller)
         with self._starting:
             self._check_limits(with_more_seeds(sweep_of(folder.config), count), folder.owner, caller)
             more = add_seeds(folder, count)
@@ -143,9 +143,10 @@ class Runs:
 
     def stop(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """End a run, keeping its checkpoint, or take it out of the queue; returns a sentence."""
-        folder = self._controlled(run_id, token, caller)
+        folder = self.controlled(run_id, token, caller)
+        rests = folder.state().phase == BETWEEN_SLICES
         if self._scheduler.take_out(run_id):
-            return "It left the queue."
+            return "It is stopped." if rests else "It left the queue."
         if self._scheduler.stop_plan(run_id):
             return "Its runs save their checkpoints and stop."
         phase = _phase_once_begun(folder)
@@ -156,7 +157,7 @@ class Runs:
 
     def refine(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """Ask for the refined map of a run that has ended; returns a sentence."""
-        folder = self._controlled(run_id, token, caller)
+        folder = self.controlled(run_id, token, caller)
         try:
             return ask_refined(folder)
         finally:
@@ -164,7 +165,7 @@ class Runs:
 
     def label(self, run_id: str, token: str, label: Label, caller: Caller = NOBODY) -> Label:
         """Write name, note and tags of a run; returns them as they are kept."""
-        folder = self._controlled(run_id, token, caller)
+        folder = self.controlled(run_id, token, caller)
         folder.db.close()
         return write_label(folder.path, label)
 
@@ -255,8 +256,12 @@ class Runs:
         """Open the folder of a run or of a recorded run."""
         return open_folder(self._settings.runs, self._settings.recorded, run_id)
 
-    def _controlled(self, run_id: str, token: str, caller: Caller) -> RunFolder:
-        """Open the folder, if this visitor may control it."""
+    def controlled(self, run_id: str, token: str, caller: Caller = NOBODY) -> RunFolder:
+        """Open the folder of a run that a visitor may control.
+
+        Raises:
+            RunError: there is no such run, or it is not theirs.
+        """
         if not run_id:
             raise RunError("No run is open; open one in the Runs tab, or train one.")
         return self._owned(self.find(run_id), token, caller)

@@ -18,12 +18,13 @@ from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import BusyError, reading
-from trainers.runs.records import PHASES, RunState
+from trainers.runs.records import BETWEEN_SLICES, PHASES, RunState
 from trainers.training.executor import Ended, ProcessExecutor
 
 _log = logging.getLogger(__name__)
 WAITING = "waiting for its turn"
 STARTING = "its trainer is starting"
+STOPPED = "stopped; it can be resumed"
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -102,9 +103,15 @@ class Scheduler:
         self._wake.set()
 
     def take_out(self, run_id: str) -> bool:
-        """Take a run out of the queue, or end a trainer that has not begun; False if training has begun."""
+        """Take a run out of the queue, end a trainer that has not begun, or stop a run between two slices; False if a
+        trainer is at work."""
         with self._lock:
             folder = self._waiting.pop(run_id, None)
+            if folder is None and (rests := self._between_slices(run_id)) is not None:
+                self._executor.kill(run_id)
+                rests.db.set_state(dataclasses.replace(rests.db.state(), phase="stopped", message=STOPPED))
+                rests.db.close()
+                return True
             if folder is None:
                 entry = self._training.get(run_id)
                 if entry is None or not entry.ours or not _before_its_first_word(entry.folder):
@@ -139,7 +146,8 @@ class Scheduler:
     def is_busy(self, run_id: str) -> bool:
         """Return whether a run waits or trains, or is a plan that is worked on."""
         with self._lock:
-            return run_id in self._waiting or run_id in self._training or run_id in self._plans
+            known = run_id in self._waiting or run_id in self._training or run_id in self._plans
+            return known or self._executor.holds(run_id)
 
     def waiting(self, owner: str | None = None) -> int:
         """Count the runs that wait, of one owner or of all."""
@@ -201,6 +209,16 @@ class Scheduler:
         if not self.take_out(folder.id):
             folder.send("stop")
         folder.db.close()
+
+    def _between_slices(self, run_id: str) -> RunFolder | None:
+        """Return a run that waits for its next slice; None of others."""
+        folder = RunFolder(self._settings.runs / run_id)
+        if not folder.present:
+            return None
+        if folder.db.state().phase == BETWEEN_SLICES and not folder.is_alive():
+            return folder
+        folder.db.close()
+        return None
 
     def _launch(self, run_id: str) -> None:
         folder = self._waiting.pop(run_id)

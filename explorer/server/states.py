@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.server.run import Run
 from explorer.server.visitors import NOBODY, Caller, owns
+from trainers.devices.zerogpu import on_zerogpu
 from trainers.kinds.base import Kind
 from trainers.runs import RunFolder
 from trainers.runs.folder import created as created  # for whoever describes a run
-from trainers.runs.records import Phase, RunState
+from trainers.runs.records import BETWEEN_SLICES, Phase, RunState
 
 if TYPE_CHECKING:
     from explorer.server.runs import Runs
@@ -42,10 +43,11 @@ def progress_json(state: RunState, by_stage: str = "") -> Json:
 
 
 def phase_json(name: str, phase: Phase) -> Json:
-    """Describe a phase for the page."""
+    """Describe a phase for the page, which on ZeroGPU goes on by itself with what is between slices."""
     return {
         "phase": name,
         **asdict(phase),
+        "acts": [act for act in phase.acts if not (act == "resume" and name == BETWEEN_SLICES and on_zerogpu())],
         "finished": name == "finished",
         "failed": name == "failed",
         "damaged": phase is DAMAGED,

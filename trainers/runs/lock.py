@@ -70,7 +70,7 @@ class RunLock:
     def release(self) -> None:
         """Release the lock; nothing happens if it is not held."""
         if self._handle is not None:
-            os.close(self._handle)
+            _unlock(self._handle)
             self._handle = None
 
 
@@ -86,5 +86,13 @@ def is_locked(folder: Path) -> bool:
     except OSError as error:
         return error.errno in (errno.EWOULDBLOCK, errno.EACCES)
     finally:
-        os.close(handle)
+        _unlock(handle)
     return False
+
+
+def _unlock(handle: int) -> None:
+    """Release a lock and close its file; closing alone leaves it to a forked process that has the file open too."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+    finally:
+        os.close(handle)

@@ -75,7 +75,7 @@ PHASES = {
     "starting": Phase(label="getting ready", active=True, moving=True, begun=False, acts=("stop",)),
     "running": Phase(label="training", active=True, moving=True, acts=("pause", "stop")),
     "paused": Phase(label="paused", active=True, moving=True, acts=("resume", "stop")),
-    BETWEEN_SLICES: Phase(label="between slices", moving=True, usable=True, acts=("resume",)),
+    BETWEEN_SLICES: Phase(label="between slices", moving=True, usable=True, acts=("resume", "stop")),
     "stopped": Phase(label="stopped", usable=True, acts=("resume",)),
     "finished": Phase(label="finished", usable=True),
     "failed": Phase(label="failed", acts=("resume",)),
