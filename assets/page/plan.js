@@ -16,6 +16,7 @@ export class Plan {
     this.axes = el("datalist", { id: "rs-axes" });
     this.said = el("p", { class: "rs-help", role: "status" });
     this.problem = new Problem();
+    this.tooLarge = new Problem(); // of a single run, beside Train
     this.title = el("h2", {});
     this.node = el("section", { class: "rs-section rs-plan", hidden: true }, this.title, this.fields, this.rows, this.axes, this.said, this.problem.node);
   }
@@ -24,7 +25,7 @@ export class Plan {
   show(plan, state) {
     this.plan = plan;
     this.node.hidden = !plan;
-    if (!plan) return;
+    if (!plan) return this.count();
     say(this.title, plan.title);
     this.own = { ...Object.fromEntries(plan.fields.map(({ name, default: first }) => [name, first])), ...state.own };
     this.vary = state.vary.length ? state.vary : [["", ""]];
@@ -67,9 +68,8 @@ export class Plan {
     this.count();
   }
 
-  /** Count the runs once nothing has changed for a while. */
+  /** Count the runs, or ask whether a single one may be started, once nothing has changed for a while. */
   count() {
-    if (!this.plan) return;
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => this.ask(), WAIT);
   }
@@ -80,7 +80,8 @@ export class Plan {
     const reply = await this.on.count().catch((error) => ({ problem: error.message }));
     if (turn !== this.asked) return;
     say(this.said, reply.said ?? "");
-    this.problem.say(reply.problem);
+    this.problem.say(this.plan && reply.problem);
+    this.tooLarge.say(!this.plan && reply.problem);
     if (reply.axes) this.axes.replaceChildren(...reply.axes.map(([value, label]) => el("option", { value, label })));
   }
 }

@@ -46,7 +46,7 @@ class Sidebar {
     kinds.hidden = all.kinds.length < 2;
     this.menu = labelled({ label: "Start from a preset" }, this.presets);
     this.setup = el("div", { class: "rs-stack rs-runform" }, el("h2", { text: "New run" }), this.theirs, kinds, this.menu, this.sentence, this.form, this.planned.node, button("Reset to defaults", () => this.reset()));
-    this.go = el("div", { class: "rs-stack rs-tight rs-go" }, this.note, this.problem.node, this.actions.node, el("div", { class: "rs-trainrow" }, this.train, this.often)); // last: what is said above does not move it
+    this.go = el("div", { class: "rs-stack rs-tight rs-go" }, this.note, this.problem.node, this.planned.tooLarge.node, this.actions.node, el("div", { class: "rs-trainrow" }, this.train, this.often)); // last: what is said above does not move it
     this.node = el("div", { class: "rs-stack" }, this.setup, this.go);
     this.open(all.kinds.some(({ name }) => name === this.held.kind) ? this.held.kind : all.kinds[0].name);
     for (const name of ["rankscope:state", "rankscope:viewed"]) window.addEventListener(name, () => this.offer());

@@ -110,16 +110,24 @@ class FormService:
             return {"problem": str(error)}
 
     def count(self, asked: Described) -> Json:
-        """Say how many runs a plan has and how long they take, or what is wrong; and what can be varied."""
+        """Say how many runs a plan has and how long they take, or what is wrong; and what can be varied.
+
+        Of a single run say what is too large for this page; the rest of what is wrong is said when it is to be trained.
+        """
         form = self._form(asked)
         axes = axes_of(form, asked.settings)
         try:
             made = planned(form, asked.settings, asked.plan, asked.own, asked.vary)
+        except (UserError, OSError) as error:
+            return {"axes": axes, **({"problem": str(error)} if asked.plan else {})}
+        try:
             self._runs.check(made)
-            said = work(*self._runs.work(made), at_most=made.single.steps is not None)
         except (UserError, OSError) as error:
             return {"axes": axes, "problem": str(error)}
-        return {"axes": axes, "said": said}
+        return {"axes": axes, "said": self._work(made) if asked.plan else ""}
+
+    def _work(self, made: Config) -> str:
+        return work(*self._runs.work(made), at_most=made.single.steps is not None)
 
     def train(self, asked: Described, token: str, caller: Caller) -> Json:
         """Queue what the form describes."""

@@ -133,6 +133,17 @@ def test_another_visitor_sees_nothing_of_it(browser: Browser, page: Page, site: 
         assert str(folder) not in other.content()
 
 
+def test_in_public_it_is_said_before_a_start_that_a_run_is_too_large(browser: Browser, public: Site) -> None:
+    with visit(browser, public, public.at(public.finished)) as page:
+        drawn(page)
+        unfold(page)
+        fill(page, "Classes per batch", "512")
+        said = page.locator(".rs-go").get_by_role("alert").filter(has_text="images per batch at most")
+        expect(said).to_be_visible()
+        fill(page, "Classes per batch", "32")
+        expect(said).to_have_count(0)
+
+
 def test_in_public_no_folder_is_offered_or_taken_back(browser: Browser, public: Site, tmp_path: Path) -> None:
     with visit(browser, public, public.at(public.finished)) as page:
         drawn(page)
