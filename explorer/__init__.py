@@ -32,6 +32,7 @@ class Explorer:
         from starlette.middleware import Middleware
 
         from explorer.exports.downloads import download_routes
+        from explorer.hub.routes import HubJobs, hub_routes
         from explorer.keeping.keeper import Keeper
         from explorer.layout.supervisor import LayoutSupervisor
         from explorer.page.form_routes import form_routes
@@ -63,7 +64,7 @@ class Explorer:
         keep = settings.keep
         self.keeper = None if keep is None else Keeper(settings.runs, keep, self.scheduler.take_in)
         runs = Runs(settings, self.scheduler, self.keeper)
-        self.library = Library(settings.runs, settings.recorded)
+        self.library = Library(settings.runs, settings.recorded, settings.opened)
         self.layout = LayoutSupervisor(settings.runs)
         turns = Turns(settings.limits.uploads if settings.public else None, strict=settings.public)
         shared = Shared(settings=settings, library=self.library, runs=runs, layout=self.layout, turns=turns)
@@ -73,7 +74,9 @@ class Explorer:
         slices = None if sliced is None else Slices(settings, runs, sliced, zerogpu())
         self.blocks = page(runs, self.tabs.values(), self.services, settings.login, slices)
         routes = [route for name, tab in self.tabs.items() for route in tab.routes(self.services[name])]
+        self.hub = HubJobs(settings, self.library)
         more = [*form_routes(FormService(runs)), *download_routes(self.library), *login_routes(settings)]
+        more += hub_routes(self.hub)
         self.launch_options: dict[str, Any] = {
             "theme": theme(),
             "css_paths": STYLES,
@@ -107,5 +110,6 @@ class Explorer:
             self.keeper.close()  # last: trainers have written their checkpoints
         for name, tab in self.tabs.items():
             tab.close(self.services[name])
+        self.hub.close()
         self.library.close()
         self._released()

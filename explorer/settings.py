@@ -73,3 +73,8 @@ class Settings:
     detach: bool = False
     max_parallel: int | None = None
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def opened(self) -> Path:
+        """Folder of the comparisons that were opened from the Hub."""
+        return self.runs / "hub"

@@ -90,4 +90,4 @@ export const grouped = (value) => Math.round(value).toLocaleString("en-GB");
 export const when = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
 /** Where a run or plan comes from: a recording, or when it was started. */
-export const origin = (run) => (run.recorded ? "recorded" : when(run.created));
+export const origin = (run) => (run.hub ? "from the Hub" : run.recorded ? "recorded" : when(run.created));

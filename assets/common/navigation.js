@@ -2,6 +2,9 @@
 
 import * as api from "./api.js";
 
+/** Name of a comparison of the Hub in the address of the page. */
+export const COMPARISON = "comparison";
+
 /** Show a run where it belongs: a plan in the tab "Compare", every other in Live. */
 export async function show(id) {
   const run = await api.run(id).catch(() => null);
@@ -18,6 +21,13 @@ function openTab(title) {
 
 /** Open the tab "Retrieve", which searches with the image that is chosen. */
 export const toRetrieve = () => openTab("Retrieve");
+
+/** Open a comparison of the Hub in the tab "Compare". */
+export function toHub(name) {
+  window.rankscopeHub = name;
+  window.dispatchEvent(new CustomEvent("rankscope:wanted"));
+  openTab("Compare");
+}
 
 /** Open a section of the tab "Retrieve" with some images of a run's maps; its module may not be there yet. */
 export function toSelection(section, run, points) {

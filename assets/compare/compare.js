@@ -3,7 +3,9 @@
 import * as api from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { button, choose, field, Problem, segments, select } from "../common/fields.js";
+import { COMPARISON } from "../common/navigation.js";
 import { Poll } from "../common/poll.js";
+import { HubOpening } from "./hub_opening.js";
 import { PlanBar } from "./plan_bar.js";
 import { named, read } from "./reading.js";
 import { SECTIONS } from "./sections.js";
@@ -28,6 +30,8 @@ class Tab {
     this.problem = new Problem();
     this.bar = new PlanBar({ ...options, open: (id) => this.open(id), left: () => this.poll.stop() });
     this.vacant = el("div", { class: "rs-stack rs-noplan", hidden: true }, el("p", { text: NONE }), el("p", {}, button("Make a sweep", () => window.rankscope?.sweep?.(""), "rs-primary")));
+    this.hub = new HubOpening((id) => this.open(id));
+    this.opened = []; // comparisons of the Hub, which the server does not list
     this.note = el("p", { class: "rs-note", hidden: true });
     this.parts = el("div", {});
     this.metricMenu = select((key) => this.about({ metric: this.part.metrics.find((one) => one.key === key) }));
@@ -48,9 +52,10 @@ class Tab {
 
   /** The plan that another part of the page asked for, if any. */
   wanted() {
-    const id = window.rankscopeWanted;
-    window.rankscopeWanted = null;
+    const { rankscopeWanted: id, rankscopeHub: name } = window;
+    window.rankscopeWanted = window.rankscopeHub = null;
     if (id) this.open(id);
+    if (name) this.hub.open(name);
   }
 
   open(id) {
@@ -77,15 +82,18 @@ class Tab {
   address() {
     if (!this.id) return;
     const url = new URL(location.href);
-    url.searchParams.set("run", this.id);
-    for (const key of ["k", "i"]) url.searchParams.delete(key);
+    const { hub } = this.report ?? {};
+    url.searchParams.set(hub ? COMPARISON : "run", hub ? hub.split("@")[0] : this.id);
+    for (const key of ["k", "i", hub ? "run" : COMPARISON]) url.searchParams.delete(key);
     history.replaceState(history.state, "", url.href);
   }
 
   async ask() {
-    if (this.turns % EVERY === 0) this.plans = (await api.plans()).plans;
+    if (this.turns % EVERY === 0) this.plans = [...(await api.plans()).plans, ...this.opened];
     this.turns += 1;
     this.vacant.hidden = this.plans.length > 0;
+    const home = this.vacant.hidden ? this.bar.node : this.vacant;
+    if (this.hub.node.parentNode !== home) home.append(this.hub.node);
     if (this.report && !this.plans.some((plan) => plan.id === this.id)) this.leave();
     this.id ??= first(this.plans)?.id ?? null;
     this.bar.list(this.plans, this.id);
@@ -95,13 +103,24 @@ class Tab {
     if (id !== this.id) return true;
     this.bar.show(report);
     window.dispatchEvent(new CustomEvent("rankscope:viewed", { detail: { ...report.state, id, recorded: report.recorded, told: report.recorded ? "" : report.state.words } }));
+    if (report.hub) this.listOpened(report);
     if (report.revision !== this.revision) this.show(read(report));
     return report.state.moving;
+  }
+
+  /** A comparison of the Hub, among those to choose from. */
+  listOpened({ id, title, hub }) {
+    if (this.opened.some((plan) => plan.id === id)) return;
+    const plan = { id, title, hub, phase: "finished" };
+    this.opened.push(plan);
+    this.plans.push(plan);
+    this.bar.list(this.plans, id);
   }
 
   showError(error) {
     this.problem.say(error && (error.status ? error.message : "Reconnecting: the server does not answer. Training goes on if only the connection is lost."));
     if (error?.status !== 404 || this.report) return;
+    this.opened = this.opened.filter((plan) => plan.id !== this.id);
     this.leave(); // another one is shown at the next turn
     this.turns = 0;
   }
@@ -115,6 +134,7 @@ class Tab {
 
   show(report) {
     Object.assign(this, { report, revision: report.revision });
+    if (report.hub) this.address();
     this.body.hidden = false;
     this.part = report.parts.find((part) => part.name === this.part?.name) ?? report.parts[0];
     const names = report.parts.map((part) => part.name).join();

@@ -55,6 +55,7 @@ export class PlanBar {
     say(this.title, brief(plan.title, 160));
     this.title.title = inFull(plan.title);
     this.badge.hidden = !plan.recorded;
+    say(this.badge, plan.hub ? `from the Hub: ${plan.hub.replace(/@([0-9a-f]{8}).*/, " at $1")}` : "recorded");
     say(this.summary, brief(plan.summary, 300));
     this.progress.max = Math.max(1, state.planned_steps ?? 1);
     this.progress.value = state.step;

@@ -24,7 +24,7 @@ import { TagLabels } from "./tag_labels.js";
 import { Status } from "../common/status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../common/theme.js";
-import { toPlan, toRetrieve, toSelection } from "../common/navigation.js";
+import { COMPARISON, toHub, toPlan, toRetrieve, toSelection } from "../common/navigation.js";
 import { installPageApi } from "./page_api.js";
 import { Origin } from "./origin.js";
 
@@ -97,6 +97,11 @@ class Live {
 
   async begin() {
     const asked = new URLSearchParams(location.search);
+    const name = asked.get(COMPARISON);
+    if (name) {
+      toHub(name);
+      return this.openFirst();
+    }
     try {
       const id = asked.get("run") ?? (await api.start());
       if (id) return await this.open(id, asked);
@@ -231,7 +236,7 @@ class Live {
   /** Address of the run; `k` and `i` add the frame and the chosen image. */
   address(k = null, i = null) {
     const url = new URL(location.href);
-    for (const [key, value] of Object.entries({ run: this.run.id, k, i })) value === null ? url.searchParams.delete(key) : url.searchParams.set(key, value);
+    for (const [key, value] of Object.entries({ [COMPARISON]: null, run: this.run.id, k, i })) value === null ? url.searchParams.delete(key) : url.searchParams.set(key, value);
     return url.href;
   }
 

@@ -15,6 +15,8 @@ export const open = (id, gallery) => post("open", { run: id, gallery });
 export const objects = (run, gallery, row) => post("objects", { run, gallery, row });
 export const search = (asked) => post("search", asked);
 export const job = (id) => ask(`job/${part(id)}`);
+/** Said of a search that was stopped. */
+export const STOPPED = "It was stopped. Search again, or choose a smaller gallery.";
 export const stop = (id) => post(`job/${part(id)}/stop`, {});
 
 /** A gallery as the address of its images needs it: {name} of one of the run's, or with {source, part, ...}. */

@@ -10,7 +10,7 @@ import { BackgroundNumbers } from "./background_numbers.js";
 import { FormRows, staying } from "./form_rows.js";
 import { MAPS, OneImage } from "./one_image.js";
 import { placesOf } from "./places.js";
-import { Task } from "./task.js";
+import { Task } from "../common/task.js";
 import { Unnoticing } from "./unnoticing.js";
 
 const OWN = ""; // the run's own test set

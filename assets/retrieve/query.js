@@ -15,7 +15,7 @@ import { placesOf } from "./places.js";
 import { QueryCurves } from "./query_curves.js";
 import { ResultRows } from "./result_rows.js";
 import { SearchSettings } from "./search_settings.js";
-import { Task } from "./task.js";
+import { Task } from "../common/task.js";
 
 const MAPS = "probe"; // the gallery whose embeddings are kept with every frame
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
@@ -24,7 +24,7 @@ class Query {
   constructor(tab) {
     Object.assign(this, { tab, gallery: { name: MAPS }, query: null, step: null, answer: null, steps: [] });
     this.problem = new Problem();
-    this.task = new Task();
+    this.task = new Task(api, api.STOPPED);
     this.settings = new SearchSettings({ changed: () => this.ask(), open: (gallery) => this.openGallery(gallery) });
     this.about = new AboutQuery();
     this.rows = new ResultRows({ choose: (row) => this.choose(row), point: (result, images) => this.about.point(result, images), pin });

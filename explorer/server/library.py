@@ -32,8 +32,11 @@ READ_AGAIN = 64 * MEGABYTE
 """Most bytes kept of what could be read again: maps, coordinates, embeddings, images of datasets."""
 
 
-def open_folder(root: Path, recorded: Path, run_id: str) -> RunFolder:
+def open_folder(root: Path, run_id: str, *recorded: Path) -> RunFolder:
     """Open the folder of a run in ``root``, or of a recording; an own one wins over a recording of the same id.
+
+    Args:
+        recorded: folders of recordings.
 
     Raises:
         RunError: no such run, half-deleted, damaged or of another version.
@@ -41,9 +44,10 @@ def open_folder(root: Path, recorded: Path, run_id: str) -> RunFolder:
     try:
         return RunFolder.open(root, run_id)
     except RunError:
-        if not is_id(run_id) or not is_regular(recorded / run_id / "config.json"):
-            raise
-    return RunFolder.open(recorded, run_id, read_only=True)
+        for folder in recorded if is_id(run_id) else ():
+            if is_regular(folder / run_id / "config.json"):
+                return RunFolder.open(folder, run_id, read_only=True)
+        raise
 
 
 def folders(root: Path, recorded: Path) -> list[RunFolder]:
@@ -73,11 +77,13 @@ class Library:
     Args:
         root: folder of the own runs; need not exist yet.
         recorded: folder of the recordings; nothing is ever written there.
+        opened: folder of further recordings, which are opened by their ids and not listed; None: there is none.
     """
 
-    def __init__(self, root: Path, recorded: Path) -> None:
+    def __init__(self, root: Path, recorded: Path, opened: Path | None = None) -> None:
         self.root = root
         self.recorded = recorded
+        self._recordings = (recorded,) if opened is None else (recorded, opened)
         self._runs: Cache[Run] = Cache(limit=OPEN_RUNS, dropped=Run.let_go)
         self._made: weakref.WeakSet[Run] = weakref.WeakSet()  # those that were dropped and are still used, too
         self.room = Bound(READ_AGAIN)
@@ -176,7 +182,7 @@ class Library:
             cache.clear()
 
     def _opened(self, run_id: str) -> Run:
-        run = Run(open_folder(self.root, self.recorded, run_id))
+        run = Run(open_folder(self.root, run_id, *self._recordings))
         run.folder.db.on_open = self._sweep_later  # also by an answer that took longer than the last sweep
         with self._lock:
             self._made.add(run)

@@ -254,7 +254,8 @@ class Runs:
 
     def find(self, run_id: str) -> RunFolder:
         """Open the folder of a run or of a recorded run."""
-        return open_folder(self._settings.runs, self._settings.recorded, run_id)
+        settings = self._settings
+        return open_folder(settings.runs, run_id, settings.recorded, settings.opened)
 
     def controlled(self, run_id: str, token: str, caller: Caller = NOBODY) -> RunFolder:
         """Open the folder of a run that a visitor may control.

@@ -14,7 +14,9 @@ from tests.browser.pages import PHONE, visit
 from tests.browser.program import launched
 from tests.browser.sidebar import FORM, config, named, train, unfold
 from tests.data.world import write_split
+from tests.made_up_plan import make_plan, sweep
 from tests.shared import needs
+from trainers.publishing.comparison import write_comparison
 
 CARD = "---\nlicense: mit\ntags:\n- license:mit\n- modality:image\n- size_categories:n<1K\n---\n<b>Birds</b>\n"
 CLASSES = {"species": [n // 3 for n in range(24)], "family": [n // 6 for n in range(24)]}
@@ -31,6 +33,14 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         write_split(root / "datasets" / "some" / name, "train", CLASSES)
         (root / "datasets" / "some" / name / "README.md").write_text(CARD)
     server = module.FakeHub(root).start()
+    plan = make_plan(root / "runs", sweep("smooth_ap", "happier"), gains={"HAPPIER": 0.05})
+    (root / "files").mkdir()
+    files = {name: path.read_bytes() for name, path in write_comparison(plan, "ada/seeds", root / "files").items()}
+    for name in ("ada/seeds", "ada/slow", "ada/gated"):
+        server.write("datasets", name, files)
+    server.write("datasets", "ada/bad", files | {"comparison.json": b"\x80\x04<b>pickle"})
+    server.repos["datasets", "ada/gated"].gated = True
+    server.fault(match="/api/datasets/ada/slow", delay=6, times=-1)
     server.fault(match="/api/datasets[?].*search=busy", status=429, headers={"Retry-After": "120"}, times=-1)
     server.fault(match="/api/datasets/some/slow_birds", delay=4, times=-1)
     yield server
@@ -91,3 +101,36 @@ def test_a_throttled_hub_is_said_under_the_line_and_a_slow_look_is_cancelled(pag
     expect(report).to_have_text("Cancelled. Train looks again.")
     page.wait_for_timeout(4500)
     expect(report).to_have_text("Cancelled. Train looks again.")
+
+
+REFUSED = {
+    "ada/gated": "is gated: its owner grants access",
+    "ada/bad": "holds no comparison that can be opened",
+}
+
+
+def test_a_comparison_is_opened_by_its_link_and_by_its_id(browser: Browser, page: Page) -> None:
+    site = page.site  # type: ignore[attr-defined]
+    with visit(browser, site, f"{site.url}/?comparison=ada/seeds", ready=False) as other:
+        view = other.locator(".rs-comparison")
+        expect(view.locator(".rs-conclusion")).to_contain_text("HAPPIER has the best R@1, ")
+        expect(view.locator(".rs-planhead .rs-badge")).to_contain_text("from the Hub: ada/seeds at ")
+        assert "comparison=ada%2Fseeds" in other.url and "run=" not in other.url
+        for name in ("Stop", "Resume", "Delete", "Add seeds"):
+            expect(view.get_by_role("button", name=name)).to_be_hidden()
+        view.get_by_text("Open from the Hub").click()
+        line, alert = view.get_by_label("Comparison on the Hub"), view.locator(".rs-hubopening [role=alert]")
+        for name, words in REFUSED.items():
+            line.fill(name)
+            line.press("Enter")
+            expect(alert).to_contain_text(words)
+        line.fill("ada/slow")
+        line.press("Enter")
+        view.locator(".rs-hubopening").get_by_role("button", name="Stop").click()
+        expect(alert).to_contain_text("It was stopped")
+        line.fill("ada/seeds")
+        line.press("Enter")
+        expect(line).to_be_hidden()
+        view.get_by_role("button", name="R@1 of HAPPIER").press("Enter")
+        view.get_by_role("button", name="Open seed 0").click()
+        expect(other.locator(".rs-live h2").first).to_contain_text("Seed 0: Smooth-AP vs HAPPIER")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from trainers.cli.flags import runs_flag
@@ -14,12 +12,12 @@ from trainers.runs import RunFolder
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    text = "Upload the encoder of a run to the Hub, with its settings, its numbers and a model card."
+    text = "Upload the encoder of a run to the Hub as a model, or a sweep or fair comparison as a dataset, with a card."
     verbs.add_parser("push", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="RUN", help="Id of the run.")
+    parser.add_argument("id", metavar="RUN", help="Id of the run, sweep or fair comparison.")
     parser.add_argument(
         "--to",
         required=True,
@@ -40,20 +38,22 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 
 
 def push(arguments: argparse.Namespace) -> int:
-    """Write the files of the model, upload them in one commit, and print its address."""
-    from trainers.publishing.model import named, write_model
-    from trainers.publishing.upload import upload
+    """Write the files, upload them in one commit, and print its address."""
+    from trainers.publishing.push import push as pushed
+    from trainers.publishing.upload import Target
 
     folder = RunFolder.open(arguments.runs, arguments.id)
-    with tempfile.TemporaryDirectory() as scratch:
-        files = write_model(folder, arguments.arm, arguments.to, Path(scratch))
-        size = sum(path.stat().st_size for path in files.values())
-        if not arguments.json:
-            print(f"uploading {len(files)} files, {size / 1e6:.1f} MB, to {arguments.to}", flush=True)
-        message = named(folder, arguments.arm)
-        url = upload(files, arguments.to, token=None, private=arguments.private, message=message)
+    target = Target(name=arguments.to, private=arguments.private)
+    said: list[str] = []
+
+    def tell(text: str, _fraction: float) -> None:
+        if not arguments.json and said[-1:] != [text]:
+            said.append(text)
+            print(text, flush=True)
+
+    done = pushed(folder, target, tell, arm=arguments.arm)
     if arguments.json:
-        print_json({"url": url, "files": sorted(files), "bytes": size})
+        print_json({"url": done.url, "files": list(done.files), "bytes": done.bytes})
     else:
-        print(url)
+        print(done.url)
     return 0

@@ -21,7 +21,7 @@ def resolve(source: str) -> Path | str:
     """
     text = source.strip()
     hub, _ = divided(text)
-    if _is_path(text):
+    if is_path(text):
         return _folder(text)
     # datasets itself would prefer a folder of that name in the working directory, so the question is settled here;
     # a folder that may not be opened is not looked for
@@ -44,7 +44,7 @@ def divided(source: str) -> tuple[str, str | None]:
     """
     hub = _HUB_PREFIX.sub("", source.strip()).rstrip("/")
     name, _, revision = hub.partition("@")
-    return (name, revision or None) if not _is_path(hub) else (hub, None)
+    return (name, revision or None) if not is_path(hub) else (hub, None)
 
 
 def check_reference(subset: str | None, revision: str | None) -> None:
@@ -61,7 +61,8 @@ def check_reference(subset: str | None, revision: str | None) -> None:
         raise DataError(f"A commit, branch or tag was needed; got {revision[:120]!r}.")
 
 
-def _is_path(text: str) -> bool:
+def is_path(text: str) -> bool:
+    """Return whether a source is written as a path of this machine."""
     return text.startswith(("/", ".", "~")) or "\\" in text or bool(re.match(r"[A-Za-z]:", text))
 
 

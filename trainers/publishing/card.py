@@ -8,6 +8,7 @@ from typing import Any
 
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers
+from trainers.publishing.settings import source_name
 from trainers.runs import RunFolder
 
 
@@ -45,7 +46,7 @@ def card(folder: RunFolder, arm: int, repository: str, *, timm: str) -> str:
 
     config, run = folder.config, folder.config.single
     kind, shown = kind_of(config), numbers_of(folder, arm)
-    about, source = kind.arms(config)[arm], kind.source(config)
+    about, source = kind.arms(config)[arm], source_name(kind.source(config))
     data: dict[str, Any] = {
         "task_type": "image-feature-extraction",
         "dataset_type": source,

@@ -9,6 +9,7 @@ from pathlib import Path
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers
 from trainers.publishing.card import card
+from trainers.publishing.settings import public_settings
 from trainers.runs import RunFolder
 from trainers.training.encoder_file import RunEncoders
 from trainers.training.encoder_sizes import without_values
@@ -28,7 +29,7 @@ def write_model(folder: RunFolder, arm: int, repository: str, to: Path) -> Mappi
     weights = "encoder.safetensors" if backbone is None else "model.safetensors"
     encoders.write(arm, to / weights)
     texts = {
-        "run.json": folder.config.to_json(),
+        "run.json": json.dumps(public_settings(folder.config), indent=2, sort_keys=True),
         "results.json": json.dumps(final_numbers(folder.scalars(), folder.config.arms)[arm], indent=1),
     }
     architecture = ""

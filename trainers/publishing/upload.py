@@ -4,44 +4,64 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trainers.data import access
 from trainers.data.hf_errors import causes
 from trainers.data.hf_logging import ThrottledError, online, quiet
 from trainers.errors import UserError, brief
 
-_NAME = re.compile(r"[\w][\w.-]{0,95}/[\w][\w.-]{0,95}")
+REPOSITORY = re.compile(r"[\w][\w.-]{0,95}/[\w][\w.-]{0,95}", re.ASCII)
+"""Name of a repository, ``owner/name``."""
 _AGAIN = 3  # times that a commit is tried when somebody else has committed meanwhile
 
 
-def upload(files: Mapping[str, Path], to: str, *, token: str | None, private: bool, message: str) -> str:
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """Where something is pushed to, and in whose name.
+
+    Attributes:
+        name: of the repository, ``owner/name``; it is made if it is not there.
+        private: it is made as a private one.
+        token: of whoever uploads; None: the one that this machine is logged in with.
+    """
+
+    name: str
+    private: bool = False
+    token: str | None = field(default=None, repr=False)
+
+
+def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str) -> str:
     """Make the repository if it is not there, and upload the files in one commit; returns the address of the commit.
 
     Args:
-        to: ``owner/name``.
-        token: of whoever uploads; None: the one that this machine is logged in with.
+        kind: of repository, ``model`` or ``dataset``.
 
     Raises:
         UserError: the name is none, there is no token, or the Hub refuses; with what to do.
     """
     from huggingface_hub import CommitOperationAdd, HfApi, get_token
 
-    if _NAME.fullmatch(to) is None:
+    to, token = target.name, target.token
+    if REPOSITORY.fullmatch(to) is None:
         raise UserError(f"A repository as owner/name was needed; got {to!r:.100}.")
-    token = token or get_token()
+    public = access.public()  # the token of the machine is never used in a visitor's name
+    token = token or (None if public else get_token())
     if not token:
-        raise UserError("The Hub takes uploads from those who are logged in: run `hf auth login`, or set HF_TOKEN.")
+        todo = "sign in with Hugging Face on this page" if public else "run `hf auth login`, or set HF_TOKEN"
+        raise UserError(f"The Hub takes uploads from those who are logged in: {todo}.")
     if not online():
         raise UserError("The Hugging Face Hub cannot be reached, so nothing was uploaded. Check the network.")
     api = HfApi(token=token)
     with quiet():
         try:
-            api.create_repo(to, private=private, exist_ok=True)
+            api.create_repo(to, private=target.private, exist_ok=True, repo_type=kind)
             for again in range(_AGAIN):
                 operations = [CommitOperationAdd(name, str(path)) for name, path in files.items()]
                 try:
-                    made: Any = api.create_commit(to, operations, commit_message=message)
+                    made: Any = api.create_commit(to, operations, commit_message=message, repo_type=kind)
                     return str(made.commit_url)
                 except Exception as error:
                     if _status(error) != 412 or again == _AGAIN - 1:

@@ -25,6 +25,7 @@ from trainers.plans.children import Children, total
 from trainers.plans.config import MOST_SEEDS, sweep_of
 from trainers.plans.planned import Child
 from trainers.plans.report import Report, report
+from trainers.publishing.reopened import origin
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES
 
@@ -79,6 +80,7 @@ class PlanReports:
             "kind": run.config.kind,
             "of": run.config.single.kind,
             "recorded": run.recorded,
+            "hub": origin(run.folder),
             "read_only": not run.folder.writable,
             "seeds_left": MOST_SEEDS - len(sweep_of(run.config).seeds),
             "mine": is_mine(run.folder, token, caller),

@@ -1,19 +1,17 @@
 // Work that the server may do in the background: what it does, how far it is, and a button to stop it.
 
-import { ServerError } from "../common/api.js";
-import { el, say } from "../common/dom.js";
-import { button } from "../common/fields.js";
-import { capital } from "../common/names.js";
-import * as api from "./api.js";
+import { ServerError } from "./api.js";
+import { el, say } from "./dom.js";
+import { button } from "./fields.js";
+import { capital } from "./names.js";
 
-const STOPPED = "It was stopped. Search again, or choose a smaller gallery.";
 const EVERY = 400;
 const FAILURES = 5; // looks without a reply before the page gives up
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 export class Task {
   /** `jobs`: {job(id), stop(id)} of the server; `stopped`: said of work that was stopped. */
-  constructor(jobs = api, stopped = STOPPED) {
+  constructor(jobs, stopped) {
     Object.assign(this, { jobs, stopped });
     this.said = el("p", { class: "rs-note", role: "status" });
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Done so far" });

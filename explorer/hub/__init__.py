@@ -1,0 +1,1 @@
+"""Comparisons of the Hub on the page, and uploads to it in a visitor's own name."""

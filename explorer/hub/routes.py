@@ -1,0 +1,135 @@
+"""The addresses below ``hub/``: a comparison is opened, or a run is pushed, by a job that is followed and stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from explorer.hub.opened import OpenedComparisons
+from explorer.server.body import REQUIRED, Body, Flag, Text, whole
+from explorer.server.http import answering, json_reply
+from explorer.server.jobs import Job, Jobs
+from explorer.server.library import Library
+from explorer.server.login import hub_token
+from explorer.server.posted import AT_ONCE, BODY, Post, posted
+from explorer.server.visitors import LOGIN, caller, scope_of
+from explorer.settings import Settings
+from trainers.config import MAX_ARMS
+from trainers.publishing.push import push
+from trainers.publishing.upload import Target
+
+MOST = 16
+"""Jobs that wait or run."""
+TOGETHER = 4
+"""Jobs that run at once: they wait for the network for most of their time."""
+
+
+class OpenBody(Body):
+    """``hub/open``; ``name``: of a dataset, ``owner/name`` or ``owner/name@revision``."""
+
+    name: Text = REQUIRED
+
+
+class PushBody(Body):
+    """``hub/push``.
+
+    Attributes:
+        run: by id.
+        to: ``owner/name``.
+        private: whether the repository is made as a private one.
+        arm: of the run, from 0; of a comparison it counts for nothing.
+    """
+
+    run: Text = REQUIRED
+    to: Text = REQUIRED
+    private: Flag = False
+    arm: Annotated[int, whole(0, MAX_ARMS - 1)] = 0
+
+
+@dataclass(kw_only=True, eq=False)
+class HubJob(Job):
+    """A job that asks the Hub; ``work`` may hold a visitor's token, and is let go of when it begins or is stopped."""
+
+    work: Callable[[HubJob], Any] | None = None
+
+
+class HubJobs:
+    """Opens comparisons and pushes runs.
+
+    Args:
+        library: reads the runs that are pushed.
+    """
+
+    def __init__(self, settings: Settings, library: Library) -> None:
+        self._settings = settings
+        self._library = library
+        self._opened = OpenedComparisons(settings.opened)
+        each = settings.limits.openings if settings.public else None
+        self.jobs: Jobs[HubJob] = Jobs(
+            _work, noun="requests to the Hub", most=MOST, each=each, together=TOGETHER, threads=TOGETHER
+        )
+
+    def about(self, request: Request) -> dict[str, Any]:
+        """Return whether this visitor can push, in whose name, and what to do otherwise."""
+        login = scope_of(request).get(LOGIN)
+        name = login.name if login is not None else None
+        if self._settings.public or name:
+            todo = "Sign in with Hugging Face, in the sidebar." if self._settings.login else "Nobody can sign in here."
+            return {"can": bool(hub_token(request)), "name": name, "todo": todo}
+        from huggingface_hub import get_token
+
+        return {"can": bool(get_token()), "name": None, "todo": "Run `hf auth login` on this machine, or set HF_TOKEN."}
+
+    def open(self, request: Request, body: bytes) -> Response:
+        """Open a comparison in the background; the result of the job is the id of its plan."""
+        name = OpenBody.parse(body).name
+        return self._begin(request, lambda job: {"id": self._opened.open(name, job.tell)})
+
+    def push(self, request: Request, body: bytes) -> Response:
+        """Push a run in the background, with the visitor's own token; the result of the job is the address."""
+        asked = PushBody.parse(body)
+        folder = self._library.get(asked.run).folder
+        target = Target(name=asked.to, private=asked.private, token=hub_token(request) or None)
+        return self._begin(request, lambda job: {"url": push(folder, target, job.tell, arm=asked.arm).url})
+
+    def stop(self, request: Request, _body: bytes) -> Response:
+        """Stop a job."""
+        job = self.jobs.get(request.path_params["job"])
+        self.jobs.stop(job)
+        if job.phase == "stopped":
+            job.work = None
+        return json_reply({})
+
+    def close(self) -> None:
+        """Stop all jobs."""
+        self.jobs.close()
+
+    def _begin(self, request: Request, work: Callable[[HubJob], Any]) -> Response:
+        return json_reply({"job": self.jobs.add(HubJob(caller=caller(request), work=work)).id})
+
+
+def hub_routes(service: HubJobs) -> list[Route]:
+    """Return the routes."""
+    posts: dict[str, Post] = {"open": service.open, "push": service.push, "job/{job}/stop": service.stop}
+    reads: dict[str, Callable[[Request], Response]] = {
+        "about": lambda request: json_reply(service.about(request)),
+        "job/{job}": lambda request: json_reply(service.jobs.get(request.path_params["job"]).json()),
+    }
+    return [
+        *(Route(f"/hub/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()),
+        *(
+            Route(f"/hub/{path}", answering(posted(work, BODY, AT_ONCE), 400), methods=["POST"])
+            for path, work in posts.items()
+        ),
+    ]
+
+
+def _work(job: HubJob) -> Any:
+    work, job.work = job.work, None
+    assert work is not None
+    return work(job)

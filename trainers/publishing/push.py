@@ -1,0 +1,55 @@
+"""What is pushed of a run: of a plan its comparison as a dataset, of any other an encoder as a model."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainers.data.hub_step import Step
+from trainers.kinds import kind_of
+from trainers.progress import Progress
+from trainers.publishing.comparison import write_comparison
+from trainers.publishing.model import named, write_model
+from trainers.publishing.upload import Target, upload
+from trainers.runs import RunFolder
+
+_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pushed:
+    """What was uploaded: the address of its commit, and its files with their bytes together."""
+
+    url: str
+    files: tuple[str, ...]
+    bytes: int
+
+
+def push(folder: RunFolder, target: Target, progress: Progress, *, arm: int = 0) -> Pushed:
+    """Write the files and upload them in one commit.
+
+    Args:
+        progress: called while it lasts; what it raises ends it, and nothing is committed unless it already was.
+        arm: of a run, from 0.
+
+    Raises:
+        UserError: there is nothing to push yet, or the Hub refuses; with what to do.
+    """
+    plans = kind_of(folder.config).plans
+    with tempfile.TemporaryDirectory(prefix="rankscope-") as scratch:
+        progress("Writing the files", 0.1)
+        to = Path(scratch)
+        if plans:
+            files, message = write_comparison(folder, target.name, to), f"Comparison {folder.id}"
+        else:
+            files, message = write_model(folder, arm, target.name, to), named(folder, arm)
+        size = sum(path.stat().st_size for path in files.values())
+        kind = "dataset" if plans else "model"
+        step = Step(lambda: upload(files, target, message=message, kind=kind))
+        try:
+            while not step.ended(_POLL_SECONDS):
+                progress(f"Uploading {len(files)} files, {size / 1e6:.1f} MB, to {target.name}", 0.3)
+        finally:
+            step.give_up()
+        return Pushed(url=step.result(), files=tuple(sorted(files)), bytes=size)
