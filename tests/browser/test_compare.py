@@ -120,7 +120,7 @@ def make_again(page: Page) -> None:
     page.locator(sidebar.FORM).get_by_role("button", name="Train", exact=True).click()
     names = ["Smooth-AP (tau 0.01)", "Smooth-AP (tau 0.1)", "HAPPIER"]
     expect(view.locator(".rs-results tbody th[scope=row]")).to_have_text(names)
-    expect(view.locator("[role=status]")).to_have_text("Waiting: 3 runs are planned.")
+    expect(view.locator(".rs-phase[role=status]")).to_have_text("Waiting: 3 runs are planned.")
     view.get_by_role("button", name="Stop").click()
     view.get_by_role("button", name="Delete").click()
     view.get_by_role("button", name="Delete for good").click()
