@@ -40,6 +40,7 @@ class Explorer:
         from explorer.page.shell import head, page
         from explorer.page.tab import Shared
         from explorer.page.theme import STYLES, theme
+        from explorer.server.drops import Drops, drop_limits
         from explorer.server.guard import Guard
         from explorer.server.lending import zerogpu
         from explorer.server.library import Library
@@ -75,8 +76,8 @@ class Explorer:
         self.blocks = page(runs, self.tabs.values(), self.services, settings.login, slices)
         routes = [route for name, tab in self.tabs.items() for route in tab.routes(self.services[name])]
         self.hub = HubJobs(settings, self.library)
-        more = [*form_routes(FormService(runs)), *download_routes(self.library), *login_routes(settings)]
-        more += hub_routes(self.hub)
+        form = form_routes(FormService(runs, Drops(drop_limits(settings))), turns.admitted)
+        more = [*form, *download_routes(self.library), *login_routes(settings), *hub_routes(self.hub)]
         self.launch_options: dict[str, Any] = {
             "theme": theme(),
             "css_paths": STYLES,

@@ -21,6 +21,8 @@ class Limits:
         searches: searches of one address or login that may wait or be worked on.
         openings: datasets that one address or login may wait for while they are opened.
         uploads: images of one address that may be received, wait and be read at the same time.
+        dropped, dropped_files: bytes and files of a folder of images that is dropped on the page.
+        drops: such folders that are kept of one address or login.
         batch, dim, memory, probe: largest images per batch, embedding size, cross-batch memory, images on the maps.
         runs: of one sweep.
         minutes: longest training budget of a run.
@@ -36,6 +38,9 @@ class Limits:
     searches: int = 3
     openings: int = 4
     uploads: int = 4
+    dropped: int = 300_000_000
+    dropped_files: int = 20_000
+    drops: int = 2
     batch: int = 1024
     dim: int = 512
     memory: int = 65_536

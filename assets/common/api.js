@@ -40,6 +40,10 @@ export const json = async (path, options) => (await request(path, options)).json
 export const post = (path, values) =>
   json(path, { method: "POST", body: JSON.stringify(values), headers: { "content-type": "application/json", "x-rankscope-token": token() } });
 
+/** Send bytes to the server. */
+export const postBytes = (path, body, signal) =>
+  json(path, { method: "POST", body, signal, headers: { "content-type": "application/octet-stream", "x-rankscope-token": token() } });
+
 /** A bounded cache: the least recently used entries are dropped when the sum of sizes exceeds `limit`. */
 class Cache {
   constructor(limit) {

@@ -30,8 +30,8 @@ function quoted(text) {
 /** Rows of texts as CSV that a program reads back. */
 export const csv = (rows) => rows.map((cells) => `${cells.map(quoted).join(",")}\n`).join("");
 
-/** Image files can be dropped on `node`, and pasted anywhere while it is on screen; each goes to `accept(file)`. */
-export function acceptFiles(node, accept) {
+/** Files can be dropped on `node`; what is dropped goes to `accept(dataTransfer)`. */
+export function acceptDrops(node, accept) {
   const offered = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   node.addEventListener("dragover", (event) => {
     if (!offered(event)) return;
@@ -43,8 +43,13 @@ export function acceptFiles(node, accept) {
     if (!offered(event)) return;
     event.preventDefault();
     node.classList.remove("rs-dropping");
-    if (event.dataTransfer.files[0]) accept(event.dataTransfer.files[0]);
+    accept(event.dataTransfer);
   });
+}
+
+/** Image files can be dropped on `node`, and pasted anywhere while it is on screen; each goes to `accept(file)`. */
+export function acceptFiles(node, accept) {
+  acceptDrops(node, ({ files }) => files[0] && accept(files[0]));
   window.addEventListener("paste", (event) => {
     const file = [...(event.clipboardData?.files ?? [])].find((one) => one.type.startsWith("image/"));
     if (file && node.offsetParent !== null) accept(file);

@@ -3,18 +3,20 @@
 import { el, say } from "../common/dom.js";
 import { button, choose, text } from "../common/fields.js";
 import { labelled, PLAIN } from "./controls.js";
+import { Drop } from "./drop.js";
 import { HubSearch } from "./hub_search.js";
 
 const OTHER = "";
+const DROPPED = "dropped/"; // how sources begin that name what was dropped here
 
 /** The value is a source: `drawn`, `drawn:bias=0.9`, `a/folder`, `user/dataset`. `sources` are those of the catalogue. */
-export function images(field, value, changed, { sources, folders }) {
+export function images(field, value, changed, { sources, folders, dropped }) {
   const [name, ...rest] = String(value ?? "").split(":");
   const known = sources.find((source) => source.name === name);
   const menu = el("select", { class: "rs-input" });
   const words = folders ? "Hub id, words, or a folder" : "Hub id, or words";
-  choose(menu, [...sources, { name: OTHER, title: folders ? "Another: from the Hub, or a folder …" : "Another: from the Hub …" }], known ? name : OTHER);
-  const typed = text(words, { value: known ? "" : value, "aria-label": words, maxlength: 400 });
+  choose(menu, [...sources, { name: OTHER, title: dropped ? "Another: your own, or from the Hub …" : "Another: from the Hub …" }], known ? name : OTHER);
+  const typed = text(words, { value: known || String(value).startsWith(DROPPED) ? "" : value, "aria-label": words, maxlength: 400 });
   let told = known ? OTHER : value;
   const tell = (source) => { // leaving the line tells again what was taken from the list
     if (!source || source === told) return;
@@ -23,9 +25,19 @@ export function images(field, value, changed, { sources, folders }) {
   };
   const search = new HubSearch(typed, "datasets", tell);
   const own = el("div", { class: "rs-fields" });
+  const node = el("div", { class: "rs-fields rs-imagesbox" }, menu, search.node);
+  const begun = () => {
+    menu.value = OTHER;
+    typed.value = "";
+    draw({});
+  };
+  const drop = dropped && new Drop(dropped, node, { begun, arrived: tell });
+  if (drop) node.append(drop.node);
+  node.append(own);
   const draw = (given) => {
     const source = sources.find((one) => one.name === menu.value);
     search.node.hidden = Boolean(source);
+    if (drop) drop.node.hidden = Boolean(source);
     own.replaceChildren(...(source?.fields ?? []).map((each) => labelled(each, PLAIN[each.control](each, given[each.name] ?? each.default, (now) => {
       const values = { ...given, [each.name]: now };
       const parts = source.fields.filter((one) => (values[one.name] ?? one.default) !== one.default).map((one) => `${one.name}=${values[one.name]}`);
@@ -41,7 +53,7 @@ export function images(field, value, changed, { sources, folders }) {
   });
   typed.addEventListener("change", () => tell(typed.value.trim()));
   draw(known ? written(rest.join(":")) : {});
-  return el("div", { class: "rs-fields" }, menu, search.node, own);
+  return node;
 }
 
 /** `bias=0.9,shade=1` as values by name. */
@@ -51,12 +63,19 @@ function written(parameters) {
 }
 
 /** What was found in the images, or what is wrong with them. */
-export function described(node, { problems, said = [], why = "", unlabelled }, words) {
+export function described(node, { problems, said = [], why = "", unlabelled, samples = [] }, words) {
   const lines = [...said, ...(unlabelled && words ? [words] : []), ...(why && !problems.length ? [why] : [])];
   node.replaceChildren(
     ...problems.map((line) => el("p", { class: "rs-alert", role: "alert", text: line })),
     ...lines.map((line) => el("p", { class: "rs-help", text: line })),
+    ...(samples.length ? [el("ul", { class: "rs-samples", "aria-label": "Some of the images" }, ...samples.map(sample))] : []),
   );
+}
+
+/** Images of one class, with its name and those of its superclasses. */
+function sample({ names, images }) {
+  const name = names.join(" › ");
+  return el("li", {}, el("span", { class: "rs-help", text: name }), el("div", { class: "rs-flow" }, ...images.map((src, i) => el("img", { src, alt: name ? `${name}, image ${i + 1}` : `Image ${i + 1}` }))));
 }
 
 /** A look that takes longer than a moment, and can be cancelled. */

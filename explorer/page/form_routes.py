@@ -1,15 +1,18 @@
-"""The addresses of the form, below ``form/``. Only ``train`` and ``act`` change anything."""
+"""The addresses of the form, below ``form/``. Only ``train``, ``act``, ``dropping`` and ``drop`` change anything."""
 
 from __future__ import annotations
+
+from typing import Annotated
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.page.form_service import Described, FormService, Searched
-from explorer.server.body import Body, Text
+from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, text, whole
+from explorer.server.drops import DEEPEST, LONGEST, PIECE, PIECES, Drops
 from explorer.server.http import Endpoint, answering, json_reply
-from explorer.server.posted import BODY, Post, posted
+from explorer.server.posted import BODY, Admit, Post, posted
 from explorer.server.routes import TOKEN_HEADER
 from explorer.server.visitors import caller
 
@@ -23,8 +26,28 @@ class _Act(Body):
     action: Text
 
 
-def form_routes(service: FormService) -> list[Route]:
-    """Return the routes of the form, for :func:`explorer.server.routes.mounted`."""
+class _Piece(Body):
+    path: Annotated[str, text(DEEPEST * LONGEST)]
+    at: Annotated[int, whole(0, 2**40)]
+    size: Annotated[int, whole(0, PIECE)]
+
+
+class _Pieces(Body):
+    id: Text
+    files: Annotated[list[_Piece], list_of(PIECES, "pieces of files")] = REQUIRED
+
+
+class _Dropped(Body):
+    id: Optional = ""
+    action: Text
+
+
+def form_routes(service: FormService, admit: Admit | None = None) -> list[Route]:
+    """Return the routes of the form, for :func:`explorer.server.routes.mounted`.
+
+    Args:
+        admit: see :func:`explorer.server.posted.posted`, for pieces of what is dropped.
+    """
     reads: dict[str, Endpoint] = {
         "start": lambda _: json_reply(service.start()),
         "run/{run}": lambda request: json_reply(service.of_run(request.path_params["run"])),
@@ -37,11 +60,32 @@ def form_routes(service: FormService) -> list[Route]:
         "count": (lambda _, body: json_reply(service.count(Described.parse(body))), _AT_ONCE),
         "train": (lambda request, body: _train(service, request, body), _AT_ONCE),
         "act": (lambda request, body: _act(service, request, body), _AT_ONCE),
+        "dropping": (lambda request, body: _dropping(service.drops, request, body), _AT_ONCE),
     }
     routes = [Route(f"/form/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
     for path, (work, at_once) in posts.items():
         routes.append(Route(f"/form/{path}", answering(posted(work, BODY, at_once), 400), methods=["POST"]))
-    return routes
+    taken = posted(lambda _, body: _taken(service.drops, body), PIECE + BODY, _AT_ONCE, admit)
+    return [*routes, Route("/form/drop", answering(taken, 400), methods=["POST"])]
+
+
+def _dropping(drops: Drops, request: Request, body: bytes) -> Response:
+    """Begin to take what is dropped, keep it, or give it up."""
+    asked = _Dropped.parse(body)
+    if asked.action == "begin":
+        return json_reply({"id": drops.begin(caller(request))})
+    if asked.action == "end":
+        return json_reply({"source": drops.end(asked.id)})
+    drops.cancel(asked.id)
+    return json_reply({})
+
+
+def _taken(drops: Drops, body: bytes) -> Response:
+    """Take pieces of files: the length of a JSON head in four bytes, the head, and the pieces one after another."""
+    size = int.from_bytes(body[:4], "big")
+    head = _Pieces.parse(body[4 : 4 + size])
+    drops.add(head.id, [(file.path, file.at, file.size) for file in head.files], body[4 + size :])
+    return json_reply({})
 
 
 def _train(service: FormService, request: Request, body: bytes) -> Response:

@@ -18,6 +18,7 @@ from explorer.page.form.kind_page import KindPage
 from explorer.page.form.plans import axes_of, plan_values, planned, plans_json
 from explorer.page.kinds import PAGES
 from explorer.server.body import Body, Optional, Text, needs
+from explorer.server.drops import Drops
 from explorer.server.http import RequestError
 from explorer.server.runs import Runs
 from explorer.server.titles import waiting, work
@@ -58,8 +59,9 @@ class Searched(Body):
 class FormService:
     """Everything that the form asks."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: Runs, drops: Drops) -> None:
         self._runs = runs
+        self.drops = drops
 
     @cached_property
     def _forms(self) -> dict[str, Form]:
@@ -77,6 +79,7 @@ class FormService:
             "registries": {place: registry_json(place) for place in places},
             "sources": registry_json("trainers.data:SOURCES"),
             "folders": access.opens_folders(),
+            "dropped": self.drops.told(),
         }
 
     def look(self, asked: Described) -> Json:

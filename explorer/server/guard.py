@@ -27,7 +27,7 @@ LARGEST = 42 * 1024 * 1024
 """Most bytes of a request: an image of 30 MB in base64 and the rest of its message."""
 PENDING = 12
 """Most events of one address that may wait or run in Gradio's queue on a public page."""
-BYTES_ADDRESSES = tuple(f"{API}/rankscope/{part}/upload" for part in ("objects", "retrieval"))
+BYTES_ADDRESSES = tuple(f"{API}/rankscope/{part}" for part in ("objects/upload", "retrieval/upload", "form/drop"))
 BYTES_TYPES = ("application/octet-stream", "image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # nothing of the page needs them: files to disk, development tools, requests to other servers

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 from explorer.page.form_routes import form_routes
 from explorer.page.form_service import FormService
 from explorer.page.kinds.contrastive import PREVIEWED
+from explorer.server.drops import Drops, drop_limits
 from explorer.server.routes import PREFIX, TOKEN_HEADER, mounted
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
@@ -38,7 +39,9 @@ class Site:
         self.settings = Settings(runs=root / "runs", recorded=root / "none", public=public)
         self.scheduler = Scheduler(self.settings, ProcessExecutor())
         self.runs = Runs(self.settings, self.scheduler)
-        self.client = TestClient(Starlette(routes=mounted(form_routes(FormService(self.runs)))))
+        self.client = TestClient(
+            Starlette(routes=mounted(form_routes(FormService(self.runs, Drops(drop_limits(self.settings))))))
+        )
 
     def get(self, path: str) -> Any:
         return self.client.get(f"{PREFIX}/form/{path}").json()

@@ -1,11 +1,14 @@
-"""The meaning of a source: a folder or zip file of this machine, or a Hub dataset. Nothing is opened before that."""
+"""The meaning of a source: a folder or zip file of this machine, images dropped on the page, or a Hub dataset.
+
+Nothing is opened before that.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from trainers.data import access
+from trainers.data import access, dropped
 from trainers.errors import DataError
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.\-]{0,95}(/[A-Za-z0-9][\w.\-]{0,95})?")
@@ -20,6 +23,8 @@ def resolve(source: str) -> Path | str:
         DataError: a folder that does not exist or may not be opened here, or text that is neither.
     """
     text = source.strip()
+    if (given := dropped.path_of(text)) is not None:
+        return given
     hub, _ = divided(text)
     if is_path(text):
         return _folder(text)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from explorer.page.form.fields import Json
+from explorer.page.form.views import address
 from trainers.config import DataChoice
 from trainers.data import DataReport, inspect_data, named
+from trainers.data.labelled.samples import Sample
 from trainers.errors import UserError
 
 THEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
@@ -31,7 +33,12 @@ def looked_at(choice: DataChoice) -> Json:
             "test_split": [[name, name] for name in report.splits],
         },
         "detected": _detected(report),
+        "samples": [] if named(choice.source) else [_shown(sample) for sample in report.samples],
     }
+
+
+def _shown(sample: Sample) -> Json:
+    return {"names": list(sample.names), "images": [address(image) for image in sample.images]}
 
 
 def _detected(report: DataReport) -> Json:

@@ -1,10 +1,11 @@
-"""Augmented views of some images, as data addresses."""
+"""Images as data addresses, and augmented views of some."""
 
 from __future__ import annotations
 
 import base64
 import io
 
+import numpy as np
 from PIL import Image
 from torch import Tensor
 
@@ -20,8 +21,12 @@ def drawn_views(views: Tensor, said: str) -> Json:
 
 def _address(view: Tensor) -> str:
     """Encode one view float ``[C, S, S]`` as a data address."""
-    pixels = (view * 255).round().byte().expand(3, -1, -1).permute(1, 2, 0).numpy()
-    picture, buffer = Image.fromarray(pixels), io.BytesIO()
+    return address((view * 255).round().byte().numpy())
+
+
+def address(pixels: np.ndarray) -> str:
+    """Encode an image uint8 ``[C, S, S]``, grey or in colour, as a data address."""
+    picture, buffer = Image.fromarray(np.broadcast_to(pixels, (3, *pixels.shape[1:])).transpose(1, 2, 0)), io.BytesIO()
     picture.thumbnail((LARGEST_TILE, LARGEST_TILE))
     picture.save(buffer, "WEBP", quality=90)
     return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"

@@ -13,6 +13,7 @@ from trainers.data.labelled.columns import LabelColumn, candidates, describe, jo
 from trainers.data.labelled.image_store import bad_headers
 from trainers.data.labelled.loader import check_sizes, glance, open_source
 from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadable
+from trainers.data.labelled.samples import Sample, samples
 from trainers.data.labelled.selection import all_rows, choose_columns, select_rows, used_splits
 from trainers.data.labelled.table import Splits
 from trainers.errors import DataError
@@ -47,6 +48,7 @@ class DataReport:
             many images those are looked at for which there is time; one that is cut short is found when it is decoded.
         notes: decisions the loader would make.
         problems: what stands in the way, in sentences.
+        samples: a few of the images.
     """
 
     title: str
@@ -63,6 +65,7 @@ class DataReport:
     unreadable: str = ""
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    samples: tuple[Sample, ...] = ()
 
     @property
     def unlabelled(self) -> bool:
@@ -122,14 +125,17 @@ def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataRep
             labels=tuple(describe(name, kind, join(tables, name)) for name, kind in candidates(tables)[0].items()),
         )
         columns = choose_columns(used, choice, splits.tree, notes)
-        report = _with_tree(report, *all_rows(used, columns, choice, []))
+        whole, hierarchy = all_rows(used, columns, choice, [])
+        report = _with_tree(report, whole, hierarchy)
         if not report.sampled:  # a sample has too few rows to say which classes there are
             selection = select_rows(used, columns, choice, notes)
             shared = selection.share_classes
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Pillow's remarks about odd files
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Pillow's remarks about odd files
+            if not report.sampled:
                 glance(selection, choice.image_size)
                 report = replace(report, unreadable=_unreadable(selection))
+            report = replace(report, samples=samples(tables, columns.images, whole, hierarchy))
     except DataError as error:
         return replace(report, problems=(str(error),), notes=tuple(notes))
     train, test = (*used, None)[:2]
