@@ -51,6 +51,10 @@ class Nobody:
     def launch(self, folder: Path, environment: dict[str, str]) -> None:
         """Nothing."""
 
+    def holds(self, run_id: str) -> bool:
+        """No."""
+        return False
+
     def reap(self) -> list[Ended]:
         """None."""
         return []

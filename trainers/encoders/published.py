@@ -56,7 +56,7 @@ PUBLISHED = (
     ),
     *_family(
         "DINOv3",
-        ("vit_small_patch16_dinov3.lvd1689m", "ViT-S/16", 21.6, 6.3, 256, _DINOV3),
+        ("vit_small_patch16_dinov3.lvd1689m", "ViT-S/16", 21.6, 6.2, 256, _DINOV3),
         ("vit_base_patch16_dinov3.lvd1689m", "ViT-B/16", 85.6, 23.6, 256, _DINOV3),
         ("convnext_tiny.dinov3_lvd1689m", "ConvNeXt-T", 27.8, 4.5, 224, _DINOV3),
     ),
