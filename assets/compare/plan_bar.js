@@ -33,7 +33,7 @@ export class PlanBar {
     const naming = el("div", { class: "rs-stack rs-tight" }, el("div", { class: "rs-flow" }, this.title, this.badge), this.summary);
     this.head = el("header", { class: "rs-planhead" }, naming, this.choice);
     this.moving = el("div", { class: "rs-flow rs-planmoving" }, this.progress, this.words);
-    this.node = el("div", { class: "rs-stack rs-tight", hidden: true }, this.head, this.moving, this.error, this.acts);
+    this.node = el("div", { class: "rs-stack rs-tight", hidden: true }, this.head, this.moving, this.error, this.acts, this.downloads.push.node);
   }
 
   /** The plans that there are, newest first. */

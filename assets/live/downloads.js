@@ -3,6 +3,7 @@
 import { el, icon, say } from "../common/dom.js";
 import { downloads } from "../common/downloads.js";
 import { savePng } from "../common/files.js";
+import { HubPush } from "../common/hub_push.js";
 
 const SAID = 4000; // ms that a sentence stays
 
@@ -13,6 +14,7 @@ export class Downloads {
     this.list = el("ul", {});
     this.menu = el("div", { class: "rs-popup rs-menu", hidden: true }, this.list);
     this.button = el("button", { type: "button", class: "rs-act rs-download", "aria-label": "Download", "aria-expanded": "false", onclick: () => this.toggle() }, icon("down"), el("span", { text: "Download" }));
+    this.push = new HubPush();
     this.said = el("p", { class: "rs-note rs-said", role: "status" });
     this.node = el("div", { class: "rs-downloads" }, this.button, this.menu, this.said);
     this.node.addEventListener("keydown", (event) => {
@@ -37,7 +39,8 @@ export class Downloads {
   load(run) {
     const picture = el("button", { type: "button", text: "Maps as a picture (PNG)", onclick: () => savePng(this.on.picture(), `rankscope-${run.id}`) });
     const link = el("button", { type: "button", text: "Copy a link to this view", onclick: () => this.copy() });
-    this.list.replaceChildren(...downloads(run), el("li", {}, picture), el("li", {}, link));
+    this.list.replaceChildren(...downloads(run), el("li", {}, picture), el("li", {}, link), this.push.item);
+    this.push.show(run);
   }
 
   async copy() {

@@ -90,7 +90,7 @@ class Live {
     this.track = el("div");
     const tools = el("div", { class: "rs-flow rs-tools" }, this.refine.node, whole, this.classes.naming, lasso);
     const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, this.classes.node, this.classes.caveat, tools);
-    this.host.replaceChildren(head, this.status.problem.node, this.baseline.summary, this.maps.node, this.track, this.neighbours.node, under, this.legend.node, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
+    this.host.replaceChildren(head, this.downloads.push.node, this.status.problem.node, this.baseline.summary, this.maps.node, this.track, this.neighbours.node, under, this.legend.node, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run

@@ -26,7 +26,7 @@ export class Row {
     this.deletion = new Deletion(() => this.ask("delete"));
     this.downloads = new DownloadFold();
     this.main = el("tr", {});
-    this.wide = el("td", {}, this.label(), el("div", { class: "rs-flow rs-runacts" }, this.downloads.node, ...this.deletion.nodes));
+    this.wide = el("td", {}, this.label(), el("div", { class: "rs-flow rs-runacts" }, this.downloads.node, ...this.deletion.nodes), this.downloads.push.node);
     this.detail = el("tr", { class: "rs-rundetail", hidden: true }, this.wide);
     this.node = el("tbody", { class: "rs-runcard" }, this.main, this.detail);
   }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.pages import PHONE, visit
 from tests.browser.program import launched
@@ -41,6 +41,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     server.write("datasets", "ada/bad", files | {"comparison.json": b"\x80\x04<b>pickle"})
     server.repos["datasets", "ada/gated"].gated = True
     server.fault(match="/api/datasets/ada/slow", delay=6, times=-1)
+    server.fault(match="POST /api/datasets/bob/.*/preupload", delay=1, times=2)
     server.fault(match="/api/datasets[?].*search=busy", status=429, headers={"Retry-After": "120"}, times=-1)
     server.fault(match="/api/datasets/some/slow_birds", delay=4, times=-1)
     yield server
@@ -55,6 +56,7 @@ def page(browser: Browser, hub: Any, tmp_path_factory: pytest.TempPathFactory) -
         "HF_HOME": str(root / "hf"),
         "HF_HUB_DISABLE_XET": "1",
         "HF_HUB_OFFLINE": "0",
+        "HF_TOKEN": "hf_denied",  # may write, and has no access to what is gated
     }
     with launched(root, **environment) as program, visit(browser, program.site, program.site.url, size=PHONE) as opened:
         page = opened
@@ -109,7 +111,7 @@ REFUSED = {
 }
 
 
-def test_a_comparison_is_opened_by_its_link_and_by_its_id(browser: Browser, page: Page) -> None:
+def test_a_comparison_is_opened_by_its_link_and_by_its_id(browser: Browser, page: Page, hub: Any) -> None:
     site = page.site  # type: ignore[attr-defined]
     with visit(browser, site, f"{site.url}/?comparison=ada/seeds", ready=False) as other:
         view = other.locator(".rs-comparison")
@@ -131,6 +133,29 @@ def test_a_comparison_is_opened_by_its_link_and_by_its_id(browser: Browser, page
         line.fill("ada/seeds")
         line.press("Enter")
         expect(line).to_be_hidden()
+        push(view, hub)
         view.get_by_role("button", name="R@1 of HAPPIER").press("Enter")
         view.get_by_role("button", name="Open seed 0").click()
         expect(other.locator(".rs-live h2").first).to_contain_text("Seed 0: Smooth-AP vs HAPPIER")
+
+
+def push(view: Locator, hub: Any) -> None:
+    """What was opened is pushed again, with the login of the machine; a push that is stopped commits nothing."""
+    view.locator(".rs-takehome summary").click()
+    view.get_by_role("button", name="Push to the Hub").click()
+    panel = view.get_by_role("region", name="Push to the Hub")
+    expect(panel).to_contain_text("With the login of this machine")
+    line = panel.get_by_label("Repository")
+    line.fill("bob/stopped")
+    line.press("Enter")
+    expect(panel).to_contain_text("Uploading 6 files")
+    panel.get_by_role("button", name="Stop").click()
+    expect(panel.get_by_role("alert")).to_have_text("It was stopped, and nothing was committed.")
+    line.fill("bob/again")
+    line.press("Enter")
+    expect(panel).to_contain_text("Pushed: bob/again")
+    assert panel.get_by_role("link", name="bob/again").get_attribute("href").startswith(f"{hub.url}/")
+    repo = hub.repos["datasets", "bob/again"]
+    assert repo.private and "comparison.json" in repo.commits[repo.sha("main")]
+    stopped = hub.repos["datasets", "bob/stopped"]
+    assert not any(stopped.commits.values()), "it was made, and nothing was committed"

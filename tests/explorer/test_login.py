@@ -6,8 +6,9 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import gradio.http_server
 import gradio.oauth
@@ -19,6 +20,9 @@ from explorer.server import login as logins
 from explorer.server.visitors import LOGIN, Caller, digest, owner_of, owns
 from explorer.settings import Limits
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
+from tests.made_up_plan import make_plan, sweep
+from trainers.publishing import push as pushing
+from trainers.publishing.upload import Target
 
 pytestmark = GRADIO_WARNINGS
 SECRET = "a secret of the space"
@@ -132,3 +136,34 @@ def test_off_a_space_nobody_signs_in(tmp_path: Path) -> None:
         assert page.client.get(f"{PREFIX}/login").json() == {"offered": False, "name": None, "address": ""}
         assert page.client.get("/login/huggingface").status_code == 404
         assert "rs-login" not in page.client.get("/config").text
+
+
+def test_a_visitor_pushes_with_their_own_token_and_never_with_that_of_the_server(
+    space: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_server")
+    plan = make_plan(space.explorer.library.root, sweep("smooth_ap"))
+    asked = {"run": plan.id, "to": "ada/seeds", "private": True}
+    assert "sign in with Hugging Face on this page" in pushed(space, asked)["error"]
+    assert space.client.get(f"{PREFIX}/hub/about").json()["can"] is False
+    targets: list[Target] = []
+
+    def upload(files: Mapping[str, Path], target: Target, **_: str) -> str:
+        targets.append(target)
+        return f"https://huggingface.co/datasets/{target.name}/commit/{len(files)}"
+
+    monkeypatch.setattr(pushing, "upload", upload)
+    about = space.client.get(f"{PREFIX}/hub/about", headers=cookie("88", "ada")).json()
+    assert (about["can"], about["name"]) == (True, "ada")
+    done = pushed(space, asked, **cookie("88", "ada"))
+    assert done["result"] == {"url": "https://huggingface.co/datasets/ada/seeds/commit/6"}
+    assert targets == [Target(name="ada/seeds", private=True, token="hf_88")] and "hf_88" not in f"{done} {targets}"
+    written = [path.read_bytes() for path in space.explorer.library.root.rglob("*") if path.is_file()]
+    assert written and not any(b"hf_88" in content for content in written)
+
+
+def pushed(page: Served, asked: dict[str, object], **headers: str) -> dict[str, Any]:
+    """The job of a push, once it has ended."""
+    job = page.post(f"{PREFIX}/hub/push", asked, **headers).json()["job"]
+    page.explorer.hub.jobs.get(job).done.wait(30)
+    return dict(page.client.get(f"{PREFIX}/hub/job/{job}").json())

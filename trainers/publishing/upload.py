@@ -82,9 +82,11 @@ def _refused(error: BaseException, to: str) -> UserError:
         return throttled
     status = _status(error)
     if status == 401:
-        return UserError("The Hub does not know this token. Log in again with `hf auth login`, or correct HF_TOKEN.")
+        again = "Sign in again" if access.public() else "Log in again with `hf auth login`, or correct HF_TOKEN"
+        return UserError(f"The Hub does not know this token. {again}.")
     if status == 403:
-        return UserError(f"This token may not write to {to!r}. Make one with write access to your repositories.")
+        own = "Choose a name of your own" if access.public() else "Make one with write access to your repositories"
+        return UserError(f"This token may not write to {to!r}. {own}.")
     if status == 412:
         return UserError(f"Others are committing to {to!r} at the same time. Try again.")
     if status is not None and status >= 500:
