@@ -1,8 +1,9 @@
 // Where superclasses come from, what they are, and a table to change them by hand: put together, split, renamed.
 
+import { post } from "../common/api.js";
 import { el } from "../common/dom.js";
 import { csv, saveCsv } from "../common/files.js";
-import { button, field as named, fold, text } from "../common/fields.js";
+import { button, field as named, fold, number, Problem, text } from "../common/fields.js";
 import { entry } from "./entries.js";
 
 const SHOWN = 5;
@@ -80,12 +81,33 @@ function table({ classes, levels, more }, changed) {
     for (const { tick } of rows) tick.checked = false;
   });
   return [
+    ...(rows.length > 2 ? similar(rows) : []),
     el("p", { class: "rs-help", text: "The same superclass puts classes together, another one splits them off." }),
     el("div", { class: "rs-tablebox rs-hierarchy", tabindex: 0, role: "region", "aria-label": "Classes and superclasses" }, el("table", { class: "rs-table" }, el("thead", {}, head), el("tbody", {}, ...body))),
     named("Superclass of the ticked classes", together),
     el("div", { class: "rs-hierarchyacts" }, give),
     el("div", { class: "rs-hierarchyacts" }, button("Use this table", () => changed(csv(made()))), button("Download as CSV", () => saveCsv(made(), "superclasses.csv"))),
   ];
+}
+
+/** A first draft: classes with similar names put together by a text tower, to be changed. */
+function similar(rows) {
+  const count = number(Math.max(2, Math.round(Math.sqrt(rows.length))), 2, rows.length - 1);
+  const problem = new Problem();
+  const group = button("Group similar names", async () => {
+    group.disabled = true;
+    problem.say(null);
+    try {
+      const { groups, problem: wrong } = await post("form/groups", { classes: rows.map(({ name }) => name), count: Number(count.value) });
+      problem.say(wrong);
+      groups?.forEach((name, i) => Object.assign(rows[i].parent, { value: name }));
+    } catch (error) {
+      problem.say(error.message);
+    } finally {
+      group.disabled = false;
+    }
+  });
+  return [named("Number of superclasses", count), el("div", { class: "rs-hierarchyacts" }, group), problem.node];
 }
 
 /** What is above a superclass: as it was, or as of the other classes that had it before. */

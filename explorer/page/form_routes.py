@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from explorer.page.form_service import Described, FormService, Searched
+from explorer.page.form_service import Described, FormService, Grouped, Searched
 from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, text, whole
 from explorer.server.drops import DEEPEST, LONGEST, PIECE, PIECES, Drops
 from explorer.server.http import Endpoint, answering, json_reply
@@ -18,6 +18,7 @@ from explorer.server.visitors import caller
 
 LOOKS_AT_ONCE = 4  # each may stream the first rows of a Hub dataset; more at once would only wait for the network
 VIEWS_AT_ONCE = 2
+GROUPS_AT_ONCE = 1  # each loads a model
 _AT_ONCE = 8
 
 
@@ -56,6 +57,7 @@ def form_routes(service: FormService, admit: Admit | None = None) -> list[Route]
     posts: dict[str, tuple[Post, int]] = {
         "look": (lambda _, body: json_reply(service.look(Described.parse(body))), LOOKS_AT_ONCE),
         "search": (lambda _, body: json_reply(service.search(Searched.parse(body))), LOOKS_AT_ONCE),
+        "groups": (lambda _, body: json_reply(service.groups(Grouped.parse(body))), GROUPS_AT_ONCE),
         "views": (lambda _, body: json_reply(service.views(Described.parse(body))), VIEWS_AT_ONCE),
         "count": (lambda _, body: json_reply(service.count(Described.parse(body))), _AT_ONCE),
         "train": (lambda request, body: _train(service, request, body), _AT_ONCE),

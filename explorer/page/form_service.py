@@ -17,7 +17,7 @@ from explorer.page.form.images import looked_at
 from explorer.page.form.kind_page import KindPage
 from explorer.page.form.plans import axes_of, plan_values, planned, plans_json
 from explorer.page.kinds import PAGES
-from explorer.server.body import Body, Optional, Text, needs
+from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, needs, whole
 from explorer.server.drops import Drops
 from explorer.server.http import RequestError
 from explorer.server.runs import Runs
@@ -26,6 +26,7 @@ from explorer.server.visitors import Caller
 from trainers.config import Config, DataChoice
 from trainers.data import access
 from trainers.data.hub_search import search
+from trainers.data.labelled.report import SHOWN
 from trainers.encoders import ENCODERS
 from trainers.errors import RunError, UserError
 from trainers.kinds import KINDS, kind_of
@@ -54,6 +55,13 @@ class Searched(Body):
 
     text: Text
     kind: Optional = ""
+
+
+class Grouped(Body):
+    """The classes to group, and into how many groups."""
+
+    classes: Annotated[list[Text], list_of(SHOWN, "names of classes")] = REQUIRED
+    count: Annotated[int, whole(2, SHOWN)] = REQUIRED
 
 
 class FormService:
@@ -98,6 +106,15 @@ class FormService:
         except UserError as error:
             return {"hits": [], "problem": str(error)}
         return {"hits": [{"name": hit.name, "words": hit.words} for hit in hits]}
+
+    def groups(self, asked: Grouped) -> Json:
+        """Propose superclasses: groups of classes with similar names."""
+        from trainers.image_text.class_groups import class_groups
+
+        try:
+            return {"groups": class_groups(asked.classes, asked.count)}
+        except UserError as error:
+            return {"problem": str(error)}
 
     def views(self, asked: Described) -> Json:
         """Show augmented views of the images that are chosen."""
