@@ -15,6 +15,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from tests.contracts.test_hub_models import build
+from tests.made_up_plan import make_plan, sweep
 from tests.shared import needs
 from tests.tiny import tiny_config, write_images
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
@@ -49,10 +50,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunFolder, Run
     return root, trained(root, images, **timm), trained(root, images)
 
 
-def push(hub: Any, home: Path, root: Path, *words: str, token: str = "hf_x") -> subprocess.CompletedProcess[str]:
+def environment(hub: Any, home: Path, token: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name[:3] != "HF_"}
-    env = {**kept, "HF_ENDPOINT": hub.url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": token}
-    command = [sys.executable, "-m", "trainers", "push", *words, "--runs", str(root)]
+    return {**kept, "HF_ENDPOINT": hub.url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": token}
+
+
+def push(hub: Any, home: Path, root: Path, *words: str, token: str = "hf_x") -> subprocess.CompletedProcess[str]:
+    env = environment(hub, home, token)
+    verb = words if words[0] == "push-pairs" else ("push", *words, "--runs", str(root))
+    command = [sys.executable, "-m", "trainers", *verb]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=200, check=False)
 
 
@@ -101,3 +107,18 @@ def test_other_encoders_are_uploaded_and_refusals_are_sentences(hub: Any, runs: 
         ended = push(hub, tmp_path, root, run.id, "--to", to, token=token)
         assert ended.returncode == 1 and words in ended.stderr and "Traceback" not in ended.stderr, ended.stderr
     assert push(hub, tmp_path, root, run.id, "--to", "tester/others").returncode == 0, "somebody else had committed"
+
+
+@pytest.mark.long
+def test_comparisons_and_pairs_are_datasets_that_open_again(hub: Any, tmp_path: Path) -> None:
+    plan = make_plan(tmp_path / "runs", sweep("smooth_ap", "happier"))
+    done = push(hub, tmp_path, tmp_path / "runs", plan.id, "--to", "tester/seeds", "--json")
+    assert done.returncode == 0 and "comparison.json" in json.loads(done.stdout)["files"], done.stderr
+    words = ("--data", "drawn_scenes", "--limit", "20", "--pairs", "4", "--to", "tester/gone")
+    done = push(hub, tmp_path, tmp_path, "push-pairs", *words)
+    assert done.returncode == 0 and "/commit/" in done.stdout, done.stderr
+    env = environment(hub, tmp_path, "hf_x")
+    for words in ("'tester/gone', split='test'", "'tester/seeds', 'results', split='train'"):
+        program = f"import datasets; print(len(datasets.load_dataset({words})))"
+        opened = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False)
+        assert int(opened.stdout) >= 2, opened.stderr

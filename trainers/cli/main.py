@@ -12,6 +12,7 @@ from trainers.cli import (
     inspect_data,
     list_runs,
     mistakes,
+    pairs,
     push,
     registries,
     resume,
@@ -36,6 +37,7 @@ VERBS = (
     send,
     export,
     push,
+    pairs,
     registries,
 )
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trainers.cli.flags import runs_flag
 from trainers.cli.output import json_flag, print_json
+from trainers.progress import Progress
 from trainers.runs import RunFolder
+
+if TYPE_CHECKING:
+    from trainers.publishing.push import Pushed
 
 
 def add(verbs: Any) -> None:
@@ -18,12 +22,7 @@ def add(verbs: Any) -> None:
 
 def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="RUN", help="Id of the run, sweep or fair comparison.")
-    parser.add_argument(
-        "--to",
-        required=True,
-        metavar="OWNER/NAME",
-        help="Repository; made if it is not there. [default: none; it is needed]",
-    )
+    target_flags(parser)
     parser.add_argument(
         "--arm",
         type=int,
@@ -31,10 +30,20 @@ def _equip(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="Which loss, method or recipe of the run, counted from 0. [default: 0]",
     )
-    parser.add_argument("--private", action="store_true", help="Make the repository a private one.")
     runs_flag(parser)
     json_flag(parser)
     parser.set_defaults(run=push)
+
+
+def target_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say where to."""
+    parser.add_argument(
+        "--to",
+        required=True,
+        metavar="OWNER/NAME",
+        help="Repository; made if it is not there. [default: none; it is needed]",
+    )
+    parser.add_argument("--private", action="store_true", help="Make the repository a private one.")
 
 
 def push(arguments: argparse.Namespace) -> int:
@@ -44,15 +53,24 @@ def push(arguments: argparse.Namespace) -> int:
 
     folder = RunFolder.open(arguments.runs, arguments.id)
     target = Target(name=arguments.to, private=arguments.private)
+    return print_pushed(pushed(folder, target, lines(arguments.json), arm=arguments.arm), arguments.json)
+
+
+def lines(silently: bool) -> Progress:
+    """Return a progress function that prints each new text as a line, or nothing."""
     said: list[str] = []
 
     def tell(text: str, _fraction: float) -> None:
-        if not arguments.json and said[-1:] != [text]:
+        if not silently and said[-1:] != [text]:
             said.append(text)
             print(text, flush=True)
 
-    done = pushed(folder, target, tell, arm=arguments.arm)
-    if arguments.json:
+    return tell
+
+
+def print_pushed(done: Pushed, as_json: bool) -> int:
+    """Print what was uploaded."""
+    if as_json:
         print_json({"url": done.url, "files": list(done.files), "bytes": done.bytes})
     else:
         print(done.url)

@@ -170,7 +170,7 @@ def build_pairs(
         if text == "prompts":
             said = [(caption, False) for caption in _prompts(removal, captions_each, seed)]
         else:
-            said = _deleted(removal, words, only_edited)[:captions_each]
+            said = captions_left(removal, words, only_edited)[:captions_each]
         if said:
             texts, edited = zip(*said, strict=True)
             yield Pair(removal=removal, texts=texts, edited=edited)
@@ -212,8 +212,10 @@ def _prompts(removal: Removal, each: int, seed: int) -> list[str]:
     return [prompt(removal.judgement.kept, templates[int(rng.integers(len(templates)))]) for _ in range(each)]
 
 
-def _deleted(removal: Removal, words: Matcher, only_edited: bool) -> list[tuple[str, bool]]:
-    """Return the captions that name something left, and whether they were edited; edited ones first."""
+def captions_left(removal: Removal, words: Matcher, only_edited: bool = False) -> list[tuple[str, bool]]:
+    """Return the captions that name something left, without the phrases of what is removed; edited ones first, and
+    whether they are.
+    """
     judgement, kept = removal.judgement, set(removal.judgement.kept)
     read = [remove_phrases(caption, judgement.removed, words) for caption in removal.scene.captions]
     left = [(edited.text, bool(edited.deleted)) for edited in read if edited.text and edited.kept & kept]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,12 +45,20 @@ def push(folder: RunFolder, target: Target, progress: Progress, *, arm: int = 0)
             files, message = write_comparison(folder, target.name, to), f"Comparison {folder.id}"
         else:
             files, message = write_model(folder, arm, target.name, to), named(folder, arm)
-        size = sum(path.stat().st_size for path in files.values())
-        kind = "dataset" if plans else "model"
-        step = Step(lambda: upload(files, target, message=message, kind=kind))
-        try:
-            while not step.ended(_POLL_SECONDS):
-                progress(f"Uploading {len(files)} files, {size / 1e6:.1f} MB, to {target.name}", 0.3)
-        finally:
-            step.give_up()
-        return Pushed(url=step.result(), files=tuple(sorted(files)), bytes=size)
+        return send(files, target, progress, message=message, kind="dataset" if plans else "model")
+
+
+def send(files: Mapping[str, Path], target: Target, progress: Progress, *, message: str, kind: str) -> Pushed:
+    """Upload files in one commit, in a thread of its own, so that ``progress`` can stop it.
+
+    Raises:
+        UserError: the Hub refuses; with what to do.
+    """
+    size = sum(path.stat().st_size for path in files.values())
+    step = Step(lambda: upload(files, target, message=message, kind=kind))
+    try:
+        while not step.ended(_POLL_SECONDS):
+            progress(f"Uploading {len(files)} files, {size / 1e6:.1f} MB, to {target.name}", 0.5)
+    finally:
+        step.give_up()
+    return Pushed(url=step.result(), files=tuple(sorted(files)), bytes=size)

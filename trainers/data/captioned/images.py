@@ -59,6 +59,7 @@ class CaptionedDataset:
 
     Attributes:
         title, licence: as its card says.
+        revision: commit of the Hub dataset; empty: it is none.
         splits: split name to images.
         classes: object class names in the dataset's order.
         notes: plain sentences about decisions and losses.
@@ -73,6 +74,7 @@ class CaptionedDataset:
     notes: tuple[str, ...]
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     broader: Mapping[str, str] = field(default_factory=dict)
+    revision: str = ""
 
     @property
     def test_split(self) -> str:

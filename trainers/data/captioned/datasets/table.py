@@ -60,6 +60,7 @@ def load(request: CaptionedRequest) -> CaptionedDataset:
         classes=tuple(listed) or tuple(sorted({name for image in images for name in image.classes})),
         notes=tuple(_notes(images, reading, captions_from)),
         broader=listed_beside(request.folder),
+        revision=opened.revision,
     )
 
 

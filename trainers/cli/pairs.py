@@ -1,0 +1,44 @@
+"""The verb ``push-pairs``: images with and without an object, as a dataset on the Hub."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from trainers.cli.flags import add_flags, given
+from trainers.cli.output import json_flag
+from trainers.cli.push import lines, print_pushed, target_flags
+from trainers.parameters import check_all
+from trainers.publishing.pairs import PairSettings
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    text = "Upload images with and without an object to the Hub as a dataset, with captions, masks and a card."
+    verbs.add_parser("push-pairs", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
+    add_flags(parser, PairSettings)
+    target_flags(parser)
+    json_flag(parser)
+    parser.set_defaults(run=push_pairs)
+
+
+def push_pairs(arguments: argparse.Namespace) -> int:
+    """Make the pairs, upload them in one commit, and print its address."""
+    from trainers.data.captioned.loader import load_chosen
+    from trainers.publishing.pairs import write_pairs
+    from trainers.publishing.push import send
+    from trainers.publishing.upload import Target
+
+    settings = PairSettings(**given(arguments, PairSettings))
+    check_all(settings, "A dataset of pairs")
+    target, tell = Target(name=arguments.to, private=arguments.private), lines(arguments.json)
+    with tempfile.TemporaryDirectory(prefix="rankscope-") as scratch:
+        dataset = load_chosen(settings.scenes, lambda *_: None)
+        files = write_pairs(dataset, settings, target.name, Path(scratch), lambda *_: None)
+        done = send(files, target, tell, message="Images with and without an object", kind="dataset")
+    return print_pushed(done, arguments.json)
