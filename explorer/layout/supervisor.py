@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from explorer.layout.environment import environment
-from trainers.training.executor import end, program_environment
+from trainers.training.executor import APART, end, program_environment
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class LayoutSupervisor:
             stdin=subprocess.PIPE,
             bufsize=0,
             env=program_environment() | environment(),
-            start_new_session=True,
+            **APART,
         )
 
     def _attend(self, process: subprocess.Popen[bytes]) -> None:

@@ -4,17 +4,17 @@ An entry is the folder ``<cache>/<kind>/<key>``: one ``.npy`` file per array, ot
 ``about.json`` with the caller's JSON and the digests of all. Entries are written aside and renamed, so a half-written
 one does not exist; a damaged one counts as absent and is removed. When the bound is exceeded, the entries unused for
 longest are removed, except those that some process is writing or reading (each holds a shared lock on the entry's
-folder). ``arrow``, the working copies that ``datasets`` makes, counts towards the bound too.
+``.lock``). ``arrow``, the working copies that ``datasets`` makes, counts towards the bound too.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import shutil
+import stat
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,8 @@ import torch
 from torch import Tensor
 
 from trainers.data import settings
-from trainers.runs.scratch import scratch, sweep
+from trainers.runs.file_lock import locked, release
+from trainers.runs.scratch import LOCK, discard, scratch, sweep
 
 FORMAT = 3
 _ABOUT = "about.json"
@@ -103,8 +104,9 @@ def write(kind: str, key: str, tensors: Mapping[str, Tensor], about: Any = None)
 class Draft:
     """An entry that is being written; :func:`draft` makes it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, committed: contextlib.ExitStack) -> None:
         self._folder = folder
+        self._committed = committed  # what is in use until the draft's block ends
         self._arrays: dict[str, np.memmap] = {}
         self._files: list[str] = []
 
@@ -120,6 +122,7 @@ class Draft:
             OSError: the disk has no room. Asked for at once, because a full disk under a map ends the process.
         """
         path = self._folder / f"{name}.npy"
+        self._arrays.pop(name, None)
         path.unlink(missing_ok=True)  # an earlier array of that name may still be mapped
         array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=tuple(map(int, shape)))
         if hasattr(os, "posix_fallocate"):
@@ -139,7 +142,8 @@ class Draft:
             np.lib.format.write_array_header_1_0(file, header)  # numpy leaves room for longer and shorter row counts
             if file.tell() != offset:
                 raise OSError(f"the header of {path.name} changed its length")
-            file.truncate(offset + size)
+            with contextlib.suppress(OSError):  # Windows shortens no mapped file: what is too much is never read
+                file.truncate(offset + size)
         self._arrays[name] = np.lib.format.open_memmap(path, mode="r+")
 
     def read(self, map_above: int) -> dict[str, Tensor]:
@@ -167,12 +171,22 @@ class Draft:
         target = self._folder.parent.parent / key
         if not (target / _ABOUT).is_file():
             shutil.rmtree(target, ignore_errors=True)  # the rest of a removed entry
+        self._name(target)
+        self._committed.enter_context(in_use(target))
+        evict()
+
+    def _name(self, target: Path) -> None:
         try:
             self._folder.rename(target)
-        except OSError:
-            if not target.exists():  # otherwise another process was first, with the same content
+        except OSError as error:
+            if target.exists():  # another process was first, with the same content
+                return
+            if not isinstance(error, PermissionError):
                 raise
-        evict()
+            # Windows renames no folder with an open or mapped file in it, as the arrays are
+            copy = self._folder.with_name("copy")
+            shutil.copytree(self._folder, copy, ignore=shutil.ignore_patterns(LOCK))
+            copy.rename(target)
 
 
 @contextlib.contextmanager
@@ -189,8 +203,7 @@ def draft(kind: str) -> Iterator[Draft | None]:
                 sweep(root / kind)
                 folder = stack.enter_context(scratch(root / kind)) / "entry"
                 folder.mkdir()
-                stack.enter_context(in_use(folder))
-        yield None if folder is None else Draft(folder)
+        yield None if folder is None else Draft(folder, stack)
 
 
 @contextlib.contextmanager
@@ -203,14 +216,14 @@ def in_use(entry: Path) -> Iterator[None]:
         yield
     finally:
         if handle is not None:
-            os.close(handle)
+            release(handle)
 
 
 def hold(entry: Path, owner: object) -> None:
     """Protect an entry from eviction as long as ``owner`` lives."""
     handle = _lock(entry)
     if handle is not None:
-        weakref.finalize(owner, os.close, handle)
+        weakref.finalize(owner, release, handle)
 
 
 def evict() -> None:
@@ -233,32 +246,24 @@ def evict() -> None:
 
 def _remove(path: Path) -> bool:
     """Remove an entry that nobody uses; whether it is gone."""
-    handle = _lock(path, fcntl.LOCK_EX)
+    handle = _lock(path, shared=False)
     if handle is None:
         return False
-    try:
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
+    with contextlib.suppress(OSError):  # a file of an earlier version, or a lock of `datasets`
+        path.unlink()
+    discard(path, handle)
     return not path.exists()
 
 
-def _lock(path: Path, operation: int = fcntl.LOCK_SH) -> int | None:
-    """Lock a path and return the descriptor; None if another has it or the file system knows no locks."""
-    handle = None
+def _lock(path: Path, *, shared: bool = True) -> int | None:
+    """Lock what an entry consists of; None if another has it, or it may not be locked here."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        fcntl.flock(handle, operation | fcntl.LOCK_NB)
+        if not stat.S_ISDIR(path.lstat().st_mode):
+            return locked(path, os.O_RDONLY, shared=shared)
+        create = 0 if (path / LOCK).exists() else os.O_CREAT  # a cache that can only be read is locked all the same
+        return locked(path / LOCK, os.O_RDONLY | create, shared=shared)
     except OSError:
-        if handle is not None:
-            os.close(handle)
         return None
-    return handle
 
 
 def _read_arrays(

@@ -14,6 +14,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import psutil
+
 from trainers.data import access
 from trainers.errors import DataError
 
@@ -50,16 +52,9 @@ def memory_bytes() -> int:
 
 def free_memory() -> int:
     """Return the bytes of memory that can be had now, as far as the system says; a container's own limit counts."""
-    free = []
-    meminfo, limit = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
-    if meminfo.exists():
-        lines = [line for line in meminfo.read_text().splitlines() if line.startswith("MemAvailable:")]
-        free += [int(line.split()[1]) * 1024 for line in lines]
-    if limit.exists() and limit.read_text().strip().isdigit():
-        free.append(int(limit.read_text()))
-    if not free and hasattr(os, "sysconf"):
-        free.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return min(free, default=8 * GB)
+    free, limit = psutil.virtual_memory().available, Path("/sys/fs/cgroup/memory.max")
+    words = limit.read_text("ascii").strip() if limit.exists() else ""
+    return min(free, int(words)) if words.isdigit() else free
 
 
 def _number(name: str, default: float) -> float:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +22,8 @@ from trainers.runs.scratch import scratch, sweep
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+PATIENCE = 5.0  # seconds; longer than a reader needs for a large file
 
 
 def write_bytes(path: Path, content: bytes, *, home: Path | None = None, durable: bool = False) -> None:
@@ -64,7 +68,12 @@ def write_tensors(
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read the tensors and the metadata of a safetensors file."""
     with safe_open(path, framework="pt") as file:
-        return {key: file.get_tensor(key) for key in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        if (
+            sys.platform == "win32"
+        ):  # they are mapped from the file, which nobody could replace there as long as they live
+            tensors = {key: tensor.clone() for key, tensor in tensors.items()}
+        return tensors, dict(file.metadata() or {})
 
 
 def as_tensor(array: Tensor | np.ndarray, dtype: type) -> Tensor:
@@ -76,9 +85,25 @@ def as_tensor(array: Tensor | np.ndarray, dtype: type) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(array, dtype=dtype).copy())
 
 
+def replace(path: Path, target: Path) -> None:
+    """Rename a file to ``target``; on Windows this waits for readers who have the target open."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            path.replace(target)
+            return
+        except PermissionError:
+            if time.monotonic() > end:
+                raise
+        time.sleep(0.02)
+
+
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    """Wait until a file, or the names in a folder, are on the disk; Windows opens no folder, and logs names itself."""
+    is_folder = path.is_dir()
+    if is_folder and not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)  # Windows flushes only what may be written
     try:
         os.fsync(handle)
     finally:
@@ -104,7 +129,7 @@ def _beside(path: Path, home: Path | None, durable: bool) -> Iterator[Path]:
             yield name
             if durable:
                 sync(name)
-            name.replace(path)
+            replace(name, path)
         if durable:
             sync(path.parent)
     except (OSError, SafetensorError) as error:

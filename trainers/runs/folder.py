@@ -37,7 +37,7 @@ from trainers.errors import DiskFullError, RunError
 from trainers.runs import checked
 from trainers.runs.checked import is_id
 from trainers.runs.damage import reading
-from trainers.runs.files import as_tensor, is_full, sync, write_bytes, write_tensors
+from trainers.runs.files import as_tensor, is_full, replace, sync, write_bytes, write_tensors
 from trainers.runs.maps import packed_frame
 from trainers.runs.probe import packed
 from trainers.runs.query_scores import packed_scores
@@ -231,7 +231,7 @@ class RunFolder(RunReader):
             spare = previous.with_suffix(".tmp")
             spare.unlink(missing_ok=True)
             os.link(last, spare)
-            spare.replace(previous)
+            replace(spare, previous)
             # a trainer killed at this point leaves both names on one file, and renaming one to the other does nothing
             spare.unlink(missing_ok=True)
         write_tensors(last, tensors, {"about": json.dumps(about)}, home=self.path, durable=True)

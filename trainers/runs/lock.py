@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import time
 from pathlib import Path
 
 from trainers.errors import DiskFullError, RunError
 from trainers.runs.damage import absent, words
+from trainers.runs.file_lock import locked, release
 from trainers.runs.files import is_full
 from trainers.runs.opening import can_write
-from trainers.runs.regular import open_handle
+from trainers.runs.regular import is_at
 
 ATTEMPTS, PAUSE = 20, 0.01
 
@@ -32,7 +31,12 @@ class RunLock:
         """
         run_id = self._path.parent.name
         try:
-            handle = open_handle(self._path, os.O_RDWR | os.O_CREAT)
+            for _ in range(ATTEMPTS):
+                self._handle = locked(self._path, os.O_RDWR | os.O_CREAT)
+                if self._handle is not None:
+                    return True
+                # a viewer that asks whether the lock is held touches it for some microseconds
+                time.sleep(PAUSE)
         except FileNotFoundError as error:
             raise absent(run_id) from error
         except OSError as error:
@@ -45,54 +49,27 @@ class RunLock:
             raise RunError(
                 f"The lock of run {run_id} cannot be taken ({words(error)}). Delete `lock` in its folder."
             ) from error
-        for _ in range(ATTEMPTS):
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                # a viewer that asks whether the lock is held touches it for some microseconds
-                time.sleep(PAUSE)
-            else:
-                self._handle = handle
-                return True
-        os.close(handle)
         return False
 
     def lost(self) -> bool:
         """Return whether the locked file is no longer the one in the folder: the run was deleted or moved away."""
-        if self._handle is None:
-            return True
-        try:
-            there = self._path.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            return True
-        return not os.path.samestat(there, os.fstat(self._handle))
+        return self._handle is None or not is_at(self._path, self._handle)
 
     def release(self) -> None:
         """Release the lock; nothing happens if it is not held."""
         if self._handle is not None:
-            _unlock(self._handle)
+            release(self._handle)
             self._handle = None
 
 
 def is_locked(folder: Path) -> bool:
     """Return whether a process holds the folder's lock; False if the lock is not a file. It never raises."""
     try:
-        handle = open_handle(folder / "lock", os.O_RDONLY)
+        # shared: any number may ask at the same time without taking each other for a trainer
+        handle = locked(folder / "lock", os.O_RDONLY, shared=True)
     except (OSError, ValueError):
         return False
-    try:
-        # shared: any number may ask at the same time without taking each other for a trainer
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError as error:
-        return error.errno in (errno.EWOULDBLOCK, errno.EACCES)
-    finally:
-        _unlock(handle)
+    if handle is None:
+        return True
+    release(handle)
     return False
-
-
-def _unlock(handle: int) -> None:
-    """Release a lock and close its file; closing alone leaves it to a forked process that has the file open too."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_UN)
-    finally:
-        os.close(handle)

@@ -11,7 +11,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, cast
 
-SAFELY = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW  # a pipe or a link in its place must not block the reader
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has neither of the two
+_SAFELY = _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe must not block the reader
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 _KINDS = (
     (stat.S_ISLNK, "a link"),
@@ -98,17 +99,27 @@ def open_regular(path: Path, flags: int = _APPEND) -> BinaryIO:
 
 def open_handle(path: Path, flags: int) -> int:
     """Open a file as a descriptor, which the caller closes."""
+    if not _NO_LINK and is_there(path):
+        check_regular(path)
     try:
-        handle = os.open(path, flags | SAFELY, 0o644)
+        handle = os.open(path, flags | _SAFELY, 0o644)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.EMLINK):
             check_regular(path)
         raise
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
+    if not stat.S_ISREG(os.fstat(handle).st_mode) or not (_NO_LINK or is_at(path, handle)):
         os.close(handle)
         check_regular(path)
         raise IrregularError(f"{path.name} is not a file")
     return handle
+
+
+def is_at(path: Path, handle: int) -> bool:
+    """Return whether an open file has this name, itself and not by a link."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(handle))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _kind(mode: int) -> str:

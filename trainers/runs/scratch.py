@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
@@ -11,49 +10,68 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from trainers.runs.regular import SAFELY
+from trainers.runs.file_lock import locked, release
 
+LOCK = ".lock"
+"""Name of the file that is locked as long as somebody needs the folder that it is in."""
 _SUFFIX = ".tmp"
-_OLD = 60.0  # seconds; unfinished files of earlier versions have no lock, so their age must do
-_LOOK = os.O_RDONLY | SAFELY
+_OLD = 60.0  # seconds; what has no lock is of an earlier version, or about to get one, so its age must do
 
 
 @contextlib.contextmanager
 def scratch(folder: Path) -> Iterator[Path]:
     """Make a new folder inside ``folder``, gone at the end.
 
-    It is locked as long as its maker lives: the kernel drops the lock however the maker dies, and what is not locked
-    was left behind.
+    A file in it is locked as long as its maker lives: the system drops the lock however the maker dies, and what is not
+    locked was left behind.
     """
-    path, handle = _locked(folder)
+    path, handle = _made(folder)
     try:
         yield path
     finally:
-        shutil.rmtree(path, ignore_errors=True)
-        os.close(handle)
+        discard(path, handle)
 
 
 def sweep(folder: Path) -> None:
     """Remove what killed writers left in ``folder``; files of a live writer stay."""
     for path in folder.glob(f".*{_SUFFIX}"):
         with contextlib.suppress(OSError):
-            handle = os.open(path, _LOOK)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.is_symlink():
+                continue
+            if (path / LOCK).exists():
+                handle = locked(path / LOCK, os.O_RDWR)
+                if handle is not None:
+                    discard(path, handle)
+            elif time.time() - path.stat().st_mtime > _OLD:
                 if path.is_dir():
                     shutil.rmtree(path, ignore_errors=True)
-                elif time.time() - path.stat().st_mtime > _OLD:
+                else:
                     path.unlink()
-            finally:
-                os.close(handle)
 
 
-def _locked(folder: Path) -> tuple[Path, int]:
+def discard(path: Path, handle: int) -> None:
+    """Remove a folder and close ``handle``, the lock in it.
+
+    Windows removes no file that is open or mapped: there the lock goes last, and what is mapped at a later sweep.
+    """
+    shutil.rmtree(path, ignore_errors=True)
+    release(handle)
+    if os.name == "nt":
+        with contextlib.suppress(OSError):
+            (path / LOCK).unlink()
+            path.rmdir()
+
+
+def _made(folder: Path) -> tuple[Path, int]:
     while True:
         path = Path(tempfile.mkdtemp(dir=folder, prefix=".", suffix=_SUFFIX))
-        with contextlib.suppress(FileNotFoundError):  # swept before it was locked: make another one
-            handle = os.open(path, _LOOK)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            if path.is_dir():
-                return path, handle
-            os.close(handle)
+        try:
+            handle = locked(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        except OSError:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        if handle is None:
+            continue  # somebody sweeps it: make another one
+        if path.is_dir():
+            return path, handle
+        release(handle)

@@ -9,13 +9,19 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from trainers.devices.gpus import gpus
 from trainers.runs.regular import open_regular
 
 OUTPUT = "output.txt"
 """Name of the file in the run folder that catches what a trainer prints."""
+
+APART: Mapping[str, Any] = {
+    "start_new_session": True,
+    "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+}
+"""Of a child process that Ctrl-C in the terminal does not reach, there and on Windows: its pipe tells it."""
 
 
 def program_environment() -> dict[str, str]:
@@ -126,7 +132,7 @@ class ProcessExecutor:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=env,
-                start_new_session=True,  # Ctrl-C in the terminal reaches the page alone; the pipe tells the trainer
+                **APART,
             )
         with self._lock:
             self._processes[folder], self._taken[folder] = process, environment
