@@ -131,11 +131,15 @@ def test_a_checkpoint_whose_writer_was_killed_half_way_leaves_no_link(folder: Ru
 
 
 def test_a_cache_is_swept_by_the_next_writer(tmp_path: Path) -> None:
-    left = tmp_path / "features" / ".abc.tmp"
-    left.mkdir(parents=True)
-    (left / ".half").write_bytes(bytes(1000))
+    left, earlier, alive = (tmp_path / "features" / f".{name}.tmp" for name in ("left", "earlier", "alive"))
+    for path in (left, earlier, alive):
+        path.mkdir(parents=True)
+        (path / ".half").write_bytes(bytes(1000))
+    (left / ".lock").touch()  # its holder is gone
+    os.utime(earlier, (1e9, 1e9))  # no lock: of an earlier version, unless it was made just now
     write_tensors(tmp_path / "features" / "a.safetensors", {"a": torch.zeros(2)})
-    assert [path.name for path in (tmp_path / "features").iterdir()] == ["a.safetensors"]
+    assert [path.name for path in (tmp_path / "features").iterdir() if path != alive] == ["a.safetensors"]
+    assert alive.is_dir()
 
 
 def test_rewinding_removes_what_no_snapshot_announces(folder: RunFolder) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -69,9 +68,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read the tensors and the metadata of a safetensors file."""
     with safe_open(path, framework="pt") as file:
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        if (
-            sys.platform == "win32"
-        ):  # they are mapped from the file, which nobody could replace there as long as they live
+        if os.name == "nt":  # mapped from the file, which nobody can replace there as long as they live
             tensors = {key: tensor.clone() for key, tensor in tensors.items()}
         return tensors, dict(file.metadata() or {})
 

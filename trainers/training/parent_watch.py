@@ -78,7 +78,7 @@ def _starter() -> int:
     import psutil
 
     parent = os.getppid()
-    if sys.platform == "win32" and sys.prefix != sys.base_prefix:
+    if os.name == "nt" and sys.prefix != sys.base_prefix:
         return psutil.Process(parent).ppid()
     return parent
 

@@ -1,0 +1,83 @@
+"""Everything is imported, and a run is trained, stopped and resumed, without what Windows' Python lacks.
+
+This is no Windows: its rules for open, mapped and renamed files are not imitated.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.tiny import tiny_config, write_images
+from trainers.runs import RunFolder
+
+ROOT = Path(__file__).resolve().parents[2]
+LACKING = {
+    "os": ("fork", "geteuid", "getuid", "posix_fallocate", "sysconf", "O_NOFOLLOW", "O_NONBLOCK", "O_DIRECTORY"),
+    "select": ("poll",),
+    "signal": ("SIGKILL", "SIGHUP"),
+}
+LACK = f"""
+import os, select, signal, subprocess, sys, selectors, asyncio, multiprocessing.util  # they look once, at their import
+import portalocker, psutil, torch, gradio, datasets, sqlite3, umap, plotly, open_clip, timm
+for module, names in {LACKING!r}.items():
+    for name in names:
+        vars(sys.modules[module]).pop(name, None)
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+"""
+IMPORT = """
+import importlib, pathlib
+for package in ("trainers", "explorer"):
+    for path in sorted(pathlib.Path(package).rglob("*.py")):
+        name = ".".join(path.with_suffix("").parts).removesuffix(".__init__").removesuffix(".__main__")
+        importlib.import_module(name)
+"""
+TRAIN = """
+import importlib
+from trainers.training import parent_watch
+parent_watch.hold(30.0)
+from trainers.worker import main
+parent_watch.leave(main(sys.argv[1:]))
+"""
+
+
+def run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "ignore", "-c", LACK + program, *words]
+    return subprocess.run(command, cwd=ROOT, input="", capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_everything_is_imported() -> None:
+    done = run(IMPORT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_run_is_trained(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "runs", tiny_config(write_images(tmp_path / "images")))
+    command = [sys.executable, "-W", "ignore", "-c", LACK + TRAIN, str(folder.path)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = process.stderr.read()
+    state = folder.state()
+    assert (process.returncode, state.phase, state.step) == (0, "finished", 6), (said, json.dumps(state.error))
+
+
+def test_what_windows_lacks_is_asked_for_only_where_it_is_there() -> None:
+    found = {
+        (path.stem, node.attr)
+        for package in ("trainers", "explorer")
+        for path in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if node.attr in LACKING.get(node.value.id, ())
+    }
+    assert found == {
+        ("_numba", "geteuid"),
+        ("cache", "posix_fallocate"),
+        ("parent_watch", "fork"),
+        ("parent_watch", "poll"),
+        ("parent_watch", "SIGKILL"),
+    }
