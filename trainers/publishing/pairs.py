@@ -91,7 +91,7 @@ class _Made(NamedTuple):
     """What came of it."""
 
     split: str
-    count: int
+    pairs: int
     tally: Tally
 
 
@@ -166,7 +166,7 @@ def _card(dataset: CaptionedDataset, settings: PairSettings, repository: str, ma
 
 # {repository.rpartition("/")[2]}
 
-{made.count:,} images with and without an object, from {made.tally.images:,} images of {markdown_text(dataset.title)}.
+{made.pairs:,} images with and without an object, from {made.tally.images:,} images of {markdown_text(dataset.title)}.
 Made with Rankscope: what may go, and goes with it, is chosen as for the queries of ODmAP (Kim et al. 2023).
 
 {told}
