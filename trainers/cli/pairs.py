@@ -11,7 +11,6 @@ from trainers.cli.flags import add_flags, given
 from trainers.cli.output import json_flag
 from trainers.cli.push import lines, print_pushed, target_flags
 from trainers.parameters import check_all
-from trainers.publishing.pairs import PairSettings
 
 
 def add(verbs: Any) -> None:
@@ -21,6 +20,8 @@ def add(verbs: Any) -> None:
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
+    from trainers.publishing.pairs import PairSettings
+
     add_flags(parser, PairSettings)
     target_flags(parser)
     json_flag(parser)
@@ -30,7 +31,7 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 def push_pairs(arguments: argparse.Namespace) -> int:
     """Make the pairs, upload them in one commit, and print its address."""
     from trainers.data.captioned.loader import load_chosen
-    from trainers.publishing.pairs import write_pairs
+    from trainers.publishing.pairs import PairSettings, write_pairs
     from trainers.publishing.push import send
     from trainers.publishing.upload import Target
 
