@@ -16,6 +16,7 @@ export class Actions {
     this.problem = new Problem();
     const row = el("div", { class: "rs-flow rs-actrow" }, ...Object.values(this.buttons));
     this.node = el("div", { class: "rs-stack rs-tight rs-actions" }, this.line, row, this.said, this.problem.node);
+    this.node.hidden = true; // until there is a run
     for (const name of ["rankscope:state", "rankscope:viewed"]) window.addEventListener(name, ({ detail }) => this.follow(detail));
     window.addEventListener("rankscope:tab", ({ detail }) => this.turn(this.states[detail.plans ? "plan" : "run"]));
   }

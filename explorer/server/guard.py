@@ -12,13 +12,14 @@ from collections.abc import Callable
 
 from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer.server import plain
 from explorer.server.hosts import from_another_site, is_own
 from explorer.server.http import RequestError, in_a_line, json_reply
-from explorer.server.login import signed_in
+from explorer.server.login import ADDRESSES, not_signed_in, signed_in
 from explorer.server.visitors import ADDRESS, LOGIN, address_of
 from explorer.settings import Settings
 
@@ -85,9 +86,7 @@ class Guard:
         except Exception as error:
             _log.error("%s: %s", scope["path"], in_a_line(error))
             if not sent.begun:
-                await _refused(400, "This request cannot be understood. Check its address and its values.")(
-                    scope, receive, sent
-                )
+                await _failed(scope)(scope, receive, sent)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         path, local = scope["path"], not self._settings.public
@@ -191,6 +190,12 @@ class _Sent:
             if not self._on_space:
                 headers["X-Frame-Options"] = "SAMEORIGIN"
         await self._send(message)
+
+
+def _failed(scope: Scope) -> Response:
+    if scope["path"].startswith(ADDRESSES):
+        return not_signed_in(Request(scope))
+    return _refused(400, "This request cannot be understood. Check its address and its values.")
 
 
 def _refused(status: int, sentence: str) -> Response:

@@ -11,9 +11,10 @@ import time
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from explorer.server.hosts import from_another_site
@@ -22,6 +23,10 @@ from explorer.server.routes import reads
 from explorer.server.visitors import LOGIN, scope_of
 from explorer.settings import Settings
 from trainers.devices.space import space_address
+
+ADDRESSES = "/login/"
+"""How Gradio's addresses begin, where a visitor signs in."""
+FAILED = "login=failed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +63,12 @@ def hub_token(request: Any) -> str:
     """
     login = scope_of(request).get(LOGIN)
     return login.token if isinstance(login, Login) else ""
+
+
+def not_signed_in(request: Request) -> Response:
+    """Return to the page from a sign-in that was declined, or that the Hub did not answer; the page says so."""
+    query = urlsplit(request.query_params.get("_target_url", "")).query
+    return RedirectResponse(f"/?{query}{'&' if query else ''}{FAILED}")
 
 
 def login_routes(settings: Settings) -> list[Route]:
