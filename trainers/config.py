@@ -139,6 +139,10 @@ class DataChoice:
     )
     conditions: Conditions = parameter(factory=Conditions, help="Hard conditions of training.")
 
+    def at(self, revision: str) -> DataChoice:
+        """Return the same of a Hub dataset at a commit."""
+        return dataclasses.replace(self, revision=revision)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SceneChoice:
@@ -149,6 +153,10 @@ class SceneChoice:
     )
     captions_from: str | None = parameter(None, help="Another dataset that holds the captions, joined by image id.")
     limit: int | None = parameter(None, low=1, help="Maximum number of images read from each split.")
+
+    def at(self, revision: str) -> SceneChoice:
+        """Return the same of a Hub dataset at a commit."""
+        return dataclasses.replace(self, source=f"{self.source.strip().partition('@')[0]}@{revision}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
 import pytest
 import torch
@@ -10,7 +11,8 @@ import torch
 from tests.finetuning.world import mend_config, write_coco
 from tests.tiny import tiny_config, write_images
 from trainers.cli.start import add_start_flags, configuration
-from trainers.config import RunConfig, read_config
+from trainers.config import RunConfig, SceneChoice, read_config
+from trainers.data.captioned.loader import load_chosen
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
 from trainers.kinds import check
@@ -18,6 +20,7 @@ from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.retrieval.encoders import images_of
 from trainers.runs import RunFolder
 from trainers.training.augmentations import AUGMENTATIONS
 
@@ -128,3 +131,20 @@ def test_images_are_augmented_before_the_model_if_the_run_asks(photos, tmp_path)
     for number in (2, 3):
         assert torch.equal(seen[number], augment(given[number], seed=3, step=0, view=0))
         assert not torch.equal(seen[number], given[number].float() / 255)
+
+
+def test_a_run_reads_the_commit_of_the_hub_that_it_began_with(tmp_path, photos, monkeypatch):
+    asked = []
+
+    def load(choice, tell):
+        source, _, revision = choice.source.partition("@")
+        asked.append(revision)
+        return dataclasses.replace(load_chosen(SceneChoice(source=source), tell), revision=revision or "a" * 40)
+
+    monkeypatch.setattr("trainers.kinds.finetuning.loop.load_chosen", load)
+    folder = RunFolder.create(tmp_path, mend_config(photos))
+    FinetuningLoop(folder)
+    assert folder.revision == "a" * 40 and "at commit aaaa" in (folder.path / "log.txt").read_text()
+    FinetuningLoop(RunFolder.open(tmp_path, folder.id))
+    assert asked == ["", "a" * 40]
+    assert images_of(folder).scenes.source == f"{photos}@{'a' * 40}", "and is searched among these"

@@ -39,8 +39,8 @@ class KindTraining(Generic[C]):
     def images(self, config: C) -> Any:
         """Return the images that its arms are evaluated on; None: it embeds none.
 
-        They are a :class:`trainers.config.DataChoice`, or what has its field ``image_size`` and gives
-        :class:`trainers.data.base.LoadedData` by ``load(progress)``.
+        They are a :class:`trainers.config.DataChoice`, or what has its field ``image_size`` and its method ``at``, and
+        gives :class:`trainers.data.base.LoadedData` by ``load(progress)``.
         """
         return None
 

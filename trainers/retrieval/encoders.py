@@ -82,13 +82,15 @@ def image_config(folder: RunFolder) -> RunConfig:
 
 
 def images_of(folder: RunFolder) -> Any:
-    """Return the images that a run is evaluated on, see :meth:`trainers.kinds.base.Kind.images`.
+    """Return the images that a run is evaluated on, see :meth:`trainers.kinds.base.Kind.images`, as of the commit that
+    it read.
 
     Raises:
         UserError: as :func:`image_config`.
     """
     config = image_config(folder)
-    return kind_of(config).images(config)
+    images = kind_of(config).images(config)
+    return images.at(folder.revision) if folder.revision else images
 
 
 def read_images(choice: Any, progress: Progress = silent) -> LoadedData:

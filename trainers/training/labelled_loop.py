@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 
 import torch
@@ -12,14 +11,13 @@ from trainers.config import EncoderConfig
 from trainers.data import load_data
 from trainers.data.base import LoadedData
 from trainers.encoders import ENCODERS, Encoder
-from trainers.errors import RunError
 from trainers.metrics import counts
 from trainers.progress import Progress
-from trainers.runs import RunFolder
 from trainers.runs.records import PARTS
 from trainers.training.encoder_file import begin
 from trainers.training.labelled_probe import write_labelled_probe
 from trainers.training.loop import Loop
+from trainers.training.pinned import pin, pinned
 from trainers.training.trained_on import TrainedOn
 
 
@@ -31,32 +29,14 @@ class LabelledLoop(Loop):
 
     def _load(self, tell: Progress) -> LoadedData:
         """Read the images, and keep which ones they are for the checkpoints; what is to be said of them is logged."""
-        choice, plan = self.config.data, self._plan()
-        pinned = self.folder.revision or ("" if plan is None else plan.revision)
-        data = load_data(dataclasses.replace(choice, revision=pinned) if pinned else choice, tell)
-        if data.revision and not self.folder.revision:
-            self.folder.pin(data.revision)
-            self.folder.log(f"data: {choice.source} at commit {data.revision}")
-            if plan is not None and not plan.revision:
-                plan.pin(data.revision)
+        choice = self.config.data
+        data = load_data(pinned(self.folder, choice), tell)
+        pin(self.folder, choice, data.revision)
         for note in data.notes:
             self.folder.log(f"data: {note}")
         _, channels, side, _ = data.train.images.shape
         self._images, self._trained_on = (channels, side), TrainedOn.of(data.train.labels)
         return data
-
-    def _plan(self) -> RunFolder | None:
-        """Return the plan that this run is part of, whose runs read one commit; None: none, or they vary the images."""
-        root = self.folder.path.parent
-        if not self.folder.part_of or not (root / self.folder.part_of).is_dir():
-            return None
-        plan, mine = RunFolder(root / self.folder.part_of), self.config.data
-        try:
-            planned = getattr(getattr(plan.config, "run", None), "data", None)
-        except RunError:  # a damaged plan does not stop its runs
-            return None
-        same = planned is not None and (planned.source, planned.revision) == (mine.source, mine.revision)
-        return plan if same else None
 
     def _first_encoder(self, dim: int) -> Encoder:
         """Build the encoder that every arm begins with: with the run's seed, and with the weights of the run that this

@@ -256,7 +256,7 @@ class Models:
                 title=f"{title}, {said}",
                 sentence=f"Fine-tuned on {said} in the run {run.id}.",
                 natural_images=source is None or source.natural_images,
-                scenes=config.scenes,
+                scenes=config.scenes.at(run.folder.revision) if run.folder.revision else config.scenes,
             )
             for arm, said in enumerate(arm_titles(run.config))
         ]

@@ -40,6 +40,10 @@ class BenchmarkImages:
     queries: int
     image_size: int
 
+    def at(self, revision: str) -> BenchmarkImages:
+        """Return the same of a Hub dataset at a commit."""
+        return replace(self, scenes=self.scenes.at(revision))
+
     def load(self, progress: Progress) -> LoadedData:
         """Load the images in the order of the maps, as both parts of a dataset: it has no others.
 

@@ -27,6 +27,7 @@ from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.encoder_file import begin
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.loop import Loop
+from trainers.training.pinned import pin, pinned
 from trainers.training.progress import Stages, with_share
 from trainers.training.thumbnails import write_probe
 
@@ -70,7 +71,8 @@ class FinetuningLoop(Loop):
         if config.encoder_prefix:
             begin(model.encoder, self.folder, config)
         stages = Stages(tell, (1.0, 6.0, 3.0))  # about what opening, training images and benchmark take
-        scenes = load_chosen(config.scenes, stages.next())
+        scenes = load_chosen(pinned(self.folder, config.scenes), stages.next())
+        pin(self.folder, config.scenes, scenes.revision)
         for note in scenes.notes:
             self.folder.log(f"images: {note}")
         self._cap = image_cap(scenes, config.scenes.limit)
