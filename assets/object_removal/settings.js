@@ -2,6 +2,7 @@
 
 import { el, grouped, say, swatch } from "../common/dom.js";
 import { choose, field, fold, Problem, rowForm, select, slider, text } from "../common/fields.js";
+import { HubSearch } from "../common/hub_search.js";
 import { percent } from "../common/measures.js";
 import { Waiting } from "./waiting.js";
 
@@ -118,7 +119,7 @@ export class Settings {
     this.sourceProblem = new Problem();
     this.opened = el("p", { class: "rs-note", role: "status" });
     this.waiting = new Waiting();
-    const form = rowForm([field("Hugging Face id or folder", this.source), field("Captions from", this.captions)], "Open", () => this.openDataset());
+    const form = rowForm([searched("Hugging Face id or folder", this.source, "datasets"), field("Captions from", this.captions)], "Open", () => this.openDataset());
     this.openButton = form.querySelector("button");
     const bias = slider("Scenes drawn anew; pairs such as dog and frisbee together in", { value: USUAL_BIAS, low: 0.5, high: 1, step: 0.01, words: percent });
     const drawn = rowForm([bias.node], "Draw such scenes", () => this.openDataset(`drawn_scenes:bias=${bias.value}`, ""));
@@ -149,7 +150,7 @@ export class Settings {
   /** Any CLIP that open_clip can load, by name. */
   adding() {
     const name = text("hf-hub:owner/name, or local-dir:folder");
-    return rowForm([field("A model that open_clip loads", name)], "Add", () => {
+    return rowForm([searched("A model that open_clip loads", name, "image_text", "hf-hub:")], "Add", () => {
       const typed = name.value.trim();
       if (typed) this.use(typed.startsWith("open_clip:") ? typed : `open_clip:${typed}`, typed);
     });
@@ -162,4 +163,11 @@ export class Settings {
     this.offer([this.models[0].value, name]);
     this.chose(name);
   }
+}
+
+/** A line with its title that searches the Hub; `before` stands before the name that is taken. */
+function searched(title, input, kind, before = "") {
+  const search = new HubSearch(input, kind, (name) => { input.value = before + name; });
+  input.setAttribute("aria-label", title);
+  return el("div", { class: "rs-field" }, el("span", { class: "rs-note rs-fieldname", text: title }), search.node);
 }

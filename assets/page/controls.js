@@ -3,7 +3,7 @@
 
 import { el } from "../common/dom.js";
 import { choose, text } from "../common/fields.js";
-import { HubSearch } from "./hub_search.js";
+import { HubSearch } from "../common/hub_search.js";
 
 let count = 0;
 const PLACES = 100;

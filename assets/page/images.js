@@ -4,7 +4,7 @@ import { el, say } from "../common/dom.js";
 import { button, choose, text } from "../common/fields.js";
 import { labelled, PLAIN } from "./controls.js";
 import { Drop } from "./drop.js";
-import { HubSearch } from "./hub_search.js";
+import { HubSearch } from "../common/hub_search.js";
 
 const OTHER = "";
 const DROPPED = "dropped/"; // how sources begin that name what was dropped here

@@ -25,7 +25,7 @@ from explorer.server.titles import waiting, work
 from explorer.server.visitors import Caller
 from trainers.config import Config, DataChoice
 from trainers.data import access
-from trainers.data.hub_search import search
+from trainers.data.hub_search import TAGS, search
 from trainers.data.labelled.report import SHOWN
 from trainers.encoders import ENCODERS
 from trainers.errors import RunError, UserError
@@ -51,7 +51,7 @@ class Described(Body):
 
 
 class Searched(Body):
-    """What somebody types: the words, and ``models`` or datasets."""
+    """What somebody types: the words, and the kind, see :data:`trainers.data.hub_search.TAGS`."""
 
     text: Text
     kind: Optional = ""
@@ -100,9 +100,10 @@ class FormService:
         return {**looked_at(choice), "begins": settings, "why": why}
 
     def search(self, asked: Searched) -> Json:
-        """Search the Hub for datasets with images, or for models of timm."""
+        """Search the Hub for datasets with images, models of timm, or image-text models of open_clip."""
+        kind: Any = asked.kind if asked.kind in TAGS else "datasets"
         try:
-            hits = search(asked.text, "models" if asked.kind == "models" else "datasets")
+            hits = search(asked.text, kind)
         except UserError as error:
             return {"hits": [], "problem": str(error)}
         return {"hits": [{"name": hit.name, "words": hit.words} for hit in hits]}

@@ -32,6 +32,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     for name in ("birds", "birds_of_paradise", "slow_birds"):
         write_split(root / "datasets" / "some" / name, "train", CLASSES)
         (root / "datasets" / "some" / name / "README.md").write_text(CARD)
+    (root / "models" / "some" / "bird-clip").mkdir(parents=True)
+    (root / "models" / "some" / "bird-clip" / "README.md").write_text("---\ntags: [license:mit]\n---\n")
     server = module.FakeHub(root).start()
     plan = make_plan(root / "runs", sweep("smooth_ap", "happier"), gains={"HAPPIER": 0.05})
     (root / "files").mkdir()
@@ -103,6 +105,21 @@ def test_a_throttled_hub_is_said_under_the_line_and_a_slow_look_is_cancelled(pag
     expect(report).to_have_text("Cancelled. Train looks again.")
     page.wait_for_timeout(4500)
     expect(report).to_have_text("Cancelled. Train looks again.")
+
+
+def test_an_image_text_model_is_searched_beside_those_that_are_listed(browser: Browser, page: Page, hub: Any) -> None:
+    site = page.site  # type: ignore[attr-defined]
+    with visit(browser, site, site.url, ready=False) as other:
+        other.get_by_role("tab", name="Remove an object").click()
+        other.get_by_text("Open another dataset, add a model").click()
+        line = other.get_by_role("combobox", name="A model that open_clip loads")
+        line.press_sequentially("bird")
+        found = line.locator("xpath=..").get_by_role("option")
+        expect(found).to_have_text(["some/bird-clip"])
+        found.click()
+        expect(line).to_have_value("hf-hub:some/bird-clip")
+    asked = [one["line"] for one in hub.log if "/api/models?" in one["line"]]
+    assert asked and all("filter=open_clip" in line for line in asked), "the look-alike does not filter"
 
 
 REFUSED = {

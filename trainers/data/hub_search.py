@@ -1,4 +1,4 @@
-"""Names on the Hub that hold some words: datasets with images, and models of timm."""
+"""Names on the Hub that hold some words: datasets with images, models of timm, and image-text models of open_clip."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ MOST = 8
 """Results of a search, those downloaded most first."""
 LONGEST = 100
 """Letters that are searched for."""
-Kind = Literal["datasets", "models"]
-_TAGS: Mapping[Kind, str] = {"datasets": "modality:image", "models": "timm"}
+Kind = Literal["datasets", "models", "image_text"]
+TAGS: Mapping[Kind, str] = {"datasets": "modality:image", "models": "timm", "image_text": "open_clip"}
+"""What the Hub calls them, by kind."""
 _KEPT = 200  # searches; people type the same words again
 
 
@@ -77,7 +78,7 @@ def _asked(words: str, kind: Kind) -> Iterator[Hit]:
     api = HfApi(token=access.token())
     ask: Any = api.list_datasets if kind == "datasets" else api.list_models
     with explained(words):
-        listed = list(ask(search=words, filter=_TAGS[kind], sort="downloads", limit=MOST))
+        listed = list(ask(search=words, filter=TAGS[kind], sort="downloads", limit=MOST))
     for one in listed:
         tags = [str(tag) for tag in one.tags or ()]
         yield Hit(

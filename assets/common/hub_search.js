@@ -1,7 +1,7 @@
 // A line of text that searches the Hub as one types: a combobox, whose list stands below it.
 
-import { post } from "../common/api.js";
-import { el, say } from "../common/dom.js";
+import { post } from "./api.js";
+import { el, say } from "./dom.js";
 
 const TYPED = 350; // ms without a key before the Hub is asked
 const LEAST = 3; // letters
@@ -9,7 +9,7 @@ const PATH = /^[./~\\]|^[\w-]+:|@/i; // a folder, or a name with its revision or
 let count = 0;
 
 export class HubSearch {
-  /** `input`: the line; `kind`: datasets or models; `taken(name)`: one of the list was chosen. */
+  /** `input`: the line; `kind`: datasets, models (of timm) or image_text (of open_clip); `taken(name)`: one of the list was chosen. */
   constructor(input, kind, taken) {
     count += 1;
     Object.assign(this, { input, kind, taken, hits: [], at: -1, id: `rs-hub-${count}` });
