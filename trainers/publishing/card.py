@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from trainers.comparison.markup import markdown_text
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers
+from trainers.publishing.pictures import NAME
 from trainers.publishing.settings import source_name
 from trainers.runs import RunFolder
 
@@ -36,11 +38,12 @@ def numbers_of(folder: RunFolder, arm: int) -> Numbers:
     return Numbers(about=measures.scored(finals[arm]) if shown else "", values=tuple(shown))
 
 
-def card(folder: RunFolder, arm: int, repository: str, *, timm: str) -> str:
+def card(folder: RunFolder, arm: int, repository: str, *, timm: str, picture: str) -> str:
     """Write the card: header for the Hub, what was trained how, the numbers, and how the model is loaded.
 
     Args:
         timm: name of the timm model that it is; empty: an encoder of this program alone.
+        picture: what the picture beside the card shows; empty: there is none.
     """
     from huggingface_hub import EvalResult, ModelCardData
 
@@ -79,6 +82,7 @@ def card(folder: RunFolder, arm: int, repository: str, *, timm: str) -> str:
         "Seed": str(run.seed),
     }
     told = "\n".join(f"- **{name}**: {words}" for name, words in facts.items() if words)
+    shown_as = f"\n![{markdown_text(picture)}]({NAME})\n" if picture else ""
     numbers = (
         f"| {shown.about} | |\n|---|---|\n{rows}\n\nOne training, one seed: others give other numbers.\n"
         if rows
@@ -94,7 +98,7 @@ An image encoder trained with Rankscope. Whoever uploads it chooses its licence,
 weights that it started from.
 
 {told}
-
+{shown_as}
 ## Numbers
 
 {numbers}

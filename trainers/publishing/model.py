@@ -9,6 +9,7 @@ from pathlib import Path
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers
 from trainers.publishing.card import card
+from trainers.publishing.pictures import NAME, write_picture
 from trainers.publishing.settings import public_settings
 from trainers.runs import RunFolder
 from trainers.training.encoder_file import RunEncoders
@@ -16,7 +17,8 @@ from trainers.training.encoder_sizes import without_values
 
 
 def write_model(folder: RunFolder, arm: int, repository: str, to: Path) -> Mapping[str, Path]:
-    """Write what is uploaded of an arm: weights as safetensors, configuration, numbers and card; files by name.
+    """Write what is uploaded of an arm: weights as safetensors, configuration, numbers, a picture and a card;
+    files by name.
 
     A timm backbone becomes a repository that timm and ``hf-hub:`` load.
 
@@ -56,10 +58,11 @@ def write_model(folder: RunFolder, arm: int, repository: str, to: Path) -> Mappi
             indent=1,
         )
         architecture = f"{architecture}.{tag}" if tag else architecture
-    texts["README.md"] = card(folder, arm, repository, timm=architecture)
+    shown = write_picture(folder, arm, to)
+    texts["README.md"] = card(folder, arm, repository, timm=architecture, picture=shown)
     for name, text in texts.items():
         (to / name).write_text(text, encoding="utf-8")
-    return {name: to / name for name in (weights, *texts)}
+    return {name: to / name for name in (weights, *texts, *((NAME,) if shown else ()))}
 
 
 def named(folder: RunFolder, arm: int) -> str:
