@@ -7,6 +7,7 @@ parent is gone: it writes a checkpoint and ends.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -28,7 +29,11 @@ if __name__ == "__main__":
     parent_watch.hold(GRACE_SECONDS)  # before the imports below: they load torch, which takes seconds
 
 # ruff: noqa: E402
-from trainers.errors import UNEXPECTED, DiskFullError, RunError, UserError
+from trainers.distributed.follower import Word, follow
+from trainers.distributed.follower_folder import announce, invite
+from trainers.distributed.group import Board, board, highest, join, lost_another
+from trainers.distributed.watch import watch
+from trainers.errors import UNEXPECTED, DiskFullError, ParameterError, RunError, UserError
 from trainers.kinds import check, kind_of
 from trainers.registry import importing
 from trainers.runs import RunFolder
@@ -46,6 +51,8 @@ LISTEN_SECONDS = 0.2  # between readings of the control table
 STATE_SECONDS = 0.5
 PREPARE = "--prepare"
 ENDINGS = {"finished": "finished", BETWEEN_SLICES: "waiting for its next slice"}
+
+OTHER_ENDED = "Another process of this run ended. Nothing before the last checkpoint is lost: resume it."
 
 Watcher = Callable[[RunState], None]
 
@@ -77,6 +84,7 @@ class Worker:
         self._ready: Callable[[float], None] = lambda _seconds: None
         self._end_at = math.inf  # monotonic seconds at which this slice has to write its checkpoint
         self._heard = self._last_command()
+        self._board = board()
         self._lock = RunLock(folder.path)
 
     def run(self, seconds: float | None = None, ready: Callable[[float], None] | None = None) -> RunState:
@@ -103,6 +111,8 @@ class Worker:
         finally:
             self.folder.db.close()
             self._lock.release()
+            if self._board is not None:
+                self._board.leave()
         return self._state
 
     def leave(self, phase: str) -> None:
@@ -128,6 +138,13 @@ class Worker:
             if isinstance(error, UserError):
                 self._fail(str(error))
                 return
+            if self._board is not None and (why := self._others_end(error)):
+                if lost_another(error):
+                    self.folder.log(why)
+                    self._end("interrupted")
+                else:
+                    self._fail(why)
+                return
             full = str(DiskFullError()) if is_full(error) else None
             self._fail(full or f"{UNEXPECTED}{type(error).__name__}: {error}. The log has the details.", trace=True)
 
@@ -144,7 +161,7 @@ class Worker:
         started = time.monotonic()
         with importing():
             loop = kind_of(config).loop()
-        trainer = loop(self.folder, self._setting_up)
+        trainer = self._set_up(loop)
         cost = self._time_checkpoint(trainer) if self._seconds is not None else 0.0
         self._ready(time.monotonic() - started)
         if self._seconds is not None:
@@ -152,7 +169,7 @@ class Worker:
         more = True
         while more:
             try:
-                self._obey()
+                self._obey(together=True)
             except StopTraining:
                 trainer.checkpoint()
                 self._show(trainer, force=True)
@@ -163,6 +180,33 @@ class Worker:
         trainer.finish(self._scoring)
         self._show(trainer, force=True)
         self._end("finished")
+
+    def _set_up(self, loop: Callable[..., Trainer]) -> Trainer:
+        """Build the loop, with those of the other processes."""
+        if self._board is None:
+            return loop(self.folder, self._setting_up)
+        if not getattr(loop, "together", False):
+            raise ParameterError(
+                f"{kind_of(self.folder.config).title} trains in one process; {self._board.launch.world} were started. "
+                "Start it without torchrun."
+            )
+        invite(self.folder, self._board)
+        trainer = loop(self.folder, self._setting_up)
+        announce(self.folder, self._board)
+        self.folder.log(f"processes: {self._board.launch.world} train this run together")
+        self._tell(message="waiting for the other processes", force=True)
+        self._board.ready()
+        return trainer
+
+    def _others_end(self, error: Exception) -> str:
+        """Return why another process ended, which an error of this one may follow from; empty if none did."""
+        assert self._board is not None
+        if not lost_another(error):
+            return ""
+        time.sleep(1.0)  # it may be telling why
+        with contextlib.suppress(RuntimeError):  # the launcher may have ended with it
+            return self._board.failure or OTHER_ENDED
+        return OTHER_ENDED
 
     def _time_checkpoint(self, trainer: Trainer) -> float:
         """Write a checkpoint before the first step; returns the seconds that it took, as the last one will."""
@@ -181,8 +225,12 @@ class Worker:
         self._obey()
         self._tell(phase="running", message=text, force=self._state.phase != "running")
 
-    def _obey(self) -> None:
-        """Read the commands; wait while the run is paused, and raise StopTraining if it is to end."""
+    def _obey(self, together: bool = False) -> None:
+        """Read the commands; wait while the run is paused, and raise StopTraining if it is to end.
+
+        Args:
+            together: the other processes listen, and one of them may be asked to leave.
+        """
         self._listen()
         if self._paused and self._seconds is not None:
             self.leave("stopped")  # a slice that waits would hold its device for nothing
@@ -192,6 +240,10 @@ class Worker:
             self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
             time.sleep(0.05)
             self._listen()
+            if together and highest(Word.WAIT) == Word.LEAVE:  # lest the others wait in vain
+                self.leave("interrupted")
+        if together and highest(Word.LEAVE if self._leave else Word.TRAIN) == Word.LEAVE:
+            self.leave("interrupted")
         if self._leave:
             raise StopTraining(self._leave)
 
@@ -263,9 +315,16 @@ def watch_parent(worker: Worker) -> None:
 
 
 def watch_signals(worker: Worker) -> None:
-    """End with a checkpoint on Ctrl-C and SIGTERM."""
+    """End with a checkpoint on Ctrl-C and SIGTERM, and when the launcher of several processes is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: worker.leave("interrupted"))
+    if (group := board()) is not None:
+        watch(group, lambda: worker.leave("interrupted"))
+
+
+def beside(group: Board) -> int:
+    """Train in a process that is not the first of several; returns the exit status."""
+    return follow(group, lambda config: kind_of(config).loop())
 
 
 def main(argv: list[str]) -> int:
@@ -276,6 +335,9 @@ def main(argv: list[str]) -> int:
         return 2
     path = Path(paths[0]).resolve()
     try:
+        group = join()
+        if group is not None and group.launch.rank:
+            return beside(group)
         worker = Worker(RunFolder.open(path.parent, path.name))
         watch_parent(worker)
         watch_signals(worker)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import sys
 
@@ -22,6 +23,7 @@ from trainers.cli import (
     start,
 )
 from trainers.cli.parser import Parser
+from trainers.distributed.launch import launched
 from trainers.errors import UserError
 
 VERBS = (
@@ -49,10 +51,25 @@ def main(argv: list[str]) -> int:
             stream.reconfigure(errors="backslashreplace")  # a name may hold what no terminal can print
     try:
         arguments = _parser().parse_args(argv)
-        return int(arguments.run(arguments))
+        return int(arguments.run(arguments)) if launched() is None else _together(arguments)
     except UserError as error:
         print(f"rankscope: {error}", file=sys.stderr)
         return 1
+
+
+def _together(arguments: argparse.Namespace) -> int:
+    """Run a verb in the first of several processes; the others take part in the training of its run."""
+    from trainers.distributed.group import join
+    from trainers.worker import beside
+
+    group = join()
+    assert group is not None
+    if group.launch.rank:
+        return beside(group)
+    try:
+        return int(arguments.run(arguments))
+    finally:
+        group.leave()
 
 
 def _parser() -> Parser:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from trainers.distributed.whole import add_gradients
 from trainers.errors import UserError
 from trainers.optimization.optimizers import OPTIMISERS
 from trainers.training.clipping import Clipping
@@ -23,7 +24,8 @@ class ArmOptimizer:
     """An optimizer with a scheduled factor and, if asked for, clipped gradients.
 
     Args:
-        groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``.
+        groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``; and ``equal`` where several
+            processes each have the whole gradient, not that of their own images.
         optimiser: one of :data:`trainers.optimization.optimizers.OPTIMISERS`.
         momentum: of those that have one, 0..1.
         clip_norm: largest L2 norm of the gradient; None: no clipping.
@@ -47,7 +49,10 @@ class ArmOptimizer:
         # the fused form alone takes `found_inf`, a number on the device that tells it to change nothing
         self._optimiser = entry.make(groups, momentum, self._late.depth > 0)
         self._rates = [group["lr"] for group in self._optimiser.param_groups]
-        self._trained = [weight for group in self._optimiser.param_groups for weight in group["params"]]
+        made = self._optimiser.param_groups
+        self._trained = [weight for group in made for weight in group["params"]]
+        self._equal = [weight for group in made if group.get("equal") for weight in group["params"]]
+        self._summed = [weight for group in made if not group.get("equal") for weight in group["params"]]
 
     def step(self, loss: Tensor, factor: float, blame: Callable[[float, float], str]) -> None:
         """Take one step.
@@ -63,6 +68,7 @@ class ArmOptimizer:
         self._optimiser.zero_grad(set_to_none=True)
         if self._late.depth or math.isfinite(loss.item()):
             loss.backward()
+            add_gradients(self._summed, self._equal)
             norm = nn.utils.get_total_norm([weight.grad for weight in self._trained if weight.grad is not None])
         else:
             norm = torch.full_like(loss, math.nan)

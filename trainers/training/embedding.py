@@ -9,6 +9,8 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from trainers.devices.host import send
+from trainers.distributed.group import world
+from trainers.distributed.whole import joined, spread
 from trainers.training.deferred import arriving
 from trainers.training.folding import folded
 
@@ -41,13 +43,18 @@ def embed(
 
 @torch.inference_mode()
 def embedded(encoder: nn.Module, images: Tensor, device: torch.device, *, unit: bool = True) -> Iterator[Tensor]:
-    """Yield embeddings float32 ``[n, D]`` on the device, batch by batch; the host waits for none of them."""
-    rows = CPU_BATCH if device.type == "cpu" else DEVICE_BATCH
+    """Yield embeddings float32 ``[n, D]`` on the device, batch by batch; the host waits for none of them.
+
+    Several processes that train one run must all call it; each embeds its share.
+    """
+    rows = (CPU_BATCH if device.type == "cpu" else DEVICE_BATCH) * world()
     for start in range(0, len(images), rows):
-        part = send(images[start : start + rows], device)
+        whole = images[start : start + rows]
+        part = send(spread(whole), device)
         pixels = part.float().div_(255) if part.dtype == torch.uint8 else part.float()
         if pixels.ndim == 4 and device.type != "cpu":
             pixels = pixels.contiguous(memory_format=torch.channels_last)
         with torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
             raw = encoder(pixels)
-        yield F.normalize(raw.float(), dim=1) if unit else raw.float()
+        every = joined(raw.float(), len(whole))
+        yield F.normalize(every, dim=1) if unit else every

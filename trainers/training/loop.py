@@ -7,12 +7,14 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from trainers.devices.device import choose
+from trainers.distributed.group import agreed
 from trainers.errors import RunError
 from trainers.progress import Progress, silent, worded
 from trainers.runs import RunFolder
@@ -28,6 +30,16 @@ from trainers.training.stage import Stage
 from trainers.training.trained_on import TrainedOn
 
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
+CHECKPOINT_SHARE = 0.05  # of the time, at most; a large model's checkpoints are further apart
+
+
+@dataclass(frozen=True)
+class Due:
+    """What follows a step, as the first process says: a frame, a checkpoint; or the end of the time that was given."""
+
+    snapshot: bool
+    checkpoint: bool
+    over: bool
 
 
 class Loop(ABC):
@@ -43,6 +55,8 @@ class Loop(ABC):
 
     arms: Sequence[Arm]
     ending: ClassVar[str] = "scoring the whole test set"
+    together: ClassVar[bool] = False
+    """Whether several processes can train it, each with its share of the batch."""
 
     def __init__(self, folder: RunFolder, progress: Progress | None = None) -> None:
         self.folder = folder
@@ -52,6 +66,7 @@ class Loop(ABC):
         self._k = 0
         self._last_snapshot = (-1, 0.0, 0.0)  # step, seconds, cost
         self._last_checkpoint = time.monotonic()
+        self._checkpoint_cost = 0.0
         if self.config.threads is not None:
             torch.set_num_threads(min(self.config.threads, os.cpu_count() or 1))
         self._device, reason = choose(self.config.device)
@@ -128,6 +143,8 @@ class Loop(ABC):
     def advance(self, seconds: float) -> bool:
         """Train for about ``seconds`` or until the budget is spent; snapshots and checkpoints happen when due.
 
+        Of several processes all call it, and all return after the same step: the first one's clock counts.
+
         Returns:
             whether there is more to do.
 
@@ -137,15 +154,13 @@ class Loop(ABC):
         end = time.monotonic() + seconds
         if self._last_snapshot[0] < 0:
             self._timed(self.snapshot)
-        while not self.done and time.monotonic() < end:
+        due = self._due(end)
+        while not (self.done or due.over):
             self._timed(self._one_step)
             self._timed(self._end_evaluation)
-            if self._reached.of_stage >= 1.0 and self.stage is not self.stages[-1]:
-                self._timed(self._next_stage)
-            if self._snapshot_due():
-                self._timed(self.snapshot)
-            if time.monotonic() - self._last_checkpoint > CHECKPOINT_SECONDS:
-                self._timed(self.checkpoint)
+            due = self._due(end)
+            if self._pause_for(due):
+                due = self._due(end)
         return not self.done
 
     def snapshot(self) -> None:
@@ -171,6 +186,7 @@ class Loop(ABC):
         Raises:
             NonFiniteLossError: a step that a device worked on was bad; the checkpoint stays as it is.
         """
+        started = time.monotonic()
         self._settle()
         self._scalars.flush()
         tensors: dict[str, Tensor] = {}
@@ -190,6 +206,7 @@ class Loop(ABC):
             about |= self._trained_on.about()
         self.folder.write_checkpoint(tensors, about)
         self._last_checkpoint = time.monotonic()
+        self._checkpoint_cost = self._last_checkpoint - started
 
     def finish(self, progress: Progress | None = None) -> None:
         """Write the last frame, the last checkpoint, and the numbers over the whole test set.
@@ -212,6 +229,25 @@ class Loop(ABC):
     @property
     def _reached(self) -> Reached:
         return Reached(stages=self.stages, start=self._stage, step=self.step, seconds=self.seconds)
+
+    def _due(self, end: float) -> Due:
+        """Have all processes agree on the seconds so far and on what follows; ``end``: of the time that was given."""
+        now = time.monotonic()
+        wait = max(CHECKPOINT_SECONDS, self._checkpoint_cost / CHECKPOINT_SHARE)
+        mine = (self._snapshot_due(), now - self._last_checkpoint > wait, now >= end)
+        self.seconds, *due = agreed((self.seconds, *mine))
+        return Due(*map(bool, due))
+
+    def _pause_for(self, due: Due) -> bool:
+        """Begin the next stage, make a frame, write a checkpoint; returns whether there was anything to do."""
+        stage_over = self._reached.of_stage >= 1.0 and self.stage is not self.stages[-1]
+        if stage_over:
+            self._timed(self._next_stage)
+        if due.snapshot:
+            self._timed(self.snapshot)
+        if due.checkpoint:
+            self._timed(self.checkpoint)
+        return stage_over or due.snapshot or due.checkpoint
 
     def _one_step(self) -> None:
         """Take one step with every arm of which something is trained."""

@@ -8,6 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from trainers.distributed.draws import own_draws
+from trainers.distributed.group import world
+from trainers.distributed.statistics import whole_statistics
+from trainers.distributed.whole import whole
 from trainers.encoders import Encoder
 from trainers.kinds.metric_learning.batches import Batch
 from trainers.losses import LossDescriptor, LossModule
@@ -35,6 +39,7 @@ class LossArm(Arm):
                 "params": [p for p in net.parameters() if p.requires_grad],
                 "lr": kinds[name][0],
                 "weight_decay": kinds[name][1],
+                "equal": name == "loss",  # every process has the whole loss, and with it their whole gradient
             }
             for name, net in networks.items()
         ]
@@ -50,16 +55,18 @@ class LossArm(Arm):
         images = torch.cat(views) if len(views) > 1 else views[0]
         if images.ndim == 4:
             images = images.contiguous(memory_format=torch.channels_last)
-        with torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda"):
+        autocast = torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda")
+        with autocast, own_draws(self._device), whole_statistics():
             embeddings = self.encoder(images)
         embeddings = embeddings.float()
         if self.descriptor.views > 1:
-            embeddings = embeddings.reshape(len(views), len(batch.labels), -1).transpose(0, 1)
+            embeddings = embeddings.reshape(len(views), len(views[0]), -1).transpose(0, 1)
+        embeddings = whole(embeddings)
         with torch.autocast(self._device.type, enabled=False):
             terms = self.loss.terms(embeddings, batch.labels)
             loss = torch.stack(list(terms.values())).sum()
         self.descend(loss, factor, batch.step, batch.rows)
-        scalars: dict[str, Tensor | float] = {"loss": loss.detach(), "examples": float(len(images))}
+        scalars: dict[str, Tensor | float] = {"loss": loss.detach(), "examples": float(len(images) * world())}
         if len(terms) > 1:
             scalars.update({f"term/{name}": term.detach() for name, term in terms.items()})
         return scalars

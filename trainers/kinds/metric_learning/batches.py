@@ -9,6 +9,7 @@ from torch import Tensor
 
 from trainers.data.base import ImageSet
 from trainers.devices.host import send
+from trainers.distributed.group import share
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.samplers import Sampler
@@ -20,7 +21,8 @@ class Batch:
     """One step's input.
 
     Attributes:
-        views: one float tensor ``[B, C, H, W]`` in 0..1 per view (features ``[B, F]`` when the encoder is frozen).
+        views: one float tensor ``[b, C, H, W]`` in 0..1 per view (features ``[b, F]`` when the encoder is frozen), of
+            the B / W images of this process, see :func:`trainers.distributed.group.share`.
         labels: int64 ``[B, L]``, finest first, on the CPU, where losses plan from them.
         rows: int64 ``[B]``, rows of the training set, on the CPU.
         step: which batch of the run it is, from 0.
@@ -70,10 +72,13 @@ class Batches:
     def batch(self, step: int) -> Batch:
         """Make the batch of one step."""
         rows = self._sampler.batch(step)
-        picked = self._pick(rows)
+        own, count = share(len(rows)), len(rows)
+        picked = self._pick(rows[own])
         if self._augmented:
-            every = range(self._views)
-            views = tuple(self._augment(picked, seed=self._seed, step=step, view=view) for view in every)
+            views = tuple(
+                self._augment(picked, seed=self._seed, step=step, view=view, count=count, rows=own)
+                for view in range(self._views)
+            )
         else:
             views = (picked.float(),) * self._views
         return Batch(views=views, labels=self._labels[rows], rows=rows, step=step)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from trainers.data.probe import choose_probe
 from trainers.devices.host import send
+from trainers.distributed.group import meet, rank
 from trainers.encoders import Encoder
 from trainers.kinds.metric_learning.contextual_sample import ContextualSample
 from trainers.metrics import counts, evaluate
@@ -105,6 +106,8 @@ class Evaluator:
         twin = folded(encoder)
         probe = [HostCopy(part) for part in embedded(twin, self._probe, self._device)]
         train = [HostCopy(part) for part in embedded(twin, self._train, self._device)] if training else None
+        if rank():  # the first process alone scores
+            return lambda: ProbeResult(embeddings=_joined(probe), numbers={})
         return lambda: self._scored(_joined(probe), None if train is None else _joined(train))
 
     def train_score(self, encoder: Encoder) -> dict[str, float]:
@@ -131,7 +134,8 @@ class Evaluator:
         return numbers | {key: _mean(values) for key, values in sides.items() if len(values)}
 
     def whole_test(self, encoder: Encoder, progress: Progress = silent) -> WholeTest:
-        """Compute the same numbers over the whole test set; with :data:`LEFT_OUT` and how many images.
+        """Compute the same numbers over the whole test set; with :data:`LEFT_OUT` and how many images. Of several
+        processes the first alone has any.
 
         Every image is a query against all others. Besides the images it takes the embeddings and a few hundred MB.
 
@@ -144,7 +148,10 @@ class Evaluator:
         def tell(doing: str, done: int) -> None:
             progress(f"{doing} the whole test set: {done:,} of {count:,}", done / count)
 
+        meet()
         embeddings = embed(encoder, self._test, self._device, lambda done: tell("embedding", done))
+        if rank():
+            return WholeTest(numbers={}, queries={})
         scores = score(embeddings, labels, metrics=names, progress=lambda done: tell("scoring", done))
         values = _means(scores.means(labels.shape[1]), [*names, LEFT_OUT]) | {counts.IMAGES: float(count)}
         if self._test_before_cap > count:

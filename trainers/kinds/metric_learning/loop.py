@@ -12,6 +12,7 @@ from torch import Tensor
 from trainers.data.base import LoadedData
 from trainers.data.labelled.stored import image_fingerprint
 from trainers.data.probe import choose_probe
+from trainers.distributed.group import rank
 from trainers.encoders import Encoder
 from trainers.kinds.metric_learning.advice import advice
 from trainers.kinds.metric_learning.arm import LossArm
@@ -36,6 +37,7 @@ class MetricLearningLoop(LabelledLoop):
 
     arms: list[LossArm]
     config: MetricLearningConfig
+    together = True
     _train_evaluated = (-1, -math.inf)  # step and seconds of the last train R@1
 
     def _batch(self) -> Batch:
@@ -56,6 +58,8 @@ class MetricLearningLoop(LabelledLoop):
         for arm, told in self._each_arm(tell):
             ended.append(self._evaluator.whole_test(arm.encoder, told))
             self._scalars.now(arm.index, self.step, self.seconds, ended[-1].numbers)
+        if rank():
+            return
         self.folder.write_queries(self._evaluator.query_scores(ended))
         self.folder.log(left_out(ended[-1].numbers[f"test/{LEFT_OUT}"], "of the test set"))
 

@@ -15,17 +15,20 @@ class Draws:
     """Uniform random numbers in 0..1 for each image of a batch, on the CPU, taken column by column.
 
     Args:
-        count: of images.
+        count: of images of the whole batch.
         seed, step, view: name the numbers.
-
-    Attributes:
-        generator: what they come from; a recipe uses this or :meth:`take`, not both.
+        rows: the images whose numbers are taken.
     """
 
-    def __init__(self, count: int, *, seed: int, step: int, view: int) -> None:
-        self.generator = torch.Generator().manual_seed((seed * 1_000_003 + step) * 8 + view)
+    def __init__(self, count: int, *, seed: int, step: int, view: int, rows: slice = slice(None)) -> None:
+        self._generator = torch.Generator().manual_seed((seed * 1_000_003 + step) * 8 + view)
         self._count = count
+        self._rows = rows
         self._left: Tensor | None = None
+
+    def uniform(self, numbers: int) -> Tensor:
+        """Draw float32 ``[count, numbers]``; a recipe uses this, once, or :meth:`take`, not both."""
+        return torch.rand(self._count, numbers, generator=self._generator)[self._rows]
 
     def take(self, numbers: int) -> Tensor:
         """Take the next float64 ``[count, numbers]``; an image's do not depend on how many others there are.
@@ -55,5 +58,5 @@ class Draws:
 
     def _remaining(self) -> Tensor:
         if self._left is None:
-            self._left = torch.rand(self._count, NUMBERS, dtype=torch.float64, generator=self.generator)
+            self._left = torch.rand(self._count, NUMBERS, dtype=torch.float64, generator=self._generator)[self._rows]
         return self._left

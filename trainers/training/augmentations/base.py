@@ -24,19 +24,22 @@ class Augment:
 
     change: Change
 
-    def __call__(self, images: Tensor, *, seed: int, step: int, view: int) -> Tensor:
-        """Change every image of a batch.
+    def __call__(
+        self, images: Tensor, *, seed: int, step: int, view: int, count: int | None = None, rows: slice = slice(None)
+    ) -> Tensor:
+        """Change every image of a batch, or of the part of it that this process has.
 
         Args:
             images: uint8 ``[B, C, H, W]``, on any device.
             seed, step: of the run; view: which of up to eight views of the batch. The three name the random numbers:
                 the same three give the same result on the same device, whatever the global generators hold, which are
                 left as they are. The numbers of an image depend on its place in the batch, not on the batch's size.
+            count, rows: images of the whole batch, and which of them these are; by default they are the batch.
 
         Returns:
             float32 ``[B, C, H, W]`` in 0..1 on the device of the images.
         """
-        return self.change(images, Draws(len(images), seed=seed, step=step, view=view))
+        return self.change(images, Draws(count or len(images), seed=seed, step=step, view=view, rows=rows))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,7 +61,7 @@ def for_channels(channels: int) -> Limits:
 def change(images: Tensor, draws: Draws, limits: Limits) -> Tensor:
     """Change every image a little: uint8 ``[B, C, H, W]`` -> float32 in 0..1."""
     count = len(images)
-    uniform = torch.rand(count, 7, generator=draws.generator) * 2 - 1
+    uniform = draws.uniform(7) * 2 - 1
     theta = _affine(uniform, limits).to(images.device, non_blocking=True)
     pixels = unit(images)
     grid = F.affine_grid(theta, list(pixels.shape), align_corners=False)

@@ -1,0 +1,50 @@
+"""Several processes train what one does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.distributed.double import in_double, trained
+from tests.distributed.processes import run
+from tests.tiny import write_images
+from trainers.config import MAX_ARMS
+from trainers.losses import LOSSES
+
+
+@pytest.fixture
+def double() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        in_double(patch)
+        yield
+    torch.set_default_dtype(torch.float32)
+
+
+def compare(tmp_path: Path, world: int, losses: tuple[str, ...]) -> None:
+    images = write_images(tmp_path / "images")
+    alone = trained(images, tmp_path / "alone", list(losses))
+    run(world, "-m", "tests.distributed.double", str(images), str(tmp_path), *losses)
+    for rank in range(world):
+        together = load_file(tmp_path / f"{rank}.safetensors")
+        assert together.keys() == alone.keys()
+        for name, value in alone.items():
+            apart = (value - together[name]).abs().max().item()
+            assert apart < 1e-9, f"{name} in process {rank}: {apart}"
+
+
+@pytest.mark.usefixtures("double")
+def test_two_processes_train_the_weights_of_one(tmp_path: Path) -> None:
+    """A loss with a memory, one with proxies, one with two views of every image."""
+    compare(tmp_path, 2, ("contrastive", "proxy_anchor", "supcon_out"))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("world", [2, 4])
+@pytest.mark.parametrize("first", range(0, len(LOSSES), MAX_ARMS))
+def test_every_loss_trains_the_same_weights(tmp_path: Path, world: int, first: int) -> None:
+    compare(tmp_path, world, tuple(LOSSES)[first : first + MAX_ARMS])

@@ -1,0 +1,50 @@
+"""Which process of how many this one is."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from trainers.distributed.launch import Launch, launched
+from trainers.errors import UserError
+from trainers.training.augmentations import AUGMENTATIONS
+
+TORCHRUN = {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "MASTER_ADDR": "node1", "MASTER_PORT": "29500"}
+SRUN = {"SLURM_PROCID": "3", "SLURM_STEP_NUM_TASKS": "4", "SLURM_LOCALID": "3", "SLURM_STEP_NODELIST": "node1"}
+
+
+def test_torchrun_and_accelerate() -> None:
+    launch = launched(TORCHRUN)
+    assert launch == Launch(rank=5, world=8, local=1, address="node1", port=29500)
+    assert launch is not None and launch.leader == 4
+
+
+def test_srun() -> None:
+    launch = launched({**SRUN, "SLURM_JOB_ID": "77", "SLURM_STEP_ID": "0"})
+    assert launch is not None and (launch.rank, launch.world, launch.address) == (3, 4, "127.0.0.1")
+    assert launched({**SRUN, "MASTER_ADDR": "node0", "MASTER_PORT": "1"}) == Launch(
+        rank=3, world=4, local=3, address="node0", port=1
+    )
+
+
+@pytest.mark.parametrize("environment", [{}, {"WORLD_SIZE": "1"}, {"SLURM_PROCID": "0", "SLURM_NTASKS": "4"}])
+def test_one_process_trains_alone(environment: dict[str, str]) -> None:
+    """The last one is a batch script of Slurm, which runs once however many tasks srun would start."""
+    assert launched(environment) is None
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(UserError, match="MASTER_ADDR"):
+        launched({name: value for name, value in TORCHRUN.items() if name != "MASTER_ADDR"})
+
+
+@pytest.mark.parametrize("name", list(AUGMENTATIONS))
+def test_part_of_a_batch_is_changed_as_in_the_whole(name: str) -> None:
+    """Even by ``light``, whose numbers depend on how many images there are."""
+    images = torch.randint(0, 256, (6, 3, 16, 16), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    augment = AUGMENTATIONS[name].build({}, channels=3)
+    expected = augment(images, seed=1, step=2, view=0)
+    for rank in range(3):
+        rows = slice(rank, None, 3)
+        part = augment(images[rows], seed=1, step=2, view=0, count=6, rows=rows)
+        torch.testing.assert_close(part, expected[rows], rtol=0, atol=0)
