@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -123,7 +124,8 @@ class Board:
 
     def leave(self) -> None:
         """Tell the others that the first process leaves."""
-        self.put(_LEFT)
+        with contextlib.suppress(RuntimeError):  # the launcher may be gone; they see that for themselves
+            self.put(_LEFT)
 
     @property
     def has_left(self) -> bool:
