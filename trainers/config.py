@@ -295,6 +295,14 @@ class RunConfig(Config):
         help="Longest gradient; it holds back some losses only. Empty: none is clipped.",
     )
     seed: int = parameter(0, low=0, high=2**31 - 1, help="Same seed, same weights, batches and augmentation.")
+    chunk: int | None = parameter(
+        None,
+        low=0,
+        high=262_144,
+        title="Images in the encoder at once",
+        help="For batches beyond memory: the batch is encoded in chunks, twice, under the loss of the whole batch; "
+        "batch statistics are those of a chunk. Empty or 0: all at once.",
+    )
     snapshot_steps: int | None = parameter(
         None, low=1, high=10_000_000, help="Steps between two frames of the maps; else as fast as the maps move."
     )

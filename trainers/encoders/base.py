@@ -28,12 +28,14 @@ class Encoder(nn.Module):
             that those could keep.
         fitted: its head begins as features of the training images say, see :meth:`fit`.
         seen_as: how images become features, apart from the weights; empty if there is one way.
+        encodes: names of the methods that encode a batch in training, row by row but for batch statistics.
     """
 
     frozen = False
     frozen_norm = False
     fitted = False
     seen_as: str = ""
+    encodes: ClassVar[tuple[str, ...]] = ("forward",)
     behind: ClassVar[tuple[str, ...]] = ("head",)
     wraps: ClassVar[str] = ""
     width: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -22,8 +22,10 @@ class ImageTextModel(nn.Module):
     Attributes:
         side: of the square images, pixels.
         context: most tokens of a caption, start and end counted; longer captions are cut.
+        encodes: names of the methods that encode a batch in training, row by row but for batch statistics.
     """
 
+    encodes: ClassVar[tuple[str, ...]] = ("image_features", "text_features")
     mean: Tensor
     std: Tensor
 

@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trainers.config import C, DataChoice, EncoderConfig, StartConfig
+from trainers.config import C, DataChoice, EncoderConfig, RunConfig, StartConfig
 from trainers.errors import ParameterError
 from trainers.parameters import Choice
 
@@ -48,6 +48,24 @@ def check_start(config: StartConfig, encoder: Choice, *, projects: bool = False)
             "Frozen batch norm keeps the statistics that an encoder has learnt, and one that starts from random "
             f"weights, as {descriptor.title} does here, has none. Give a run to start from, choose a timm model with "
             "published weights, or leave batch normalisation as it is."
+        )
+
+
+def check_chunk(config: RunConfig, batch: int) -> None:
+    """Refuse chunks that a batch does not make.
+
+    Args:
+        batch: its images.
+
+    Raises:
+        ParameterError: a chunk is a single image, or more than the batch.
+    """
+    if config.chunk == 1:
+        raise ParameterError("A chunk needs two images or more, for batch statistics; got 1. Leave it out for none.")
+    if config.chunk and config.chunk > batch:
+        raise ParameterError(
+            f"A chunk is a part of a batch, and a batch has {batch:,} images; got chunks of {config.chunk:,}. Choose "
+            f"at most {batch:,}, or leave it out: then the whole batch is encoded at once."
         )
 
 

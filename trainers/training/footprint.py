@@ -63,6 +63,11 @@ class Footprint:
         return words[max(words, key=lambda name: getattr(self, name))]
 
 
+def encoded_at_once(images: int, chunk: int | None) -> int:
+    """Count the images of a batch that are in the encoder at once; ``chunk`` as :class:`trainers.config.RunConfig`."""
+    return min(images, chunk or images)
+
+
 def check_fits(needed: Footprint) -> None:
     """Refuse a run that turned out larger than :func:`trainers.data.settings.run_bytes`, before it takes the memory.
 

@@ -23,6 +23,7 @@ from trainers.runs.damage import words
 from trainers.runs.records import STAGE, Snapshot
 from trainers.training.arm import Arm
 from trainers.training.evaluation import Evaluation, Finish, Finisher
+from trainers.training.gradient_caching import encode_in_chunks
 from trainers.training.pace import Pace
 from trainers.training.reached import Reached, StageStart
 from trainers.training.scalars import ScalarBuffer
@@ -79,6 +80,8 @@ class Loop(ABC):
         self._images: tuple[int, int] | None = None
         self._trained_on: TrainedOn | None = None
         self._build(progress or silent)
+        for net in (net for arm in self.arms for net in arm.networks.values()):
+            encode_in_chunks(net, self.config.chunk)
         self.stages = tuple(stage.in_steps(self._epoch) for stage in self._stages())
         self._stage = StageStart()
         self._restore()

@@ -108,6 +108,18 @@ def test_a_run_resumes_to_the_same_bits(tmp_path: Path, images: Path, method: Ch
     assert all(torch.equal(value, other[name]) for name, value in one.items())
 
 
+def test_a_run_in_chunks_resumes_to_the_same_bits(tmp_path: Path, images: Path) -> None:
+    whole, cut = (run(tmp_path, images, batch=8, chunk=3) for _ in range(2))
+    for loop in (whole, reopened(cut)):
+        while loop.advance(60):
+            pass
+        loop.checkpoint()
+    one, other = (loop.folder.read_checkpoint()[0] for loop in (whole, cut))
+    assert one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
+    splits = [part.splits for part in whole.arms[0].networks["method"].modules() if isinstance(part, SplitBatchNorm)]
+    assert set(splits) == {1}  # two groups of the batch, by three chunks
+
+
 def test_the_second_stage_resumes_to_the_same_bits(tmp_path: Path, images: Path) -> None:
     whole, cut = (run(tmp_path, images) for _ in range(2))
     cut.advance(0)

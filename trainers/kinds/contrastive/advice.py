@@ -37,6 +37,7 @@ def short_of_an_epoch(epochs: float) -> str:
 def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
     from trainers.kinds.contrastive.methods import METHODS
     from trainers.training.augmentations.none import DESCRIPTOR as UNCHANGED
+    from trainers.training.gradient_caching import chunks
 
     epochs = [] if config.epochs is None else [config.epochs]
     if images and config.steps is not None:
@@ -69,11 +70,26 @@ def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
             )
         if getattr(settings, "shuffle", False) and config.frozen_norm:
             yield "Shuffling keys changes nothing with frozen batch norm, which takes no statistics of a batch."
-        elif getattr(settings, "shuffle", False) and config.norm == "batch":
+        elif getattr(settings, "shuffle", False) and config.norm == "batch" and not config.chunk:
             yield (
                 "Shuffling keys changes nothing with batch normalisation over the whole batch; normalisation 'split' "
                 "imitates several devices."
             )
+        encoded = descriptor.needs(settings, images or 0).views if descriptor.together else 1
+        parts = chunks(settings.images(config.batch) * encoded, config.chunk)
+        if parts > 1 and not config.frozen_norm and not config.encoder_norm:
+            if descriptor.together:
+                yield (
+                    f"{descriptor.title} compares the images of a batch; where the encoder has batch normalisation, "
+                    f"statistics of {parts} chunks tell which images shared one. Choose the normalisation 'group' or "
+                    "'layer', which looks at each image."
+                )
+            elif config.norm == "split" and config.splits % parts:
+                yield (
+                    f"{config.splits} groups of split normalisation are not divided by the {parts} chunks of a batch: "
+                    f"each chunk has {max(1, config.splits // parts)}. With chunks whose number divides the groups, "
+                    "they are the groups of the whole batch."
+                )
         if queue and images is not None and config.steps and config.steps * config.batch < queue:
             yield (
                 f"{descriptor.title} has a queue of {queue:,} keys, which {config.steps:,} steps do not fill: most "

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from trainers.devices.host import send
 from trainers.kinds.contrastive.batches import Batch
 from trainers.kinds.contrastive.methods import Method, Views
-from trainers.kinds.contrastive.networks import encode, first_output, started_again
+from trainers.kinds.contrastive.networks import encode, first_output, full, started_again
 from trainers.metrics.representation import mean_cosine
 from trainers.training.arm import Arm
 from trainers.training.stage import Stage
@@ -109,7 +109,7 @@ class MethodArm(Arm):
             numbers["projection_cosine"] = mean_cosine(projections[0][:count].detach()).float()
         if self.method.classifier != "after" and self.classifier is not None and views.labels is not None:
             own = features[0][:count]
-            logits = self.classifier((own if self.method.classifier == "through" else own.detach()).float())
+            logits = self.classifier(full(own if self.method.classifier == "through" else own.detach()))
             labels = send(views.labels, self._device)
             terms["classifier"] = self.method.criterion(logits, labels)
             numbers["batch_accuracy"] = _accuracy(logits, labels)

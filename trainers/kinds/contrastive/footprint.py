@@ -3,7 +3,7 @@
 total = program + images + encoders + activations + memories + pairs + evaluation
 
 encoders     per method: weights, gradients and moments, a key encoder, and what is checkpointed
-activations  of all views of a batch, or of the part of it that a method takes at once; methods take turns
+activations  of all views of a batch, or of the part or the chunk of it that a method takes at once; methods take turns
 memories     per method: K x D x 4 bytes and 24 of each key's origin, K all images for a memory bank; once more when
              checkpointed
 pairs        of one method at a time: logits, their gradient and their softmax, B x (1 + K) or (V B) x (V B)
@@ -18,7 +18,7 @@ from trainers.data import settings
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.parameters import Choice
 from trainers.training.encoder_sizes import encoder_sizes, feature_width, guessed_shape
-from trainers.training.footprint import COPIES, FLOAT, Footprint, Shape
+from trainers.training.footprint import COPIES, FLOAT, Footprint, Shape, encoded_at_once
 
 if TYPE_CHECKING:
     from trainers.kinds.contrastive.methods import Needs
@@ -46,7 +46,7 @@ def footprint(config: ContrastiveConfig, shape: Shape | None = None) -> Footprin
     pixels = known.channels * known.side**2
     methods = [(needs_of(choice, known.images), images_of(choice, config)) for choice in config.methods]
     copies = sum(COPIES * needs.trained + _FOLLOWING * needs.following for needs, _ in methods)
-    encoded = max(kept * needs.views * images for needs, images in methods)
+    encoded = max(kept * encoded_at_once(needs.views * images, config.chunk) for needs, images in methods)
     return Footprint(
         images=min(known.images * pixels, settings.memory_bytes()),
         encoders=FLOAT * copies * (weights + head),

@@ -34,6 +34,7 @@ from trainers.metrics.measures import TEST
 from trainers.progress import Progress
 from trainers.training.evaluation import Finish
 from trainers.training.footprint import Shape, check_fits
+from trainers.training.gradient_caching import chunks
 from trainers.training.labelled_loop import LabelledLoop
 from trainers.training.stage import Stage
 
@@ -191,11 +192,15 @@ class ContrastiveLoop(LabelledLoop):
                 "SimCLR, or name the columns of the labels."
             )
         norm = "batch" if descriptor.together and self.config.norm == "split" else self.config.norm
-        normed = normalised(encoder, norm, self.config.splits)
+        settings = descriptor.checked(parameters)
+        batch = settings.images(min(images, self.config.batch))
+        # a chunk is a group of groups: so many of each make those of the batch where the chunks divide them
+        splits = max(1, self.config.splits // chunks(batch, self.config.chunk))
+        normed = normalised(encoder, norm, splits)
         torch.manual_seed(self.config.seed + 1)  # equal projection heads and queues where arms have them
         net = Projected(normed, projector(width, self.config.dim, mlp=descriptor.mlp))
         parts = Parts(net=net, dim=self.config.dim, images=images, classes=self._classes)
-        return descriptor.module(descriptor.checked(parameters), parts)
+        return descriptor.module(settings, parts)
 
     def _classifier(self, width: int) -> nn.Linear | None:
         torch.manual_seed(self.config.seed + 2)

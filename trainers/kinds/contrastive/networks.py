@@ -57,4 +57,9 @@ def encode(net: nn.Module, images: Tensor) -> Tensor:
     """
     with torch.autocast("cuda", torch.bfloat16, enabled=images.device.type == "cuda"):
         values = net(images)
+    return full(values)
+
+
+def full(values: Tensor) -> Tensor:
+    """Return values in float32, those in float64 as they are."""
     return values if values.dtype == torch.float64 else values.float()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trainers.data import settings
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.training.footprint import COPIES, FLOAT, Footprint
+from trainers.training.footprint import COPIES, FLOAT, Footprint, encoded_at_once
 
 _PAIR_BYTES = 60  # of an image and a caption
 _IMAGES = 5000
@@ -22,7 +22,7 @@ def footprint(config: FinetuningConfig) -> Footprint:
     return Footprint(
         images=min((1 + arms) * images * 3 * size.side**2, settings.memory_bytes()),
         encoders=FLOAT * COPIES * (arms + 1) * size.weights,
-        activations=FLOAT * batch * size.kept,
+        activations=FLOAT * (encoded_at_once(batch, config.chunk) * size.kept + batch * 3 * size.side**2),
         pairs=_PAIR_BYTES * batch * batch,
         evaluation=FLOAT * (config.queries + config.gallery) * _EMBEDDED,
     )

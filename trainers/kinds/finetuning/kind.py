@@ -11,7 +11,7 @@ from trainers.config import BUDGET, MAX_ARMS
 from trainers.kinds.arm_view import ArmView
 from trainers.kinds.base import Kind, Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.kinds.sections import MORE, READING, START, Section
+from trainers.kinds.sections import MORE, READING, SPEED, START, Section
 from trainers.parameters import Choice, entry
 from trainers.registry import title_of
 from trainers.runs import RunFolder
@@ -49,6 +49,7 @@ class Finetuning(Kind[FinetuningConfig]):
         Section(
             names=("epochs", "batch", "learning_rate", "weight_decay", "clip_norm", "seed"), title=MORE, folded=True
         ),
+        SPEED,
     )
 
     def loop(self) -> type[Loop]:

@@ -5,7 +5,8 @@ total = program + images + encoders + activations + memories + pairs + evaluatio
 program      the interpreter and its libraries
 images       N x C x S x S bytes of both splits, at most what may stay in memory (RANKSCOPE_MEMORY_GB)
 encoders     per loss: weights, gradients and Adam's two moments, 4 bytes each, and the copy that is checkpointed
-activations  per view of a batch: what every layer hands to the next, kept for the backward pass; losses take turns
+activations  per view of a batch: what every layer hands to the next, kept for the backward pass (of a chunk at a time
+             where there are chunks); losses take turns
 memories     per loss: K x D x 4 bytes and K x L x 8 of labels; twice while it is read, once more when checkpointed
 pairs        of one loss at a time: B x (B + K) similarities with their slopes, orders and masks; and for losses
              that rank with sigmoids the block of one query, P x (B + K) with P its positives; the losses on triplets
@@ -19,7 +20,7 @@ from trainers.data import settings
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES, LossDescriptor
 from trainers.training.encoder_sizes import encoder_sizes, guessed_shape
-from trainers.training.footprint import COPIES, FLOAT, Footprint, Shape
+from trainers.training.footprint import COPIES, FLOAT, Footprint, Shape, encoded_at_once
 
 BLOCK_BYTES = 8
 """Of one (positive, item) pair of the sigmoid losses."""
@@ -49,7 +50,7 @@ def footprint(config: MetricLearningConfig, shape: Shape | None = None) -> Footp
     return Footprint(
         images=min(known.images * pixels, settings.memory_bytes()),
         encoders=FLOAT * COPIES * (arms * weights + proxies * known.classes * config.dim),
-        activations=FLOAT * batch * views * (kept + 3 * pixels),
+        activations=FLOAT * (encoded_at_once(batch * views, config.chunk) * kept + batch * views * 3 * pixels),
         memories=sum(3 * ring * (FLOAT * config.dim + 8 * _LEVELS) for ring in rings),
         pairs=max(
             _pairs(loss, batch * views, ring, known.classes) for loss, ring in zip(descriptors, rings, strict=True)

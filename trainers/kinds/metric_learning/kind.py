@@ -10,9 +10,10 @@ from trainers.config import MAX_ARMS
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import Preset
+from trainers.kinds.checks import check_chunk
 from trainers.kinds.labelled import Labelled
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.sections import CONDITIONS, IMAGES, MORE, READING, START, Section
+from trainers.kinds.sections import CONDITIONS, IMAGES, MORE, READING, SPEED, START, Section
 from trainers.parameters import Choice
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
             title=MORE,
             folded=True,
         ),
+        SPEED,
         CONDITIONS,
     )
 
@@ -104,6 +106,12 @@ class MetricLearning(Labelled[MetricLearningConfig]):
                 f"{encoder.title} sees each image once, before training, so images cannot be augmented; "
                 f"got the augmentation {augmentation.name}. Choose none, or another encoder."
             )
+        if encoder.frozen and config.chunk:
+            raise ParameterError(
+                f"{encoder.title} trains a small head on features that are computed before training, which needs no "
+                f"chunks; got chunks of {config.chunk:,} images. Leave chunk out, or choose another encoder."
+            )
+        check_chunk(config, config.classes_per_batch * config.images_per_class)
         super().check(config)
 
     def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> MetricLearningConfig:
