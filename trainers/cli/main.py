@@ -13,6 +13,7 @@ from trainers.cli import (
     inspect_data,
     list_runs,
     mistakes,
+    mteb_verb,
     pairs,
     push,
     registries,
@@ -40,6 +41,7 @@ VERBS = (
     export,
     push,
     pairs,
+    mteb_verb,
     registries,
 )
 
