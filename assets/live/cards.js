@@ -33,7 +33,7 @@ export class Card {
       { class: "rs-card" },
       el("header", { class: "rs-flow" }, swatch(arm), this.title, this.truth.node),
       el("div", { class: "rs-cardbody" }, el("div", { class: "rs-cardgrid" }, this.plot, figures)),
-      el("footer", {}, this.truth.remarks, this.diagnosis),
+      el("footer", {}, this.diagnosis),
     );
   }
 

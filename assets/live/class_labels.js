@@ -16,13 +16,14 @@ export class ClassLabels {
   }
 
   /**
-   * `discs`: [{name, radius, x, y}] in CSS pixels, the most important first. While the map moves, the same names move along:
-   * choosing again in every frame would make them flicker.
+   * `discs`: [{name, radius, x, y}] in CSS pixels, the most important first. While the map moves, the same names move along,
+   * but for those that meet another: choosing again in every frame would make them flicker.
    */
   update(discs, width, height, moving) {
     if (!moving || this.chosen.some((i) => i >= discs.length)) this.chosen = choice(discs, width, height);
-    this.chosen.forEach((i, place) => this.put(place, discs[i], width));
-    this.pool.slice(this.chosen.length).forEach((node) => (node.hidden = true));
+    const shown = moving ? choice(discs, width, height, this.chosen) : this.chosen;
+    shown.forEach((i, place) => this.put(place, discs[i], width));
+    this.pool.slice(shown.length).forEach((node) => (node.hidden = true));
   }
 
   hide() {
@@ -47,10 +48,12 @@ function corner(disc, width) {
   return [Math.max(2, Math.min(disc.x - size / 2, width - size - 2)), disc.y + disc.radius + 1];
 }
 
-function choice(discs, width, height) {
+/** The numbers of those whose names fit, among `of`. */
+function choice(discs, width, height, of = discs.keys()) {
   const taken = [];
   const found = [];
-  discs.forEach((disc, i) => {
+  [...of].forEach((i) => {
+    const disc = discs[i];
     if (found.length >= MOST || disc.x < 0 || disc.x > width || disc.y < 0 || disc.y + disc.radius + HEIGHT > height) return;
     const [left, top] = corner(disc, width);
     const right = left + wide(disc);

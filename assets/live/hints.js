@@ -1,4 +1,4 @@
-// Three sentences over the first map for whoever sees the page for the first time; afterwards behind a "?".
+// Three sentences with the maps for whoever sees the page for the first time; afterwards behind a "?".
 
 import { el } from "../common/dom.js";
 import { button } from "../common/fields.js";
@@ -14,17 +14,14 @@ export class Hints {
   constructor() {
     this.node = el("section", { class: "rs-popup rs-hints", "aria-label": "How to read the maps", hidden: true },
       el("ol", {}, ...SENTENCES.map((text) => el("li", { text }))), button("Got it", () => this.show(false)));
-    // the map below must not take what is meant for the sentences
-    for (const name of ["pointerdown", "pointerup", "pointermove", "dblclick", "wheel", "keydown"]) this.node.addEventListener(name, (event) => event.stopPropagation());
     this.node.addEventListener("keydown", (event) => event.key === "Escape" && this.show(false));
     this.opener = button("?", () => this.show(this.node.hidden));
     this.opener.setAttribute("aria-label", "How to read the maps");
     this.opener.setAttribute("aria-expanded", "false");
   }
 
-  /** Over the first map of a run; open until somebody has closed it in this browser. */
-  load(card) {
-    card.plot.append(this.node);
+  /** A run is shown: open until somebody has closed it in this browser. */
+  load() {
     this.set(!seen());
   }
 

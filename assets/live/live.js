@@ -87,10 +87,11 @@ class Live {
     const naming = el("div", { class: "rs-flow rs-titleline" }, this.title, this.badge, this.status.line, this.summary, this.baseline.control);
     const head = el("header", { class: "rs-head" }, naming, el("div", { class: "rs-flow rs-headacts" }, this.origin.node, this.downloads.node, this.hints.opener));
     this.maps.node.append(this.card.node);
+    const maps = el("div", { class: "rs-mapstage" }, this.hints.node, this.maps.node);
     this.track = el("div");
     const tools = el("div", { class: "rs-flow rs-tools" }, this.refine.node, whole, this.classes.naming, lasso);
     const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, this.classes.node, this.classes.caveat, tools);
-    this.host.replaceChildren(head, this.downloads.push.node, this.status.problem.node, this.baseline.summary, this.maps.node, this.track, this.neighbours.node, under, this.legend.node, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
+    this.host.replaceChildren(head, this.downloads.push.node, this.status.problem.node, this.baseline.summary, maps, this.track, this.neighbours.node, under, this.legend.node, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run
@@ -153,7 +154,7 @@ class Live {
     if (!aside) history.replaceState(history.state, "", this.address());
     this.maps.arrange(run.arms.map((arm) => arm.title), run.measures);
     for (const card of this.maps.cards) card.truth.load(run.map_figures);
-    this.hints.load(this.maps.cards[0]);
+    this.hints.load();
     this.maps.reset();
     this.curves.load(run, this.series);
     this.neighbours.load(run);

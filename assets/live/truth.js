@@ -1,4 +1,4 @@
-// How far one map can be trusted: a badge, its reasons on hover and focus, and a sentence where the map misleads.
+// How far one map can be trusted: a badge, and its reasons on hover and focus; a line that came and went would move the page.
 
 import { el, say } from "../common/dom.js";
 import { signed } from "../common/measures.js";
@@ -15,7 +15,6 @@ export class Truth {
     this.badge = el("button", { type: "button", class: "rs-word rs-badge rs-truthbadge", "aria-describedby": id, hidden: true });
     this.badge.addEventListener("keydown", (event) => event.key === "Escape" && this.badge.blur());
     this.node = el("span", { class: "rs-explained rs-truth" }, this.badge, this.reasons);
-    this.remarks = el("ul", { class: "rs-note rs-whole rs-diagnosis", "aria-label": "Where the map misleads" });
     this.figures = [];
   }
 
@@ -46,8 +45,6 @@ export class Truth {
     const why = early ? ["Principal components, while UMAP warms up."] : remarks.length ? remarks : [care ? "The map keeps few of the nearest images." : "The map keeps the nearest images and the classes as they are in the space."];
     const words = told.map(([name, value, before, sentence]) => [`${name} ${short(value)}${Number.isFinite(before) ? ` (${signed(value - before, short)})` : ""}`, sentence]);
     this.write(why, words);
-    if ([...this.remarks.children].map((item) => item.textContent).join("\n") === remarks.join("\n")) return;
-    this.remarks.replaceChildren(...remarks.map((text) => el("li", { text })));
   }
 
   /** What is known of every frame: [name, value, value of the map before, sentence]. */
