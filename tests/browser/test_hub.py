@@ -43,7 +43,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     server.write("datasets", "ada/bad", files | {"comparison.json": b"\x80\x04<b>pickle"})
     server.repos["datasets", "ada/gated"].gated = True
     server.fault(match="/api/datasets/ada/slow", delay=6, times=-1)
-    server.fault(match="POST /api/datasets/bob/.*/preupload", delay=1, times=2)
+    server.fault(match="POST /api/datasets/bob/.*/preupload", delay=4, times=1)
     server.fault(match="/api/datasets[?].*search=busy", status=429, headers={"Retry-After": "120"}, times=-1)
     server.fault(match="/api/datasets/some/slow_birds", delay=4, times=-1)
     yield server

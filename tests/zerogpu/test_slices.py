@@ -149,7 +149,10 @@ def test_a_killed_slice_goes_on_from_its_checkpoint(space: Space, prepared: Path
     state = folder.db.state()
     assert state.phase == BETWEEN_SLICES and "taken back" in state.message and not folder.is_alive()
     space.slices._lend = spaces.GPU(train_slice, duration=asked)
-    assert space.ask(folder.id).wait and folder.db.state().phase == BETWEEN_SLICES
+    for _ in range(slices_module.TRIES - 1):  # on a busy machine the first may end before its first step
+        assert space.ask(folder.id).wait and folder.db.state().phase == BETWEEN_SLICES
+        if folder.db.state().step > state.step:
+            break
     space.slices._lend = spaces.GPU(train_slice, duration=lambda *_: 0.05)  # no time to set up
     answers = [space.ask(folder.id) for _ in range(slices_module.TRIES)]
     assert [answer.refused for answer in answers] == [False, False, True] and "CPU" in answers[-1].said

@@ -11,7 +11,6 @@ from trainers.errors import DISK_FULL, UNEXPECTED, RunError
 from trainers.kinds import arm_titles, diagnoses, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
-from trainers.worker import Worker, watch_signals
 
 
 def work(folder: RunFolder, *, new: bool = False, as_json: bool = False) -> int:
@@ -88,6 +87,8 @@ def _refused(folder: RunFolder, state: RunState) -> bool:
 def _train(folder: RunFolder) -> RunState:
     """Train in this process; Ctrl-C writes a checkpoint and ends. Returns the final state."""
     with progress_bar() as tell:
+        from trainers.worker import Worker, watch_signals
+
         worker = Worker(folder, lambda state: tell(state.message, state.step / (state.planned_steps or state.step + 1)))
         watch_signals(worker)
         return worker.run()

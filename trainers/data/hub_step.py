@@ -41,6 +41,11 @@ class Step(Generic[_Result]):
         """Let it ask and read no more."""
         self._stop.set()
 
+    @property
+    def succeeded(self) -> bool:
+        """Whether there is a result."""
+        return bool(self._results)
+
     def result(self) -> _Result:
         """Return what ``work`` returned, or raise what it raised; for a step that has ended."""
         if self._error is not None:

@@ -15,6 +15,7 @@ from trainers.publishing.model import named, write_model
 from trainers.publishing.upload import Target, upload
 from trainers.runs import RunFolder
 
+_LAST_REQUEST_SECONDS = 15.0
 _POLL_SECONDS = 0.2
 
 
@@ -49,7 +50,8 @@ def push(folder: RunFolder, target: Target, progress: Progress, *, arm: int = 0)
 
 
 def send(files: Mapping[str, Path], target: Target, progress: Progress, *, message: str, kind: str) -> Pushed:
-    """Upload files in one commit, in a thread of its own, so that ``progress`` can stop it.
+    """Upload files in one commit, in a thread of its own, so that ``progress`` can stop it as long as nothing is
+    committed.
 
     Raises:
         UserError: the Hub refuses; with what to do.
@@ -59,6 +61,9 @@ def send(files: Mapping[str, Path], target: Target, progress: Progress, *, messa
     try:
         while not step.ended(_POLL_SECONDS):
             progress(f"Uploading {len(files)} files, {size / 1e6:.1f} MB, to {target.name}", 0.5)
-    finally:
+    except BaseException:
         step.give_up()
+        if not (step.ended(_LAST_REQUEST_SECONDS) and step.succeeded):
+            raise
+        # the commit was being made already, so that it is told
     return Pushed(url=step.result(), files=tuple(sorted(files)), bytes=size)
