@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,14 @@ import torch
 from safetensors.torch import save_file
 
 from tests.tiny import tiny_config
+from trainers.config import DataChoice, RunConfig
 from trainers.distributed.group import join, rank
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.loop import ContrastiveLoop
+from trainers.kinds.contrastive.methods import METHODS
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
-from trainers.runs import RunFolder
+from trainers.parameters import Choice
+from trainers.runs import RunFolder, list_runs
 from trainers.training.embedding import embed
 
 STEPS = 20
@@ -26,22 +33,64 @@ def in_double(patch: pytest.MonkeyPatch) -> None:
     torch.set_default_dtype(torch.float64)
 
 
-def trained(images: Path, root: Path, losses: list[str], **changes: Any) -> dict[str, torch.Tensor]:
-    """The weights after the steps, with cross-batch memories in use and gradients clipped."""
-    values: dict[str, Any] = {"steps": STEPS, "memory": 30, "memory_after": 3, "clip_norm": 0.5, "dim": 8}
-    values |= {"classes_per_batch": 4, "images_per_class": 3, "snapshot_steps": 10}
-    loop = MetricLearningLoop(RunFolder.create(root, tiny_config(images, *losses, **values | changes)))
-    loop.advance(600)
+def trained(images: Path, root: Path, names: list[str]) -> dict[str, torch.Tensor]:
+    """The weights after the steps; goes on with a run that is there."""
+    known = list_runs(root)
+    pretrains = names[0].partition(":")[0] in METHODS
+    make = pretraining if pretrains else metric_learning
+    folder = known[0] if known else RunFolder.create(root, make(images, names))
+    loop = (ContrastiveLoop if pretrains else MetricLearningLoop)(folder)
+    if stop := int(os.environ.get("STOP_AFTER", "0")):
+        while loop.step < stop:
+            loop._one_step()
+        loop.checkpoint()
+    else:
+        loop.advance(600)
     tensors = {name: value.clone().contiguous() for arm in loop.arms for name, value in arm.tensors().items()}
     test = torch.rand(33, 3, 24, 24, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     return tensors | {"embedded": embed(loop.arms[0].encoder, test, torch.device("cpu"))}
+
+
+def metric_learning(images: Path, losses: list[str]) -> RunConfig:
+    """Cross-batch memories are in use, and gradients are clipped."""
+    values: dict[str, Any] = {"steps": STEPS, "memory": 30, "memory_after": 3, "clip_norm": 0.5, "dim": 8}
+    values |= {"classes_per_batch": 4, "images_per_class": 3, "snapshot_steps": 10}
+    return tiny_config(images, *losses, **values)
+
+
+def pretraining(images: Path, methods: list[str]) -> RunConfig:
+    """Queues begin anew, and a classifier is trained in a second stage."""
+    norm = os.environ.get("NORM", "batch")
+    return ContrastiveConfig(
+        data=DataChoice(source=str(images), image_size=24),
+        methods=tuple(parsed(method) for method in methods),
+        encoder=Choice(name="conv4", parameters={"width": 8}),
+        dim=8,
+        batch=8,
+        norm=norm,
+        splits=4,
+        steps=STEPS // 2,
+        minutes=None,
+        head_steps=4,
+        probe_size=20,
+        snapshot_steps=6,
+        device="cpu",
+        threads=1,
+    )
+
+
+def parsed(method: str) -> Choice:
+    """``name:parameter=number,...``."""
+    name, _, given = method.partition(":")
+    pairs = [pair.split("=") for pair in given.split(",") if pair]
+    return Choice(name=name, parameters={key: json.loads(value) for key, value in pairs})
 
 
 def main(images: str, out: str, *losses: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         in_double(patch)
         join()
-        save_file(trained(Path(images), Path(out) / str(rank()), list(losses)), Path(out) / f"{rank()}.safetensors")
+        save_file(trained(Path(images), Path(out) / f"rank{rank()}", list(losses)), Path(out) / f"{rank()}.safetensors")
 
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,18 +27,17 @@ def environment(rank: int, world: int, port: int) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def started(world: int, command: Sequence[str], **pipes: int) -> Iterator[list[subprocess.Popen[str]]]:
+def started(world: int, command: Sequence[str], told: Mapping[str, str]) -> Iterator[list[subprocess.Popen[str]]]:
     """``python COMMAND`` in every process; what is left of them at the end is killed."""
     port = free_port()
     processes = [
         subprocess.Popen(
             [sys.executable, *command],
-            env=environment(rank, world, port),
+            env={**environment(rank, world, port), **told},
             cwd=ROOT,
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            **pipes,
         )
         for rank in range(world)
     ]
@@ -49,9 +49,9 @@ def started(world: int, command: Sequence[str], **pipes: int) -> Iterator[list[s
             process.wait()
 
 
-def run(world: int, *command: str, seconds: float = 120) -> list[str]:
+def run(world: int, *command: str, told: Mapping[str, str] = MappingProxyType({}), seconds: float = 120) -> list[str]:
     """What the processes print; all must succeed."""
-    with started(world, command) as processes:
+    with started(world, command, told) as processes:
         outputs = [process.communicate(timeout=seconds)[0] for process in processes]
         assert [process.returncode for process in processes] == [0] * world, "\n\n".join(outputs)
     return outputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,3 +49,39 @@ def test_two_processes_train_the_weights_of_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("first", range(0, len(LOSSES), MAX_ARMS))
 def test_every_loss_trains_the_same_weights(tmp_path: Path, world: int, first: int) -> None:
     compare(tmp_path, world, tuple(LOSSES)[first : first + MAX_ARMS])
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("worlds", [(2, 1), (1, 2), (4, 2)])
+def test_a_run_resumes_in_another_number_of_processes(tmp_path: Path, worlds: tuple[int, int]) -> None:
+    images = write_images(tmp_path / "images")
+    losses = ("contrastive", "proxy_anchor")
+    alone = trained(images, tmp_path / "alone", list(losses))
+    first, then = (["-m", "tests.distributed.double", str(images), str(tmp_path), *losses] for _ in worlds)
+    run(worlds[0], *first, told={"STOP_AFTER": "7"})
+    for rank in range(worlds[0], worlds[1]):
+        shutil.copytree(tmp_path / "rank0", tmp_path / f"rank{rank}")
+    run(worlds[1], *then)
+    for rank in range(worlds[1]):
+        together = load_file(tmp_path / f"{rank}.safetensors")
+        assert max((value - together[name]).abs().max().item() for name, value in alone.items()) < 1e-9
+
+
+METHODS = (
+    ("moco_v1:queue=20,momentum=0.9,positives=2", "simclr", "end_to_end:shuffle=true", "memory_bank:negatives=30"),
+    ("supcon:joint=true", "supcon_queue:queue=20,momentum=0.9", "cross_entropy", "max_margin"),
+    ("moco_v2:queue=20,batch=4", 'end_to_end:sharing="separate"'),
+)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("norm", ["batch", "split"])
+@pytest.mark.parametrize("methods", METHODS, ids=lambda methods: methods[0].partition(":")[0])
+def test_every_method_trains_the_same_weights(
+    tmp_path: Path, methods: tuple[str, ...], norm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With batch statistics of the whole batch, and of groups of it that processes have whole, among shuffled keys."""
+    monkeypatch.setenv("NORM", norm)
+    compare(tmp_path, 2, methods)

@@ -77,9 +77,8 @@ class FollowerFolder(RunFolder):
         return ""
 
     def read_checkpoint(self) -> Checkpoint:
-        """Return what was sent, once."""
-        checkpoint, self._checkpoint = self._checkpoint, None
-        return checkpoint
+        """Return what was sent."""
+        return self._checkpoint
 
     def probe(self) -> Probe | None:
         """Return nothing: the first process writes it."""
@@ -101,7 +100,8 @@ class FollowerFolder(RunFolder):
         """Write nothing."""
 
     def rewind(self, step: int) -> None:
-        """Write nothing."""
+        """Write nothing; what was sent has been read."""
+        self._checkpoint = None
 
 
 class _NoDatabase(Database):

@@ -18,6 +18,8 @@ from trainers.distributed.launch import Launch, launched
 from trainers.errors import RunError, UserError
 
 TIMEOUT_SECONDS = 180.0  # that one process waits for another within a step; set-up, pauses and scoring have no limit
+TIMEOUT = "RANKSCOPE_GROUP_TIMEOUT"
+"""Environment variable with another number of seconds."""
 POLL_SECONDS = 0.05
 _LEFT, _FAILED = "left", "failed"
 
@@ -48,6 +50,17 @@ def share(count: int) -> slice:
             "of a batch or the images of a class, or start another number of processes."
         )
     return slice(rank(), None, world())
+
+
+def of_share(rows: slice) -> slice:
+    """Return which of this process's rows are in a range of the batch's.
+
+    Raises:
+        UserError: the processes do not divide the range.
+    """
+    share(rows.start)
+    share(rows.stop)
+    return slice(rows.start // world(), rows.stop // world())
 
 
 def agreed(values: Sequence[float]) -> list[float]:
@@ -160,7 +173,7 @@ def join() -> Board | None:
     launch = launched()
     if launch is None or _board is not None:
         return _board
-    wait = timedelta(seconds=TIMEOUT_SECONDS)
+    wait = timedelta(seconds=float(os.environ.get(TIMEOUT) or TIMEOUT_SECONDS))
     backend = "gloo"
     if torch.cuda.is_available():
         if launch.local >= torch.cuda.device_count():

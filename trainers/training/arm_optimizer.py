@@ -24,8 +24,8 @@ class ArmOptimizer:
     """An optimizer with a scheduled factor and, if asked for, clipped gradients.
 
     Args:
-        groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``; and ``equal`` where several
-            processes each have the whole gradient, not that of their own images.
+        groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``; and ``equal``, those weights whose
+            whole gradient each of several processes has, not that of its own images alone.
         optimiser: one of :data:`trainers.optimization.optimizers.OPTIMISERS`.
         momentum: of those that have one, 0..1.
         clip_norm: largest L2 norm of the gradient; None: no clipping.
@@ -47,12 +47,13 @@ class ArmOptimizer:
         entry = OPTIMISERS[optimiser]
         self._late = Late(depth if entry.fused else 0)
         # the fused form alone takes `found_inf`, a number on the device that tells it to change nothing
-        self._optimiser = entry.make(groups, momentum, self._late.depth > 0)
+        torchs = [{name: value for name, value in group.items() if name != "equal"} for group in groups]
+        self._optimiser = entry.make(torchs, momentum, self._late.depth > 0)
         self._rates = [group["lr"] for group in self._optimiser.param_groups]
-        made = self._optimiser.param_groups
-        self._trained = [weight for group in made for weight in group["params"]]
-        self._equal = [weight for group in made if group.get("equal") for weight in group["params"]]
-        self._summed = [weight for group in made if not group.get("equal") for weight in group["params"]]
+        self._trained = [weight for group in self._optimiser.param_groups for weight in group["params"]]
+        equal = {weight for group in groups for weight in group.get("equal", ())}
+        self._equal = [weight for weight in self._trained if weight in equal]
+        self._summed = [weight for weight in self._trained if weight not in equal]
 
     def step(self, loss: Tensor, factor: float, blame: Callable[[float, float], str]) -> None:
         """Take one step.

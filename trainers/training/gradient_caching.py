@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from trainers.distributed.statistics import whole_statistics
+
 Encode = Callable[[Tensor], Tensor]
 _SMALLEST = 2  # of one image there are no batch statistics
 
@@ -80,7 +82,7 @@ class _Replayed(torch.autograd.Function):
         (inputs,) = ctx.saved_tensors
         enabled, dtype = ctx.autocast
         now = _draws(inputs.device)
-        with _buffers_kept(ctx.chunked.net), torch.enable_grad():
+        with _buffers_kept(ctx.chunked.net), torch.enable_grad(), whole_statistics():
             for number, (part, draws) in enumerate(zip(ctx.chunked.parts(inputs), ctx.draws, strict=True)):
                 _draw_from(draws, inputs.device)
                 with torch.autocast(ctx.device, dtype, enabled=enabled):

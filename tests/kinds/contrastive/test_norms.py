@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -98,45 +95,3 @@ def test_shuffling_restores_the_order_and_mixes_the_groups() -> None:
     torch.manual_seed(0)
     assert torch.equal(shuffled(nn.Identity(), images), images)
     assert not torch.allclose(shuffled(net, images), net(images), atol=1e-3)
-
-
-SCRIPT = """
-import sys, torch
-import torch.distributed as dist
-from trainers.kinds.contrastive.shuffling import shuffled
-rank = int(sys.argv[1])
-dist.init_process_group("gloo", init_method=f"file://{sys.argv[2]}", rank=rank, world_size=2)
-torch.manual_seed(rank)
-images = torch.arange(8.0)[:, None] + 8 * rank
-seen = []
-def encode(part):
-    seen.append(part.clone())
-    return 2 * part
-assert torch.equal(shuffled(encode, images), 2 * images)
-others = ((seen[0] // 8).long() != rank).sum()
-torch.save(seen[0], f"{sys.argv[2]}.{rank}")
-assert 0 < others < 8, others
-dist.barrier()
-dist.destroy_process_group()
-"""
-
-
-@pytest.mark.long
-def test_shuffling_across_processes(tmp_path: Path) -> None:
-    meeting = tmp_path / "meeting"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(rank), str(meeting)],
-            cwd=ROOT,
-            env=environment,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    for process in processes:
-        _, words = process.communicate(timeout=120)
-        assert process.returncode == 0, words
-    both = torch.cat([torch.load(f"{meeting}.{rank}", weights_only=True) for rank in range(2)])
-    assert sorted(both.flatten().tolist()) == list(range(16))

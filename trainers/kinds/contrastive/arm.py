@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from trainers.devices.host import send
+from trainers.distributed.whole import whole
 from trainers.kinds.contrastive.batches import Batch
 from trainers.kinds.contrastive.methods import Method, Views
-from trainers.kinds.contrastive.networks import encode, first_output, full, started_again
+from trainers.kinds.contrastive.networks import encode_whole, first_output, full, started_again
 from trainers.metrics.representation import mean_cosine
 from trainers.training.arm import Arm
 from trainers.training.stage import Stage
@@ -69,7 +70,8 @@ class MethodArm(Arm):
             for weight in net.parameters()
             if weight.requires_grad
         ]
-        return [{"params": weights, "lr": stage.learning_rate, "weight_decay": stage.weight_decay}]
+        equal = [] if self.classifier is None else list(self.classifier.parameters())  # it sees all images everywhere
+        return [{"params": weights, "lr": stage.learning_rate, "weight_decay": stage.weight_decay, "equal": equal}]
 
     def step(self, batch: Batch, factor: float) -> dict[str, Tensor | float]:
         """Take one optimizer step, or one for each part of the batch where the method takes fewer images at once.
@@ -101,14 +103,14 @@ class MethodArm(Arm):
 
     def _compared(self, views: Views) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         self.method.train()
-        count = len(views.rows)
+        count, share = len(views.rows), len(views.images[0])
         with first_output(self.encoder) as features, first_output(self.method.net) as projections:
             outcome = self.method(views)
         terms, numbers = dict(outcome.terms), dict(outcome.numbers)
         if projections and count > 1:
-            numbers["projection_cosine"] = mean_cosine(projections[0][:count].detach()).float()
+            numbers["projection_cosine"] = mean_cosine(whole(projections[0][:share].detach())).float()
         if self.method.classifier != "after" and self.classifier is not None and views.labels is not None:
-            own = features[0][:count]
+            own = whole(features[0][:share])
             logits = self.classifier(full(own if self.method.classifier == "through" else own.detach()))
             labels = send(views.labels, self._device)
             terms["classifier"] = self.method.criterion(logits, labels)
@@ -119,7 +121,7 @@ class MethodArm(Arm):
         assert self.classifier is not None and views.labels is not None
         self.method.eval()
         with torch.no_grad():
-            features = encode(self.encoder, views.images[0])
+            features = encode_whole(self.encoder, views.images[0])
         logits, labels = self.classifier(features), send(views.labels, self._device)
         terms = {"classifier": self.method.criterion(logits, labels)}
         return terms, {"batch_accuracy": _accuracy(logits, labels)}

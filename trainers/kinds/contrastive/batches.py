@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from trainers.devices.host import send
+from trainers.distributed.group import share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +18,8 @@ class Batch:
     """One step's input.
 
     Attributes:
-        view: makes the view of a number of the batch's images, float ``[N, C, H, W]`` in 0..1; each is made once.
+        view: makes the view of a number of the batch's images, float ``[n, C, H, W]`` in 0..1; each is made once. They
+            are the N / W of this process, see :func:`trainers.distributed.group.share`.
         labels: int64 ``[N]``, classes from 0, on the CPU; None: the images have none.
         rows: int64 ``[N]``, rows of the training set, on the CPU.
         step: which batch of the run it is, from 0.
@@ -66,13 +68,14 @@ class Batches:
         """Make the batch of one step."""
         epoch, place = divmod(step, self.epoch)
         rows = self._ordered(epoch)[place * self._size : (place + 1) * self._size]
-        picked = send(self._images[rows], self._device)
+        own = share(len(rows))
+        picked = send(self._images[rows[own]], self._device)
         made: dict[int, tuple[Tensor, float]] = {}
 
         def view(number: int) -> Tensor:
             if number not in made:
                 started = time.process_time()
-                images = self._view(picked, seed=self._seed, step=step, view=number)
+                images = self._view(picked, seed=self._seed, step=step, view=number, count=len(rows), rows=own)
                 made[number] = images, time.process_time() - started
             return made[number][0]
 

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from trainers.data.probe import choose_probe
 from trainers.devices.host import send
+from trainers.distributed.group import rank
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.metrics import counts, evaluate
 from trainers.metrics.asked import joined, measurable
@@ -106,13 +107,12 @@ class Evaluator:
             for name, images in sources.items()
         }
         head = on_host(arm.classifier) if classifier and arm.classifier is not None else None
-        known = self._dictionary(arm)
+        known = {} if rank() else self._dictionary(arm)
 
         def finish() -> ProbeResult:
             raw = {name: torch.cat([part.get() for part in parts]) for name, parts in copies.items()}
-            return ProbeResult(
-                embeddings=functional.normalize(raw["probe"], dim=1), numbers=self._scored(raw, head, probing) | known
-            )
+            numbers = {} if rank() else self._scored(raw, head, probing) | known  # the first process alone scores
+            return ProbeResult(embeddings=functional.normalize(raw["probe"], dim=1), numbers=numbers)
 
         return finish
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.errors import UserError
-from trainers.kinds.contrastive.networks import encode
+from trainers.kinds.contrastive.networks import encode, encode_whole
 from trainers.kinds.contrastive.queue import KeyQueue
 from trainers.kinds.contrastive.shuffling import shuffled
 
@@ -91,7 +91,7 @@ class MoCo(nn.Module):
             ``[N, 1 + K]`` over the temperature, the own key first, so the target is 0. With P positives
             ``[P * N, 1 + K]``: the N queries with their first keys, then with their second, and so on.
         """
-        queries = functional.normalize(encode(self.encoder, query_images), dim=1)
+        queries = functional.normalize(encode_whole(self.encoder, query_images), dim=1)
         views = [key_images] if isinstance(key_images, Tensor) else list(key_images)
         if not views:
             raise UserError("MoCo needs the images of at least one key for each query; got none.")
@@ -122,8 +122,12 @@ class MoCo(nn.Module):
 
     @torch.no_grad()
     def encode_keys(self, images: Tensor) -> Tensor:
-        """Encode images as raw keys ``[N, dim]``; in training mode their batch statistics are their own."""
-        keys = partial(encode, self.key_encoder)
+        """Encode images as raw keys ``[N, dim]``; in training mode their batch statistics are their own, and several
+        processes each have a share of them.
+        """
+        if not self.training:  # of the same images in every process
+            return encode(self.key_encoder, images)
+        keys = partial(encode_whole, self.key_encoder)
         return shuffled(keys, images) if self.shuffle else keys(images)
 
 

@@ -9,6 +9,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from trainers.distributed.draws import own_draws
+from trainers.distributed.statistics import whole_statistics
+from trainers.distributed.whole import whole
+
 
 class Projected(nn.Sequential):
     """``backbone``, from images to features ``[N, F]``, and ``projector``, from those to raw ``[N, D]``."""
@@ -63,3 +67,14 @@ def encode(net: nn.Module, images: Tensor) -> Tensor:
 def full(values: Tensor) -> Tensor:
     """Return values in float32, those in float64 as they are."""
     return values if values.dtype == torch.float64 else values.float()
+
+
+def encode_whole(net: nn.Module, images: Tensor, views: int = 1) -> Tensor:
+    """Encode this process's images, and return the results of all processes, ``[N * views, D]`` in the order of one.
+
+    Args:
+        images: ``[n * views, ...]``, view after view; of every view those of :func:`trainers.distributed.group.share`.
+    """
+    with own_draws(images.device), whole_statistics():
+        values = encode(net, images)
+    return torch.cat([whole(part) for part in values.chunk(views)]) if views > 1 else whole(values)

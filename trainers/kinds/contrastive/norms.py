@@ -6,8 +6,13 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.backends import cudnn
 from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
+
+from trainers.distributed.group import world
+from trainers.distributed.whole import gathered
+from trainers.errors import UserError
 
 _MOST_GROUPS = 32  # Wu and He 2018, "Group Normalization"
 
@@ -40,17 +45,36 @@ class SplitBatchNorm(_BatchNorm):
         return out
 
     def _normalised(self, input: Tensor) -> Tensor:
-        splits = min(self.splits, len(input) // 2)
-        if not self.training or splits < 2:
+        if not self.training:
+            return super().forward(input)
+        splits = self._own_splits(len(input))
+        if splits < 2 and world() == 1:
             return super().forward(input)
         if len(input) % splits:
             return self._unequal(input, splits)
         wide = input.reshape(len(input) // splits, splits * self.num_features, *input.shape[2:])
         mean, var = self._running(splits)
         weight, bias = (None if part is None else part.repeat(splits) for part in (self.weight, self.bias))
-        out = functional.batch_norm(wide, mean, var, weight, bias, True, self._rate(), self.eps)
+        out = torch.batch_norm(wide, weight, bias, mean, var, True, self._rate(), self.eps, cudnn.enabled)
         self._remember(mean, var)
         return out.reshape(input.shape)
+
+    def _own_splits(self, images: int) -> int:
+        """Count the groups of this process's images: image n of the batch is in process n mod W and group n mod
+        ``splits``, so that each process has whole groups where W divides ``splits``.
+
+        Raises:
+            UserError: it does not, or the groups do not divide the batch.
+        """
+        splits = min(self.splits, images * world() // 2)
+        own = splits // world()
+        if world() > 1 and (splits % world() or images % own):
+            raise UserError(
+                f"{splits} groups of batch normalisation over {world()} processes with {images} images each: the "
+                "processes must divide the groups, and the groups the batch. Change splits, the batch, or the number "
+                "of processes."
+            )
+        return own
 
     def _unequal(self, images: Tensor, splits: int) -> Tensor:
         mean, var = self._running(splits)
@@ -78,8 +102,11 @@ class SplitBatchNorm(_BatchNorm):
     def _remember(self, mean: Tensor | None, var: Tensor | None) -> None:
         if mean is None or var is None or self.running_mean is None or self.running_var is None:
             return
-        self.running_mean.copy_(mean.reshape(-1, self.num_features).mean(0))
-        self.running_var.copy_(var.reshape(-1, self.num_features).mean(0))
+        both = torch.stack([mean.reshape(-1, self.num_features).mean(0), var.reshape(-1, self.num_features).mean(0)])
+        if world() > 1:
+            both = gathered(both).mean(0)
+        self.running_mean.copy_(both[0])
+        self.running_var.copy_(both[1])
         if self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
 

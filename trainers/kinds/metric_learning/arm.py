@@ -39,7 +39,8 @@ class LossArm(Arm):
                 "params": [p for p in net.parameters() if p.requires_grad],
                 "lr": kinds[name][0],
                 "weight_decay": kinds[name][1],
-                "equal": name == "loss",  # every process has the whole loss, and with it their whole gradient
+                # every process has the whole loss, and with it the whole gradient of its proxies
+                "equal": list(net.parameters()) if name == "loss" else [],
             }
             for name, net in networks.items()
         ]

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from torch import Tensor, nn
 
+from trainers.distributed.group import of_share
 from trainers.errors import UserError
 from trainers.kinds.contrastive.networks import Projected
 from trainers.parameters import parameter
@@ -38,7 +39,8 @@ class Views:
     """The part of a batch that a method gets.
 
     Attributes:
-        images: float ``[N, C, H, W]`` in 0..1, one tensor per view; as many as the method asks for.
+        images: float ``[n, C, H, W]`` in 0..1, one tensor per view; as many as the method asks for. With W processes
+            they are N / W, those n with n mod W = rank.
         labels: int64 ``[N]``, classes from 0, on the CPU; None: the images have none.
         rows: int64 ``[N]``, rows of the training set, on the CPU.
     """
@@ -68,8 +70,9 @@ class Views:
         return [self._part(slice(*pair)) for pair in itertools.pairwise([*starts, count])]
 
     def _part(self, places: slice) -> Views:
+        own = of_share(places)
         return Views(
-            images=tuple(view[places] for view in self.images),
+            images=tuple(view[own] for view in self.images),
             labels=None if self.labels is None else self.labels[places],
             rows=self.rows[places],
         )

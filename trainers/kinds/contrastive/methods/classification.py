@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Needs, Outcome, Views
-from trainers.kinds.contrastive.networks import encode
+from trainers.kinds.contrastive.networks import encode_whole
 
 
 class CrossEntropy(Method):
@@ -20,7 +20,7 @@ class CrossEntropy(Method):
 
     def forward(self, views: Views) -> Outcome:
         """Encode; the loss is the classifier's."""
-        encode(self.encoder, torch.cat(views.images))
+        encode_whole(self.encoder, torch.cat(views.images))
         return Outcome(terms={})
 
 

@@ -19,7 +19,7 @@ from trainers.kinds.contrastive.methods.base import (
     Views,
 )
 from trainers.kinds.contrastive.methods.moco import agreement, shuffle
-from trainers.kinds.contrastive.networks import encode
+from trainers.kinds.contrastive.networks import encode_whole
 from trainers.kinds.contrastive.shuffling import shuffled
 from trainers.losses.supcon import temperature
 from trainers.parameters import parameter
@@ -53,8 +53,8 @@ class EndToEnd(Method):
         """
         views.need_two("The end-to-end mechanism")
         query, key = views.images
-        queries = functional.normalize(encode(self.net, query), dim=1)
-        keys = partial(encode, self.key_net)
+        queries = functional.normalize(encode_whole(self.net, query), dim=1)
+        keys = partial(encode_whole, self.key_net)
         encoded = shuffled(keys, key) if self.settings.shuffle else keys(key)
         logits = queries @ functional.normalize(encoded, dim=1).T / self.settings.temperature
         loss = functional.cross_entropy(logits, torch.arange(len(logits), device=logits.device))

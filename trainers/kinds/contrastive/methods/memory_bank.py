@@ -20,7 +20,7 @@ from trainers.kinds.contrastive.methods.base import (
     Views,
 )
 from trainers.kinds.contrastive.methods.moco import picked
-from trainers.kinds.contrastive.networks import encode
+from trainers.kinds.contrastive.networks import encode, encode_whole
 from trainers.kinds.contrastive.queue import NONE, spread
 from trainers.losses.supcon import temperature
 from trainers.parameters import parameter
@@ -74,7 +74,7 @@ class MemoryBank(nn.Module):
         Returns:
             ``[N, 1 + K]`` over the temperature, the own feature first; minus infinity where it was drawn again.
         """
-        queries = functional.normalize(encode(self.encoder, images), dim=1)
+        queries = functional.normalize(encode_whole(self.encoder, images), dim=1)
         rows = send(rows, self.features.device)
         drawn = send(torch.randint(len(self.features), (self.negatives,)), rows.device)
         own, others = self.features[rows], self.features[drawn]

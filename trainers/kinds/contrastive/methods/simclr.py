@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, MethodParameters, Outcome, Parts, Views
-from trainers.kinds.contrastive.networks import encode
+from trainers.kinds.contrastive.networks import encode_whole
 from trainers.losses import LOSSES
 from trainers.losses.supcon import temperature
 
@@ -41,7 +41,7 @@ def other_views(_settings: object, batch: int) -> int:
 
 def projections(method: Method, views: Views) -> torch.Tensor:
     """Encode all views as one batch, ``[N, V, D]`` raw."""
-    raw = encode(method.net, torch.cat(views.images))
+    raw = encode_whole(method.net, torch.cat(views.images), len(views.images))
     return raw.reshape(len(views.images), len(views.rows), -1).transpose(0, 1)
 
 

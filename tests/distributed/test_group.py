@@ -1,0 +1,123 @@
+"""A run of several processes under torchrun: whoever is stopped or killed, all leave, and the run goes on later."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.distributed.processes import ROOT
+from tests.tiny import tiny_config, write_images
+from trainers.runs import RunFolder
+from trainers.worker import Worker
+
+pytestmark = pytest.mark.long
+TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node")
+
+
+@contextlib.contextmanager
+def launched(folder: RunFolder, world: int = 2) -> Iterator[subprocess.Popen[bytes]]:
+    """The launcher of a run's workers, which hold the reading end of a pipe."""
+    command = [*TORCHRUN, str(world), "-m", "trainers.worker", str(folder.path)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with (
+        (folder.path / "output.txt").open("w") as output,
+        subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        ) as process,
+    ):
+        yield process
+        for left in workers(folder):
+            left.kill()
+        process.kill()
+
+
+def workers(folder: RunFolder) -> list[psutil.Process]:
+    """The processes that train a run, the first one first."""
+    every = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            words = process.cmdline()
+            if str(folder.path) in words and "trainers.worker" in words and "--nproc-per-node" not in words:
+                every.append((process.environ().get("RANK", ""), process))
+    parents = {process.pid for _, process in every}
+    return [process for _, process in sorted(every, key=lambda pair: pair[0]) if process.ppid() not in parents]
+
+
+def until(is_so: Callable[[], bool], seconds: float = 90) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def made(tmp_path: Path, **changes: object) -> RunFolder:
+    images = write_images(tmp_path / "images")
+    return RunFolder.create(tmp_path / "runs", tiny_config(images, "contrastive", **changes))
+
+
+ENDS: dict[str, Callable[[subprocess.Popen[bytes], list[psutil.Process], RunFolder], None]] = {
+    "stopped": lambda _launcher, _ranks, folder: folder.send("stop"),
+    "launcher terminated": lambda launcher, _ranks, _folder: launcher.terminate(),
+    "launcher killed": lambda launcher, _ranks, _folder: launcher.kill(),
+    "first process killed": lambda _launcher, ranks, _folder: ranks[0].kill(),
+    "second process killed": lambda _launcher, ranks, _folder: ranks[1].kill(),
+    "second process asked": lambda _launcher, ranks, _folder: ranks[1].send_signal(signal.SIGTERM),
+    "page gone": lambda launcher, _ranks, _folder: launcher.stdin.close() if launcher.stdin else None,
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_all_leave_and_the_run_goes_on_in_one_process(tmp_path: Path, how: str) -> None:
+    folder = made(tmp_path, steps=100_000)
+    with launched(folder) as launcher:
+        until(lambda: folder.state().step > 5 and folder.has_checkpoint)
+        ranks = workers(folder)
+        assert len(ranks) == 2
+        ENDS[how](launcher, ranks, folder)
+        until(lambda: not workers(folder) and not folder.is_alive(), 15)
+        launcher.wait(15)
+    checkpoint = folder.read_checkpoint()
+    assert folder.state().phase == ("stopped" if how == "stopped" else "interrupted") and checkpoint is not None
+    resumed = RunFolder.open(folder.path.parent, folder.id)
+    worker = Worker(resumed)
+    state = worker.run(seconds=1)
+    assert state.step > checkpoint[1]["step"] and state.error is None
+
+
+def test_a_process_that_cannot_be_set_up_ends_the_run_with_its_sentence(tmp_path: Path) -> None:
+    folder = made(tmp_path, classes_per_batch=3, images_per_class=3)
+    with launched(folder) as launcher:
+        launcher.wait(90)
+        assert not workers(folder)
+    assert folder.state().phase == "failed" and "shared by 2 processes" in (folder.state().error or "")
+
+
+def test_a_pause_outlasts_the_time_limit_of_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKSCOPE_GROUP_TIMEOUT", "4")
+    folder = made(tmp_path, steps=100_000)
+    with launched(folder) as launcher:
+        until(lambda: folder.state().step > 2)
+        folder.send("pause")
+        until(lambda: folder.state().phase == "paused")
+        time.sleep(8)
+        before = folder.state().step
+        folder.send("resume")
+        until(lambda: folder.state().step > before)
+        folder.send("stop")
+        launcher.wait(15)
+    assert folder.state().phase == "stopped"
