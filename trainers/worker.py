@@ -33,7 +33,7 @@ from trainers.distributed.follower import Word, follow
 from trainers.distributed.follower_folder import announce, invite
 from trainers.distributed.group import Board, board, highest, join, lost_another
 from trainers.distributed.watch import watch
-from trainers.errors import UNEXPECTED, DiskFullError, ParameterError, RunError, UserError
+from trainers.errors import UNEXPECTED, DiskFullError, RunError, UserError
 from trainers.kinds import check, kind_of
 from trainers.registry import importing
 from trainers.runs import RunFolder
@@ -158,6 +158,7 @@ class Worker:
     def _train(self) -> None:
         config = self.folder.config
         check(config)
+        kind_of(config).check_processes(1 if self._board is None else self._board.launch.world)
         started = time.monotonic()
         with importing():
             loop = kind_of(config).loop()
@@ -185,11 +186,6 @@ class Worker:
         """Build the loop, with those of the other processes."""
         if self._board is None:
             return loop(self.folder, self._setting_up)
-        if not getattr(loop, "together", False):
-            raise ParameterError(
-                f"{kind_of(self.folder.config).title} trains in one process; {self._board.launch.world} were started. "
-                "Start it without torchrun."
-            )
         invite(self.folder, self._board)
         trainer = loop(self.folder, self._setting_up)
         announce(self.folder, self._board)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
-from trainers.distributed.launch import Launch, launched
+from tests.distributed.processes import started
+from trainers.cli.main import _parser
+from trainers.distributed.launch import Launch, alone, launched
 from trainers.errors import UserError
 from trainers.training.augmentations import AUGMENTATIONS
+from trainers.training.executor import program_environment
 
 TORCHRUN = {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "MASTER_ADDR": "node1", "MASTER_PORT": "29500"}
 SRUN = {"SLURM_PROCID": "3", "SLURM_STEP_NUM_TASKS": "4", "SLURM_LOCALID": "3", "SLURM_STEP_NODELIST": "node1"}
@@ -31,6 +36,41 @@ def test_srun() -> None:
 def test_one_process_trains_alone(environment: dict[str, str]) -> None:
     """The last one is a batch script of Slurm, which runs once however many tasks srun would start."""
     assert launched(environment) is None
+
+
+ALONE = (["sweep", "--losses", "supcon"], ["fair", "--losses", "supcon"], ["finetune"])
+
+
+@pytest.mark.parametrize("words", ALONE, ids=lambda words: words[0])
+def test_what_is_not_shared_is_refused_before_anything_is_made(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in TORCHRUN.items():
+        monkeypatch.setenv(name, value)
+    arguments = _parser().parse_args([*words, "--runs", str(tmp_path / "runs")])
+    with pytest.raises(UserError, match=r"not shared by several processes, and 8 were started\. Start it in one"):
+        arguments.run(arguments)
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.long
+def test_the_refusal_is_one_sentence_of_all_processes(tmp_path: Path) -> None:
+    with started(2, ["-m", "trainers", *ALONE[0], "--runs", str(tmp_path / "runs")], {}) as processes:
+        said = [process.communicate(timeout=60)[0].splitlines() for process in processes]
+        assert [process.returncode for process in processes] == [1, 0]
+    assert len(said[0]) == 1 and said[0][0].startswith("rankscope: Sweep is not shared") and said[1] == []
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("told", [TORCHRUN, {**SRUN, "SLURM_STEP_ID": "0"}])
+def test_the_runs_of_a_sweep_inherit_nothing_of_a_launcher(
+    told: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {**told, "TORCHELASTIC_USE_AGENT_STORE": "True", "SLURM_JOB_ID": "7"}.items():
+        monkeypatch.setenv(name, value)
+    assert launched() is not None and launched(program_environment()) is None
+    left = alone({**told, "TORCHELASTIC_USE_AGENT_STORE": "True", "SLURM_JOB_ID": "7", "RANKSCOPE_RUNS": "runs"})
+    assert set(left) == {"SLURM_JOB_ID", "RANKSCOPE_RUNS"}
 
 
 def test_what_is_missing_is_named() -> None:

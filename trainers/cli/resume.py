@@ -8,6 +8,8 @@ from typing import Any
 from trainers.cli.flags import runs_flag
 from trainers.cli.output import json_flag, print_json
 from trainers.cli.work import described, result, work
+from trainers.distributed.launch import processes
+from trainers.kinds import kind_of
 from trainers.runs import RunFolder
 
 
@@ -29,6 +31,7 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 def resume(arguments: argparse.Namespace) -> int:
     """Train on, or say that there is nothing to do."""
     folder = RunFolder.open(arguments.runs, arguments.id)
+    kind_of(folder.config).check_processes(processes())
     if arguments.more_seeds:
         from trainers.plans.more_seeds import add_seeds
 

@@ -12,6 +12,7 @@ from trainers.cli.output import json_flag
 from trainers.cli.progress import progress_bar
 from trainers.cli.work import work
 from trainers.config import BUDGET, Config, EncoderConfig
+from trainers.distributed.launch import processes
 from trainers.kinds import KINDS, OWN, check, kind_of
 from trainers.kinds.base import Kind
 from trainers.kinds.checks import pinned
@@ -115,6 +116,7 @@ def start(arguments: argparse.Namespace) -> int:
         if first and config.single.encoder == first["encoder"]:
             print(f"rankscope: {why}", file=sys.stderr)
     started = kind_of(config)
+    started.check_processes(processes())
     check(config)
     config = pinned(config)
     with progress_bar() as tell:

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from trainers.errors import UserError
 
 _FIRST_PORT, _PORTS = 20_000, 20_000
+_SIZES = tuple(f"{of}{what}" for of in ("", "LOCAL_", "GROUP_", "ROLE_") for what in ("RANK", "WORLD_SIZE"))
+_TOLD = frozenset({*_SIZES, "ROLE_NAME", "MASTER_ADDR", "MASTER_PORT", "SLURM_PROCID", "SLURM_LOCALID"})
+_TOLD_FROM = ("TORCHELASTIC_", "SLURM_STEP_")
+"""Names of what launchers set, and beginnings of such names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +58,17 @@ def launched(environment: Mapping[str, str] = os.environ) -> Launch | None:
             f"Several processes need {', '.join(names)}, MASTER_ADDR and MASTER_PORT in their environment, which "
             f"torchrun, accelerate launch and srun set; got {error}. Start them with one of these."
         ) from error
+
+
+def processes() -> int:
+    """Return how many processes were started to train one run."""
+    launch = launched()
+    return 1 if launch is None else launch.world
+
+
+def alone(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without what a launcher says in it: for a process that trains a run of its own."""
+    return {name: value for name, value in environment.items() if not (name in _TOLD or name.startswith(_TOLD_FROM))}
 
 
 def _slurm_port(environment: Mapping[str, str]) -> int:

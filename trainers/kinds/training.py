@@ -27,9 +27,12 @@ class KindTraining(Generic[C]):
     Attributes:
         plans: it trains nothing itself, see :class:`trainers.plans.base.Plan`.
         no_images: of a kind whose runs hold no images, the end of a sentence that says so.
+        together: several processes can train a run of it, each with its share of the batch.
     """
 
+    title: str
     plans: bool = False
+    together: bool = False
     no_images: str = ""
 
     @abstractmethod
@@ -75,6 +78,18 @@ class KindTraining(Generic[C]):
 
         choose(config.single.device)
         return []
+
+    def check_processes(self, count: int) -> None:
+        """Refuse so many processes that were started to train one run.
+
+        Raises:
+            ParameterError: its runs cannot be shared.
+        """
+        if count > 1 and not self.together:
+            raise ParameterError(
+                f"{self.title} is not shared by several processes, and {count} were started. Start it in one, without "
+                "torchrun, accelerate or srun."
+            )
 
     def footprint(self, config: C) -> Footprint:
         """Estimate the memory that a run will take."""

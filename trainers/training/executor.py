@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from trainers.devices.gpus import gpus
+from trainers.distributed.launch import alone
 from trainers.runs.regular import open_regular
 
 OUTPUT = "output.txt"
@@ -25,9 +26,9 @@ APART: Mapping[str, Any] = {
 
 
 def program_environment() -> dict[str, str]:
-    """Return the environment in which a child process finds this program, wherever it was started."""
+    """Return the environment in which a child process finds this program, wherever it was started, and works alone."""
     paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    return {**alone(os.environ), "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def worker_command(folder: Path) -> list[str]:

@@ -56,8 +56,6 @@ class Loop(ABC):
 
     arms: Sequence[Arm]
     ending: ClassVar[str] = "scoring the whole test set"
-    together: ClassVar[bool] = False
-    """Whether several processes can train it, each with its share of the batch."""
 
     def __init__(self, folder: RunFolder, progress: Progress | None = None) -> None:
         self.folder = folder

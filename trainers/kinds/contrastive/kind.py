@@ -33,6 +33,7 @@ class Contrastive(Labelled[ContrastiveConfig]):
     sentence = "Train encoders by comparing views of images, with or without labels; then classify with them."
     compares = "methods"
     order = 3
+    together = True
     config = ContrastiveConfig
     stages = STAGES
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({"methods": "trainers.kinds.contrastive.methods:METHODS"})

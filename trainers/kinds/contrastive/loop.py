@@ -53,7 +53,6 @@ class ContrastiveLoop(LabelledLoop):
 
     arms: list[MethodArm]
     config: ContrastiveConfig
-    together = True
     _probed = (-1, -math.inf)  # step and seconds of the last linear probe
 
     def _stages(self) -> Sequence[Stage]:

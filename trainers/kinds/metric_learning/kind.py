@@ -40,6 +40,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
     projects = True
     order = 1
     folds = True
+    together = True
     config = MetricLearningConfig
     sections = (
         IMAGES,

@@ -37,7 +37,6 @@ class MetricLearningLoop(LabelledLoop):
 
     arms: list[LossArm]
     config: MetricLearningConfig
-    together = True
     _train_evaluated = (-1, -math.inf)  # step and seconds of the last train R@1
 
     def _batch(self) -> Batch:
