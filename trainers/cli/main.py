@@ -8,6 +8,7 @@ import sys
 
 from trainers.cli import (
     background,
+    claims_verb,
     compare,
     export,
     inspect_data,
@@ -34,6 +35,7 @@ VERBS = (
     mistakes,
     background,
     compare,
+    claims_verb,
     inspect_data,
     resume,
     list_runs,

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from dataclasses import replace
 
+from scipy.optimize import brentq
 from scipy.special import nctdtr
 
 from trainers.comparison.uncertainty import LEVEL, Uncertainty
@@ -56,3 +57,12 @@ def projected(uncertainty: Uncertainty, seeds: int) -> Uncertainty:
         return shrunk
     both = min(uncertainty.by_both, uncertainty.by_class)
     return replace(shrunk, by_both=uncertainty.by_both * share, by_class=uncertainty.by_class - both + both * share)
+
+
+def shown(uncertainty: Uncertainty, chance: float = POWER) -> float:
+    """Return the smallest true difference that as many seeds would show with a chance of ``chance``; NaN: unknown."""
+    if not uncertainty.over_seeds or not math.isfinite(half := uncertainty.half_width()):
+        return math.nan
+    if half == 0:
+        return 0.0
+    return float(brentq(lambda mean: power(mean, uncertainty) - chance, 0.0, 100 * half))

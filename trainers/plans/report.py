@@ -132,7 +132,7 @@ def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report
 def _part(
     folder: RunFolder, measures: Measures, name: str, title: str, children: Sequence[Child], levels: tuple[str, ...]
 ) -> Part:
-    made = results_table(list(_cells(folder, children)), measures, levels)
+    made = results_table(results_of(folder, children), measures, levels)
     if made is not None:
         made = replace(made, remarks=_unequal_steps(children))
     return Part(name=name, title=title, children=children, table=made)
@@ -180,8 +180,12 @@ def results_table(
     return table(cells, chosen, levels, told=told, main=chosen[:MAIN]) if chosen else None
 
 
+def results_of(folder: RunFolder, children: Sequence[Child]) -> list[Cell]:
+    """Return a cell per arm of every run that has ended; one that was also trained alone counts once."""
+    return list(_cells(folder, children))
+
+
 def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
-    """Yield a cell per arm of every run that has ended; one that was also trained alone counts once."""
     seen: set[object] = set()
     for child in sorted(children, key=lambda child: child.outcome is None or not child.outcome.finished):
         if child.outcome is None:

@@ -47,6 +47,7 @@ MEASURES = Measures(
         "clipped_share",
         "term/*",
     ),
+    compared=("contrast_accuracy",),
     legend="",
     floor=("knn_accuracy", "probe_accuracy", "R_at_1"),
     profiles=(

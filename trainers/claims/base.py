@@ -1,0 +1,126 @@
+"""The descriptor of a claim: where a paper says it, what is run for it here, and which difference decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from trainers.plans.config import SweepConfig
+
+WORKS = MappingProxyType(
+    {
+        "contextual": "Contextual similarity (Liao et al. 2023)",
+        "rank_losses": "Rank losses (Ramzi et al. 2023)",
+        "spurious": "Spurious correlations (Kim et al. 2023)",
+        "contrastive": "MoCo (He et al. 2020) and SupCon (Khosla et al. 2020)",
+    }
+)
+"""The works by name, as cited."""
+
+Expected = Literal["larger", "equal", "held"]
+"""``larger``: by more than the margin; ``equal``: within the margin; ``held``: smaller by no more than the margin."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """The results that one side of a difference has.
+
+    Attributes:
+        arm: title of the variant, as a plan of its runs gives it.
+        under: the condition, by the titles of what the plan varies in its runs; empty where it varies nothing.
+    """
+
+    arm: str
+    under: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """As printed."""
+        where = ", ".join(f"{name.lower()} {value}" for name, value in self.under.items())
+        return f"{self.arm}, {where}" if where else self.arm
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A difference that decides a claim: ``first`` minus ``second``, or how much larger that is than elsewhere.
+
+    Attributes:
+        metric: key of the number, as :func:`trainers.metrics.names.describe` reads it.
+        first: the side that is said to have the larger number.
+        beyond: the two sides of another difference that is taken off, for claims about where a gain is larger.
+        margin: in the metric's own unit; fixed before any result.
+    """
+
+    metric: str
+    first: Side
+    second: Side
+    beyond: tuple[Side, Side] | None = None
+    expected: Expected = "larger"
+    margin: float = 0.0
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Every side, in order."""
+        return (self.first, self.second, *(self.beyond or ()))
+
+    @property
+    def title(self) -> str:
+        """As printed."""
+        told = f"{self.first.title} − {self.second.title}"
+        return told if self.beyond is None else f"({told}) − ({self.beyond[0].title} − {self.beyond[1].title})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A claim of a paper.
+
+    Attributes:
+        name: of its file, and of what its result is kept under.
+        work: one of :data:`WORKS`.
+        statement: what the paper says, in one sentence of ours.
+        where: table, figure or section.
+        printed: its figures there, as a sentence; empty: our text of the paper has none.
+        differences: that decide it; all of them must come out as claimed.
+        plan: makes the plan that is run here; None: it needs data or weights that are not at hand.
+        begins: makes the plan whose encoders the runs of ``plan`` start from, seed by seed; None: they start anew.
+        ours: sentences on what in the protocol is ours.
+        lacking: what is not at hand, as a sentence; empty where there is a plan.
+        recipe: command of the run at full size, for people with the data and a GPU.
+        tried: what was looked at where it does not show, as sentences.
+        minutes: guess of the processor minutes of its runs, for the time before there is a result.
+        order: place in lists, smaller first.
+    """
+
+    name: str
+    title: str
+    work: str
+    statement: str
+    where: str
+    recipe: str
+    printed: str = ""
+    differences: tuple[Difference, ...] = ()
+    plan: Callable[[], SweepConfig] | None = None
+    begins: Callable[[], SweepConfig] | None = None
+    ours: tuple[str, ...] = ()
+    lacking: str = ""
+    tried: tuple[str, ...] = ()
+    minutes: float = 0.0
+    order: int = 100
+
+
+def differences(
+    first: str | Side,
+    second: str | Side,
+    *metrics: str,
+    expected: Expected = "larger",
+    margin: float = 0.0,
+    beyond: tuple[Side, Side] | None = None,
+) -> tuple[Difference, ...]:
+    """Make one difference per metric; a side that is a text is an arm under no condition."""
+    sides = [Side(arm=side) if isinstance(side, str) else side for side in (first, second)]
+    return tuple(
+        Difference(metric=metric, first=sides[0], second=sides[1], beyond=beyond, expected=expected, margin=margin)
+        for metric in metrics
+    )

@@ -1,0 +1,32 @@
+"""The gap and the decomposability term: a claim, see :mod:`trainers.claims.base`."""
+
+from __future__ import annotations
+
+from trainers.claims import plans
+from trainers.claims.base import Claim, Side, differences
+
+DESCRIPTOR = Claim(
+    name="gap_term",
+    title="The gap and the decomposability term",
+    work="rank_losses",
+    statement=(
+        "The decomposability term lowers the gap between the average precision within batches and that of"
+        " the whole set."
+    ),
+    where="Section III-C and appendix A-B",
+    differences=differences(
+        Side(arm="Sup-AP", under={"Classes per batch": 6}),
+        Side(arm="ROADMAP", under={"Classes per batch": 6}),
+        "decomposability_gap",
+    ),
+    plan=plans.batches,
+    ours=plans.OURS,
+    recipe=(
+        "python -m trainers sweep --data path/to/sop --encoder "
+        '"timm:model=resnet50.tv_in1k,layer_norm=true" --frozen-norm --dim 512 --augmentation crop_flip '
+        "--optimiser adam --epochs 100 --classes-per-batch 32 --sampler two_super_classes --losses sup_ap"
+        " roadmap"
+    ),
+    minutes=4.0,
+    order=114,
+)

@@ -1,0 +1,20 @@
+"""MoCo against a memory bank: a claim, see :mod:`trainers.claims.base`."""
+
+from __future__ import annotations
+
+from trainers.claims import plans
+from trainers.claims.base import Claim, differences
+
+DESCRIPTOR = Claim(
+    name="moco_bank",
+    title="MoCo against a memory bank",
+    work="contrastive",
+    statement="With equally many keys a memory bank is below MoCo, as its keys are old.",
+    where="MoCo, section 4.1 (three mechanisms)",
+    differences=differences("MoCo v1 (queue 2048)", "Memory bank", "knn_accuracy"),
+    plan=plans.dictionary,
+    ours=(*plans.OURS_CONTRASTIVE, "128 to 2,048 keys in place of 256 to 65,536: there are 3,200 images."),
+    recipe=("python -m trainers sweep pretrain --preset paper_moco_v1 --method moco_v1 memory_bank"),
+    minutes=6.0,
+    order=305,
+)

@@ -1,0 +1,20 @@
+"""End-to-end training ends at the batch: a claim, see :mod:`trainers.claims.base`."""
+
+from __future__ import annotations
+
+from trainers.claims import plans
+from trainers.claims.base import Claim, differences
+
+DESCRIPTOR = Claim(
+    name="moco_end_to_end",
+    title="End-to-end training ends at the batch",
+    work="contrastive",
+    statement=("End-to-end training has the keys of its batch alone, and MoCo with more keys is above it."),
+    where="MoCo, section 4.1 (three mechanisms)",
+    differences=differences("MoCo v1 (queue 2048)", "End-to-end", "knn_accuracy"),
+    plan=plans.dictionary,
+    ours=(*plans.OURS_CONTRASTIVE, "128 to 2,048 keys in place of 256 to 65,536: there are 3,200 images."),
+    recipe=("python -m trainers sweep pretrain --preset paper_moco_v1 --method moco_v1 end_to_end"),
+    minutes=6.0,
+    order=306,
+)

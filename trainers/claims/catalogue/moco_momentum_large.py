@@ -1,0 +1,23 @@
+"""A slowly moving key encoder: a claim, see :mod:`trainers.claims.base`."""
+
+from __future__ import annotations
+
+from trainers.claims import plans
+from trainers.claims.base import Claim, differences
+
+DESCRIPTOR = Claim(
+    name="moco_momentum_large",
+    title="A slowly moving key encoder",
+    work="contrastive",
+    statement="A momentum of 0.99 or more is better than one of 0.9.",
+    where="MoCo, section 4.1 (ablation of the momentum)",
+    differences=differences("MoCo v1 (momentum 0.99)", "MoCo v1 (momentum 0.9)", "knn_accuracy"),
+    plan=plans.momentum,
+    ours=(*plans.OURS_CONTRASTIVE, "1,024 keys in place of 65,536, and 200 steps in place of 200 epochs."),
+    recipe=(
+        "python -m trainers sweep pretrain --preset paper_moco_v1 --method moco_v1:momentum=0.9 "
+        "moco_v1:momentum=0.99 moco_v1:momentum=0.999 moco_v1:momentum=0.9999"
+    ),
+    minutes=5.0,
+    order=302,
+)

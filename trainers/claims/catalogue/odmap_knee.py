@@ -1,0 +1,28 @@
+"""The share of removed pairs: a claim, see :mod:`trainers.claims.base`."""
+
+from __future__ import annotations
+
+from trainers.claims import plans
+from trainers.claims.base import Claim, Side, differences
+
+DESCRIPTOR = Claim(
+    name="odmap_knee",
+    title="The share of removed pairs",
+    work="spurious",
+    statement="ODmAP@1 rises steeply up to a tenth of removed pairs and little beyond.",
+    where="Figure 4",
+    differences=(
+        *differences("D + D′ (phrases, telea, 0.1)", "D", "ODmAP_at_1"),
+        *differences(
+            Side(arm="D + D′ (phrases, telea, 0.1)"),
+            Side(arm="D"),
+            "ODmAP_at_1",
+            beyond=(Side(arm="D + D′ (phrases, telea, 0.4)"), Side(arm="D + D′ (phrases, telea, 0.1)")),
+        ),
+    ),
+    plan=plans.ratios,
+    ours=plans.OURS_SCENES,
+    recipe=("python -m trainers sweep finetune --preset figure4 --data path/to/coco --model clip_vit_b32"),
+    minutes=6.0,
+    order=405,
+)

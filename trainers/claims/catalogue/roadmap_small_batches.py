@@ -1,0 +1,33 @@
+"""The decomposability term at small batches: a claim, see :mod:`trainers.claims.base`."""
+
+from __future__ import annotations
+
+from trainers.claims import plans
+from trainers.claims.base import Claim, Side, differences
+
+DESCRIPTOR = Claim(
+    name="roadmap_small_batches",
+    title="The decomposability term at small batches",
+    work="rank_losses",
+    statement="The decomposability term helps more the smaller the batch is.",
+    where="Figure 6 and section VII-A3",
+    differences=differences(
+        Side(arm="ROADMAP", under={"Classes per batch": 6}),
+        Side(arm="Sup-AP", under={"Classes per batch": 6}),
+        "AP_at_R",
+        beyond=(
+            Side(arm="ROADMAP", under={"Classes per batch": 24}),
+            Side(arm="Sup-AP", under={"Classes per batch": 24}),
+        ),
+    ),
+    plan=plans.batches,
+    ours=plans.OURS,
+    recipe=(
+        "python -m trainers sweep --data path/to/sop --encoder "
+        '"timm:model=resnet50.tv_in1k,layer_norm=true" --frozen-norm --dim 512 --augmentation crop_flip '
+        "--optimiser adam --epochs 100 --sampler two_super_classes --losses sup_ap roadmap --vary "
+        "'classes_per_batch=4;8;16;32'"
+    ),
+    minutes=4.0,
+    order=112,
+)

@@ -1,0 +1,26 @@
+"""The bound of Sup-AP: a claim, see :mod:`trainers.claims.base`."""
+
+from __future__ import annotations
+
+from trainers.claims import plans
+from trainers.claims.base import Claim, differences
+
+DESCRIPTOR = Claim(
+    name="sup_ap",
+    title="The bound of Sup-AP",
+    work="rank_losses",
+    statement=("An upper bound of the rank in place of a sigmoid raises the average precision a little."),
+    where="Table II",
+    printed="mAP@R of Sup-AP and Smooth-AP: 54.8 and 54.3 on SOP, 27.5 and 26.5 on iNaturalist.",
+    differences=differences("Sup-AP", "Smooth-AP", "AP_at_R"),
+    plan=plans.ranks,
+    ours=plans.OURS,
+    recipe=(
+        "python -m trainers sweep --data path/to/sop --encoder "
+        '"timm:model=resnet50.tv_in1k,layer_norm=true" --frozen-norm --dim 512 --augmentation crop_flip '
+        "--optimiser adam --epochs 100 --classes-per-batch 32 --sampler two_super_classes --losses "
+        "smooth_ap sup_ap"
+    ),
+    minutes=4.0,
+    order=108,
+)

@@ -1,0 +1,28 @@
+"""SupCon with a queue at a small batch: a claim, see :mod:`trainers.claims.base`."""
+
+from __future__ import annotations
+
+from trainers.claims import plans
+from trainers.claims.base import Claim, differences
+
+DESCRIPTOR = Claim(
+    name="supcon_queue",
+    title="SupCon with a queue at a small batch",
+    work="contrastive",
+    statement="A queue of labelled keys lets SupCon do well at a small batch.",
+    where="SupCon, section 4 (memory)",
+    printed="79.1 % top-1 on ImageNet with a memory of 8,192 and a batch of 256.",
+    differences=differences("SupCon with a queue", "SupCon", "knn_accuracy"),
+    plan=plans.small_batches,
+    ours=(
+        *plans.OURS_CONTRASTIVE,
+        "Batches of 32 and 1,024 keys; k-NN decides. The paper compares with larger batches.",
+    ),
+    recipe=(
+        "python -m trainers sweep pretrain --data ILSVRC/imagenet-1k --held-out images --max-images "
+        "1000000 --image-size 224 --encoder timm:model=resnet50,pretrained=false --norm batch --batch 256"
+        " --epochs 350 --method supcon supcon_queue"
+    ),
+    minutes=3.0,
+    order=314,
+)

@@ -1,0 +1,26 @@
+"""Two stages or one: a claim, see :mod:`trainers.claims.base`."""
+
+from __future__ import annotations
+
+from trainers.claims import plans
+from trainers.claims.base import Claim, differences
+
+DESCRIPTOR = Claim(
+    name="supcon_stages",
+    title="Two stages or one",
+    work="contrastive",
+    statement="A classifier trained beside the encoder does about as well as one trained after it.",
+    where="SupCon, section 4 (training details)",
+    differences=differences(
+        "SupCon (joint True)", "SupCon (joint False)", "classifier_accuracy", expected="equal", margin=0.02
+    ),
+    plan=plans.stages,
+    ours=plans.OURS_CONTRASTIVE,
+    recipe=(
+        "python -m trainers sweep pretrain --data ILSVRC/imagenet-1k --held-out images --max-images "
+        "1000000 --image-size 224 --encoder timm:model=resnet50,pretrained=false --norm batch --batch "
+        "6144 --epochs 350 --method supcon:joint=false supcon:joint=true"
+    ),
+    minutes=4.0,
+    order=313,
+)

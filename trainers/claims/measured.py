@@ -1,0 +1,111 @@
+"""The numbers of a claim from the runs of its plan: each difference seed by seed, judged against 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trainers.claims.base import Claim, Difference, Side
+from trainers.claims.verdict import Numbers, numbers
+from trainers.comparison import Cell, compare, condition_key
+from trainers.comparison.estimate import Estimate
+from trainers.runs.records import QueryScores
+
+_SIGNS = (1.0, -1.0, -1.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """The results of one side over the seeds: mean with its 95 % interval, and the value of each seed."""
+
+    title: str
+    mean: float
+    low: float
+    high: float
+    values: Mapping[int, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """One difference as it was measured, with its sides."""
+
+    title: str
+    metric: str
+    sides: tuple[Arm, ...]
+    numbers: Numbers
+    covers: str
+
+
+def measure(claim: Claim, cells: Sequence[Cell]) -> tuple[Measured, ...]:
+    """Measure every difference of a claim from the results of its runs."""
+    return tuple(_measured(one, cells, len(claim.differences)) for one in claim.differences)
+
+
+def _measured(difference: Difference, cells: Sequence[Cell], parts: int) -> Measured:
+    of_side = [_of(side, cells) for side in difference.sides]
+    combined = _combined(difference, of_side)
+    estimate = _alone(combined, difference.metric)
+    sides = []
+    for side, own in zip(difference.sides, of_side, strict=True):
+        alone = _alone([replace(cell, condition={}) for cell in own.values()], difference.metric)
+        values = {seed: value for seed, cell in own.items() if (value := cell.value(difference.metric)) is not None}
+        sides.append(Arm(title=side.title, mean=alone.mean, low=alone.low, high=alone.high, values=values))
+    return Measured(
+        title=difference.title,
+        metric=difference.metric,
+        sides=tuple(sides),
+        numbers=numbers(estimate, difference, parts),
+        covers=estimate.covers,
+    )
+
+
+def _of(side: Side, cells: Sequence[Cell]) -> dict[int, Cell]:
+    """Return the results of one side by seed."""
+    under: Mapping[str, Any] = side.under
+    key = condition_key(under)
+    return {cell.seed: cell for cell in cells if cell.variant == side.arm and condition_key(cell.condition) == key}
+
+
+def _alone(cells: Sequence[Cell], metric: str) -> Estimate:
+    if not cells:
+        cells = [Cell(variant="none", condition={}, seed=0, metrics={})]
+    return compare(cells, metric, zero=True).groups[0].rows[0].estimate
+
+
+def _combined(difference: Difference, of_side: Sequence[Mapping[int, Cell]]) -> list[Cell]:
+    """Return a result per seed that every side has: the sum of the sides, each with its sign."""
+    found = []
+    for seed in sorted(set.intersection(*(set(own) for own in of_side))):
+        own = [cells[seed] for cells in of_side]
+        values = [cell.value(difference.metric) for cell in own]
+        if any(value is None for value in values):
+            continue
+        total = sum(sign * value for sign, value in zip(_SIGNS, values, strict=False) if value is not None)
+        queries = _queries(difference.metric, [cell.queries for cell in own])
+        found.append(
+            Cell(
+                variant=difference.title,
+                condition={},
+                seed=seed,
+                metrics={difference.metric: float(total)},
+                queries=queries,
+            )
+        )
+    return found
+
+
+def _queries(metric: str, every: Sequence[QueryScores | None]) -> QueryScores | None:
+    """Return the difference query by query; None where a side has none, or of other test images."""
+    known = [scores for scores in every if scores is not None and metric in scores.metrics]
+    if len(known) < len(every):
+        return None
+    first = known[0]
+    same = all(each.fingerprint == first.fingerprint and np.array_equal(each.rows, first.rows) for each in known)
+    if not same:
+        return None
+    rows = [np.asarray(each.values[0, each.metrics.index(metric)], dtype=np.float64) for each in known]
+    total = sum(sign * row for sign, row in zip(_SIGNS, rows, strict=False))
+    return replace(first, metrics=(metric,), values=np.asarray(total, dtype=np.float32)[None, None])

@@ -1,0 +1,229 @@
+"""The plans that several claims share, on the drawn worlds at sizes of ours: small images, a small net, few steps.
+
+Claims with the same plan are decided by the same runs. All sizes were fixed by the time they take, before any of the
+seeds that are compared was trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from trainers.config import DataChoice, SceneChoice
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice, parse_choice
+from trainers.plans.config import SweepConfig
+
+SEEDS = (0, 1, 2, 3)
+OURS = (
+    "The drawn world in place of photographs: 96 pots in 16 shapes on 4 shelves to train on, 80 others to test on, at "
+    "32 pixels; a small convolutional net from random weights, and minutes in place of days.",
+)
+"""What is ours in every plan of this module that learns a metric."""
+OURS_CONTRASTIVE = (
+    "The drawn world in place of ImageNet: 176 pots at 32 pixels, other images of the same pots to test on; a small "
+    "convolutional net, and minutes in place of days. k-NN in place of the linear classifier's 100 epochs.",
+)
+"""What is ours in every plan of this module that pretrains."""
+OURS_SCENES = (
+    "Drawn scenes and a small CLIP in place of COCO and ViT-B/32; the fill is Telea's in place of a network.",
+)
+"""What is ours in every plan of this module that fine-tunes an image-text model."""
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+_HERE: Mapping[str, Any] = MappingProxyType({"minutes": None, "device": "cpu", "threads": 1, "snapshot_steps": 10_000})
+_NET = Choice(name="conv4", parameters={"width": 16})
+
+
+def _choices(written: Sequence[str]) -> tuple[Choice, ...]:
+    return tuple(Choice(name=name, parameters=given) for name, given in map(parse_choice, written))
+
+
+def losses(*written: str, vary: Mapping[str, Any] = _NONE, seeds: Sequence[int] = SEEDS, **changes: Any) -> SweepConfig:
+    """Plan losses on the drawn world: 200 steps of 12 classes x 4 images.
+
+    Args:
+        written: losses with parameters, as on the command line.
+        changes: other settings of the runs.
+    """
+    settings: dict[str, Any] = {
+        "losses": _choices(written),
+        "data": DataChoice(image_size=32),
+        "encoder": _NET,
+        "dim": 32,
+        "classes_per_batch": 12,
+        "steps": 200,
+        "probe_size": 200,
+        **_HERE,
+    }
+    run = MetricLearningConfig(**settings | changes)
+    return SweepConfig(run=run, seeds=tuple(seeds), vary=dict(vary))
+
+
+def methods(
+    *written: str, vary: Mapping[str, Any] = _NONE, seeds: Sequence[int] = SEEDS, **changes: Any
+) -> SweepConfig:
+    """Plan contrastive methods on the drawn world: 120 steps of 64 images.
+
+    Args:
+        written: methods with parameters, as on the command line.
+        changes: other settings of the runs.
+    """
+    settings: dict[str, Any] = {
+        "methods": _choices(written),
+        "data": DataChoice(image_size=32, held_out="images"),
+        "encoder": _NET,
+        "dim": 64,
+        "batch": 64,
+        "steps": 120,
+        "head_steps": 0,
+        "probe_size": 200,
+        **_HERE,
+    }
+    run = ContrastiveConfig(**settings | changes)
+    return SweepConfig(run=run, seeds=tuple(seeds), vary=dict(vary))
+
+
+def recipes(*given: Mapping[str, Any], seeds: Sequence[int] = SEEDS, **changes: Any) -> SweepConfig:
+    """Plan fine-tunings of the small CLIP on drawn scenes: 100 steps of 64 pairs.
+
+    Args:
+        changes: other settings of the runs.
+    """
+    settings: dict[str, Any] = {
+        "recipes": tuple(given),
+        "scenes": SceneChoice(),
+        "batch": 64,
+        "steps": 100,
+        **_HERE,
+    }
+    return SweepConfig(run=FinetuningConfig(**settings | changes), seeds=tuple(seeds))
+
+
+# ------------------------------------------------------------------ rank losses
+
+
+def hierarchy() -> SweepConfig:
+    """Plan the losses of Tables V, VI and IX."""
+    return losses("smooth_ap", "happier", "happier_f", "rod_ndcg", "csl", steps=600)
+
+
+def ranks() -> SweepConfig:
+    """Plan the losses of Table II and the proxies of Table I, with the bound and the decomposability term apart."""
+    return losses("smooth_ap", "sup_ap", "roadmap", "roadmap:terms=table_ii_pairs", "smooth_recall", "rod_recall")
+
+
+def batches() -> SweepConfig:
+    """Plan figure 6: the same losses at a small and a larger batch, and their decomposability gap."""
+    return losses("sup_ap", "roadmap", vary={"classes_per_batch": [6, 24]})
+
+
+# ------------------------------------------------------------------- contextual
+
+PAIRS = ("contextual", "contrastive", "multi_similarity")
+
+
+def noise() -> SweepConfig:
+    """Plan the contextual loss and two pair losses, with none, 20 % and 40 % of the labels wrong."""
+    return losses(*PAIRS, vary={"label_noise": [0.0, 0.2, 0.4]})
+
+
+def withheld() -> SweepConfig:
+    """Plan the same with most of the training classes withheld."""
+    return losses(*PAIRS, vary={"withheld_classes": [0.0, 0.75]})
+
+
+def contextual_lambda() -> SweepConfig:
+    """Plan the contextual loss with little and much of its contrastive term."""
+    return losses("contextual", vary={"contextual.lam": [0.2, 0.4, 1.0]})
+
+
+def contextual_k() -> SweepConfig:
+    """Plan the contextual loss with neighbourhoods of the class's size, and of another."""
+    return losses("contextual", vary={"contextual.k": [2, 4, 8]})
+
+
+def clean_encoder() -> SweepConfig:
+    """Plan the encoders that the fine-tunings under noise start from: trained on right labels of another world."""
+    return losses("contrastive", data=DataChoice(image_size=32, seed=1))
+
+
+def noise_from_clean() -> SweepConfig:
+    """Plan a fine-tuning at a tenth of the rate under noise, from :func:`clean_encoder`."""
+    return losses(
+        *PAIRS, vary={"label_noise": [0.0, 0.4]}, steps=100, learning_rate=4e-4, frozen_norm=True, backbone_rate=0.5
+    )
+
+
+# ------------------------------------------------------------------ contrastive
+
+
+def momentum() -> SweepConfig:
+    """Plan the ablation of the momentum, queues of fewer keys than there are images."""
+    return methods(*(f"moco_v1:queue=1024,momentum={value}" for value in (0.0, 0.9, 0.99, 0.999)))
+
+
+def dictionary() -> SweepConfig:
+    """Plan figure 3: dictionaries of three sizes, end-to-end training and a memory bank."""
+    queues = (f"moco_v1:queue={size},momentum=0.99" for size in (128, 512, 2048))
+    return methods(*queues, "end_to_end", "memory_bank:negatives=2048")
+
+
+def shuffling() -> SweepConfig:
+    """Plan shuffled and unshuffled keys, with batch statistics in groups."""
+    both = (f"moco_v1:queue=1024,momentum=0.99,shuffle={each}" for each in ("true", "false"))
+    return methods(*both, norm="split", splits=8)
+
+
+_LABELLED: Mapping[str, Any] = MappingProxyType(
+    {
+        "augmentation": Choice(name="moco_v2", parameters={"blur": 0.0}),
+        "optimiser": "adamw",
+        "learning_rate": 0.003,
+        "norm": "batch",
+        "head_steps": 200,
+    }
+)
+
+
+def temperature() -> SweepConfig:
+    """Plan temperatures of SupCon."""
+    return methods("supcon:temperature=0.1", "supcon:temperature=1", **_LABELLED | {"head_steps": 0})
+
+
+def supervised() -> SweepConfig:
+    """Plan SupCon beside its baselines, with their errors on corrupted images."""
+    return methods("supcon:positives=out", "supcon:positives=in", "cross_entropy", "max_margin", "simclr", **_LABELLED)
+
+
+def stages() -> SweepConfig:
+    """Plan SupCon with its classifier in a second stage and beside it, and with a queue at a small batch."""
+    return methods("supcon:joint=false", "supcon:joint=true", **_LABELLED)
+
+
+def small_batches() -> SweepConfig:
+    """Plan SupCon at a small batch with and without a queue."""
+    return methods("supcon", "supcon_queue:queue=1024,momentum=0.99", **_LABELLED | {"batch": 32})
+
+
+def corrupted() -> SweepConfig:
+    """Plan SupCon and cross-entropy, scored on corrupted images."""
+    return methods("supcon", "cross_entropy", **_LABELLED | {"corruptions": True})
+
+
+# --------------------------------------------------------------------- spurious
+
+D: Mapping[str, Any] = MappingProxyType({"removed": False})
+
+
+def removal() -> SweepConfig:
+    """Plan Table 1 and Table 3: originals, and object-removed pairs with three fills and another caption edit."""
+    return recipes(dict(D), {}, {"fill": "zero"}, {"fill": "blur"}, {"text": "prompts"})
+
+
+def ratios() -> SweepConfig:
+    """Plan figure 4: more and more removed pairs per original pair."""
+    return recipes(dict(D), *({"ratio": ratio, "captions_each": 5} for ratio in (0.02, 0.1, 0.4)))

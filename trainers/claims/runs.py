@@ -1,0 +1,108 @@
+"""The runs of a claim: an ordinary plan in the runs folder, found again by its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from trainers.claims.base import Claim
+from trainers.claims.measured import measure
+from trainers.claims.results import Result, made, read
+from trainers.errors import RunError, UserError
+from trainers.plans.base import plan_of
+from trainers.plans.children import Children
+from trainers.plans.config import FairComparisonConfig, SweepConfig
+from trainers.plans.contenders import CHOSEN
+from trainers.plans.report import results_of
+from trainers.runs import RunFolder, list_runs
+from trainers.runs.damage import reading
+
+
+def planned(claim: Claim, start: str = "") -> SweepConfig:
+    """Return the plan of a claim.
+
+    Args:
+        start: id of the plan that it begins with, of a claim that has one.
+
+    Raises:
+        UserError: the claim has no plan.
+    """
+    if claim.plan is None:
+        raise UserError(f"{claim.title}: {claim.lacking} Its recipe at full size: {claim.recipe}")
+    plan = claim.plan()
+    return plan.changed(start=start) if start else plan
+
+
+def steps(claim: Claim) -> Sequence[Callable[[], SweepConfig]]:
+    """Return what makes the plans of a claim, in the order in which they are run; none for a claim without one."""
+    return [made for made in (claim.begins, claim.plan) if made is not None]
+
+
+def found(claim: Claim, root: Path) -> list[RunFolder]:
+    """Find the newest plans with the settings of a claim's, first that which it begins with; fewer if not all are
+    there.
+    """
+    there: list[RunFolder] = []
+    for make in steps(claim):
+        wanted = make() if not there else make().changed(start=there[0].id)
+        folder = with_settings(wanted, root)
+        if folder is None:
+            return there
+        there.append(folder)
+    return there
+
+
+def with_settings(config: SweepConfig, root: Path) -> RunFolder | None:
+    """Find the newest plan with these settings."""
+    text = config.to_json()
+    for folder in list_runs(root):
+        try:
+            with reading(folder.id):
+                if not folder.part_of and folder.config.to_json() == text:
+                    return folder
+        except RunError:
+            continue
+        finally:
+            folder.db.close()
+    return None
+
+
+def result(claim: Claim, folder: RunFolder) -> Result:
+    """Make the result of a claim from the finished plan ``folder``."""
+    config = folder.config
+    assert isinstance(config, SweepConfig)
+    children = Children(folder).all()
+    part = CHOSEN if isinstance(config, FairComparisonConfig) else next(iter(plan_of(config).parts))
+    cells = results_of(folder, [child for child in children if part in child.planned.parts])
+    seconds = sum(child.outcome.seconds for child in children if child.outcome is not None)
+    return made(claim, measure(claim, cells), config.seeds, seconds / 60, budget(config))
+
+
+def budget(config: SweepConfig) -> str:
+    """Say how many settings were tried for each side."""
+    if isinstance(config, FairComparisonConfig):
+        return f"{config.trials} settings for each side, each on {config.folds} folds of the training classes."
+    return "One setting for each side, none searched."
+
+
+def duration(claims: Sequence[Claim], root: Path, results: Path, *, again: bool = False) -> str:
+    """Say how long it takes to run some claims: those whose runs are finished are only judged.
+
+    Args:
+        results: folder of the results, whose minutes are used where there are any.
+        again: runs that are finished are trained anew.
+    """
+    left: dict[str, float] = {}  # claims with the same plan share its runs
+    for claim in claims:
+        plans = found(claim, root)
+        done = len(plans) == len(steps(claim)) and all(plan.state().phase == "finished" for plan in plans)
+        if again or not done:
+            result = read(claim, results)
+            text = "".join(make().to_json() for make in steps(claim))
+            left[text] = claim.minutes if result is None else result.minutes
+    if not left:
+        return f"{len(claims)} claims; all their runs are finished."
+    many = (
+        f"{len(claims)} claim{'s' if len(claims) > 1 else ''}, {len(left)} plan{'s' if len(left) > 1 else ''} to train"
+    )
+    return f"{many}: about {sum(left.values()):.0f} minutes of one idle processor core. Interrupted, it goes on here."

@@ -1,0 +1,199 @@
+"""The table of all claims: what is said, what came of it here, and what the seeds could have shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trainers.cells import finite_number
+from trainers.claims.base import WORKS, Claim, Difference
+from trainers.claims.catalogue import CLAIMS
+from trainers.claims.measured import Measured
+from trainers.claims.results import SHIPPED, Result, is_stale, read, standing
+from trainers.claims.verdict import LEAST_SEEDS, NOT_SEEN, OPPOSITE, SEEN, VERDICTS, judge
+from trainers.comparison.markup import Sheet, latex, markdown_text
+from trainers.comparison.spreadsheet import csv_text
+from trainers.comparison.words import number
+from trainers.metrics.names import Described, describe
+
+HEAD = ("claim", "work", "where", "verdict", "what decides", "seeds", "minutes")
+OLD = "The code that this result comes from has changed since; run the claim again."
+_SHORT = {"larger": "more than {}", "equal": "within ±{}", "held": "at most {} below"}
+
+
+def results(folder: Path = SHIPPED, claims: Mapping[str, Claim] = CLAIMS) -> dict[str, Result | None]:
+    """Read the result of every claim; None where there is none.
+
+    Raises:
+        RunError: a file is damaged.
+    """
+    return {name: read(claim, folder) for name, claim in claims.items()}
+
+
+def words(claim: Claim, result: Result | None) -> str:
+    """Say what the verdict is and why, in one or two sentences."""
+    verdict = standing(claim, result)
+    if result is None or claim.plan is None:
+        guess = f" Its runs take about {claim.minutes:g} processor minutes." if claim.plan is not None else ""
+        return f"{verdict.capitalize()}.{f' {claim.lacking}' if claim.lacking else guess}"
+    told = [
+        sentence(one, of, judge(one.numbers, of.expected, of.margin))
+        for one, of in zip(result.measured, claim.differences, strict=True)
+    ]
+    return f"{verdict.capitalize()}. {' '.join(told)}"
+
+
+def sentence(found: Measured, difference: Difference, verdict: str) -> str:
+    """Say what one difference is; of one that is not seen, what these seeds could have shown."""
+    described, numbers = describe(difference.metric), found.numbers
+    if numbers.seeds < LEAST_SEEDS:
+        have = "no seed has" if not numbers.seeds else f"{numbers.seeds} of the {LEAST_SEEDS} seeds needed have"
+        return f"{described.title}, {found.title}: {have} a result on every side."
+    unit = " points" if described.measure.unit == "share" else ""
+    told = f"{described.title}, {found.title}: {spread(found, described)}{unit}"
+    if difference.margin:
+        told += f", claimed {_SHORT[difference.expected].format(number(difference.margin, described.measure))}{unit}"
+    if verdict == NOT_SEEN:
+        least = number(numbers.least, described.measure)
+        what = "a difference of" if difference.expected == "larger" else "a margin of"
+        told += f"; {numbers.seeds} seeds would have shown {what} {least}{unit} four times in five"
+    return f"{told}."
+
+
+def spread(found: Measured, described: Described) -> str:
+    """Write a difference with its interval."""
+    mean, low, high = (number(value, described.measure) for value in _bounds(found))
+    return f"{mean} [{low}, {high}]"
+
+
+def counted(verdicts: Iterable[str]) -> str:
+    """Count the verdicts, as a sentence."""
+    known = list(verdicts)
+    told = [f"{known.count(one)} {one}" for one in VERDICTS if one in known]
+    decided = sum(one in (SEEN, OPPOSITE) for one in known)
+    return f"{len(known)} claims, {decided} decided: {', '.join(told)}."
+
+
+def rows(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> list[tuple[str, ...]]:
+    """Return a row of texts per claim, below :data:`HEAD`."""
+    found = []
+    for name, claim in claims.items():
+        result = results[name]
+        decides = "; ".join(
+            f"{describe(one.metric).title} {spread(one, describe(one.metric))}"
+            for one in (result.measured if result else ())
+        )
+        seeds = str(len(result.seeds)) if result else ""
+        minutes = f"{result.minutes:.1f}" if result else ""
+        verdict = standing(claim, result)
+        found.append((name, WORKS[claim.work], claim.where, verdict, decides, seeds, minutes))
+    return found
+
+
+def markdown(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
+    """Write the table of the documentation: the verdicts counted, then a section per work."""
+    verdicts = [standing(claim, results[name]) for name, claim in claims.items()]
+    blocks = [markdown_text(counted(verdicts))]
+    every = {row[0]: row for row in rows(results, claims)}
+    for work, title in WORKS.items():
+        head = ("claim", "what it says", "where", "verdict", "difference [95 % interval]", "seeds", "minutes")
+        lines = [head, ("---",) * len(head)]
+        for name, claim in claims.items():
+            if claim.work == work:
+                row = every[name]
+                told = (f"`{name}`", markdown_text(claim.statement), markdown_text(claim.where), f"**{row[3]}**")
+                lines.append((*told, markdown_text(row[4]), *row[5:]))
+        blocks.append(f"### {title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines))
+    return "\n\n".join(blocks)
+
+
+def as_latex(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
+    """Write LaTeX for the package booktabs."""
+    verdicts = [standing(claim, results[name]) for name, claim in claims.items()]
+    lines = tuple((claims[row[0]].title, *row[1:]) for row in rows(results, claims))
+    caption = f"{counted(verdicts)} Differences with 95 % intervals over seeds and test classes."
+    return latex(Sheet(head=HEAD, texts=5, lines=lines, caption=caption, method="", verdicts=()))
+
+
+def as_csv(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
+    """Write CSV, a line per difference, unrounded; of a claim without a result one line."""
+    head = ["claim", "work", "where", "verdict", "metric", "difference", "expected", "margin", "mean", "low", "high"]
+    head += ["least shown", "seeds", "minutes", "machine", "commit", "made", "older than its code"]
+    lines: list[Sequence[Any]] = []
+    for name, claim in claims.items():
+        result = results[name]
+        about = [name, WORKS[claim.work], claim.where, standing(claim, result)]
+        if result is None:
+            lines.append([*about, *[""] * (len(head) - len(about))])
+            continue
+        made = [result.minutes, result.machine, result.commit, result.made, is_stale(claim, result)]
+        for one, of in zip(result.measured, claim.differences, strict=True):
+            found = [*_bounds(one), one.numbers.least, one.numbers.seeds]
+            lines.append([*about, one.metric, one.title, of.expected, of.margin, *found, *made])
+    return csv_text(head, lines)
+
+
+def as_json(claim: Claim, result: Result | None) -> dict[str, Any]:
+    """Describe a claim and what came of it, as plain values."""
+    return {
+        "name": claim.name,
+        "title": claim.title,
+        "work": claim.work,
+        "work_title": WORKS[claim.work],
+        "statement": claim.statement,
+        "where": claim.where,
+        "printed": claim.printed,
+        "verdict": standing(claim, result),
+        "words": words(claim, result),
+        "ours": list(claim.ours),
+        "tried": list(claim.tried),
+        "recipe": claim.recipe,
+        "runs": claim.plan is not None,
+        "minutes": result.minutes if result else claim.minutes,
+        "measured": result is not None,
+        "stale": OLD if result is not None and is_stale(claim, result) else "",
+        "result": None if result is None else _result_json(claim, result),
+    }
+
+
+def _result_json(claim: Claim, result: Result) -> dict[str, Any]:
+    made = {name: getattr(result, name) for name in ("minutes", "machine", "commit", "made", "budget")}
+    return made | {
+        "seeds": list(result.seeds),
+        "differences": [_difference_json(one, of) for one, of in zip(result.measured, claim.differences, strict=True)],
+    }
+
+
+def _difference_json(found: Measured, difference: Difference) -> dict[str, Any]:
+    described = describe(found.metric)
+    verdict = judge(found.numbers, difference.expected, difference.margin)
+    mean, low, high = map(finite_number, _bounds(found))
+    return {
+        "title": found.title,
+        "metric": described.title,
+        "unit": described.measure.unit,
+        "expected": difference.expected,
+        "margin": difference.margin,
+        "mean": mean,
+        "low": low,
+        "high": high,
+        "least": finite_number(found.numbers.least),
+        "verdict": verdict,
+        "words": sentence(found, difference, verdict),
+        "covers": found.covers,
+        "sides": [
+            {
+                "title": side.title,
+                "mean": finite_number(side.mean),
+                "low": finite_number(side.low),
+                "high": finite_number(side.high),
+                "values": [{"seed": seed, "value": value} for seed, value in side.values.items()],
+            }
+            for side in found.sides
+        ],
+    }
+
+
+def _bounds(found: Measured) -> tuple[float, float, float]:
+    return found.numbers.mean, found.numbers.low, found.numbers.high
