@@ -120,7 +120,15 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
 
+def claims_table() -> str:
+    """Return the tables of the claims with the verdicts of the results that ship."""
+    from trainers.claims.tables import markdown, results
+
+    return markdown(results())
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
+    "claims": claims_table,
     "losses": losses_table,
     "metrics": metrics_table,
     "models": models_table,

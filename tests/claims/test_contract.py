@@ -1,0 +1,98 @@
+"""Every claim: its plan can be trained, its arms and metrics are there, its sentences and its recipe are."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+
+import pytest
+
+from trainers.claims.base import WORKS, Claim
+from trainers.claims.catalogue import CLAIMS
+from trainers.claims.parts import digest, parts
+from trainers.claims.results import SHIPPED, commit, read
+from trainers.claims.runs import steps
+from trainers.claims.verdict import LEAST_SEEDS, VERDICTS
+from trainers.cli.main import _parser
+from trainers.comparison import condition_key
+from trainers.kinds import kind_of
+from trainers.metrics.names import default_metrics, describe
+from trainers.plans.base import plan_of
+
+EVERY = list(CLAIMS.values())
+RUN = [claim for claim in EVERY if claim.plan is not None]
+
+
+def test_there_are_enough_of_every_work() -> None:
+    counts = {work: sum(claim.work == work for claim in EVERY) for work in WORKS}
+    assert len(EVERY) >= 24 and all(counts.values()) and len(RUN) >= 2 * len(EVERY) / 3
+
+
+@pytest.mark.parametrize("claim", EVERY, ids=lambda claim: claim.name)
+def test_it_says_what_and_where(claim: Claim) -> None:
+    assert claim.work in WORKS and claim.title and claim.where
+    for sentence in (claim.statement, claim.printed, claim.lacking, *claim.ours, *claim.tried):
+        assert not sentence or sentence.endswith(".")
+    assert claim.statement.endswith(".") and len(claim.statement) < 200
+    assert bool(claim.plan) != bool(claim.lacking), "either it is run here, or it says what it lacks"
+    assert bool(claim.plan) == bool(claim.differences) == bool(claim.ours) == bool(claim.minutes)
+
+
+@pytest.mark.parametrize("claim", EVERY, ids=lambda claim: claim.name)
+def test_its_recipe_is_a_command(claim: Claim) -> None:
+    words = shlex.split(claim.recipe)
+    assert words[:3] == ["python", "-m", "trainers"]
+    arguments = _parser().parse_args(words[3:])
+    from trainers.cli.start import configuration
+    from trainers.kinds import KINDS
+    from trainers.plans import PLANS
+
+    kind = KINDS[arguments.kind]
+    config = configuration(arguments, kind, PLANS[arguments.plan])
+    assert plan_of(config).plan(config, {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("claim", RUN, ids=lambda claim: claim.name)
+def test_its_plan_has_its_arms_metrics_and_seeds(claim: Claim) -> None:
+    for make in steps(claim):
+        config = make()
+        if claim.begins is not None and make is claim.plan:
+            config = config.changed(start="0" * 26)
+        plan_of(config).check(config)
+        assert len(config.seeds) >= LEAST_SEEDS
+        assert config.run.minutes is None and config.run.device == "cpu" and config.run.threads == 1
+    assert make is claim.plan
+    planned = plan_of(config).plan(config, {})
+    there = {(variant.title, condition_key(run.condition)) for run in planned for variant in run.variants}
+    for difference in claim.differences:
+        for side in difference.sides:
+            assert (side.arm, condition_key(side.under)) in there
+        measures = kind_of(config.run).measures_of(config.run)
+        listed = {*measures.numbers, *measures.whole, *measures.later, *measures.compared, *measures.summary}
+        known = {describe(key).measure.name for key in listed if "_l" not in key}
+        assert describe(difference.metric).measure.name in known or difference.metric in default_metrics(3)
+        assert difference.margin >= 0 and (difference.expected == "larger" or difference.margin > 0)
+
+
+@pytest.mark.parametrize("claim", RUN, ids=lambda claim: claim.name)
+def test_its_digest_is_of_what_it_uses(claim: Claim) -> None:
+    names = parts(claim)
+    assert digest(claim) == digest(claim)
+    assert any(name.startswith(f"trainers.kinds.{claim.plan().run.kind}") for name in names)  # type: ignore[misc]
+    assert not [name for name in names if name.startswith(("trainers.cli", "trainers.publishing", "trainers.claims"))]
+    other = dataclasses.replace(claim, plan=lambda: dataclasses.replace(claim.plan(), seeds=(7, 8, 9)))  # type: ignore[misc]
+    assert digest(other) != digest(claim)
+
+
+def test_what_ships_was_made_by_the_command_over_seeds() -> None:
+    files = {path.stem for path in SHIPPED.glob("*.json")}
+    assert files <= {claim.name for claim in RUN}
+    for name in files:
+        result = read(CLAIMS[name])
+        assert result is not None, f"{name}: other differences; run the claim again"
+        assert result.commit and not result.commit.endswith("+") and result.machine and result.minutes > 0
+        assert len(result.seeds) >= LEAST_SEEDS and result.verdict(CLAIMS[name]) in VERDICTS
+
+
+def test_the_commit_is_known_here() -> None:
+    assert len(commit().removesuffix("+")) in (0, 8)
