@@ -64,7 +64,7 @@ def _chosen(run: RunConfig) -> Iterator[str]:
             entries = Rule(help="", registry=spec.rule.registry).entries()
             several = value if isinstance(value, (tuple, list)) else (value,)
             for choice in several:
-                entry = entries.get(getattr(choice, "name", choice))
+                entry = entries.get(str(getattr(choice, "name", choice)))
                 yield from _home(entry)
     source = getattr(getattr(run, "data", None) or getattr(run, "scenes", None), "source", "")
     if source.startswith("drawn_scenes"):
@@ -115,10 +115,13 @@ def _code(name: str) -> str:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
-        first = body[0] if isinstance(body, list) and body else None
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+        if isinstance(body, list) and body and _is_text(body[0]):
             del body[0]
     return ast.dump(tree)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 @cache

@@ -191,7 +191,7 @@ _LABELLED: Mapping[str, Any] = MappingProxyType(
 
 def temperature() -> SweepConfig:
     """Plan temperatures of SupCon."""
-    return methods("supcon:temperature=0.1", "supcon:temperature=1", **_LABELLED | {"head_steps": 0})
+    return methods("supcon:temperature=0.1", "supcon:temperature=1", **dict(_LABELLED) | {"head_steps": 0})
 
 
 def supervised() -> SweepConfig:
@@ -206,12 +206,12 @@ def stages() -> SweepConfig:
 
 def small_batches() -> SweepConfig:
     """Plan SupCon at a small batch with and without a queue."""
-    return methods("supcon", "supcon_queue:queue=1024,momentum=0.99", **_LABELLED | {"batch": 32})
+    return methods("supcon", "supcon_queue:queue=1024,momentum=0.99", **dict(_LABELLED) | {"batch": 32})
 
 
 def corrupted() -> SweepConfig:
     """Plan SupCon and cross-entropy, scored on corrupted images."""
-    return methods("supcon", "cross_entropy", **_LABELLED | {"corruptions": True})
+    return methods("supcon", "cross_entropy", **dict(_LABELLED) | {"corruptions": True})
 
 
 # --------------------------------------------------------------------- spurious

@@ -77,7 +77,7 @@ def counted(verdicts: Iterable[str]) -> str:
 
 def rows(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> list[tuple[str, ...]]:
     """Return a row of texts per claim, below :data:`HEAD`."""
-    found = []
+    found: list[tuple[str, ...]] = []
     for name, claim in claims.items():
         result = results[name]
         decides = "; ".join(
