@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MAX_ARMS = 6
 """Most models that a run trains in lockstep: the ablation of momentum in MoCo's paper has five values."""
 VERSION = 2
+PRECISIONS = ("auto", "float32", "bf16", "fp16")
 BUDGET = ("minutes", "steps", "epochs")
 PLAN_VERBS = MappingProxyType({"sweep": "sweep", "fair_comparison": "fair"})
 """The plans by name with their verbs, which no kind of run may have; they stand above both."""
@@ -302,6 +303,11 @@ class RunConfig(Config):
         title="Images in the encoder at once",
         help="For batches beyond memory: the batch is encoded in chunks, twice, under the loss of the whole batch; "
         "batch statistics are those of a chunk. Empty or 0: all at once.",
+    )
+    precision: str = parameter(
+        "auto",
+        choices=PRECISIONS,
+        help="Numbers that encoders compute in; losses are float32. auto: bf16 on a GPU, float32 on a CPU.",
     )
     snapshot_steps: int | None = parameter(
         None, low=1, high=10_000_000, help="Steps between two frames of the maps; else as fast as the maps move."

@@ -12,6 +12,7 @@ from tests.contracts.test_encoders import OFFLINE
 from tests.fake_device import DEVICE, WaitingCopyError, fake_device
 from trainers.data.base import ImageSet
 from trainers.devices.host import send
+from trainers.devices.precision import computing_in
 from trainers.encoders import ENCODERS, Encoder
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batches
@@ -59,7 +60,9 @@ def there(name: str) -> Encoder:
         return ENCODERS[name].build(channels=3, side=SIDE, dim=DIM, parameters=OFFLINE.get(name, {}))
 
 
-def step(name: str, encoder: str = "small_conv", loss: LossModule | None = None) -> tuple[LossArm, dict[str, Tensor]]:
+def step(
+    name: str, encoder: str = "small_conv", loss: LossModule | None = None, precision: str = "auto"
+) -> tuple[LossArm, dict[str, Tensor]]:
     """A batch is made, goes forward and backward, and the weights are updated; inside :func:`fake_device`."""
     descriptor, data = LOSSES[name], image_set()
     if loss is None:
@@ -72,8 +75,10 @@ def step(name: str, encoder: str = "small_conv", loss: LossModule | None = None)
     features = torch.zeros(len(data), net.backbone.num_features) if net.frozen else None
     batches = Batches(data, sampler, features=features, views=descriptor.views, seed=0, device=DEVICE)
     arm = LossArm(0, descriptor, loss, net, DEVICE)
-    arm.begin(Stage.of(MetricLearningConfig(learning_rate=1e-3, weight_decay=1e-4, clip_norm=1.0)))
-    return arm, arm.step(batches.batch(3), 0.5)
+    config = MetricLearningConfig(learning_rate=1e-3, weight_decay=1e-4, clip_norm=1.0, precision=precision)
+    arm.begin(Stage.of(config))
+    with computing_in(precision):
+        return arm, arm.step(batches.batch(3), 0.5)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -90,6 +95,13 @@ def test_nor_does_the_step_of_any_encoder(encoder: str) -> None:
     assert set(found) == {"loss", "examples", "term/pull", "term/push"}
     moved = [state["step"].device for state in arm._optimizer._optimiser.state.values()]
     assert moved and set(moved) == {DEVICE}
+
+
+def test_nor_does_a_step_whose_loss_is_scaled() -> None:
+    with fake_device():
+        arm, _ = step("contrastive", loss=Planned(), precision="fp16")
+        with pytest.raises(RuntimeError):
+            arm.tensors()  # the scale is on the device
 
 
 SPOILS: dict[str, Callable[[Tensor, Tensor], object]] = {

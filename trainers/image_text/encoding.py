@@ -10,6 +10,7 @@ import torch.nn.functional as F  # noqa: N812
 from PIL import Image
 from torch import Tensor
 
+from trainers.devices.precision import autocast
 from trainers.image_text.base import ImageTextModel
 from trainers.progress import Progress, silent
 
@@ -59,7 +60,7 @@ def _encode(
     embeddings = []
     for start in range(0, count, BATCH):
         progress(start / count)
-        with torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
+        with autocast(device):
             raw = embed(slice(start, start + BATCH))
         embeddings.append(F.normalize(raw.float(), dim=1).cpu())
     model.train(was_training)

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from trainers.devices.precision import LossScale
 from trainers.encoders import Encoder
 from trainers.training.arm_optimizer import ArmOptimizer, under
 from trainers.training.clipping import Clipping
@@ -62,6 +63,7 @@ class Arm(ABC):
             momentum=stage.momentum,
             clip_norm=stage.clip_norm,
             depth=depth_for(self._device),
+            scale=LossScale(stage.precision, self._device),
         )
 
     @abstractmethod
@@ -118,6 +120,11 @@ class Arm(ABC):
     def clipping(self) -> Clipping:
         """How often this arm's gradient was clipped."""
         return self._optimizer.clipping
+
+    def sentences(self) -> list[str]:
+        """Say what became of its steps, for the log."""
+        counted = (self._optimizer.clipping, self._optimizer.scale)
+        return [sentence for sentence in (count.sentence(self.title) for count in counted) if sentence]
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the state of the networks and of the optimizer, and :attr:`state`, by name, for a checkpoint."""

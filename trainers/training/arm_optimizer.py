@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from trainers.devices.precision import LossScale
 from trainers.distributed.whole import add_gradients
 from trainers.errors import UserError
 from trainers.optimization.optimizers import OPTIMISERS
@@ -32,6 +33,7 @@ class ArmOptimizer:
         depth: how many steps late a bad one is detected, see :class:`trainers.training.deferred.Late`. Above 0 the
             device itself leaves the weights and the optimizer's state as they are in a bad step; an optimizer without
             a fused form cannot, and every step of it is read at once.
+        scale: of the loss, where encoders compute in float16.
     """
 
     def __init__(
@@ -42,8 +44,10 @@ class ArmOptimizer:
         momentum: float = 0.9,
         clip_norm: float | None = None,
         depth: int = 0,
+        scale: LossScale | None = None,
     ) -> None:
         self.clipping = Clipping(clip_norm)
+        self.scale = scale or LossScale()
         entry = OPTIMISERS[optimiser]
         self._late = Late(depth if entry.fused else 0)
         # the fused form alone takes `found_inf`, a number on the device that tells it to change nothing
@@ -68,8 +72,9 @@ class ArmOptimizer:
         """
         self._optimiser.zero_grad(set_to_none=True)
         if self._late.depth or math.isfinite(loss.item()):
-            loss.backward()
+            self.scale.enlarged(loss).backward()
             add_gradients(self._summed, self._equal)
+            self.scale.reduce(self._optimiser)
             norm = nn.utils.get_total_norm([weight.grad for weight in self._trained if weight.grad is not None])
         else:
             norm = torch.full_like(loss, math.nan)
@@ -80,7 +85,7 @@ class ArmOptimizer:
             vars(self._optimiser)["found_inf"] = (~torch.isfinite(values)).any().float()
         for group, rate in zip(self._optimiser.param_groups, self._rates, strict=True):
             group["lr"] = rate * factor
-        self._optimiser.step()
+        self.scale.step(self._optimiser)
 
     def settle(self) -> None:
         """Wait for the steps taken so far.
@@ -92,6 +97,8 @@ class ArmOptimizer:
 
     def _judge(self, loss: float, norm: float, blame: Callable[[float, float], str]) -> None:
         norm = norm if math.isfinite(loss) else math.nan
+        if self.scale.forgives(loss, norm):
+            return
         if not math.isfinite(norm):
             raise NonFiniteLossError(blame(loss, norm))
         self.clipping.count(norm)
@@ -105,13 +112,15 @@ class ArmOptimizer:
             for name, value in state.items()
             if value is not None
         }
-        return tensors | {f"{prefix}{name}": value for name, value in self.clipping.tensors().items()}
+        counted = self.clipping.tensors() | self.scale.tensors()
+        return tensors | {f"{prefix}{name}": value for name, value in counted.items()}
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore what :meth:`tensors` returned, with the prefix removed."""
         state: dict[int, dict[str, Tensor]] = {}
         tensors = dict(tensors)
         self.clipping.load(tensors.pop("clipping", None))
+        self.scale.load(tensors.pop("scale", None))
         for name, value in tensors.items():
             number, _, key = name.partition("/")
             known = key != "step" and 0 <= int(number) < len(self._trained)

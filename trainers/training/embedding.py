@@ -9,6 +9,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from trainers.devices.host import send
+from trainers.devices.precision import autocast
 from trainers.distributed.group import world
 from trainers.distributed.whole import joined, spread
 from trainers.training.deferred import arriving
@@ -54,7 +55,7 @@ def embedded(encoder: nn.Module, images: Tensor, device: torch.device, *, unit: 
         pixels = part.float().div_(255) if part.dtype == torch.uint8 else part.float()
         if pixels.ndim == 4 and device.type != "cpu":
             pixels = pixels.contiguous(memory_format=torch.channels_last)
-        with torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
+        with autocast(device):
             raw = encoder(pixels)
         every = joined(raw.float(), len(whole))
         yield F.normalize(every, dim=1) if unit else every

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from trainers.devices.device import choose
+from trainers.devices.precision import computing_in
 from trainers.distributed.group import agreed
 from trainers.errors import RunError
 from trainers.progress import Progress, silent, worded
@@ -175,7 +176,8 @@ class Loop(ABC):
         started = time.monotonic()
         counted = [arm.clipping.scalars() for arm in self.arms]
         evaluated = self.arms if self.step else self.arms[:1]  # equal weights at first: one evaluation serves all
-        begun = [self._evaluate(arm) for arm in evaluated]
+        with computing_in(self.config.precision):
+            begun = [self._evaluate(arm) for arm in evaluated]
         results = self._finisher.start(begun)
         self._evaluation = Evaluation(step=self.step, seconds=self.seconds, counted=counted, results=results)
         self._end_evaluation()
@@ -220,8 +222,9 @@ class Loop(ABC):
         """
         self.snapshot()
         self.checkpoint()
-        self._last_numbers(progress or silent)
-        for sentence in filter(None, (arm.clipping.sentence(arm.title) for arm in self.arms)):
+        with computing_in(self.config.precision):
+            self._last_numbers(progress or silent)
+        for sentence in (sentence for arm in self.arms for sentence in arm.sentences()):
             self.folder.log(sentence)
         self._scalars.flush()
 
@@ -260,7 +263,8 @@ class Loop(ABC):
             # dropout and the like must be the same for every arm, and the same again after a resume
             torch.manual_seed(self.config.seed * 1_000_003 + self.step)
             started = time.monotonic()
-            scalars = arm.step(batch, factor)
+            with computing_in(self.config.precision):
+                scalars = arm.step(batch, factor)
             arm.after_step()
             scalars["images_per_s"] = scalars.pop("examples") / (time.monotonic() - started)
             self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)

@@ -37,6 +37,7 @@ class Stage:
     halve_every: float | None
     weight_decay: float
     clip_norm: float | None
+    precision: str
     backbone_rate: float = 1.0
     networks: Collection[str] | None = None
 

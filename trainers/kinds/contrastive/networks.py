@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from trainers.devices.precision import autocast
 from trainers.distributed.draws import own_draws
 from trainers.distributed.statistics import whole_statistics
 from trainers.distributed.whole import whole
@@ -54,12 +55,12 @@ def first_output(net: nn.Module) -> Iterator[list[Tensor]]:
 
 
 def encode(net: nn.Module, images: Tensor) -> Tensor:
-    """Encode images with ``net``: on a GPU in bfloat16 where torch's autocast does that, else as it is.
+    """Encode images with ``net``, in the precision of :func:`trainers.devices.precision.autocast`.
 
     The result is float32 (or float64), and what is computed from it stays so: bfloat16 rounds a cosine near one by up
     to 0.002, which a temperature of 0.07 makes 0.03 of a logit.
     """
-    with torch.autocast("cuda", torch.bfloat16, enabled=images.device.type == "cuda"):
+    with autocast(images.device):
         values = net(images)
     return full(values)
 

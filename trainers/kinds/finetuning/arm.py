@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.devices.host import send
+from trainers.devices.precision import autocast
 from trainers.image_text.base import ImageTextModel
 from trainers.kinds.finetuning.training_pairs import Examples
 from trainers.training.arm import Arm
@@ -61,7 +62,7 @@ class RecipeArm(Arm):
         self.model.train()
         pixels, tokens, rows = self.examples.at(batch)
         images = self._augment(send(pixels, self._device), seed=self._seed, step=batch, view=0)
-        with torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda"):
+        with autocast(self._device):
             seen, read = self.model.image_features(images), self.model.text_features(send(tokens, self._device))
         terms = self.model.terms(seen.float(), read.float())
         loss = torch.stack(list(terms.values())).sum()

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from trainers.devices.precision import autocast
 from trainers.distributed.draws import own_draws
 from trainers.distributed.group import world
 from trainers.distributed.statistics import whole_statistics
@@ -56,8 +57,7 @@ class LossArm(Arm):
         images = torch.cat(views) if len(views) > 1 else views[0]
         if images.ndim == 4:
             images = images.contiguous(memory_format=torch.channels_last)
-        autocast = torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda")
-        with autocast, own_draws(self._device), whole_statistics():
+        with autocast(self._device), own_draws(self._device), whole_statistics():
             embeddings = self.encoder(images)
         embeddings = embeddings.float()
         if self.descriptor.views > 1:
