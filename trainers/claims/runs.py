@@ -106,3 +106,12 @@ def duration(claims: Sequence[Claim], root: Path, results: Path, *, again: bool 
         f"{len(claims)} claim{'s' if len(claims) > 1 else ''}, {len(left)} plan{'s' if len(left) > 1 else ''} to train"
     )
     return f"{many}: about {sum(left.values()):.0f} minutes of one idle processor core. Interrupted, it goes on here."
+
+
+def described(claim: Claim) -> list[str]:
+    """Say what is run for a claim, a few words each; nothing where nothing is."""
+    if claim.plan is None:
+        return []
+    config = claim.plan()
+    plan = plan_of(config)
+    return [plan.data_title(config), *plan.details(config), *plan.budget(config), plan.seeds(config)]

@@ -1,0 +1,97 @@
+// A claim: what the paper says and where, what was run here, the numbers with a plot, the verdict in words, and its runs.
+
+import * as api from "../common/api.js";
+import { el, say } from "../common/dom.js";
+import { button, fold, Problem } from "../common/fields.js";
+import { toPlan } from "../common/navigation.js";
+import { Interval } from "./interval.js";
+
+const KIND = { seen: "rs-seen", "opposite seen": "rs-opposite" };
+
+export class Card {
+  /** `changed()`: its runs were queued. */
+  constructor(claim, changed) {
+    this.changed = changed;
+    this.badge = el("span", { class: "rs-badge rs-verdict" });
+    this.words = el("p", { class: "rs-claimwords" });
+    this.stale = el("p", { class: "rs-note rs-stale", role: "note", hidden: true });
+    this.numbers = el("div", { class: "rs-stack" });
+    this.made = el("p", { class: "rs-note" });
+    this.state = el("p", { class: "rs-note", role: "status" });
+    this.own = el("div", { class: "rs-stack", hidden: true });
+    this.problem = new Problem();
+    this.run = button("Run it here", () => this.start());
+    this.open = button("Open its runs", () => toPlan(this.claim.here.id));
+    this.compare = button("Numbers of the runs here", () => this.measure());
+    this.acts = el("div", { class: "rs-flow" }, this.run, this.open, this.compare);
+    this.node = el("article", { class: "rs-panel rs-stack rs-claim", "data-claim": claim.name }, ...this.head(claim), this.badge, this.words, this.stale, this.numbers, this.made, ...this.folds(claim), this.state, this.problem.node, this.acts, this.own);
+  }
+
+  head({ title, work_title: work, statement, where, printed }) {
+    return [
+      el("div", {}, el("p", { class: "rs-note", text: `${work} · ${where}` }), el("h3", { text: title })),
+      el("p", { text: statement }),
+      printed ? el("p", { class: "rs-note", text: `Printed there: ${printed}` }) : null,
+    ].filter(Boolean);
+  }
+
+  folds({ protocol, ours, tried, recipe, runs, name }) {
+    const list = (items) => el("ul", { class: "rs-claimlist" }, ...items.map((text) => el("li", { text })));
+    const own = runs ? [fold("What is run here", list(protocol), el("p", { class: "rs-note", text: "Ours:" }), list(ours), ...(tried.length ? [el("p", { class: "rs-note", text: "Looked at:" }), list(tried)] : []), el("code", { class: "rs-recipe", text: `python -m trainers claims ${name}` }))] : [];
+    return [...own, fold("At full size", el("p", { class: "rs-note", text: "The command for people with the data and a GPU." }), el("code", { class: "rs-recipe", text: recipe }))];
+  }
+
+  show(claim) {
+    this.claim = claim;
+    const { verdict, words, stale, result, here, runs, minutes, measured } = claim;
+    say(this.badge, verdict);
+    this.badge.className = `rs-badge rs-verdict ${KIND[verdict] ?? ""}`;
+    say(this.words, words.slice(words.indexOf(". ") + 2 || 0));
+    this.stale.hidden = !stale;
+    say(this.stale, stale);
+    const text = JSON.stringify(result);
+    if (text !== this.drawn) this.numbers.replaceChildren(...intervals(result));
+    this.drawn = text;
+    this.made.hidden = !result;
+    if (result) say(this.made, about(result));
+    this.acts.hidden = !runs;
+    this.run.hidden = Boolean(here?.finished || here?.moving);
+    this.open.hidden = !here;
+    this.compare.hidden = !here?.finished;
+    const cost = `${measured ? "It took" : "It takes about"} ${minutes < 10 ? Number(minutes.toFixed(1)) : Math.round(minutes)} minutes of one processor core${measured ? "" : ", at a guess"}.`;
+    this.state.hidden = !runs;
+    say(this.state, here ? `Here: ${here.phase}, ${here.words}.` : cost);
+  }
+
+  async start() {
+    this.run.disabled = true;
+    try {
+      const { said } = await api.post(`claims/${this.claim.name}`, {});
+      this.problem.say(null);
+      say(this.state, said);
+      window.dispatchEvent(new CustomEvent("rankscope:changed"));
+      this.changed();
+    } catch (error) {
+      this.problem.say(error.message);
+    }
+    this.run.disabled = false;
+  }
+
+  async measure() {
+    try {
+      const { words, result } = await api.json(`claims/${this.claim.name}`);
+      this.own.hidden = false;
+      this.own.replaceChildren(el("p", { text: `The runs here: ${words}` }), ...intervals(result), el("p", { class: "rs-note", text: about(result) }));
+      this.problem.say(null);
+    } catch (error) {
+      this.problem.say(error.message);
+    }
+  }
+}
+
+const intervals = (result) => (result ? result.differences.map((difference) => new Interval(difference).node) : []);
+
+function about({ seeds, minutes, machine, commit, made, budget }) {
+  const code = commit ? `, commit ${commit}` : "";
+  return `${seeds.length} seeds, ${minutes.toFixed(1)} minutes on ${machine}${code}, ${made}. ${budget}`;
+}

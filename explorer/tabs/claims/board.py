@@ -1,0 +1,137 @@
+"""The claims as the page shows them: with the results that ship, and with the runs of them that are here."""
+
+from __future__ import annotations
+
+from explorer.page.tab import Shared
+from explorer.server.states import Json
+from explorer.server.visitors import Caller
+from trainers.claims import tables
+from trainers.claims.base import WORKS, Claim
+from trainers.claims.catalogue import CLAIMS
+from trainers.claims.runs import described, planned, result, steps
+from trainers.claims.verdict import VERDICTS
+from trainers.errors import RunError, UserError
+from trainers.kinds import kind_of
+from trainers.parameters import entry
+from trainers.plans.children import Children, total
+from trainers.runs import RunFolder
+from trainers.runs.damage import reading
+from trainers.runs.records import PHASES
+
+
+class Board:
+    """What the tab keeps: which of the plans in the runs folder are those of claims."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._texts: dict[str, str] = {}
+
+    def list(self) -> Json:
+        """Return works, verdicts and claims; a claim that has runs here names the last of its plans."""
+        results, there = tables.results(), self._there()
+        return {
+            "works": [{"name": name, "title": title} for name, title in WORKS.items()],
+            "verdicts": list(VERDICTS),
+            "counted": tables.counted(row[3] for row in tables.rows(results)),
+            "claims": [
+                tables.as_json(claim, results[name])
+                | {"protocol": described(claim), "here": self._stands(self._plans(claim, there), claim)}
+                for name, claim in CLAIMS.items()
+            ],
+        }
+
+    def here(self, name: str) -> Json:
+        """Return a claim with the numbers of its finished runs here.
+
+        Raises:
+            UserError: there is no such claim, or its runs are not finished.
+        """
+        claim = entry(CLAIMS, name, "claim")
+        plans = self._plans(claim, self._there())
+        if len(plans) < len(steps(claim)) or not plans or plans[-1].state().phase != "finished":
+            raise RunError(f"The runs of {claim.title} are not finished here. Run it first.")
+        with reading(plans[-1].id):
+            return tables.as_json(claim, result(claim, plans[-1]))
+
+    def start(self, name: str, token: str, caller: Caller) -> Json:
+        """Queue the next plan of a claim, or let one go on that was interrupted.
+
+        Raises:
+            UserError: there is no such claim, it cannot be run here, or its runs are here already.
+        """
+        claim = entry(CLAIMS, name, "claim")
+        planned(claim)
+        plans, start = self._plans(claim, self._there()), ""
+        for plan, make in zip([*plans, None], steps(claim), strict=False):
+            if plan is None:
+                config = make().changed(start=start) if start else make()
+                kind_of(config).check(config)
+                self._shared.runs.check(config)
+                run = self._shared.runs.start(config, token, caller)
+                return {"id": run, "said": "It is queued, and trains when it is its turn. The tab Compare shows it."}
+            phase = plan.state().phase
+            if "resume" in PHASES[phase].acts and not PHASES[phase].active:
+                return {"id": plan.id, "said": self._shared.runs.resume(plan.id, token, caller)}
+            if phase != "finished":
+                raise UserError(
+                    f"The runs of {claim.title} are {PHASES[phase].label} already; the tab Compare shows them."
+                )
+            start = plan.id
+        raise UserError(f"The runs of {claim.title} are finished here; delete them in the tab Runs to train them anew.")
+
+    def csv(self) -> str:
+        """Write the table of the results that ship as CSV."""
+        return tables.as_csv(tables.results())
+
+    def latex(self) -> str:
+        """Write it as LaTeX."""
+        return tables.as_latex(tables.results())
+
+    def _there(self) -> dict[str, RunFolder]:
+        """Return the newest plan here by its settings."""
+        there: dict[str, RunFolder] = {}
+        for folder in self._shared.runs.trained_here():
+            try:
+                if folder.id not in self._texts:
+                    with reading(folder.id):
+                        plan = not folder.part_of and kind_of(folder.config).plans
+                        self._texts[folder.id] = folder.config.to_json() if plan else ""
+                if text := self._texts[folder.id]:
+                    there.setdefault(text, folder)
+            except RunError:
+                continue
+            finally:
+                folder.db.close()
+        return there
+
+    def _plans(self, claim: Claim, there: dict[str, RunFolder]) -> list[RunFolder]:
+        """Return the plans of a claim that are here, in the order in which they are run."""
+        found: list[RunFolder] = []
+        for make in steps(claim):
+            config = make().changed(start=found[0].id) if found else make()
+            folder = there.get(config.to_json())
+            if folder is None:
+                break
+            found.append(folder)
+        return found
+
+    def _stands(self, plans: list[RunFolder], claim: Claim) -> Json | None:
+        """Say where the runs of a claim stand; None where there are none."""
+        if not plans:
+            return None
+        folder = plans[-1]
+        try:
+            with reading(folder.id):
+                phase = folder.state().phase
+                done = phase == "finished" and len(plans) == len(steps(claim))
+                return {
+                    "id": folder.id,
+                    "phase": PHASES[phase].label,
+                    "moving": PHASES[phase].moving,
+                    "finished": done,
+                    "words": total(Children(folder).all()).message,
+                }
+        except RunError:
+            return None
+        finally:
+            folder.db.close()
