@@ -15,7 +15,7 @@ export class Interval {
     this.chart.show((width) => drawing(difference, width));
     this.chart.say(words);
     const rows = sides.map((side) => el("tr", {}, el("th", { scope: "row", text: side.title }), el("td", { text: written(side.mean, difference) }), el("td", { class: "rs-note", text: bounds(side, difference) })));
-    const caption = el("figcaption", { class: "rs-claimdifference" }, el("strong", { text: metric }), el("span", { class: "rs-note", text: ` ${title}` }), el("span", { class: "rs-unseen", text: `: ${verdict}` }));
+    const caption = el("figcaption", { class: "rs-claimdifference" }, el("strong", { text: difference.unit === "share" ? `${metric}, %` : metric }), el("span", { class: "rs-note", text: ` ${title}` }), el("span", { class: "rs-unseen", text: `: ${verdict}` }));
     this.node = el("figure", { class: "rs-stack rs-tight" }, caption, this.chart.node, el("table", { class: "rs-table rs-claimsides" }, el("caption", { class: "rs-unseen", text: `Both sides: mean and 95 % interval` }), el("tbody", {}, ...rows)));
   }
 }

@@ -15,11 +15,17 @@ from trainers.claims.verdict import LEAST_SEEDS, NOT_SEEN, OPPOSITE, SEEN, VERDI
 from trainers.comparison.markup import Sheet, latex, markdown_text
 from trainers.comparison.spreadsheet import csv_text
 from trainers.comparison.words import number
+from trainers.data.synthetic.pottery.classes import LEVELS
 from trainers.metrics.names import Described, describe
 
 HEAD = ("claim", "work", "where", "verdict", "what decides", "seeds", "minutes")
 OLD = "The code that this result comes from has changed since; run the claim again."
-_SHORT = {"larger": "more than {}", "equal": "within ±{}", "held": "at most {} below"}
+_CLAIMED = {"larger": "more than {}", "equal": "within ±{}", "held": "at most {} less"}
+
+
+def named(metric: str) -> Described:
+    """Return the words of a metric, levels by their names."""
+    return describe(metric, LEVELS)
 
 
 def results(folder: Path = SHIPPED, claims: Mapping[str, Claim] = CLAIMS) -> dict[str, Result | None]:
@@ -46,14 +52,14 @@ def words(claim: Claim, result: Result | None) -> str:
 
 def sentence(found: Measured, difference: Difference, verdict: str) -> str:
     """Say what one difference is; of one that is not seen, what these seeds could have shown."""
-    described, numbers = describe(difference.metric), found.numbers
+    described, numbers = named(difference.metric), found.numbers
     if numbers.seeds < LEAST_SEEDS:
         have = "no seed has" if not numbers.seeds else f"{numbers.seeds} of the {LEAST_SEEDS} seeds needed have"
         return f"{described.title}, {found.title}: {have} a result on every side."
     unit = " points" if described.measure.unit == "share" else ""
     told = f"{described.title}, {found.title}: {spread(found, described)}{unit}"
     if difference.margin:
-        told += f", claimed {_SHORT[difference.expected].format(number(difference.margin, described.measure))}{unit}"
+        told += f", claimed {_CLAIMED[difference.expected].format(number(difference.margin, described.measure) + unit)}"
     if verdict == NOT_SEEN:
         least = number(numbers.least, described.measure)
         what = "a difference of" if difference.expected == "larger" else "a margin of"
@@ -81,8 +87,7 @@ def rows(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLA
     for name, claim in claims.items():
         result = results[name]
         decides = "; ".join(
-            f"{describe(one.metric).title} {spread(one, describe(one.metric))}"
-            for one in (result.measured if result else ())
+            f"{named(one.metric).title} {spread(one, named(one.metric))}" for one in (result.measured if result else ())
         )
         seeds = str(len(result.seeds)) if result else ""
         minutes = f"{result.minutes:.1f}" if result else ""
@@ -166,7 +171,7 @@ def _result_json(claim: Claim, result: Result) -> dict[str, Any]:
 
 
 def _difference_json(found: Measured, difference: Difference) -> dict[str, Any]:
-    described = describe(found.metric)
+    described = named(found.metric)
     verdict = judge(found.numbers, difference.expected, difference.margin)
     mean, low, high = map(finite_number, _bounds(found))
     return {
