@@ -12,7 +12,7 @@ export class Card {
   /** `changed()`: its runs were queued. */
   constructor(claim, changed) {
     this.changed = changed;
-    this.badge = el("span", { class: "rs-badge rs-verdict" });
+    this.badge = el("span", { class: "rs-badge rs-claimverdict" });
     this.words = el("p", { class: "rs-claimwords" });
     this.stale = el("p", { class: "rs-note rs-stale", role: "note", hidden: true });
     this.numbers = el("div", { class: "rs-stack" });
@@ -37,15 +37,15 @@ export class Card {
 
   folds({ protocol, ours, tried, recipe, runs, name }) {
     const list = (items) => el("ul", { class: "rs-claimlist" }, ...items.map((text) => el("li", { text })));
-    const own = runs ? [fold("What is run here", list(protocol), el("p", { class: "rs-note", text: "Ours:" }), list(ours), ...(tried.length ? [el("p", { class: "rs-note", text: "Looked at:" }), list(tried)] : []), el("code", { class: "rs-recipe", text: `python -m trainers claims ${name}` }))] : [];
-    return [...own, fold("At full size", el("p", { class: "rs-note", text: "The command for people with the data and a GPU." }), el("code", { class: "rs-recipe", text: recipe }))];
+    const own = runs ? [fold("What is run here", list(protocol), el("p", { class: "rs-note", text: "Ours:" }), list(ours), ...(tried.length ? [el("p", { class: "rs-note", text: "Looked at:" }), list(tried)] : []), el("code", { class: "rs-claimrecipe", text: `python -m trainers claims ${name}` }))] : [];
+    return [...own, fold("At full size", el("p", { class: "rs-note", text: "The command for people with the data and a GPU." }), el("code", { class: "rs-claimrecipe", text: recipe }))];
   }
 
   show(claim) {
     this.claim = claim;
     const { verdict, words, stale, result, here, runs, minutes, measured } = claim;
     say(this.badge, verdict);
-    this.badge.className = `rs-badge rs-verdict ${KIND[verdict] ?? ""}`;
+    this.badge.className = `rs-badge rs-claimverdict ${KIND[verdict] ?? ""}`;
     say(this.words, words.slice(words.indexOf(". ") + 2 || 0));
     this.stale.hidden = !stale;
     say(this.stale, stale);

@@ -30,7 +30,7 @@ def routes(board: Board) -> list[Route]:
     """Return the addresses of the board."""
 
     def listed(_request: Request) -> Response:
-        return json_reply(board.list())
+        return json_reply(board.every())
 
     def one(request: Request) -> Response:
         return json_reply(board.here(request.path_params["name"]))

@@ -26,7 +26,7 @@ class Board:
         self._shared = shared
         self._texts: dict[str, str] = {}
 
-    def list(self) -> Json:
+    def every(self) -> Json:
         """Return works, verdicts and claims; a claim that has runs here names the last of its plans."""
         results, there = tables.results(), self._there()
         return {
