@@ -100,11 +100,10 @@ def duration(claims: Sequence[Claim], root: Path, results: Path, *, again: bool 
             result = read(claim, results)
             text = "".join(make().to_json() for make in steps(claim))
             left[text] = claim.minutes if result is None else result.minutes
+    many = f"{len(claims)} claim{'s' if len(claims) > 1 else ''}"
     if not left:
-        return f"{len(claims)} claims; all their runs are finished."
-    many = (
-        f"{len(claims)} claim{'s' if len(claims) > 1 else ''}, {len(left)} plan{'s' if len(left) > 1 else ''} to train"
-    )
+        return f"{many}; {'their' if len(claims) > 1 else 'its'} runs are finished."
+    many += f", {len(left)} plan{'s' if len(left) > 1 else ''} to train"
     return f"{many}: about {sum(left.values()):.0f} minutes of one idle processor core. Interrupted, it goes on here."
 
 

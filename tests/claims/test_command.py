@@ -1,0 +1,128 @@
+"""The verb ``claims``: the table in every form, what is judged without training, what goes on, what is refused."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.claims.world import claim_of
+from tests.made_up_plan import make_plan
+from tests.tiny import tiny_config, write_images
+from trainers.claims import catalogue, runs
+from trainers.claims.base import Claim, Difference, Side
+from trainers.claims.catalogue import CLAIMS
+from trainers.claims.parts import digest
+from trainers.claims.results import is_stale, read, write
+from trainers.claims.tables import HEAD, as_csv, as_json, words
+from trainers.claims.verdict import SEEN, VERDICTS
+from trainers.cli.main import main
+from trainers.plans.config import SweepConfig
+
+MADE_UP = claim_of(Difference(metric="HAP", first=Side(arm="HAPPIER"), second=Side(arm="Smooth-AP")))
+GAINS = {"HAPPIER": 0.05}
+
+
+@pytest.fixture
+def made_up(monkeypatch: pytest.MonkeyPatch) -> Claim:
+    """The only claim there is."""
+    monkeypatch.setattr(catalogue, "CLAIMS", {MADE_UP.name: MADE_UP})
+    return MADE_UP
+
+
+def called(folder: Path, *words: str) -> list[str]:
+    return ["claims", *words, "--runs", str(folder / "runs"), "--results", str(folder / "results")]
+
+
+def test_the_table_has_every_claim_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(HEAD[0].upper()) and f"\n{len(CLAIMS)} claims, " in text
+    assert main(["claims", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in listed] == list(CLAIMS) and {one["verdict"] for one in listed} <= set(VERDICTS)
+    assert main(["claims", "--csv"]) == 0
+    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert list(dict.fromkeys(line["claim"] for line in lines)) == list(CLAIMS)
+    assert main(["claims", "--latex"]) == 0
+    assert capsys.readouterr().out.count(r" \\") == len(CLAIMS) + 1
+    assert main(["claims", "--markdown"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"| `{name}` |" in shown for name in CLAIMS)
+
+
+def test_the_time_is_said_first_and_once_for_claims_with_the_same_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared = [name for name, claim in CLAIMS.items() if claim.plan is CLAIMS["happier_coarse"].plan]
+    assert main(called(tmp_path, *shared, "--plan")) == 0
+    guess = CLAIMS["happier_coarse"].minutes
+    assert capsys.readouterr().out.startswith(f"{len(shared)} claims, 1 plan to train: about {guess:.0f} minutes")
+    assert main(called(tmp_path, "--all", "--plan")) == 0
+    assert f"{sum(claim.plan is not None for claim in CLAIMS.values())} claims, " in capsys.readouterr().out
+    assert not (tmp_path / "runs").exists() and not (tmp_path / "results").exists()
+
+
+def test_finished_runs_are_judged_and_kept(tmp_path: Path, made_up: Claim, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "runs").mkdir()
+    plan = make_plan(tmp_path / "runs", made_up.plan(), gains=GAINS)  # type: ignore[misc]
+    assert main(called(tmp_path, made_up.name)) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("1 claim; its runs are finished.") and "made_up: Seen. H-AP, HAPPIER − Smooth-AP: " in said
+    assert f"runs of {plan.id}" in said
+    result = read(made_up, tmp_path / "results")
+    assert result is not None and result.verdict(made_up) == SEEN and result.seeds == (0, 1, 2)
+    assert result.minutes == pytest.approx(3 * 4 / 60) and result.parts == digest(made_up)
+
+
+def test_a_result_older_than_its_parts_is_said_to_be_so(
+    tmp_path: Path, made_up: Claim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runs").mkdir()
+    plan = make_plan(tmp_path / "runs", made_up.plan(), gains=GAINS)  # type: ignore[misc]
+    result = runs.result(made_up, plan)
+    assert not is_stale(made_up, result) and not as_json(made_up, result)["stale"]
+    old = dataclasses.replace(result, parts="0123456789abcdef")
+    assert is_stale(made_up, old) and "run the claim again" in as_json(made_up, old)["stale"]
+    table = list(csv.DictReader(io.StringIO(as_csv({made_up.name: old}, {made_up.name: made_up}))))
+    assert [line["older than its code"] for line in table] == ["True"]
+
+
+def test_the_power_and_the_budget_stand_with_what_is_not_seen(tmp_path: Path, made_up: Claim) -> None:
+    (tmp_path / "runs").mkdir()
+    result = runs.result(made_up, make_plan(tmp_path / "runs", made_up.plan()))  # type: ignore[misc]
+    said = words(made_up, result)
+    assert said.startswith("Not seen at this scale. ") and "3 seeds would have shown a difference of" in said
+    assert result.budget == "One setting for each side, none searched."
+    path = write(result, tmp_path)
+    assert path.stat().st_size < 5000
+
+
+def test_what_cannot_be_run_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(called(tmp_path, "roadmapp")) == 1
+    assert "roadmap" in capsys.readouterr().err
+    lacking = next(claim for claim in CLAIMS.values() if claim.plan is None)
+    assert main(called(tmp_path, lacking.name)) == 1
+    assert lacking.lacking in (said := capsys.readouterr().err) and lacking.recipe in said
+
+
+@pytest.mark.long
+def test_a_claim_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = write_images(tmp_path / "images", groups=2)
+    config = SweepConfig(run=tiny_config(images, "smooth_ap", "happier", probe_size=20), seeds=(0, 1, 2))
+    claim = dataclasses.replace(MADE_UP, plan=lambda: config)
+    monkeypatch.setattr(catalogue, "CLAIMS", {claim.name: claim})
+    (tmp_path / "runs").mkdir()
+    first = {0: "finished", 1: "finished"}
+    plan = make_plan(tmp_path / "runs", config, "interrupted", lambda run: first.get(run.seed, "planned"), GAINS)
+    kept = [path for path in (tmp_path / "runs").glob("*/run.db") if path.parent.name != plan.id]
+    before = [path.stat().st_mtime_ns for path in kept]
+    assert main(called(tmp_path, claim.name)) == 0
+    result = read(claim, tmp_path / "results")
+    assert result is not None and sorted(result.measured[0].sides[0].values) == [0, 1, 2]
+    assert plan.state().phase == "finished" and len(list((tmp_path / "runs").iterdir())) == 4
+    assert [path.stat().st_mtime_ns for path in kept] == before, "finished runs are not trained again"
