@@ -17,11 +17,12 @@ from trainers.claims import catalogue, runs
 from trainers.claims.base import Claim, Difference, Side
 from trainers.claims.catalogue import CLAIMS
 from trainers.claims.parts import digest
-from trainers.claims.results import is_stale, read, write
+from trainers.claims.results import commit, is_stale, read, write
 from trainers.claims.tables import HEAD, as_csv, as_json, words
 from trainers.claims.verdict import SEEN, VERDICTS
 from trainers.cli.main import main
 from trainers.plans.config import SweepConfig
+from trainers.runs.label import Label, write_label
 
 MADE_UP = claim_of(Difference(metric="HAP", first=Side(arm="HAPPIER"), second=Side(arm="Smooth-AP")))
 GAINS = {"HAPPIER": 0.05}
@@ -76,7 +77,8 @@ def test_finished_runs_are_judged_and_kept(tmp_path: Path, made_up: Claim, capsy
     assert f"runs of {plan.id}" in said
     result = read(made_up, tmp_path / "results")
     assert result is not None and result.verdict(made_up) == SEEN and result.seeds == (0, 1, 2)
-    assert result.minutes == pytest.approx(3 * 4 / 60) and result.parts == digest(made_up)
+    assert result.minutes == pytest.approx(3 * 4 / 60)
+    assert not result.commit and is_stale(made_up, result), "nobody knows which code trained them"
 
 
 def test_a_result_older_than_its_parts_is_said_to_be_so(
@@ -84,7 +86,9 @@ def test_a_result_older_than_its_parts_is_said_to_be_so(
 ) -> None:
     (tmp_path / "runs").mkdir()
     plan = make_plan(tmp_path / "runs", made_up.plan(), gains=GAINS)  # type: ignore[misc]
+    runs.mark(made_up, plan)
     result = runs.result(made_up, plan)
+    assert result.parts == digest(made_up) and result.commit == commit()
     assert not is_stale(made_up, result) and not as_json(made_up, result)["stale"]
     old = dataclasses.replace(result, parts="0123456789abcdef")
     assert is_stale(made_up, old) and "run the claim again" in as_json(made_up, old)["stale"]
@@ -119,6 +123,7 @@ def test_a_claim_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatch: p
     (tmp_path / "runs").mkdir()
     first = {0: "finished", 1: "finished"}
     plan = make_plan(tmp_path / "runs", config, "interrupted", lambda run: first.get(run.seed, "planned"), GAINS)
+    runs.mark(claim, plan)
     kept = [path for path in (tmp_path / "runs").glob("*/run.db") if path.parent.name != plan.id]
     before = [path.stat().st_mtime_ns for path in kept]
     assert main(called(tmp_path, claim.name)) == 0
@@ -126,3 +131,18 @@ def test_a_claim_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatch: p
     assert result is not None and sorted(result.measured[0].sides[0].values) == [0, 1, 2]
     assert plan.state().phase == "finished" and len(list((tmp_path / "runs").iterdir())) == 4
     assert [path.stat().st_mtime_ns for path in kept] == before, "finished runs are not trained again"
+
+
+@pytest.mark.long
+def test_runs_begun_with_other_code_are_trained_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = write_images(tmp_path / "images", groups=2)
+    config = SweepConfig(run=tiny_config(images, "smooth_ap", "happier", probe_size=20), seeds=(0, 1, 2))
+    claim = dataclasses.replace(MADE_UP, plan=lambda: config)
+    monkeypatch.setattr(catalogue, "CLAIMS", {claim.name: claim})
+    (tmp_path / "runs").mkdir()
+    old = make_plan(tmp_path / "runs", config, "interrupted", lambda run: "planned" if run.seed else "finished", GAINS)
+    write_label(old.path, Label(note="commit 01234567, code 0123456789abcdef"))
+    assert main(called(tmp_path, claim.name)) == 0
+    result = read(claim, tmp_path / "results")
+    assert result is not None and result.commit == commit() and not is_stale(claim, result)
+    assert old.state().phase == "interrupted" and len(list((tmp_path / "runs").iterdir())) == 2 + 4

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tests.made_up_plan import sweep
 from trainers.claims.base import Claim, Difference
 from trainers.claims.measured import measure
+from trainers.claims.parts import digest
 from trainers.claims.results import Result, made
 from trainers.comparison import Cell
 
@@ -29,4 +30,6 @@ def claim_of(*differences: Difference) -> Claim:
 def result_of(claim: Claim, cells: Sequence[Cell]) -> Result:
     """The result of a claim from the results of its runs."""
     seeds = tuple(sorted({cell.seed for cell in cells}))
-    return made(claim, measure(claim, cells), seeds, 1.5, "One setting for each side, none searched.")
+    told = "One setting for each side, none searched."
+    measured = measure(claim, cells)
+    return made(claim, measured, seeds=seeds, minutes=1.5, budget=told, commit="01234567", parts=digest(claim))

@@ -24,6 +24,7 @@ from trainers.claims.base import Difference, Side
 from trainers.claims.catalogue import CLAIMS
 from trainers.claims.verdict import LACKING, VERDICTS
 from trainers.runs import RunFolder
+from trainers.runs.label import read_label
 
 MADE_UP = claim_of(Difference(metric="HAP", first=Side(arm="HAPPIER"), second=Side(arm="Smooth-AP")))
 
@@ -105,6 +106,7 @@ def test_its_runs_are_queued_once_as_a_sweep(page: Page, made_up: None) -> None:
     answer = page.post("claims/made_up")
     folder = RunFolder.open(page.root, answer.json()["id"])
     assert folder.config.to_json() == MADE_UP.plan().to_json()  # type: ignore[misc]
+    assert read_label(folder.path).name == "Claim: Made up"
     folder.db.close()
     again = page.post("claims/made_up")
     assert again.status_code == 400 and "already" in again.json()["error"]

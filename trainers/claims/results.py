@@ -31,9 +31,9 @@ class Result:
         seeds: of its runs.
         minutes: of training, all runs together.
         machine: processor and libraries.
-        commit: of the program that trained; empty: not known. A ``+`` after it: files were changed.
+        commit: of the program that began to train; empty: not known. A ``+`` after it: files were changed.
         made: day.
-        parts: digest of the code that the numbers come from, see :mod:`trainers.claims.parts`.
+        parts: digest of the code that the numbers come from, see :mod:`trainers.claims.parts`; empty: of other code.
         budget: settings tried for each side, as a sentence.
     """
 
@@ -61,16 +61,25 @@ class Result:
         return json.dumps(_plain(asdict(self)), indent=1, ensure_ascii=False) + "\n"
 
 
-def made(claim: Claim, measured: tuple[Measured, ...], seeds: tuple[int, ...], minutes: float, budget: str) -> Result:
+def made(
+    claim: Claim,
+    measured: tuple[Measured, ...],
+    *,
+    seeds: tuple[int, ...],
+    minutes: float,
+    budget: str,
+    commit: str,
+    parts: str,
+) -> Result:
     """Make a result of what was measured now, on this machine."""
     return Result(
         claim=claim.name,
         seeds=seeds,
         minutes=round(minutes, 2),
         machine=machine(),
-        commit=commit(),
+        commit=commit,
         made=datetime.now(timezone.utc).date().isoformat(),
-        parts=digest(claim),
+        parts=parts,
         budget=budget,
         measured=measured,
     )

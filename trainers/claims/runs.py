@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trainers.claims.base import Claim
 from trainers.claims.measured import measure
-from trainers.claims.results import Result, made, read
+from trainers.claims.parts import digest
+from trainers.claims.results import Result, commit, made, read
 from trainers.errors import RunError, UserError
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children
@@ -16,6 +19,9 @@ from trainers.plans.contenders import CHOSEN
 from trainers.plans.report import results_of
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import reading
+from trainers.runs.label import Label, read_label, write_label
+
+_BEGAN = re.compile(r"commit ([0-9a-f]{8}\+?), ")
 
 
 def planned(claim: Claim, start: str = "") -> SweepConfig:
@@ -67,15 +73,50 @@ def with_settings(config: SweepConfig, root: Path) -> RunFolder | None:
     return None
 
 
+def begin(claim: Claim, config: SweepConfig, root: Path) -> RunFolder:
+    """Make the folder of a plan of a claim; its label says what it is for, and which code trains it."""
+    folder = RunFolder.create(root, config)
+    mark(claim, folder)
+    return folder
+
+
+def mark(claim: Claim, folder: RunFolder) -> None:
+    """Write into the label of a plan that was made just now what it is for, and which code trains it."""
+    write_label(
+        folder.path, Label(name=f"Claim: {claim.title}", note=f"commit {commit() or 'unknown'}, {_code(claim)}")
+    )
+
+
+def is_current(claim: Claim, folder: RunFolder) -> bool:
+    """Return whether a plan was begun with the code that trains now."""
+    return read_label(folder.path).note.endswith(f", {_code(claim)}")
+
+
+def _code(claim: Claim) -> str:
+    """Return the digest of the code that trains, whatever is measured then."""
+    return f"code {digest(dataclasses.replace(claim, differences=()))}"
+
+
 def result(claim: Claim, folder: RunFolder) -> Result:
-    """Make the result of a claim from the finished plan ``folder``."""
+    """Make the result of a claim from the finished plan ``folder``. Its commit is that which began the plan; if the
+    code has changed since, the result is an old one from the beginning.
+    """
     config = folder.config
     assert isinstance(config, SweepConfig)
     children = Children(folder).all()
     part = CHOSEN if isinstance(config, FairComparisonConfig) else next(iter(plan_of(config).parts))
     cells = results_of(folder, [child for child in children if part in child.planned.parts])
     seconds = sum(child.outcome.seconds for child in children if child.outcome is not None)
-    return made(claim, measure(claim, cells), config.seeds, seconds / 60, budget(config))
+    began = _BEGAN.match(read_label(folder.path).note)
+    return made(
+        claim,
+        measure(claim, cells),
+        seeds=config.seeds,
+        minutes=seconds / 60,
+        budget=budget(config),
+        commit=began[1] if began else "",
+        parts=digest(claim) if is_current(claim, folder) else "",
+    )
 
 
 def budget(config: SweepConfig) -> str:

@@ -99,15 +99,19 @@ def _trained(claim: Claim, root: Path, fresh: list[str] | None) -> Any:
     from trainers.claims import runs
     from trainers.cli.work import train_to_end
     from trainers.kinds import check
-    from trainers.runs import RunFolder
 
     start = ""
     for make in runs.steps(claim):
         config = make() if not start else make().changed(start=start)
         plan = runs.with_settings(config, root)
-        if plan is None or (fresh is not None and plan.id not in fresh):
+        if plan is not None and fresh is not None and plan.id not in fresh:
+            plan = None
+        if plan is not None and plan.state().phase != "finished" and not runs.is_current(claim, plan):
+            print(f"{claim.name}: the code has changed since {plan.id} was begun; it is trained anew.")
+            plan = None
+        if plan is None:
             check(config)
-            plan = RunFolder.create(root, config)
+            plan = runs.begin(claim, config, root)
             if fresh is not None:
                 fresh.append(plan.id)
         if plan.state().phase != "finished":

@@ -8,7 +8,7 @@ from explorer.server.visitors import Caller
 from trainers.claims import tables
 from trainers.claims.base import WORKS, Claim
 from trainers.claims.catalogue import CLAIMS
-from trainers.claims.runs import described, planned, result, steps
+from trainers.claims.runs import described, mark, planned, result, steps
 from trainers.claims.verdict import VERDICTS
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
@@ -68,6 +68,7 @@ class Board:
                 kind_of(config).check(config)
                 self._shared.runs.check(config)
                 run = self._shared.runs.start(config, token, caller)
+                mark(claim, self._shared.runs.find(run))
                 return {"id": run, "said": "It is queued, and trains when it is its turn. The tab Compare shows it."}
             phase = plan.state().phase
             if "resume" in PHASES[phase].acts and not PHASES[phase].active:
