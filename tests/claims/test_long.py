@@ -12,7 +12,7 @@ from PIL import Image
 from trainers.claims.base import Claim
 from trainers.claims.catalogue import CLAIMS
 from trainers.claims.results import read
-from trainers.claims.runs import found
+from trainers.claims.runs import with_settings
 from trainers.claims.verdict import LEAST_SEEDS, SEEN
 from trainers.cli.main import main
 from trainers.config import DataChoice
@@ -59,8 +59,9 @@ def test_a_claim_on_levels_is_seen_only_where_the_levels_mean_something(
 def run(claim: Claim, folder: Path):
     """Run a claim by the command; returns its result."""
     assert main(["claims", claim.name, "--runs", str(folder / "runs"), "--results", str(folder / "results")]) == 0
-    (plan,) = found(claim, folder / "runs")
-    assert plan.state().phase == "finished"
+    assert claim.plan is not None
+    plan = with_settings(claim.plan(), folder / "runs")
+    assert plan is not None and plan.state().phase == "finished"
     result = read(claim, folder / "results")
     assert result is not None
     return result

@@ -24,19 +24,14 @@ from trainers.runs.label import Label, read_label, write_label
 _BEGAN = re.compile(r"commit ([0-9a-f]{8}\+?), ")
 
 
-def planned(claim: Claim, start: str = "") -> SweepConfig:
-    """Return the plan of a claim.
-
-    Args:
-        start: id of the plan that it begins with, of a claim that has one.
+def check_at_hand(claim: Claim) -> None:
+    """Refuse a claim that cannot be run here.
 
     Raises:
-        UserError: the claim has no plan.
+        UserError: with what it lacks, and its recipe.
     """
     if claim.plan is None:
         raise UserError(f"{claim.title}: {claim.lacking} Its recipe at full size: {claim.recipe}")
-    plan = claim.plan()
-    return plan.changed(start=start) if start else plan
 
 
 def steps(claim: Claim) -> Sequence[Callable[[], SweepConfig]]:
@@ -44,16 +39,17 @@ def steps(claim: Claim) -> Sequence[Callable[[], SweepConfig]]:
     return [made for made in (claim.begins, claim.plan) if made is not None]
 
 
-def found(claim: Claim, root: Path) -> list[RunFolder]:
-    """Find the newest plans with the settings of a claim's, first that which it begins with; fewer if not all are
-    there.
+def found(claim: Claim, find: Callable[[SweepConfig], RunFolder | None]) -> list[RunFolder]:
+    """Find the plans of a claim, first that which it begins with; fewer if not all are there.
+
+    Args:
+        find: finds the newest plan with these settings.
     """
     there: list[RunFolder] = []
     for make in steps(claim):
-        wanted = make() if not there else make().changed(start=there[0].id)
-        folder = with_settings(wanted, root)
+        folder = find(make().changed(start=there[0].id) if there else make())
         if folder is None:
-            return there
+            break
         there.append(folder)
     return there
 
@@ -135,7 +131,7 @@ def duration(claims: Sequence[Claim], root: Path, results: Path, *, again: bool 
     """
     left: dict[str, float] = {}  # claims with the same plan share its runs
     for claim in claims:
-        plans = found(claim, root)
+        plans = found(claim, lambda config: with_settings(config, root))
         done = len(plans) == len(steps(claim)) and all(plan.state().phase == "finished" for plan in plans)
         if again or not done:
             result = read(claim, results)

@@ -76,7 +76,7 @@ def _run(chosen: Sequence[Claim], folder: Path, arguments: argparse.Namespace) -
     from trainers.claims.results import read, write
 
     for claim in chosen:
-        runs.planned(claim)
+        runs.check_at_hand(claim)
     print(runs.duration(chosen, arguments.runs, folder, again=arguments.again))
     if arguments.plan:
         return 0

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from explorer.page.tab import Shared
 from explorer.server.states import Json
 from explorer.server.visitors import Caller
 from trainers.claims import tables
 from trainers.claims.base import WORKS, Claim
 from trainers.claims.catalogue import CLAIMS
-from trainers.claims.runs import described, mark, planned, result, steps
+from trainers.claims.runs import check_at_hand, described, found, mark, result, steps
 from trainers.claims.verdict import VERDICTS
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
 from trainers.parameters import entry
 from trainers.plans.children import Children, total
+from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES
@@ -24,7 +27,7 @@ class Board:
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self._texts: dict[str, str] = {}
+        self._texts: dict[tuple[str, int], str] = {}
 
     def every(self) -> Json:
         """Return works, verdicts and claims; a claim that has runs here names the last of its plans."""
@@ -35,7 +38,7 @@ class Board:
             "counted": tables.counted(row[3] for row in tables.rows(results)),
             "claims": [
                 tables.as_json(claim, results[name])
-                | {"protocol": described(claim), "here": self._stands(self._plans(claim, there), claim)}
+                | {"protocol": described(claim), "here": self._stands(found(claim, there), claim)}
                 for name, claim in CLAIMS.items()
             ],
         }
@@ -47,7 +50,7 @@ class Board:
             UserError: there is no such claim, or its runs are not finished.
         """
         claim = entry(CLAIMS, name, "claim")
-        plans = self._plans(claim, self._there())
+        plans = found(claim, self._there())
         if len(plans) < len(steps(claim)) or not plans or plans[-1].state().phase != "finished":
             raise RunError(f"The runs of {claim.title} are not finished here. Run it first.")
         with reading(plans[-1].id):
@@ -60,8 +63,8 @@ class Board:
             UserError: there is no such claim, it cannot be run here, or its runs are here already.
         """
         claim = entry(CLAIMS, name, "claim")
-        planned(claim)
-        plans, start = self._plans(claim, self._there()), ""
+        check_at_hand(claim)
+        plans, start = found(claim, self._there()), ""
         for plan, make in zip([*plans, None], steps(claim), strict=False):
             if plan is None:
                 config = make().changed(start=start) if start else make()
@@ -88,33 +91,24 @@ class Board:
         """Write it as LaTeX."""
         return tables.as_latex(tables.results())
 
-    def _there(self) -> dict[str, RunFolder]:
-        """Return the newest plan here by its settings."""
+    def _there(self) -> Callable[[SweepConfig], RunFolder | None]:
+        """Return what finds the newest plan here with some settings."""
         there: dict[str, RunFolder] = {}
         for folder in self._shared.runs.trained_here():
             try:
-                if folder.id not in self._texts:
+                written = folder.path / "config.json"  # which changes when a plan gets more seeds
+                key = (folder.id, written.stat().st_mtime_ns)
+                if key not in self._texts:
                     with reading(folder.id):
                         plan = not folder.part_of and kind_of(folder.config).plans
-                        self._texts[folder.id] = folder.config.to_json() if plan else ""
-                if text := self._texts[folder.id]:
+                        self._texts[key] = folder.config.to_json() if plan else ""
+                if text := self._texts[key]:
                     there.setdefault(text, folder)
-            except RunError:
+            except (RunError, OSError):
                 continue
             finally:
                 folder.db.close()
-        return there
-
-    def _plans(self, claim: Claim, there: dict[str, RunFolder]) -> list[RunFolder]:
-        """Return the plans of a claim that are here, in the order in which they are run."""
-        found: list[RunFolder] = []
-        for make in steps(claim):
-            config = make().changed(start=found[0].id) if found else make()
-            folder = there.get(config.to_json())
-            if folder is None:
-                break
-            found.append(folder)
-        return found
+        return lambda config: there.get(config.to_json())
 
     def _stands(self, plans: list[RunFolder], claim: Claim) -> Json | None:
         """Say where the runs of a claim stand; None where there are none."""
