@@ -58,7 +58,8 @@ export class Card {
     this.run.hidden = Boolean(here?.finished || here?.moving);
     this.open.hidden = !here;
     this.compare.hidden = !here?.finished;
-    const cost = `${measured ? "It took" : "It takes about"} ${minutes < 10 ? Number(minutes.toFixed(1)) : Math.round(minutes)} minutes of one processor core${measured ? "" : ", at a guess"}.`;
+    const count = minutes < 10 ? Number(minutes.toFixed(1)) : Math.round(minutes);
+    const cost = `${measured ? "It took" : "It takes about"} ${count} minute${count === 1 ? "" : "s"} of one processor core${measured ? "" : ", at a guess"}.`;
     this.state.hidden = !runs;
     say(this.state, here ? `Here: ${here.phase}, ${here.words}.` : cost);
   }

@@ -35,7 +35,7 @@ def test_claims_are_read_narrowed_run_and_taken_home(browser: Browser, site: Sit
                 view.get_by_role("link", name=name).click()
             assert Path(taken.value.path()).read_text().startswith(begin)
         card = view.locator(f"[data-claim={QUEUED.name}]")
-        expect(card.locator("[role=status]")).to_contain_text("minutes of one processor core")
+        expect(card.locator("[role=status]")).to_contain_text("of one processor core")
         card.get_by_role("button", name="Run it here").click()
         expect(card.locator("[role=status]")).to_contain_text("waiting")
         expect(card.get_by_role("button", name="Run it here")).to_be_hidden()
