@@ -14,7 +14,7 @@ from pydantic import ConfigDict
 from trainers.errors import NewerVersionError, ParameterError
 from trainers.optimization.optimizers import OPTIMISERS
 from trainers.optimization.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
-from trainers.parameters import Choice, Rule, parameter
+from trainers.parameters import Choice, Rule, parameter, specs
 from trainers.values import CHECKED, build, check_types
 
 if TYPE_CHECKING:
@@ -189,7 +189,8 @@ class Config:
 
     def values(self) -> dict[str, Any]:
         """Return the settings by name, as JSON holds them."""
-        return dataclasses.asdict(self)
+        stored = {spec.name: spec.rule.stored for spec in specs(type(self))}
+        return {name: value for name, value in dataclasses.asdict(self).items() if stored.get(name, True)}
 
     def to_json(self) -> str:
         """Write canonical JSON text, the content of ``config.json``."""
@@ -315,6 +316,17 @@ class RunConfig(Config):
     device: str = parameter("auto", help="auto, cpu, cuda or cuda:N.")
     threads: int | None = parameter(
         None, low=1, high=256, help="CPU threads of torch, at most as many as there are cores; its choice if not given."
+    )
+
+    processes: int = parameter(
+        1,
+        low=1,
+        high=1024,
+        private=True,
+        stored=False,
+        title="GPUs that train the run together",
+        help="A process on each takes its share of every batch and all come to the weights of one, sooner where the "
+        "encoder takes most of the time; a resumed run may have another number.",
     )
 
     @property

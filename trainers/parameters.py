@@ -92,6 +92,7 @@ class Rule:
         private: it reaches beyond the run that it is a setting of: a public page neither offers nor takes it.
         searched: a search for the best value tries it; False: it is no matter of tuning, as a tolerance is, or a number
             that its paper calls redundant with the learning rate.
+        stored: it is in the configuration of a run; False: it says how the run is trained here, and not what is trained.
     """
 
     help: str
@@ -109,6 +110,7 @@ class Rule:
     main: bool = False
     private: bool = False
     searched: bool = True
+    stored: bool = True
 
     def bounds(self, kind: type) -> tuple[object, ...]:
         """Return pydantic's constraints of a number, of ``Annotated[kind, ...]``; 3.0 is a whole one."""

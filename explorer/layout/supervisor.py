@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 from explorer.layout.environment import environment
-from trainers.training.executor import APART, end, program_environment
+from trainers.training.executor import program_environment
+from trainers.training.gang import APART, end
 
 _log = logging.getLogger(__name__)
 

@@ -163,7 +163,8 @@ class FormService:
 
     def of_run(self, run_id: str) -> Json:
         """Return what the form shows of a run's settings, within what may be started here."""
-        config = self._runs.find(run_id).config
+        folder = self._runs.find(run_id)
+        config = folder.config.changed(processes=folder.processes)
         form = self._forms.get(config.single.kind)
         if form is None:
             title = KINDS[config.single.kind].title

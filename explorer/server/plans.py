@@ -48,9 +48,9 @@ class QueueExecutor:
         self._plan, self._queue = plan, queue
         self._launched = {folder.id for folder in children_of(plan) if queue.busy(folder.id)}
 
-    def devices(self) -> Sequence[Device]:
+    def free(self, processes: int = 1) -> Device | None:
         """Return the one place in the queue, unless a run of the plan has it."""
-        return () if any(map(self._queue.waits, self._launched)) else ({},)
+        return None if any(map(self._queue.waits, self._launched)) else Device(processes=processes)
 
     def launch(self, folder: Path, _device: Device) -> None:
         """Put a run into the queue, which chooses its device."""

@@ -19,12 +19,14 @@ class Job:
         owner: digest of its owner's token.
         since: when it joined the queue, seconds since the epoch.
         minutes: training that it still wants, None if its budget is counted in steps and its speed is unknown.
+        slots: that it takes, one for each GPU that trains it.
     """
 
     id: str
     owner: str = ""
     since: float = 0.0
     minutes: float | None = None
+    slots: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,21 +50,24 @@ def ordered(waiting: Sequence[Job]) -> list[Job]:
 def next_up(waiting: Sequence[Job], training: Sequence[Job], slots: int, per_owner: int | None) -> list[Job]:
     """Choose the runs to start now.
 
-    An owner at their cap is passed over, so that one person's runs never hold up the others.
+    An owner at their cap is passed over, so that one person's runs never hold up the others. A run that needs more
+    slots than are free waits for all of them, and those behind it wait too.
 
     Args:
-        slots: runs that may train at once.
+        slots: runs that may train at once, each with one process.
         per_owner: runs of one owner that may train at once; None: no cap.
     """
     held = Counter(job.owner for job in training)
-    free = slots - len(training)
+    free = slots - sum(job.slots for job in training)
     chosen: list[Job] = []
     for job in ordered(waiting):
-        if len(chosen) >= free:
+        if per_owner is not None and held[job.owner] >= per_owner:
+            continue
+        if job.slots > free:
             break
-        if per_owner is None or held[job.owner] < per_owner:
-            held[job.owner] += 1
-            chosen.append(job)
+        free -= job.slots
+        held[job.owner] += 1
+        chosen.append(job)
     return chosen
 
 
@@ -73,8 +78,9 @@ def place(waiting: Sequence[Job], training: Sequence[Job], slots: int, run_id: s
     if run_id not in ids:
         return None
     ahead = order[: ids.index(run_id)]
-    work = [job.minutes for job in (*ahead, *training)]
-    free = len(training) + len(ahead) < slots
+    work = [job.minutes and job.minutes * job.slots for job in (*ahead, *training)]
+    own = waiting[[job.id for job in waiting].index(run_id)].slots
+    free = sum(job.slots for job in (*ahead, *training)) + own <= slots
     known = [minutes for minutes in work if minutes is not None]
     total = None if len(known) < len(work) else sum(known) / max(slots, 1)
     return Place(position=len(ahead) + 1, minutes=0.0 if free else total)

@@ -18,6 +18,7 @@ from explorer.server.shares import Shares, check_size
 from explorer.server.visitors import NOBODY, Caller, owner_of, owns
 from explorer.settings import Settings
 from trainers.config import Config, RunConfig
+from trainers.devices.gpus import check_processes
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import diagnoses, kind_of
 from trainers.kinds.checks import pinned
@@ -104,6 +105,7 @@ class Runs:
         for spec in specs(type(run)):
             if self.public and spec.rule.private and getattr(run, spec.name) != spec.default:
                 raise ParameterError(f"{spec.label} cannot be set on a public page.")
+        check_processes(run.processes, run.device)
 
     def pause(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """Ask the trainer to pause; returns a sentence."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -14,12 +15,12 @@ from explorer.server import queue
 from explorer.server.plans import Plans, RunQueue
 from explorer.server.queue import Job, Place, minutes_left
 from explorer.settings import Settings
-from trainers.errors import RunError
+from trainers.errors import ParameterError, RunError
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import BusyError, reading
 from trainers.runs.records import BETWEEN_SLICES, PHASES, RunState
-from trainers.training.executor import Ended, ProcessExecutor
+from trainers.training.executor import Device, Ended, ProcessExecutor
 
 _log = logging.getLogger(__name__)
 WAITING = "waiting for its turn"
@@ -29,10 +30,11 @@ STOPPED = "stopped; it can be resumed"
 
 @dataclasses.dataclass(kw_only=True)
 class _Training:
-    """A run that holds a slot. ``ours``: its trainer is our child; otherwise only its lock tells that it lives."""
+    """A run that holds a slot for each of its processes. ``ours``: its trainer is our child; otherwise only its lock
+    tells that it lives."""
 
     folder: RunFolder
-    device: str | None
+    gpus: tuple[str, ...] = ()
     ours: bool
     since: float
     told_to_stop: bool = False
@@ -188,7 +190,7 @@ class Scheduler:
                 _log.warning("passed over: %s", error)
                 trains = False
             if trains:
-                self._training[folder.id] = _Training(folder=folder, device=None, ours=False, since=time.monotonic())
+                self._training[folder.id] = _Training(folder=folder, ours=False, since=time.monotonic())
             elif folder.id not in self._waiting:
                 folder.db.close()
 
@@ -224,17 +226,17 @@ class Scheduler:
         folder = self._waiting.pop(run_id)
         try:
             with reading(run_id):
-                device = self._free_device() if folder.config.single.device == "auto" else None
+                device = self._device(folder)
                 state = folder.db.state()
                 folder.db.set_state(dataclasses.replace(state, message=STARTING))
-                self._executor.launch(folder.path, {} if device is None else {"CUDA_VISIBLE_DEVICES": device})
+                self._executor.launch(folder.path, device)
         except BusyError:
             self._waiting[run_id] = folder  # at the next tick again
             return
         except RunError as error:
             self._fail(folder, f"Its trainer could not be started: {error}")
             return
-        self._training[run_id] = _Training(folder=folder, device=device, ours=True, since=time.monotonic())
+        self._training[run_id] = _Training(folder=folder, gpus=device.gpus, ours=True, since=time.monotonic())
 
     def _note_ends(self) -> None:
         for ended in self._executor.reap():
@@ -282,7 +284,7 @@ class Scheduler:
         """Take runs out of the queue that can never be started."""
         for run_id, folder in list(self._waiting.items()):
             try:
-                _job(folder)
+                _job(folder, self._slots)
                 folder.check()
             except BusyError:
                 continue
@@ -309,22 +311,23 @@ class Scheduler:
         entry.folder.log(f"stopped: on this page a run holds its place for {seconds / 60:g} minutes at most")
         entry.folder.send("stop")
 
-    def _free_device(self) -> str | None:
-        """Return the GPU with the fewest runs."""
-        if not self._devices:
-            return None
-        held = [entry.device for entry in self._training.values()]
-        return min(self._devices, key=held.count)
+    def _device(self, folder: RunFolder) -> Device:
+        """Return the GPUs with the fewest runs, one for each process of a run; without a GPU a share of the cores."""
+        config, count = folder.config.single, processes_of(folder)
+        if not self._devices or config.device != "auto":
+            return Device(processes=count, threads=max(1, (os.cpu_count() or 1) // count) if count > 1 else None)
+        held = [gpu for entry in self._training.values() for gpu in entry.gpus]
+        return Device(gpus=tuple(sorted(self._devices, key=held.count)[:count]), processes=count)
 
     def _jobs(self) -> tuple[list[Job], list[Job]]:
         """Return the runs that wait and can be read now, and those that train, which hold their slots in any case."""
         waiting, training = [], []
         for folder in self._waiting.values():
             with contextlib.suppress(RunError):
-                waiting.append(_job(folder))
+                waiting.append(_job(folder, self._slots))
         for entry in self._training.values():
             try:
-                training.append(_job(entry.folder))
+                training.append(_job(entry.folder, self._slots))
             except RunError:
                 training.append(Job(id=entry.folder.id, owner=entry.folder.owner))
         return waiting, training
@@ -335,11 +338,20 @@ def _plans(folder: RunFolder) -> bool:
     return kind_of(folder.config).plans
 
 
-def _job(folder: RunFolder) -> Job:
+def processes_of(folder: RunFolder) -> int:
+    """Return how many processes train a run here and now."""
+    config = folder.config.single
+    try:
+        return kind_of(config).processes(config, folder.processes)
+    except ParameterError:  # its trainer says what is wrong
+        return 1
+
+
+def _job(folder: RunFolder, slots: int) -> Job:
     with reading(folder.id):
         state = folder.db.state()
-        minutes = minutes_left(folder.config.single, state)
-        return Job(id=folder.id, owner=folder.owner, since=state.updated, minutes=minutes)
+        minutes, taken = minutes_left(folder.config.single, state), min(processes_of(folder), slots)
+        return Job(id=folder.id, owner=folder.owner, since=state.updated, minutes=minutes, slots=taken)
 
 
 def _before_its_first_word(folder: RunFolder) -> bool:

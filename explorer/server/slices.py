@@ -53,10 +53,10 @@ class SliceExecutor(ProcessExecutor):
         """Have a run trained to its end on the CPU when it is launched again."""
         self._on_cpu.add(run_id)
 
-    def launch(self, folder: Path, environment: Device) -> None:
+    def launch(self, folder: Path, device: Device) -> None:
         """See :class:`ProcessExecutor`."""
         self._prepared[folder.name] = folder
-        super().launch(folder, environment)
+        super().launch(folder, device)
 
     def reap(self) -> list[Ended]:
         """See :class:`ProcessExecutor`."""

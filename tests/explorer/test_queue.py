@@ -28,6 +28,15 @@ def test_an_owner_at_the_cap_holds_nobody_up():
     assert [job.owner for job in started] == ["b"]
 
 
+def test_a_run_of_several_gpus_gets_them_at_once_or_waits_and_is_not_passed():
+    first, large, small = Job(id="1", since=1.0), Job(id="2", since=2.0, slots=4), Job(id="3", since=3.0)
+    assert next_up([large, small], [first], 4, None) == []
+    assert next_up([large, small], [], 4, None) == [large]
+    assert next_up([small], [first], 4, None) == [small]
+    assert place([large], [first], 4, "2").minutes is None
+    assert place([large], [Job(id="1", minutes=4.0)], 4, "2").minutes == 1.0
+
+
 def test_the_estimate_is_the_work_ahead_spread_over_the_slots():
     waiting, training = jobs("a", "b", "c"), [Job(id="9" * 26, minutes=4.0)]
     found = place(waiting, training, 2, waiting[2].id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class AtOnce:
-    """No run is ever under way; ``devices`` and ``launch`` are those of a subclass."""
+    """No run is ever under way; ``free`` and ``launch`` are those of a subclass."""
 
     def holds(self, run_id: str) -> bool:
         return False

@@ -12,6 +12,7 @@ import pytest
 
 from tests.explorer.bench import STAND_IN, Bench
 from tests.plans.at_once import AtOnce
+from trainers.devices.gpus import CPU_PROCESSES
 from trainers.errors import RunError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.plans.children import Children, children_of
@@ -19,7 +20,7 @@ from trainers.plans.config import SweepConfig
 from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
-from trainers.training.executor import ProcessExecutor
+from trainers.training.executor import Device, ProcessExecutor
 
 TWO, FOUR = SweepConfig(seeds=(0, 1)), SweepConfig(seeds=(0, 1), vary={"dim": [8, 16]})
 
@@ -162,19 +163,19 @@ def test_the_command_line_goes_on_where_it_was_broken_off(tmp_path: Path) -> Non
 
 
 class OnTwoDevices(AtOnce):
-    """An executor of two devices that ends every run as it is launched."""
+    """An executor of two devices in turn that ends every run as it is launched."""
 
     def __init__(self) -> None:
-        self.launched: list[tuple[str, dict[str, str]]] = []
+        self.launched: list[tuple[str, Device]] = []
 
-    def devices(self) -> list[dict[str, str]]:
-        return [{"ON": "first"}, {"ON": "second"}]
+    def free(self, processes: int = 1) -> Device:
+        return Device(gpus=(str(len(self.launched) % 2),), processes=processes)
 
-    def launch(self, folder: Path, environment: dict[str, str]) -> None:
+    def launch(self, folder: Path, device: Device) -> None:
         run = RunFolder(folder)
         run.db.set_state(RunState(phase="finished"))
         run.db.close()
-        self.launched.append((folder.name, environment))
+        self.launched.append((folder.name, device))
 
 
 def test_any_executor_gets_a_run_for_each_of_its_free_devices(tmp_path: Path) -> None:
@@ -184,17 +185,38 @@ def test_any_executor_gets_a_run_for_each_of_its_free_devices(tmp_path: Path) ->
         pass
     runner.finish()
     assert [run for run, _ in executor.launched] == [child.id for child in Children(plan).all()]
-    assert [device["ON"] for _, device in executor.launched] == ["first", "second"] * 2
+    assert [device.gpus for _, device in executor.launched] == [("0",), ("1",)] * 2
+    plan.db.close()
+
+
+def test_every_run_of_a_sweep_is_trained_by_as_many_processes_as_were_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CPU_PROCESSES, "2")
+    plan, executor = RunFolder.create(tmp_path, FOUR.changed(processes=2)), OnTwoDevices()
+    assert RunFolder.open(tmp_path, plan.id).config == FOUR and plan.processes == 2
+    runner = PlanRunner(plan, executor=executor)
+    while runner.advance(0.0):
+        pass
+    assert [device.processes for _, device in executor.launched] == [2] * 4
+    assert {child.processes for child in children_of(plan)} == {2}
     plan.db.close()
 
 
 def test_a_device_of_this_machine_trains_one_run_at_a_time(tmp_path: Path) -> None:
-    first, second = {"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "1"}
-    executor = ProcessExecutor(command=lambda _: [sys.executable, "-c", "input()"], devices=(first, second))
-    for device, left in ((first, [second]), (second, [])):
-        folder = tmp_path / device["CUDA_VISIBLE_DEVICES"]
-        folder.mkdir()
+    gpus = tuple(Device(gpus=(name,)) for name in "0123")
+    executor = ProcessExecutor(command=lambda _: [sys.executable, "-c", "input()"], devices=gpus)
+    for number, (processes, gang) in enumerate(((1, ("0",)), (2, ("1", "2")))):
+        device = executor.free(processes)
+        assert device == Device(gpus=gang, processes=processes)
+        (folder := tmp_path / str(number)).mkdir()
         executor.launch(folder, device)
-        assert executor.devices() == left and executor.holds(folder.name)
+        assert executor.holds(folder.name)
+    assert executor.free() == Device(gpus=("3",)) and executor.free(2) is None  # it waits for both
     executor.close()
-    assert executor.devices() == [first, second] and not executor.holds("0")
+    assert executor.free(4) == Device(gpus=tuple("0123"), processes=4) and not executor.holds("0")
+
+
+def test_processes_without_a_gpu_divide_a_share_of_the_cores() -> None:
+    executor = ProcessExecutor(devices=(Device(threads=4),))
+    assert executor.free(2) == Device(threads=2, processes=2)

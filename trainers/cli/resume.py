@@ -9,7 +9,7 @@ from trainers.cli.flags import runs_flag
 from trainers.cli.output import json_flag, print_json
 from trainers.cli.work import described, result, work
 from trainers.distributed.launch import processes
-from trainers.kinds import kind_of
+from trainers.kinds import check, kind_of
 from trainers.runs import RunFolder
 
 
@@ -23,6 +23,8 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="RUN", help="Id of the run.")
     more = "Of a sweep that has ended: train it with so many more seeds."
     parser.add_argument("--more-seeds", type=int, default=0, metavar="N", help=more)
+    shared = "Train it in so many processes from now on, on a GPU each, instead of as many as before."
+    parser.add_argument("--processes", type=int, metavar="N", help=shared)
     runs_flag(parser)
     json_flag(parser)
     parser.set_defaults(run=resume)
@@ -32,6 +34,13 @@ def resume(arguments: argparse.Namespace) -> int:
     """Train on, or say that there is nothing to do."""
     folder = RunFolder.open(arguments.runs, arguments.id)
     kind_of(folder.config).check_processes(processes())
+    if arguments.processes is not None:
+        from trainers.devices.gpus import check_processes
+
+        config = folder.config.changed(processes=arguments.processes)
+        check(config)
+        check_processes(arguments.processes, config.single.device)
+        folder.set_processes(arguments.processes)
     if arguments.more_seeds:
         from trainers.plans.more_seeds import add_seeds
 

@@ -13,6 +13,7 @@ from trainers.cli.progress import progress_bar
 from trainers.cli.work import work
 from trainers.config import BUDGET, Config, EncoderConfig
 from trainers.distributed.launch import processes
+from trainers.errors import ParameterError
 from trainers.kinds import KINDS, OWN, check, kind_of
 from trainers.kinds.base import Kind
 from trainers.kinds.checks import pinned
@@ -117,6 +118,8 @@ def start(arguments: argparse.Namespace) -> int:
             print(f"rankscope: {why}", file=sys.stderr)
     started = kind_of(config)
     started.check_processes(processes())
+    if config.single.processes > 1 and processes() > 1:
+        raise ParameterError(f"{processes()} processes were started already. Leave --processes out, or start one.")
     check(config)
     config = pinned(config)
     with progress_bar() as tell:

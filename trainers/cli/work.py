@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 from trainers.cli.output import print_json
 from trainers.cli.progress import progress_bar
+from trainers.distributed.launch import processes
 from trainers.errors import DISK_FULL, UNEXPECTED, RunError
 from trainers.kinds import arm_titles, diagnoses, kind_of
 from trainers.runs import RunFolder
-from trainers.runs.records import RunState
+from trainers.runs.records import PHASES, RunState
+
+LOOK_SECONDS = 0.3  # between two looks at a run that other processes train
 
 
 def work(folder: RunFolder, *, new: bool = False, as_json: bool = False) -> int:
@@ -85,10 +92,48 @@ def _refused(folder: RunFolder, state: RunState) -> bool:
 
 
 def _train(folder: RunFolder) -> RunState:
-    """Train in this process; Ctrl-C writes a checkpoint and ends. Returns the final state."""
+    """Train in this process, or in several that it starts; Ctrl-C writes a checkpoint and ends. Returns the final
+    state.
+    """
+    config = folder.config
+    count = 1 if kind_of(config).plans or processes() > 1 else kind_of(config).processes(config, folder.processes)
     with progress_bar() as tell:
         from trainers.worker import Worker, watch_signals
 
-        worker = Worker(folder, lambda state: tell(state.message, state.step / (state.planned_steps or state.step + 1)))
+        def show(state: RunState) -> None:
+            tell(state.message, state.step / (state.planned_steps or state.step + 1))
+
+        if count > 1:
+            return _in_processes(folder, count, show)
+        worker = Worker(folder, show)
         watch_signals(worker)
         return worker.run()
+
+
+def _in_processes(folder: RunFolder, count: int, show: Callable[[RunState], None]) -> RunState:
+    """Have so many processes train a run together, and follow how far they are.
+
+    Raises:
+        RunError: they could not begin.
+    """
+    from trainers.training.executor import ProcessExecutor, local_devices
+
+    executor = ProcessExecutor(devices=local_devices(folder.config.single.device, 1))
+    if (device := executor.free(count)) is None:
+        raise RunError(f"{count} processes need as many GPUs; they are not there.")
+    leave = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: leave.set())
+    executor.launch(folder.path, device)
+    try:
+        while not (ended := executor.reap()):
+            if leave.is_set():
+                executor.ask()
+            show(folder.state())
+            time.sleep(LOOK_SECONDS)
+    finally:
+        executor.close()
+    state = folder.state()
+    if PHASES[state.phase].moving:
+        raise RunError(f"The processes ended before they trained (exit status {ended[0].code}): {ended[0].last_line}")
+    return state

@@ -51,15 +51,20 @@ def check_start(config: StartConfig, encoder: Choice, *, projects: bool = False)
         )
 
 
-def check_chunk(config: RunConfig, batch: int) -> None:
-    """Refuse chunks that a batch does not make.
+def check_batch(config: RunConfig, batch: int) -> None:
+    """Refuse chunks that a batch does not make, and processes that do not divide it.
 
     Args:
         batch: its images.
 
     Raises:
-        ParameterError: a chunk is a single image, or more than the batch.
+        ParameterError: a chunk is a single image, or more than the batch; or processes cannot share it.
     """
+    if batch % config.processes:
+        raise ParameterError(
+            f"The images of a batch are shared by the processes, which must divide them; got {batch:,} images and "
+            f"{config.processes} processes."
+        )
     if config.chunk == 1:
         raise ParameterError("A chunk needs two images or more, for batch statistics; got 1. Leave it out for none.")
     if config.chunk and config.chunk > batch:

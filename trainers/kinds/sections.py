@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,4 +33,6 @@ READING = Section(names=tuple(f"data.{name}" for name in READ), title="How they 
 START = Section(names=("start",), title="Start from another run", folded=True)
 CONDITIONS = Section(names=tuple(f"data.conditions.{name}" for name in HARD), title="Hard conditions", folded=True)
 SPEED = Section(names=("chunk", "precision"), title="Memory and speed", folded=True)
+TOGETHER = dataclasses.replace(SPEED, names=(*SPEED.names, "processes"))
+"""Of kinds of which several processes train a run."""
 MORE = "Batch, learning rate and more"

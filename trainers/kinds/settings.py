@@ -33,13 +33,16 @@ class KindSettings(Generic[C]):
         main, more: settings of every kind that its :attr:`sections` name, where it does not list these itself.
         folds: its images are classes that can be left out fold by fold (``config.data.conditions``), so that settings
             can be chosen without the test images.
+        together: several processes can train a run, each with its share of the batch.
     """
 
+    title: str
     config: type[C]
     compares: str = "arms"
     main: tuple[str, ...] = ("minutes",)
     more: tuple[str, ...] = ("steps", "learning_rate", "weight_decay", "clip_norm", "seed")
     folds: bool = False
+    together: bool = False
 
     @property
     def sections(self) -> Sequence[Section]:
@@ -69,6 +72,8 @@ class KindSettings(Generic[C]):
         if list(run.drops) != sorted(set(run.drops)):
             drops = " ".join(f"{drop:g}" for drop in run.drops)
             raise ParameterError(f"A run: drops needs shares of the budget in ascending order, each once; got {drops}.")
+        if run.processes > 1 and not self.together:
+            raise ParameterError(f"{self.title} trains in one process; got processes {run.processes}. Leave it out.")
         if not 1 <= config.arms <= MAX_ARMS:
             raise ParameterError(f"A run compares one to {MAX_ARMS} {self.compares}; got {config.arms}.")
 
@@ -78,6 +83,26 @@ class KindSettings(Generic[C]):
         Raises:
             UserError: the first thing that is wrong, with what is accepted and what it got.
         """
+
+    def check_processes(self, count: int) -> None:
+        """Refuse so many processes that were started to train one run.
+
+        Raises:
+            ParameterError: its runs cannot be shared.
+        """
+        if count > 1 and not self.together:
+            raise ParameterError(
+                f"{self.title} is not shared by several processes, and {count} were started. Start it in one, without "
+                "torchrun, accelerate or srun."
+            )
+
+    def processes(self, config: C, asked: int) -> int:
+        """Return how many processes train a run for which so many were asked: no more than there are GPUs now, and so
+        many that they divide its batch."""
+        from trainers.devices.gpus import most_processes
+
+        most = min(asked, most_processes()) if asked > 1 and self.together else 1
+        return next((count for count in range(most, 1, -1) if self.sizes(config)["batch"] % count == 0), 1)
 
     def sizes(self, config: C) -> Mapping[str, int]:
         """Return the numbers that a public page bounds, by the names in :class:`explorer.settings.Limits`."""

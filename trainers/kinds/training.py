@@ -27,12 +27,9 @@ class KindTraining(Generic[C]):
     Attributes:
         plans: it trains nothing itself, see :class:`trainers.plans.base.Plan`.
         no_images: of a kind whose runs hold no images, the end of a sentence that says so.
-        together: several processes can train a run of it, each with its share of the batch.
     """
 
-    title: str
     plans: bool = False
-    together: bool = False
     no_images: str = ""
 
     @abstractmethod
@@ -75,21 +72,11 @@ class KindTraining(Generic[C]):
             UserError: the first thing that is wrong, with what to do.
         """
         from trainers.devices.device import choose
+        from trainers.devices.gpus import check_processes
 
         choose(config.single.device)
+        check_processes(config.single.processes, config.single.device)
         return []
-
-    def check_processes(self, count: int) -> None:
-        """Refuse so many processes that were started to train one run.
-
-        Raises:
-            ParameterError: its runs cannot be shared.
-        """
-        if count > 1 and not self.together:
-            raise ParameterError(
-                f"{self.title} is not shared by several processes, and {count} were started. Start it in one, without "
-                "torchrun, accelerate or srun."
-            )
 
     def footprint(self, config: C) -> Footprint:
         """Estimate the memory that a run will take."""

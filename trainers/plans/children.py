@@ -78,6 +78,7 @@ class Children:
             run_id=child.id,
             part_of=self.plan.id,
             place=child.planned.title,
+            processes=self.plan.processes,
         )
 
     def queue_again(self) -> None:

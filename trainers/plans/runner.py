@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from trainers.errors import RunError
+from trainers.kinds import kind_of
 from trainers.plans.children import Children, check_hopeful, total
 from trainers.plans.config import SweepConfig, sweep_of
 from trainers.plans.planned import Child
@@ -81,7 +82,11 @@ class PlanRunner:
         check_hopeful(self.children)
         left = [child for child in self.children if child.outcome is None]
         due = [child for child in left if not self._executor.holds(child.id) and not _trains(child)]
-        for child, device in zip(due, self._executor.devices(), strict=False):
+        for child in due:
+            run, asked = child.planned.config, self.folder.processes
+            device = self._executor.free(kind_of(run).processes(run, asked))
+            if device is None:
+                break
             folder = self._children.begin(child)
             if folder is None:
                 continue

@@ -12,6 +12,7 @@
      label.json             its name, a note and tags, as somebody has written them, if any
      revision               commit of the Hub dataset that it reads, if any, from its first start on
      part_of                id of the plan that it belongs to, if any; below what tells it from the other runs
+     processes              how many processes train it, if more than one
      ballast                space reserved for a full disk
      log.txt                decisions and events, with their reasons
 """
@@ -85,7 +86,15 @@ class RunFolder(RunReader):
 
     @classmethod
     def create(
-        cls, root: Path, config: Config, owner: str = "", *, run_id: str = "", part_of: str = "", place: str = ""
+        cls,
+        root: Path,
+        config: Config,
+        owner: str = "",
+        *,
+        run_id: str = "",
+        part_of: str = "",
+        place: str = "",
+        processes: int | None = None,
     ) -> RunFolder:
         """Make a queued run.
 
@@ -94,6 +103,7 @@ class RunFolder(RunReader):
             run_id: empty: a new one. What was left half-made under it is made anew.
             part_of: id of the plan that it belongs to; empty: none.
             place: what tells it from the other runs of its plan; of a long one only the beginning is kept.
+            processes: that train it; None: as many as the settings say.
         """
         path = root / (run_id or new_id())
         folder = cls(path)
@@ -108,6 +118,7 @@ class RunFolder(RunReader):
             write_bytes(path / "owner", owner.encode(), home=path)
             if part_of:
                 write_bytes(path / "part_of", f"{part_of}\n{place[:PLACE]}".encode(errors="replace"), home=path)
+            folder.set_processes(config.single.processes if processes is None else processes)
             write_bytes(path / "ballast", bytes(BALLAST), home=path)
             # last: a folder without it is not a run
             write_bytes(path / "config.json", config.to_json().encode(), home=path, durable=True)
@@ -116,6 +127,11 @@ class RunFolder(RunReader):
             shutil.rmtree(path, ignore_errors=True)
             raise _not_made(root, error) from error
         return folder
+
+    def set_processes(self, count: int) -> None:
+        """Write down how many processes are to train this run from its next start on."""
+        if count != self.processes:
+            write_bytes(self.path / "processes", str(count).encode(), home=self.path)
 
     def pin(self, revision: str) -> None:
         """Write down the commit of the Hub dataset that this run reads, from now on."""

@@ -131,6 +131,14 @@ class RunReader:
         return text if _COMMIT.fullmatch(text) else ""
 
     @property
+    def processes(self) -> int:
+        """How many processes are to train it; 1 where that cannot be read."""
+        try:
+            return max(1, int(read_regular(self.path / "processes", OWNER_BYTES)))
+        except (OSError, ValueError):
+            return 1
+
+    @property
     def part_of(self) -> str:
         """Id of the plan that it belongs to; empty if none, or if what is written there is no other run's id."""
         return self._membership()[0]

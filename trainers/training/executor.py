@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
-import subprocess
+import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from trainers.devices.gpus import gpus
 from trainers.distributed.launch import alone
+from trainers.errors import RunError
+from trainers.runs import RunFolder
+from trainers.runs.records import PHASES
 from trainers.runs.regular import open_regular
+from trainers.training.gang import Gang
 
 OUTPUT = "output.txt"
 """Name of the file in the run folder that catches what a trainer prints."""
-
-APART: Mapping[str, Any] = {
-    "start_new_session": True,
-    "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-}
-"""Of a child process that Ctrl-C in the terminal does not reach, there and on Windows: its pipe tells it."""
+BEGIN_AGAIN, LONG_SECONDS = 3, 600.0
+"""How often in a row the processes of a run are started again, and for how long they train to be no longer in a row."""
+AGAIN = "one of its processes was killed; all start again from the last checkpoint"
 
 
 def program_environment() -> dict[str, str]:
@@ -45,17 +49,34 @@ class Ended:
     last_line: str
 
 
-Device = Mapping[str, str]
-"""What a run gets in its environment so that it trains there: a GPU of its own, or a share of the cores."""
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """Where a run trains: on GPUs of its own, one for each of its processes, or on a share of the cores.
+
+    Attributes:
+        gpus: as ``CUDA_VISIBLE_DEVICES`` names them; empty: it sees those that this program sees.
+        threads: of each process on the CPU; None: as many as torch chooses.
+        processes: that train the run together.
+    """
+
+    gpus: tuple[str, ...] = ()
+    threads: int | None = None
+    processes: int = 1
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a trainer gets in its environment, so that it trains there."""
+        gpus = {"CUDA_VISIBLE_DEVICES": ",".join(self.gpus)} if self.gpus else {}
+        return gpus if self.threads is None else gpus | {"OMP_NUM_THREADS": str(self.threads)}
 
 
 class Executor(Protocol):
     """Trains runs somewhere: in processes of its own, in the queue of a page, on other machines."""
 
-    def devices(self) -> Sequence[Device]:
-        """Return the free devices: a run may be launched on each."""
+    def free(self, processes: int = 1) -> Device | None:
+        """Return a device for a run that so many processes train; None: none is free now."""
 
-    def launch(self, folder: Path, environment: Device) -> None:
+    def launch(self, folder: Path, device: Device) -> None:
         """Have the run ``folder`` trained on a device."""
 
     def holds(self, run_id: str) -> bool:
@@ -74,17 +95,27 @@ class Executor(Protocol):
 def local_devices(device: str, parallel: int) -> tuple[Device, ...]:
     """Return this machine's devices for runs that train at once: its GPUs, or ``parallel`` shares of its cores."""
     if device == "auto" and (names := gpus()):
-        return tuple({"CUDA_VISIBLE_DEVICES": gpu} for gpu in names)
+        return tuple(Device(gpus=(gpu,)) for gpu in names)
     cores = os.cpu_count() or 1
     shares = min(parallel, cores)
-    return ({"OMP_NUM_THREADS": str(max(1, cores // shares))},) * shares
+    return (Device(threads=max(1, cores // shares)),) * shares
+
+
+@dataclass(kw_only=True)
+class _Trained:
+    gang: Gang
+    device: Device
+    begun_again: int = 0
+    over: bool = False
+    """Somebody has asked for its end."""
 
 
 class ProcessExecutor:
-    """One process per run.
+    """A process per run, or several that train it together.
 
     A trainer holds the reading end of a pipe; when this program ends, however it ends, the pipe closes and the trainer
-    saves a checkpoint and leaves. A detached trainer gets no pipe and trains on.
+    saves a checkpoint and leaves. A detached trainer gets no pipe and trains on. If one of several processes is killed,
+    all are started again and go on from the last checkpoint.
 
     Args:
         devices: for runs that train at once; whoever chooses them itself needs none.
@@ -95,94 +126,118 @@ class ProcessExecutor:
         *,
         detach: bool = False,
         command: Callable[[Path], list[str]] = worker_command,
-        devices: Sequence[Device] = ({},),
+        devices: Sequence[Device] = (Device(),),
     ) -> None:
         self._detach = detach
         self._command = command
         self._devices = devices
-        self._processes: dict[Path, subprocess.Popen[bytes]] = {}
-        self._taken: dict[Path, Device] = {}
+        self._trained: dict[Path, _Trained] = {}
         self._lock = threading.Lock()
 
-    def devices(self) -> list[Device]:
-        """See :class:`Executor`."""
-        free = list(self._devices)
+    def free(self, processes: int = 1) -> Device | None:
+        """See :class:`Executor`; a run gets all its GPUs at once, or shares one share of the cores."""
         with self._lock:
-            for device in self._taken.values():
-                if device in free:
-                    free.remove(device)
-        return free
+            taken = [trained.device for trained in self._trained.values()]
+        held = {gpu for device in taken for gpu in device.gpus}
+        own = [gpu for device in self._devices for gpu in device.gpus if gpu not in held]
+        if any(device.gpus for device in self._devices):
+            return Device(gpus=tuple(own[:processes]), processes=processes) if len(own) >= processes else None
+        if len(taken) >= len(self._devices):
+            return None
+        share = self._devices[len(taken)]
+        threads = None if share.threads is None else max(1, share.threads // processes)
+        return Device(threads=threads, processes=processes)
 
     def holds(self, run_id: str) -> bool:
         """See :class:`Executor`."""
         with self._lock:
-            return any(folder.name == run_id for folder in self._processes)
+            return any(folder.name == run_id for folder in self._trained)
 
-    def launch(self, folder: Path, environment: Device) -> None:
-        """Start the trainer of ``folder``, with ``environment`` added to this program's.
+    def launch(self, folder: Path, device: Device) -> None:
+        """Start the trainer of ``folder``, with the device's environment added to this program's.
 
         Raises:
             OSError: the process cannot be started.
         """
-        # a busy-waiting OpenMP thread takes a core from the layout and the page
-        env = {**program_environment(), "OMP_WAIT_POLICY": "PASSIVE", **environment}
-        with open_regular(folder / OUTPUT) as output:
-            process = subprocess.Popen(
-                self._command(folder.resolve()),
-                stdin=subprocess.DEVNULL if self._detach else subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=env,
-                **APART,
-            )
+        gang = self._start(folder, device)
         with self._lock:
-            self._processes[folder], self._taken[folder] = process, environment
+            self._trained[folder] = _Trained(gang=gang, device=device)
 
     def reap(self) -> list[Ended]:
         """Return the trainers that ended since the last call."""
         ended = []
         with self._lock:
-            for folder, process in list(self._processes.items()):
-                code = process.poll()
-                if code is not None:
-                    self._forget(folder)
-                    ended.append(Ended(id=folder.name, code=code, last_line=last_line(folder / OUTPUT)))
+            for folder, trained in list(self._trained.items()):
+                code = trained.gang.poll()
+                if code is None or self._again(folder, trained):
+                    continue
+                self._forget(folder)
+                ended.append(Ended(id=folder.name, code=code, last_line=last_line(folder / OUTPUT)))
         return ended
 
     def kill(self, run_id: str) -> None:
         """End a trainer that has not begun yet; nothing happens if it is not ours."""
         with self._lock:
-            processes = [process for folder, process in self._processes.items() if folder.name == run_id]
-        for process in processes:
-            process.kill()
-            process.wait()
+            trained = [trained for folder, trained in self._trained.items() if folder.name == run_id]
+            for one in trained:
+                one.over = True
+                one.gang.kill()
+
+    def ask(self) -> None:
+        """Have every trainer save and leave, in its own time."""
+        with self._lock:
+            for trained in self._trained.values():
+                trained.over = True
+                trained.gang.ask()
 
     def close(self, seconds: float = 10.0) -> None:
         """Let every trainer save and end; those that take longer are killed. Detached ones train on."""
         with self._lock:
-            processes = dict(self._processes)
-            for folder, process in processes.items():
+            gangs = [trained.gang for trained in self._trained.values()]
+            for folder in list(self._trained):
                 self._forget(folder)
-                if self._detach:
-                    process.returncode = 0  # detached: this process no longer waits for it
-        for process in processes.values():
-            if not self._detach:
-                end(process, seconds)
+        if not self._detach:
+            for gang in gangs:
+                gang.end(seconds)
+
+    def _start(self, folder: Path, device: Device) -> Gang:
+        # a busy-waiting OpenMP thread takes a core from the layout and the page
+        environment = {**program_environment(), "OMP_WAIT_POLICY": "PASSIVE", **device.environment}
+        command, output = self._command(folder.resolve()), folder / OUTPUT
+        return Gang(command, environment, device.processes, output, detach=self._detach)
+
+    def _again(self, folder: Path, trained: _Trained) -> bool:
+        """Start the processes of a run again, if one of them was killed and the run has not ended."""
+        if time.monotonic() - trained.gang.since > LONG_SECONDS:
+            trained.begun_again = 0
+        given_up = trained.over or trained.begun_again >= BEGIN_AGAIN
+        if not trained.gang.died or given_up or not _goes_on(folder):
+            return False
+        trained.gang.let_go(False)
+        trained.begun_again += 1
+        with contextlib.suppress(OSError):
+            trained.gang = self._start(folder, trained.device)
+            return True
+        return False
 
     def _forget(self, folder: Path) -> None:
-        process = self._processes.pop(folder)
-        del self._taken[folder]
-        if process.stdin is not None:
-            process.stdin.close()
+        self._trained.pop(folder).gang.let_go(self._detach)
 
 
-def end(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """Wait for a process that was told to end; it is killed if it takes longer than ``seconds``."""
+def _goes_on(folder: Path) -> bool:
+    """Say in a run that its processes start again; False if it has ended or cannot be written."""
+    run = RunFolder(folder)
     try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        state = run.state()
+        if not run.present or not (PHASES[state.phase].moving or state.phase == "interrupted"):
+            return False
+        run.db.set_state(dataclasses.replace(state, phase="queued", message=AGAIN, error=None))
+        run.log(AGAIN)
+    except (RunError, sqlite3.Error, OSError):
+        return False
+    finally:
+        run.db.close()
+    return True
 
 
 def last_line(path: Path) -> str:

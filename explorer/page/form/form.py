@@ -12,6 +12,7 @@ from explorer.page.form.fields import Json, as_json, entries, field, is_written
 from explorer.page.form.kind_page import KindPage
 from trainers.cli.flags import given_text
 from trainers.config import BUDGET, MAX_ARMS, RunConfig
+from trainers.devices.gpus import most_processes
 from trainers.errors import ParameterError
 from trainers.kinds import check
 from trainers.kinds.base import Kind, Preset
@@ -136,6 +137,8 @@ class Form:
     # ----------------------------------------------------------- description
 
     def _offers(self, name: str) -> bool:
+        if name == "processes" and most_processes() == 1:
+            return False
         return not (self.public and self.known[name].rule.private)
 
     def _field(self, name: str) -> Json:
@@ -148,6 +151,8 @@ class Form:
             made["control"] = "hierarchy"
         if name == "start":
             made["control"] = "run"
+        if name == "processes":
+            made |= {"control": "slider", "low": 1, "high": most_processes(), "step": 1, "whole": True}
         if made["control"] == "entries":
             made |= {"added": list(self.page.added), "most": MAX_ARMS}
         if name in self.page.entries:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import Preset
-from trainers.kinds.checks import check_chunk
+from trainers.kinds.checks import check_batch
 from trainers.kinds.contrastive.config import STAGES, ContrastiveConfig
 from trainers.kinds.labelled import Labelled
-from trainers.kinds.sections import CONDITIONS, IMAGES, MORE, READING, SPEED, START, Section
+from trainers.kinds.sections import CONDITIONS, IMAGES, MORE, READING, START, TOGETHER, Section
 from trainers.registry import title_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Contrastive(Labelled[ContrastiveConfig]):
             folded=True,
         ),
         Section(names=("head_augmentation",), title="Augmentation of the second stage", folded=True),
-        SPEED,
+        TOGETHER,
         CONDITIONS,
     )
 
@@ -135,7 +135,7 @@ class Contrastive(Labelled[ContrastiveConfig]):
                 f"The reference of mCE is method {config.reference}, counted from 0, and there are {config.arms}. "
                 f"Choose 0 to {config.arms - 1}, or leave it out."
             )
-        check_chunk(config, config.batch)
+        check_batch(config, config.batch)
         super().check(config)
         if config.transfer:
             from trainers.data.source_check import check_source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trainers.data.captioned.loader import parameters_of
 from trainers.data.source_check import check_source
 from trainers.errors import ParameterError
-from trainers.kinds.checks import check_chunk, check_start
+from trainers.kinds.checks import check_batch, check_start
 from trainers.kinds.finetuning.config import FinetuningConfig
 
 
@@ -19,7 +19,7 @@ def check(config: FinetuningConfig) -> None:
     _check_captioners(config)
     _check_start(config)
     _check_model(config)
-    check_chunk(config, config.batch)
+    check_batch(config, config.batch)
     for source in filter(None, (config.scenes.source, config.scenes.captions_from)):
         check_source(source)
     parameters_of(config.scenes.source)

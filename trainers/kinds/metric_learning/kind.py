@@ -10,10 +10,10 @@ from trainers.config import MAX_ARMS
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import Preset
-from trainers.kinds.checks import check_chunk
+from trainers.kinds.checks import check_batch
 from trainers.kinds.labelled import Labelled
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.sections import CONDITIONS, IMAGES, MORE, READING, SPEED, START, Section
+from trainers.kinds.sections import CONDITIONS, IMAGES, MORE, READING, START, TOGETHER, Section
 from trainers.parameters import Choice
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
             title=MORE,
             folded=True,
         ),
-        SPEED,
+        TOGETHER,
         CONDITIONS,
     )
 
@@ -112,7 +112,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
                 f"{encoder.title} trains a small head on features that are computed before training, which needs no "
                 f"chunks; got chunks of {config.chunk:,} images. Leave chunk out, or choose another encoder."
             )
-        check_chunk(config, config.classes_per_batch * config.images_per_class)
+        check_batch(config, config.classes_per_batch * config.images_per_class)
         super().check(config)
 
     def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> MetricLearningConfig:
