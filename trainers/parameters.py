@@ -92,7 +92,7 @@ class Rule:
         private: it reaches beyond the run that it is a setting of: a public page neither offers nor takes it.
         searched: a search for the best value tries it; False: it is no matter of tuning, as a tolerance is, or a number
             that its paper calls redundant with the learning rate.
-        stored: it is in the configuration of a run; False: it says how the run is trained here, and not what is trained.
+        stored: it is in the configuration of a run; False: it says how a run is trained here, and not what is trained.
     """
 
     help: str
@@ -150,8 +150,8 @@ def imported(place: str) -> Any:
 
 def parameter(default: Any = dataclasses.MISSING, *, factory: Any = dataclasses.MISSING, **rule: Any) -> Any:
     """Make a dataclass field with a default and a :class:`Rule`, whose attributes are the keywords."""
-    metadata = {"rule": Rule(**rule)}
-    return dataclasses.field(default=default, default_factory=factory, metadata=metadata)
+    made = Rule(**rule)
+    return dataclasses.field(default=default, default_factory=factory, metadata={"rule": made}, compare=made.stored)
 
 
 def default_of(parameters: type, name: str, default: Any, **rule: Any) -> Any:

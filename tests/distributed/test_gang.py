@@ -65,7 +65,7 @@ def page(tmp_path: Path) -> Iterator[Page]:
 
 
 def config(images: Path, **changes: object) -> RunConfig:
-    return tiny_config(images, "contrastive", **({"processes": 2, "optimiser": "sgd", "learning_rate": 0.05} | changes))
+    return tiny_config(images, "contrastive", **({"processes": 2} | changes))
 
 
 def test_the_queue_has_two_processes_train_the_weights_of_one(tmp_path: Path, images: Path, page: Page) -> None:
