@@ -31,6 +31,7 @@ from trainers.plans.planned import Outcome
 from trainers.plans.report import Report, report
 from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder, list_runs
+from trainers.training.executor import Device
 from trainers.worker import Worker
 
 SWEEP = PLANS["sweep"]
@@ -42,10 +43,10 @@ ROOT = Path(__file__).resolve().parents[2]
 class Here(AtOnce):
     """An executor that trains every run to its end in this process, as it is launched."""
 
-    def devices(self) -> list[dict[str, str]]:
-        return [{}]
+    def free(self, processes: int = 1) -> Device:
+        return Device(processes=processes)
 
-    def launch(self, folder: Path, environment: dict[str, str]) -> None:
+    def launch(self, folder: Path, device: Device) -> None:
         state = Worker(RunFolder(folder)).run()
         assert state.phase == "finished", state.error
 
