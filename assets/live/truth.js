@@ -42,7 +42,8 @@ export class Truth {
     this.badge.hidden = !told.length;
     this.badge.classList.toggle("rs-care", care);
     say(this.badge, care ? "read with care" : "faithful");
-    const why = early ? ["Principal components, while UMAP warms up."] : remarks.length ? remarks : [care ? "The map keeps few of the nearest images." : "The map keeps the nearest images and the classes as they are in the space."];
+    const why = [...(early ? ["Principal components, while UMAP warms up."] : []), ...remarks];
+    if (!why.length) why.push(care ? "The map keeps few of the nearest images." : "The map keeps the nearest images and the classes as they are in the space.");
     const words = told.map(([name, value, before, sentence]) => [`${name} ${short(value)}${Number.isFinite(before) ? ` (${signed(value - before, short)})` : ""}`, sentence]);
     this.write(why, words);
   }

@@ -56,6 +56,7 @@ def test_a_map_says_what_is_true_of_it_and_shows_classes(browser: Browser, site:
         until(page, "s.k === 0")
         truth = page.locator(".rs-truth")
         expect(truth).to_contain_text("0.93")
+        page.locator(".rs-truthbadge").first.focus()
         expect(page.get_by_text("Classes look further apart than they are")).to_be_visible()
         before = [_at(page, i) for i in (3, 45)]
         page.get_by_role("button", name="One frame on").click()

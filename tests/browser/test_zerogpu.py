@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser import sidebar
@@ -15,6 +16,7 @@ from trainers.runs import RunFolder
 from trainers.runs.slice_cost import read_cost
 
 
+@pytest.mark.long
 def test_a_page_trains_in_slices_as_its_visitor(browser: Browser, tmp_path: Path) -> None:
     path = os.pathsep.join([str(ROOT / "tests" / "zerogpu"), os.environ.get("PYTHONPATH", "")])
     images = write_images(tmp_path / "images", each=8)

@@ -46,6 +46,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="mteb needs Python 3.11")
 def test_mteb_scores_a_run_and_tells_what_was_trained_on(tmp_path: Path) -> None:
     images = write_images(tmp_path / "images")

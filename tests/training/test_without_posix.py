@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.tiny import tiny_config, write_images
 from trainers.runs import RunFolder
 
@@ -20,13 +22,14 @@ LACKING = {
     "select": ("poll",),
     "signal": ("SIGKILL", "SIGHUP"),
 }
+MODULES = ("fcntl", "grp", "pwd", "resource", "termios")
 LACK = f"""
 import os, select, signal, subprocess, sys, selectors, asyncio, multiprocessing.util  # they look once, at their import
 import portalocker, psutil, torch, gradio, datasets, sqlite3, umap, plotly, open_clip, timm
 for module, names in {LACKING!r}.items():
     for name in names:
         vars(sys.modules[module]).pop(name, None)
-for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+for name in {MODULES!r}:
     sys.modules[name] = None
 """
 IMPORT = """
@@ -50,11 +53,13 @@ def run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, input="", capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.long
 def test_everything_is_imported() -> None:
     done = run(IMPORT)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_a_run_is_trained(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "runs", tiny_config(write_images(tmp_path / "images")))
     command = [sys.executable, "-W", "ignore", "-c", LACK + TRAIN, str(folder.path)]
@@ -66,18 +71,25 @@ def test_a_run_is_trained(tmp_path: Path) -> None:
 
 
 def test_what_windows_lacks_is_asked_for_only_where_it_is_there() -> None:
-    found = {
-        (path.stem, node.attr)
+    nodes = [
+        (path.stem, node)
         for package in ("trainers", "explorer")
         for path in (ROOT / package).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
+    ]
+    asked = {
+        (stem, node.attr)
+        for stem, node in nodes
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         if node.attr in LACKING.get(node.value.id, ())
     }
-    assert found == {
+    assert asked == {
         ("_numba", "geteuid"),
         ("cache", "posix_fallocate"),
         ("parent_watch", "fork"),
         ("parent_watch", "poll"),
         ("parent_watch", "SIGKILL"),
     }
+    imported = {(stem, alias.name) for stem, node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {(stem, str(node.module)) for stem, node in nodes if isinstance(node, ast.ImportFrom)}
+    assert {(stem, name) for stem, name in imported if name in MODULES} == {("_numba", "grp"), ("_numba", "pwd")}

@@ -175,6 +175,7 @@ def test_only_its_owner_asks_and_stops(space: Space, prepared: Path) -> None:
     assert space.until(folder.id, BETWEEN_SLICES).has_checkpoint
 
 
+@pytest.mark.long
 def test_it_goes_on_on_the_cpu(space: Space, images: Path) -> None:
     folder = space.until(space.start(config(images, steps=30)).id, BETWEEN_SLICES)
     assert "CPU" in space.slices.on_cpu(folder.id, TOKEN, NOBODY)
@@ -190,6 +191,7 @@ def test_a_public_page_bounds_what_is_lent(space: Space, prepared: Path) -> None
     assert "20 minutes" in folder.db.state().message and folder.db.state().phase == "stopped"
 
 
+@pytest.mark.long
 def test_the_runs_of_a_plan_get_their_slices(space: Space, images: Path) -> None:
     plan = space.start(SweepConfig(run=config(images, steps=12), seeds=(0, 1)))
     end = time.monotonic() + 90
