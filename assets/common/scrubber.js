@@ -6,6 +6,7 @@ import { iconButton } from "./fields.js";
 const WHOLE_REPLAY_MS = 16000;
 const SLOWEST = 800;
 const FASTEST = 160;
+const REFINED = "The last map, computed again with more epochs.";
 
 /** `on`: {seek(place), playing(bool)}. Places are indices into the list of frames. */
 export class Scrubber {
@@ -40,6 +41,7 @@ export class Scrubber {
     const words = step === undefined ? "no frames yet" : `step ${grouped(step)}${refined ? ", refined" : ""} · ${frames.length} ${frames.length === 1 ? "frame" : "frames"}`;
     this.range.setAttribute("aria-valuetext", step === undefined ? words : `step ${step}${refined ? ", refined map" : ""}, frame ${place + 1} of ${frames.length}`);
     say(this.text, words);
+    this.text.title = refined ? REFINED : "";
     this.showPlayState();
   }
 

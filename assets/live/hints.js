@@ -1,4 +1,4 @@
-// Three sentences with the maps for whoever sees the page for the first time; afterwards behind a "?".
+// Three sentences above the maps for whoever sees the page for the first time; afterwards behind a "?".
 
 import { el } from "../common/dom.js";
 import { button } from "../common/fields.js";
@@ -12,7 +12,7 @@ const SENTENCES = [
 
 export class Hints {
   constructor() {
-    this.node = el("section", { class: "rs-popup rs-hints", "aria-label": "How to read the maps", hidden: true },
+    this.node = el("section", { class: "rs-panel rs-hints", "aria-label": "How to read the maps", hidden: true },
       el("ol", {}, ...SENTENCES.map((text) => el("li", { text }))), button("Got it", () => this.show(false)));
     this.node.addEventListener("keydown", (event) => event.key === "Escape" && this.show(false));
     this.opener = button("?", () => this.show(this.node.hidden));

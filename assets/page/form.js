@@ -104,11 +104,15 @@ export class Form {
     if (!(SOURCE in this.values)) return;
     this.looks = (this.looks ?? 0) + 1;
     const turn = this.looks;
+    if (!this.values[SOURCE] && !first) {
+      this.about.replaceChildren(el("p", { class: "rs-help", role: "status", text: "No images are chosen yet." }));
+      return;
+    }
     const slow = setTimeout(() => looking(this.about, () => this.cancelLook()), 150);
     const report = await post("form/look", this.asked).catch((error) => ({ problems: [error.message] }));
     clearTimeout(slow);
     if (turn !== this.looks) return;
-    if (first && report.problems.length && !this.all.folders) { // a folder of another page of this browser
+    if (first && report.problems.length && (!this.all.folders || !this.values[SOURCE])) { // nothing, or a folder of another page of this browser
       this.take(Object.fromEntries([SOURCE, ...OF_IMAGES].map((name) => [name, this.defaults[name]])));
       return;
     }

@@ -48,8 +48,8 @@ export function images(field, value, changed, { sources, folders, dropped }) {
   menu.addEventListener("change", () => {
     draw({});
     told = menu.value;
-    if (menu.value) changed(menu.value, true);
-    else typed.focus();
+    changed(menu.value, true);
+    if (!menu.value) typed.focus();
   });
   typed.addEventListener("change", () => tell(typed.value.trim()));
   draw(known ? written(rest.join(":")) : {});

@@ -13,12 +13,13 @@ export class Plan {
     this.on = on;
     this.fields = el("div", { class: "rs-fields" });
     this.rows = el("div", { class: "rs-fields" });
+    this.help = el("p", { class: "rs-help", text: "Vary: a setting, or a parameter of a loss. Runs are trained with each of its values." });
     this.axes = el("datalist", { id: "rs-axes" });
     this.said = el("p", { class: "rs-help", role: "status" });
     this.problem = new Problem();
     this.tooLarge = new Problem(); // of a single run, beside Train
     this.title = el("h2", {});
-    this.node = el("section", { class: "rs-section rs-plan", hidden: true }, this.title, this.fields, this.rows, this.axes, this.said, this.problem.node);
+    this.node = el("section", { class: "rs-section rs-plan", hidden: true }, this.title, this.fields, this.rows, this.help, this.axes, this.said, this.problem.node);
   }
 
   /** Show the fields of a plan; null: none. `state`: {own, vary}. */

@@ -8,6 +8,7 @@ import { labelled } from "./controls.js";
 import { Form } from "./form.js";
 import { changes, keep, kept, usable, usablePlan } from "./kept.js";
 import { Plan } from "./plan.js";
+import { tabKeys } from "./tab_keys.js";
 
 const ONCE = { name: "", title: "once" };
 
@@ -15,6 +16,7 @@ export async function mount(element) {
   const host = element.querySelector(".rs-setup");
   const all = await json("form/start");
   const sidebar = new Sidebar(all);
+  tabKeys();
   document.body.prepend(button("Skip to the tabs", skip, "rs-skip"));
   host.replaceChildren(sidebar.node);
   window.rankscopePlans = { begin: (id) => sidebar.plan(id), offered: (name) => all.kinds.some((kind) => kind.name === name) };

@@ -208,8 +208,18 @@ def test_images_are_described_under_the_field(opened: Page) -> None:
     images(opened, f"/nowhere/{'x' * 80}")
     expect(alert).to_contain_text("/nowhere/xxx")
     assert alert.evaluate("(box) => box.scrollWidth <= box.clientWidth"), "a long word leaves its box"
+    named(opened, "Images").select_option("")
+    expect(opened.locator(".rs-report")).to_have_text("No images are chosen yet.")
     choose(opened, "Images", "Drawn world")
     expect(opened.locator(".rs-report")).to_contain_text("needs no network")
+
+
+def test_arrow_keys_move_among_the_tabs(opened: Page) -> None:
+    tabs = opened.get_by_role("tab")
+    tabs.first.focus()
+    for key, tab in (("ArrowRight", tabs.nth(1)), ("End", tabs.last), ("ArrowRight", tabs.first)):
+        opened.keyboard.press(key)
+        expect(tab).to_be_focused()
 
 
 def test_a_kind_of_run_is_changed_at_once(opened: Page) -> None:

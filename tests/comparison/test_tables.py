@@ -42,6 +42,12 @@ def test_the_best_is_bold_where_a_difference_from_all_others_is_seen(made: Table
     assert lines[0].endswith("| 3 |") and " ± 0." in lines[0] and "R@1 ↑, %" in text
 
 
+def test_nothing_is_the_best_while_runs_are_to_come(made: Table) -> None:
+    early = dataclasses.replace(made, awaited=4)
+    assert not any(any(line.best) for line in early.lines) and "**" not in early.markdown()
+    assert {words.split(": ")[0] for *_, words in early.conclusions()} == {"So far (4 planned runs not trained yet)"}
+
+
 def test_a_tie_at_the_top_has_no_bold() -> None:
     assert not any(line.best[0] for line in table(three(one=0.9, two=0.9, low=0.2), [METRIC]).lines)
 

@@ -51,6 +51,7 @@ class Table:
         main: metrics that are shown first; the others are folded.
         remarks: sentences on the runs, which stand in front of the notes.
         against: a variant, so that they list only the verdicts on pairs with it; empty: on all pairs.
+        awaited: planned runs that have not ended. Until then no result is marked as the best, and conclusions say "so far".
     """
 
     metrics: tuple[Described, ...]
@@ -60,6 +61,7 @@ class Table:
     main: tuple[str, ...] = ()
     against: str = ""
     remarks: tuple[str, ...] = ()
+    awaited: int = 0
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -72,7 +74,7 @@ class Table:
                     variant=rows[0].variant,
                     condition=self._values(groups[0]),
                     estimates=tuple(row.estimate for row in rows),
-                    best=tuple(leader == rows[0].variant for leader in leaders),
+                    best=tuple(leader == rows[0].variant and not self.awaited for leader in leaders),
                     missing=tuple(sorted(set().union(*(row.missing for row in rows)))),
                 )
                 lines.append(line)
@@ -90,7 +92,8 @@ class Table:
         for metric, comparison in zip(self.metrics, self.comparisons, strict=True):
             for group in comparison.groups:
                 if sentence := conclude(group, metric.title, metric.measure):
-                    yield metric, group, sentence
+                    left = f"So far ({self.awaited} planned run{'s' if self.awaited > 1 else ''} not trained yet): "
+                    yield metric, group, f"{left}{sentence}" if self.awaited else sentence
 
     def only(self, keys: Sequence[str]) -> Table:
         """Return the table of these metrics alone."""

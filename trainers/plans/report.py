@@ -134,7 +134,8 @@ def _part(
 ) -> Part:
     made = results_table(results_of(folder, children), measures, levels)
     if made is not None:
-        made = replace(made, remarks=_unequal_steps(children))
+        awaited = sum(child.outcome is None for child in children)
+        made = replace(made, remarks=_unequal_steps(children), awaited=awaited)
     return Part(name=name, title=title, children=children, table=made)
 
 
