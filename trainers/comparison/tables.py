@@ -51,7 +51,7 @@ class Table:
         main: metrics that are shown first; the others are folded.
         remarks: sentences on the runs, which stand in front of the notes.
         against: a variant, so that they list only the verdicts on pairs with it; empty: on all pairs.
-        awaited: planned runs that have not ended. Until then no result is marked as the best, and conclusions say "so far".
+        awaited: planned runs that have not ended. Until then no result is the best, and conclusions say "so far".
     """
 
     metrics: tuple[Described, ...]
