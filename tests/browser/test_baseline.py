@@ -134,6 +134,7 @@ def test_the_page_pairs_and_interpolates_as_the_package_does(browser: Browser, s
     assert inside == pytest.approx([less for _, less in subtracted(own, base)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [PHONE], ids=["phone"])
 def test_no_serious_finding(browser: Browser, site: Site, other: RunFolder, size: tuple[int, int]) -> None:
     url = site.at(site.finished, f"&pin={other.id}&__theme=light")

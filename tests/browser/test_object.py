@@ -402,6 +402,7 @@ def test_captions_are_saved_as_csv(folder: Page) -> None:
     assert len(lines) == 1 + 2 * 2 * 5 and ",frisbee,Telea,Tiny CLIP,filled image,1," in lines[1]
 
 
+@pytest.mark.long
 def test_the_benchmark_over_a_dataset_and_a_failing_image(browser: Browser, site: Site) -> None:
     with tab(browser, site) as page:
         page.get_by_label("Removals at most").fill("20")

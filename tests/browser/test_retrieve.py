@@ -148,6 +148,7 @@ def test_a_class_that_is_not_there_and_a_file_that_is_no_image(browser: Browser,
         expect(page.locator(".rs-asking .rs-alert")).to_contain_text("camera")
 
 
+@pytest.mark.long
 def test_a_gallery_with_parameters_has_a_form_of_them(browser: Browser, site: Site) -> None:
     with tab(browser, site, site.finished) as page:
         page.locator(".rs-how select").first.select_option("dataset")

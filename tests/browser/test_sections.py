@@ -98,6 +98,7 @@ def test_an_arm_that_diverged_has_a_sentence_and_the_other_its_bars(browser: Bro
     run.delete()
 
 
+@pytest.mark.long
 def test_classes_and_queries_by_keyboard(browser: Browser, site: Site) -> None:
     with tab(browser, site, site.finished) as page:
         page.locator(".rs-retrieve > .rs-segments input").first.focus()
@@ -117,6 +118,7 @@ def test_classes_and_queries_by_keyboard(browser: Browser, site: Site) -> None:
         assert "kind 2" in (query(page) or "")
 
 
+@pytest.mark.long
 def test_a_baseline_shows_differences(browser: Browser, site: Site) -> None:
     other = make_run(site.root, points=600, frames=3, arms=1, seed=0)
     with tab(browser, site, site.finished) as page:
@@ -212,6 +214,7 @@ HELD = """() => Object.fromEntries(Object.entries({
 }).map(([name, selector]) => [name, document.querySelectorAll(selector).length]))"""
 
 
+@pytest.mark.long
 def test_what_is_hidden_holds_no_rows_and_images_and_has_them_again_when_it_is_seen(
     browser: Browser, site: Site
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 BESIDE = """
 import threading
 from explorer.tabs.object_removal.detecting import detectors
@@ -34,6 +36,7 @@ print(failed, flush=True)
 """
 
 
+@pytest.mark.long
 def test_none_of_them_ends_in_a_deadlock() -> None:
     ended = subprocess.run([sys.executable, "-c", BESIDE], capture_output=True, text=True, timeout=120, check=False)
     assert ended.stdout == "[]\n", ended.stdout + ended.stderr

@@ -230,6 +230,7 @@ def test_files_of_every_form_are_looked_at_and_read(hub: Any, tmp_path: Path) ->
     assert newest["answer"][0] != sha and "g" in newest["answer"][1]
 
 
+@pytest.mark.long
 def test_downloads_outlive_cuts_and_throttling_and_end_when_they_are_cancelled(hub: Any, tmp_path: Path) -> None:
     slow, large = ({"source": f"some/{name}"} for name in ("slow", "large"))
     stopped, cut, waited = ask(tmp_path, hub, ("cancel", large), ("load", {"source": "some/cut"}), ("cancel", slow))

@@ -175,6 +175,7 @@ def _fits_a_waiting_run(name: str) -> bool:
     return not name.startswith(later) and name != "names that are no text"
 
 
+@pytest.mark.long
 def test_each_can_be_deleted_and_nothing_else_is(tmp_path: Path) -> None:
     root = tmp_path / "runs"
     ids = damaged_runs(root, "finished")

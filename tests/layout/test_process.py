@@ -80,6 +80,7 @@ def test_watching_takes_anything(supervisor: LayoutSupervisor) -> None:
     assert list(supervisor._watched) == ["0" * 26]
 
 
+@pytest.mark.long
 def test_the_page_is_not_imported_with_it() -> None:
     code = "import sys, explorer.layout.service; print([m for m in ('gradio', 'plotly', 'umap') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -55,6 +55,7 @@ def test_pause_resume_and_stop(tmp_path: Path, images: Path, trainers: Trainers)
     assert folder.state().phase == "stopped" and folder.read_checkpoint() is not None
 
 
+@pytest.mark.long
 def test_a_second_trainer_is_refused(tmp_path: Path, images: Path, trainers: Trainers) -> None:
     folder = RunFolder.create(tmp_path, tiny_config(images, steps=LONG))
     trainers.start(folder)

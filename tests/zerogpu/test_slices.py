@@ -107,6 +107,7 @@ def config(images: Path, **changes: object) -> RunConfig:
     return tiny_config(images, device="auto", minutes=5.0, **changes)
 
 
+@pytest.mark.long
 def test_slices_come_to_the_weights_of_one_go(space: Space, images: Path, tmp_path: Path) -> None:
     wanted = config(images, steps=80, snapshot_steps=40)
     run = space.start(wanted)
