@@ -310,6 +310,16 @@ class RunConfig(Config):
         choices=PRECISIONS,
         help="Numbers that encoders compute in; losses are float32. auto: bf16 on a GPU, float32 on a CPU.",
     )
+    channels_last: str = parameter(
+        "auto",
+        choices=("auto", "on", "off"),
+        help="Memory layout of images and convolutions. auto: on where an encoder of the catalogue is trained alone.",
+    )
+    checkpointing: bool = parameter(
+        False,
+        title="Activation checkpointing",
+        help="A timm encoder computes most activations again in the backward pass: less memory, the same numbers.",
+    )
     snapshot_steps: int | None = parameter(
         None, low=1, high=10_000_000, help="Steps between two frames of the maps; else as fast as the maps move."
     )

@@ -52,10 +52,10 @@ def trained(images: Path, root: Path, names: list[str]) -> dict[str, torch.Tenso
 
 
 def metric_learning(images: Path, losses: list[str]) -> RunConfig:
-    """Cross-batch memories are in use, and gradients are clipped."""
+    """Cross-batch memories are in use, and gradients are clipped; ``SETTINGS`` has further ones."""
     values: dict[str, Any] = {"steps": STEPS, "memory": 30, "memory_after": 3, "clip_norm": 0.5, "dim": 8}
     values |= {"classes_per_batch": 4, "images_per_class": 3, "snapshot_steps": 10}
-    return tiny_config(images, *losses, **values)
+    return tiny_config(images, *losses, **values, **json.loads(os.environ.get("SETTINGS", "{}")))
 
 
 def pretraining(images: Path, methods: list[str]) -> RunConfig:

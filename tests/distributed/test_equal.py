@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,18 @@ def test_two_processes_train_the_weights_of_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("first", range(0, len(LOSSES), MAX_ARMS))
 def test_every_loss_trains_the_same_weights(tmp_path: Path, world: int, first: int) -> None:
     compare(tmp_path, world, tuple(LOSSES)[first : first + MAX_ARMS])
+
+
+RESNET = {"encoder": "timm", "encoder_parameters": {"model": "resnet10t", "pretrained": False}}
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("double")
+def test_activations_computed_again_have_the_statistics_of_all_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SETTINGS", json.dumps({**RESNET, "checkpointing": True}))
+    compare(tmp_path, 2, ("contrastive",))
 
 
 @pytest.mark.long

@@ -78,6 +78,10 @@ class Encoder(nn.Module):
                 layer.training = False  # this switch alone: those of timm hold dropout and activation
         return self
 
+    def keep_fewer_activations(self) -> bool:
+        """Compute most activations again in the backward pass from now on; returns whether it can do that."""
+        return False
+
     def in_front(self) -> list[nn.Module]:
         """Return the layers in front of the pooled features: all but :attr:`behind`."""
         return [layer for name, layer in self.named_children() if name not in self.behind]

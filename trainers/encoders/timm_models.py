@@ -127,6 +127,14 @@ class Timm(_Backbone):
                 layer.training &= all(weight.requires_grad for weight in layer.parameters())
         return self
 
+    def keep_fewer_activations(self) -> bool:
+        """See :class:`Encoder`; what is between two blocks is kept, as timm does it."""
+        try:
+            self.backbone.set_grad_checkpointing(True)
+        except (AttributeError, AssertionError):  # timm's models that cannot have none, or refuse
+            return False
+        return True
+
     def rates(self) -> dict[nn.Parameter, float]:
         """See :class:`Encoder`."""
         return {} if self._decay == 1 else decayed(self.backbone, self._decay)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from trainers.config import C, DataChoice, EncoderConfig, RunConfig, StartConfig
 from trainers.errors import ParameterError
 from trainers.parameters import Choice
+from trainers.registry import title_of
 
 if TYPE_CHECKING:
     from trainers.data.base import LoadedData
@@ -51,19 +52,27 @@ def check_start(config: StartConfig, encoder: Choice, *, projects: bool = False)
         )
 
 
-def check_batch(config: RunConfig, batch: int) -> None:
-    """Refuse chunks that a batch does not make, and processes that do not divide it.
+def check_batch(config: RunConfig, batch: int, encoder: Choice | None) -> None:
+    """Refuse chunks that a batch does not make, processes that do not divide it, and activation checkpointing of what
+    has none.
 
     Args:
         batch: its images.
+        encoder: that is trained; None: a network that is none of the encoders.
 
     Raises:
-        ParameterError: a chunk is a single image, or more than the batch; or processes cannot share it.
+        ParameterError: a chunk is a single image, or more than the batch; processes cannot share it; or the encoder
+            keeps all activations.
     """
     if batch % config.processes:
         raise ParameterError(
             f"The images of a batch are shared by the processes, which must divide them; got {batch:,} images and "
             f"{config.processes} processes."
+        )
+    if config.checkpointing and not (encoder and _keeps_fewer(encoder)):
+        raise ParameterError(
+            "Activation checkpointing needs an encoder that can compute its activations again, as most timm models "
+            f"can; got {_named(encoder)}. Leave it off, and see whether chunks will do, or choose such an encoder."
         )
     if config.chunk == 1:
         raise ParameterError("A chunk needs two images or more, for batch statistics; got 1. Leave it out for none.")
@@ -72,6 +81,20 @@ def check_batch(config: RunConfig, batch: int) -> None:
             f"A chunk is a part of a batch, and a batch has {batch:,} images; got chunks of {config.chunk:,}. Choose "
             f"at most {batch:,}, or leave it out: then the whole batch is encoded at once."
         )
+
+
+def _named(encoder: Choice | None) -> str:
+    from trainers.encoders import ENCODERS
+
+    if encoder is None:
+        return "a model whose image tower is none of the encoders"
+    return " ".join(filter(None, (title_of(ENCODERS, encoder.name), str(encoder.parameters.get("model", "")))))
+
+
+def _keeps_fewer(encoder: Choice) -> bool:
+    from trainers.training.encoder_sizes import without_values
+
+    return without_values(encoder, channels=3, side=32, dim=2).keep_fewer_activations()
 
 
 def check_data(choice: DataChoice) -> None:

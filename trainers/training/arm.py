@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from trainers.devices.precision import LossScale
 from trainers.encoders import Encoder
 from trainers.training.arm_optimizer import ArmOptimizer, under
+from trainers.training.checkpointing import computed_again
 from trainers.training.clipping import Clipping
 from trainers.training.deferred import depth_for
 from trainers.training.stage import Stage
@@ -36,6 +37,10 @@ class Arm(ABC):
     """The contents of a batch, for the message of a bad step."""
     waits = False
     """Nothing of it is trained in this stage: the loop does not call :meth:`step`, and its curves have no points."""
+    layout: torch.memory_format | None = None
+    """Of images and of the weights of convolutions in memory; None: as they are made."""
+    checkpointed: Sequence[Encoder] = ()
+    """Encoders that keep fewer activations."""
     processor_seconds = 0.0
     """Processor time of its steps so far, all threads; 0 where :meth:`step` does not add it up."""
 
@@ -52,6 +57,18 @@ class Arm(ABC):
         self.networks = dict(networks)
         self.state = dict(state)
         self._device = device
+
+    def lay_out(self, layout: torch.memory_format) -> None:
+        """Have images and weights in memory as ``layout`` says, before the first :meth:`begin`."""
+        self.layout = layout
+        for net in self.networks.values():
+            net.to(memory_format=layout)
+
+    def laid_out(self, images: Tensor) -> Tensor:
+        """Return images ``[N, C, H, W]`` as :attr:`layout` says, and features ``[N, F]`` as they are."""
+        if self.layout is None or images.ndim != 4:
+            return images
+        return images.contiguous(memory_format=self.layout)
 
     def begin(self, stage: Stage) -> None:
         """Train what ``stage`` trains from now on, with a new optimizer."""
@@ -106,7 +123,8 @@ class Arm(ABC):
 
     def descend(self, loss: Tensor, factor: float, step: int, rows: Tensor | np.ndarray) -> None:
         """Take one optimizer step on ``loss``; ``step`` and the batch's ``rows`` are for the message of a bad step."""
-        self._optimizer.step(loss, factor, lambda value, norm: self._blame(step, rows, value, norm))
+        with computed_again(self.checkpointed):
+            self._optimizer.step(loss, factor, lambda value, norm: self._blame(step, rows, value, norm))
 
     def settle(self) -> None:
         """Wait for the steps taken so far.

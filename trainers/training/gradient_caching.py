@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -82,7 +82,7 @@ class _Replayed(torch.autograd.Function):
         (inputs,) = ctx.saved_tensors
         enabled, dtype = ctx.autocast
         now = _draws(inputs.device)
-        with _buffers_kept(ctx.chunked.net), torch.enable_grad(), whole_statistics():
+        with buffers_kept([ctx.chunked.net]), torch.enable_grad(), whole_statistics():
             for number, (part, draws) in enumerate(zip(ctx.chunked.parts(inputs), ctx.draws, strict=True)):
                 _draw_from(draws, inputs.device)
                 with torch.autocast(ctx.device, dtype, enabled=enabled):
@@ -111,8 +111,9 @@ def _draw_from(draws: tuple[Tensor, Tensor | None], device: torch.device) -> Non
 
 
 @contextmanager
-def _buffers_kept(net: nn.Module) -> Iterator[None]:
-    buffers = list(net.buffers())
+def buffers_kept(nets: Sequence[nn.Module]) -> Iterator[None]:
+    """Leave buffers as they are, such as running statistics, whatever is computed inside the block."""
+    buffers = [buffer for net in nets for buffer in net.buffers()]
     kept = [buffer.clone() for buffer in buffers]
     yield
     with torch.no_grad():

@@ -23,6 +23,7 @@ from trainers.runs.checked import real, whole
 from trainers.runs.damage import words
 from trainers.runs.records import STAGE, Snapshot
 from trainers.training.arm import Arm
+from trainers.training.checkpointing import checkpointed
 from trainers.training.evaluation import Evaluation, Finish, Finisher
 from trainers.training.gradient_caching import encode_in_chunks
 from trainers.training.pace import Pace
@@ -79,8 +80,8 @@ class Loop(ABC):
         self._images: tuple[int, int] | None = None
         self._trained_on: TrainedOn | None = None
         self._build(progress or silent)
-        for net in (net for arm in self.arms for net in arm.networks.values()):
-            encode_in_chunks(net, self.config.chunk)
+        for arm in self.arms:
+            self._fit(arm)
         self.stages = tuple(stage.in_steps(self._epoch) for stage in self._stages())
         self._stage = StageStart()
         self._restore()
@@ -229,6 +230,15 @@ class Loop(ABC):
         self._scalars.flush()
 
     # ---------------------------------------------------------------- private
+
+    def _fit(self, arm: Arm) -> None:
+        """Have an arm's networks use memory and time as the settings say."""
+        if self.config.channels_last != "auto":
+            arm.lay_out(torch.channels_last if self.config.channels_last == "on" else torch.contiguous_format)
+        if self.config.checkpointing:
+            arm.checkpointed = [encoder for net in arm.networks.values() for encoder in checkpointed(net)]
+        for net in arm.networks.values():
+            encode_in_chunks(net, self.config.chunk)
 
     @property
     def _reached(self) -> Reached:

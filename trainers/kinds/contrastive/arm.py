@@ -36,10 +36,12 @@ class MethodArm(Arm):
         device: where all of it lives.
     """
 
+    layout = torch.channels_last
+
     def __init__(
         self, index: int, title: str, method: Method, classifier: nn.Linear | None, seed: int, device: torch.device
     ) -> None:
-        self.method = method.to(device).to(memory_format=torch.channels_last)
+        self.method = method.to(device).to(memory_format=self.layout)
         self.classifier = None if classifier is None else classifier.to(device)
         self._seed = seed
         networks: dict[str, nn.Module] = {"method": self.method}
@@ -127,7 +129,7 @@ class MethodArm(Arm):
         return terms, {"batch_accuracy": _accuracy(logits, labels)}
 
     def _views(self, batch: Batch, count: int) -> Views:
-        images = tuple(batch.view(number).contiguous(memory_format=torch.channels_last) for number in range(count))
+        images = tuple(self.laid_out(batch.view(number)) for number in range(count))
         return Views(images=images, labels=batch.labels, rows=batch.rows)
 
 

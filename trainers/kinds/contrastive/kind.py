@@ -135,7 +135,7 @@ class Contrastive(Labelled[ContrastiveConfig]):
                 f"The reference of mCE is method {config.reference}, counted from 0, and there are {config.arms}. "
                 f"Choose 0 to {config.arms - 1}, or leave it out."
             )
-        check_batch(config, config.batch)
+        check_batch(config, config.batch, config.encoder)
         super().check(config)
         if config.transfer:
             from trainers.data.source_check import check_source

@@ -61,7 +61,7 @@ class RecipeArm(Arm):
         """Take one optimizer step on the pairs of step number ``batch``."""
         self.model.train()
         pixels, tokens, rows = self.examples.at(batch)
-        images = self._augment(send(pixels, self._device), seed=self._seed, step=batch, view=0)
+        images = self.laid_out(self._augment(send(pixels, self._device), seed=self._seed, step=batch, view=0))
         with autocast(self._device):
             seen, read = self.model.image_features(images), self.model.text_features(send(tokens, self._device))
         terms = self.model.terms(seen.float(), read.float())

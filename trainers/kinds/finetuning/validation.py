@@ -19,7 +19,7 @@ def check(config: FinetuningConfig) -> None:
     _check_captioners(config)
     _check_start(config)
     _check_model(config)
-    check_batch(config, config.batch)
+    check_batch(config, config.batch, config.encoder if config.encoder_prefix else None)
     for source in filter(None, (config.scenes.source, config.scenes.captions_from)):
         check_source(source)
     parameters_of(config.scenes.source)

@@ -23,11 +23,13 @@ from trainers.training.stage import Stage
 class LossArm(Arm):
     """Steps one encoder with one loss, whose proxies are trained with it."""
 
+    layout = torch.channels_last
+
     def __init__(
         self, index: int, descriptor: LossDescriptor, loss: LossModule, encoder: Encoder, device: torch.device
     ) -> None:
         self.descriptor = descriptor
-        self.encoder = encoder.to(device).to(memory_format=torch.channels_last)
+        self.encoder = encoder.to(device).to(memory_format=self.layout)
         self.loss = loss.to(device)
         super().__init__(index, descriptor.title, {"encoder": self.encoder, "loss": self.loss}, device)
 
@@ -54,9 +56,7 @@ class LossArm(Arm):
         """
         self.encoder.train()
         views = batch.views[: self.descriptor.views]
-        images = torch.cat(views) if len(views) > 1 else views[0]
-        if images.ndim == 4:
-            images = images.contiguous(memory_format=torch.channels_last)
+        images = self.laid_out(torch.cat(views) if len(views) > 1 else views[0])
         with autocast(self._device), own_draws(self._device), whole_statistics():
             embeddings = self.encoder(images)
         embeddings = embeddings.float()

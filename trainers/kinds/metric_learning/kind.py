@@ -112,7 +112,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
                 f"{encoder.title} trains a small head on features that are computed before training, which needs no "
                 f"chunks; got chunks of {config.chunk:,} images. Leave chunk out, or choose another encoder."
             )
-        check_batch(config, config.classes_per_batch * config.images_per_class)
+        check_batch(config, config.classes_per_batch * config.images_per_class, config.encoder)
         super().check(config)
 
     def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> MetricLearningConfig:
