@@ -13,7 +13,7 @@ import pytest
 from tests.claims.world import claim_of
 from tests.made_up_plan import make_plan
 from tests.tiny import tiny_config, write_images
-from trainers.claims import catalogue, runs
+from trainers.claims import catalogue, runs, tables
 from trainers.claims.base import Claim, Difference, Side
 from trainers.claims.catalogue import CLAIMS
 from trainers.claims.parts import digest
@@ -92,6 +92,8 @@ def test_a_result_older_than_its_parts_is_said_to_be_so(
     assert not is_stale(made_up, result) and not as_json(made_up, result)["stale"]
     old = dataclasses.replace(result, parts="0123456789abcdef")
     assert is_stale(made_up, old) and "run the claim again" in as_json(made_up, old)["stale"]
+    assert tables.old({made_up.name: old}, {made_up.name: made_up}).endswith(" made_up.")
+    assert tables.old({made_up.name: result}, {made_up.name: made_up}) == ""
     table = list(csv.DictReader(io.StringIO(as_csv({made_up.name: old}, {made_up.name: made_up}))))
     assert [line["older than its code"] for line in table] == ["True"]
 

@@ -81,6 +81,12 @@ def counted(verdicts: Iterable[str]) -> str:
     return f"{len(known)} claims, {decided} decided: {', '.join(told)}."
 
 
+def old(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
+    """Name the results that are older than the code they come from, as a sentence; empty where there are none."""
+    names = [name for name, result in results.items() if result is not None and is_stale(claims[name], result)]
+    return f"Older than their code, run them again: {', '.join(names)}." if names else ""
+
+
 def rows(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> list[tuple[str, ...]]:
     """Return a row of texts per claim, below :data:`HEAD`."""
     found: list[tuple[str, ...]] = []

@@ -69,6 +69,8 @@ def _show(folder: Path, arguments: argparse.Namespace) -> None:
     rows = tables.rows(found)
     print(Table(columns=tables.HEAD, rows=rows).text())
     print(f"\n{tables.counted(row[3] for row in rows)}")
+    if said := tables.old(found):
+        print(said)
 
 
 def _run(chosen: Sequence[Claim], folder: Path, arguments: argparse.Namespace) -> int:
