@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.distributed.processes import started
-from trainers.cli.main import _parser
+from trainers.cli.main import whole_parser
 from trainers.distributed.launch import Launch, alone, launched
 from trainers.errors import UserError
 from trainers.training.augmentations import AUGMENTATIONS
@@ -47,7 +47,7 @@ def test_what_is_not_shared_is_refused_before_anything_is_made(
 ) -> None:
     for name, value in TORCHRUN.items():
         monkeypatch.setenv(name, value)
-    arguments = _parser().parse_args([*words, "--runs", str(tmp_path / "runs")])
+    arguments = whole_parser().parse_args([*words, "--runs", str(tmp_path / "runs")])
     with pytest.raises(UserError, match=r"not shared by several processes, and 8 were started\. Start it in one"):
         arguments.run(arguments)
     assert not (tmp_path / "runs").exists()

@@ -23,6 +23,7 @@ from trainers.cli import (
     score,
     send,
     start,
+    submit,
 )
 from trainers.cli.parser import Parser
 from trainers.distributed.launch import launched
@@ -40,6 +41,7 @@ VERBS = (
     resume,
     list_runs,
     send,
+    submit,
     export,
     push,
     pairs,
@@ -54,7 +56,7 @@ def main(argv: list[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name may hold what no terminal can print
     try:
-        arguments = _parser().parse_args(argv)
+        arguments = whole_parser().parse_args(argv)
         return int(arguments.run(arguments)) if launched() is None else _together(arguments)
     except UserError as error:
         print(f"rankscope: {error}", file=sys.stderr)
@@ -76,7 +78,8 @@ def _together(arguments: argparse.Namespace) -> int:
         group.leave()
 
 
-def _parser() -> Parser:
+def whole_parser() -> Parser:
+    """Return the parser of all verbs."""
     parser = Parser(
         prog="python -m trainers",
         description="Train and score without a browser. The page shows every run of the same folder.",
