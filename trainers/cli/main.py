@@ -89,4 +89,5 @@ def whole_parser() -> Parser:
     for module in VERBS:
         module.add(verbs)
     start.add_further(verbs)
+    parser.set_defaults(parse=parser.parse_args)  # for a verb that another one follows
     return parser

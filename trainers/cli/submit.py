@@ -41,13 +41,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 
 def submit(arguments: argparse.Namespace) -> int:
     """Check everything, make the run, and print or write the script."""
-    from trainers.cli.main import whole_parser
-
     allocation = Allocation(
         nodes=arguments.nodes, gpus=arguments.gpus, time=arguments.time, partition=arguments.partition
     )
     allocation.check()
-    told = whole_parser().parse_args(arguments.words or ["--help"])
+    told = arguments.parse(arguments.words or ["--help"])
     if not hasattr(told, "plan"):
         raise ParameterError(f"A command that starts a run was needed, such as train; got {arguments.words[0]!r:.40}.")
     plan = PLANS.get(told.plan)
