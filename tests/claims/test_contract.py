@@ -13,7 +13,7 @@ from trainers.claims.parts import digest, parts
 from trainers.claims.results import SHIPPED, commit, read
 from trainers.claims.runs import steps
 from trainers.claims.verdict import LEAST_SEEDS, VERDICTS
-from trainers.cli.main import _parser
+from trainers.cli.main import whole_parser
 from trainers.comparison import condition_key
 from trainers.kinds import kind_of
 from trainers.metrics.names import default_metrics, describe
@@ -42,7 +42,7 @@ def test_it_says_what_and_where(claim: Claim) -> None:
 def test_its_recipe_is_a_command(claim: Claim) -> None:
     words = shlex.split(claim.recipe)
     assert words[:3] == ["python", "-m", "trainers"]
-    arguments = _parser().parse_args(words[3:])
+    arguments = whole_parser().parse_args(words[3:])
     from trainers.cli.start import configuration
     from trainers.kinds import KINDS
     from trainers.plans import PLANS

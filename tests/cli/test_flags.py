@@ -20,7 +20,7 @@ from trainers.parameters import flat
 
 def verbs() -> dict[str, Parser]:
     """Every verb's parser by name, with its flags."""
-    parser = command._parser()
+    parser = command.whole_parser()
     (action,) = (action for action in parser._actions if action.dest == "command")
     for one in action.choices.values():
         one.format_help()
