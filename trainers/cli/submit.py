@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from trainers.cli.output import json_flag, print_json
 from trainers.cli.start import configuration
 from trainers.distributed.slurm import Allocation, script
 from trainers.errors import ParameterError
@@ -34,6 +35,7 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--partition", default="", help="Partition of the cluster.")
     parser.add_argument("--out", type=Path, metavar="FILE", help="Write the script there instead of printing it.")
+    json_flag(parser)
     told = "What to train: a command that starts a run, with its flags, last."
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help=told)
     parser.set_defaults(run=submit)
@@ -61,9 +63,11 @@ def submit(arguments: argparse.Namespace) -> int:
     folder.db.close()
     written = script(folder.path, allocation, tasks)
     print(f"run {folder.id} in {folder.path}", file=sys.stderr)
-    if arguments.out is None:
-        print(written, end="")
-    else:
+    if arguments.out is not None:
         arguments.out.write_text(written)
-        print(f"sbatch {arguments.out}")
+    if arguments.json:
+        out = None if arguments.out is None else str(arguments.out)
+        print_json({"id": folder.id, "folder": str(folder.path), "script": written, "file": out})
+    else:
+        print(written if arguments.out is None else f"sbatch {arguments.out}\n", end="")
     return 0
