@@ -25,8 +25,13 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).with_name("kind")
 ENV = {**os.environ, "RANKSCOPE_KINDS": str(FOLDER), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 SHARED = ("trainers", "explorer", "assets")
-OWN = ("trainers/kinds/{}/", "explorer/page/kinds/{}.py", "explorer/tabs/object_removal/")
-"""Where a kind may be named: its folder, its file in the page, and the view made for one."""
+OWN = (
+    "trainers/kinds/{}/",
+    "explorer/page/kinds/{}.py",
+    "explorer/tabs/object_removal/",
+    "trainers/claims/plans.py",
+)
+"""Where a kind may be named: its folder, its file in the page, the view made for one, and the plans of the claims."""
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
