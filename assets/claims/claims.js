@@ -4,6 +4,7 @@ import * as api from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { Problem, select } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
+import { whileSeen } from "../common/seen.js";
 import { Card } from "./card.js";
 
 const INTRO =
@@ -29,6 +30,7 @@ class Board {
     const tools = el("div", { class: "rs-flow rs-claimtools" }, this.work, this.verdict, this.shown, ...links);
     this.grid = el("div", { class: "rs-claimgrid" });
     host.replaceChildren(el("p", { class: "rs-sentence", text: INTRO }), this.counted, this.problem.node, tools, this.grid);
+    whileSeen(host, { drop: () => this.grid.replaceChildren(), draw: () => this.draw() });
     this.poll = new Poll(() => this.read(), (error) => this.problem.say(error && `The claims could not be read: ${error.message} Trying again.`), host);
     window.addEventListener("rankscope:changed", () => this.poll.schedule(0));
     this.poll.start();
@@ -49,6 +51,10 @@ class Board {
     const own = [choices("All works", works, (name) => (claim) => claim.work === name), choices("All verdicts", verdicts.map((name) => ({ name, title: name })), (name) => (claim) => claim.verdict === name)];
     [this.work, this.verdict].forEach((menu, at) => menu.replaceChildren(...own[at].map(({ name, title }) => el("option", { value: name, text: title }))));
     for (const claim of claims) this.cards.set(claim.name, new Card(claim, () => this.poll.schedule(0)));
+    this.draw();
+  }
+
+  draw() {
     this.grid.replaceChildren(...[...this.cards.values()].map((card) => card.node));
   }
 
