@@ -29,6 +29,11 @@ OURS_CONTRASTIVE = (
     "convolutional net, and minutes in place of days. k-NN in place of the linear classifier's 100 epochs.",
 )
 """What is ours in every plan of this module that pretrains."""
+OURS_LABELLED = (
+    *OURS_CONTRASTIVE,
+    "AdamW at 0.003 and batches of 64 in place of LARS and 6,144; SupCon sees two views in a step.",
+)
+"""The same of those that train with labels."""
 OURS_SCENES = (
     "Drawn scenes and a small CLIP in place of COCO and ViT-B/32; the fill is Telea's in place of a network.",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.claims import recipes
 from trainers.claims.base import Claim
 
 DESCRIPTOR = Claim(
@@ -11,11 +12,6 @@ DESCRIPTOR = Claim(
     statement=("With a pretrained ResNet-50 the contextual loss has the best R@1 on four image retrieval sets."),
     where="Section 5",
     lacking=("The images of CUB, Cars, SOP and In-Shop and the published weights of ResNet-50 are not at hand."),
-    recipe=(
-        "python -m trainers sweep --data cub200 --encoder timm:model=resnet50.tv_in1k --frozen-norm "
-        "--backbone-rate 0.5 --optimiser adam --learning-rate 8e-5 --steps 3360 --dim 512 "
-        "--classes-per-batch 32 --losses contextual:total=official_224 contrastive multi_similarity "
-        "proxy_anchor"
-    ),
+    recipe=f"{recipes.CUB} contextual:total=official_224 contrastive multi_similarity proxy_anchor",
     order=209,
 )

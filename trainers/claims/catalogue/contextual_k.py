@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -17,11 +17,7 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.contextual_k,
     ours=(*plans.OURS, "The paper states the condition; what happens without it is asked here."),
-    recipe=(
-        "python -m trainers sweep --data cub200 --encoder timm:model=resnet50.tv_in1k --frozen-norm "
-        "--backbone-rate 0.5 --optimiser adam --learning-rate 8e-5 --steps 3360 --dim 512 "
-        "--classes-per-batch 32 --losses contextual --vary 'contextual.k=2;4;8'"
-    ),
+    recipe=f"{recipes.CUB} contextual --vary 'contextual.k=2;4;8'",
     minutes=3.0,
     order=206,
 )

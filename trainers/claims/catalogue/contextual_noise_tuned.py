@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, Side, differences
 
 DESCRIPTOR = Claim(
@@ -22,11 +22,7 @@ DESCRIPTOR = Claim(
     plan=plans.noise_from_clean,
     begins=plans.clean_encoder,
     ours=(*plans.OURS, "The encoder is trained here, by the contrastive loss on other pots, for published weights."),
-    recipe=(
-        "python -m trainers sweep --data cub200 --encoder timm:model=resnet50.tv_in1k --frozen-norm "
-        "--backbone-rate 0.5 --optimiser adam --learning-rate 8e-5 --steps 3360 --dim 512 "
-        "--classes-per-batch 32 --losses contextual contrastive --vary 'label_noise=0;0.2;0.4'"
-    ),
+    recipe=f"{recipes.CUB} contextual contrastive --vary 'label_noise=0;0.2;0.4'",
     minutes=5.0,
     order=208,
 )

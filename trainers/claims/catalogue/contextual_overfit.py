@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, Side, differences
 
 DESCRIPTOR = Claim(
@@ -29,11 +29,7 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.noise,
     ours=(*plans.OURS, "Symmetric noise, drawn once for all seeds; the paper's protocol is not in our text."),
-    recipe=(
-        "python -m trainers sweep --data cub200 --encoder timm:model=resnet50.tv_in1k --frozen-norm "
-        "--backbone-rate 0.5 --optimiser adam --learning-rate 8e-5 --steps 3360 --dim 512 "
-        "--classes-per-batch 32 --losses contextual contrastive multi_similarity"
-    ),
+    recipe=f"{recipes.CUB} contextual contrastive multi_similarity",
     minutes=5.0,
     order=204,
 )

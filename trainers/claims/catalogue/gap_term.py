@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, Side, differences
 
 DESCRIPTOR = Claim(
@@ -21,12 +21,7 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.batches,
     ours=plans.OURS,
-    recipe=(
-        "python -m trainers sweep --data path/to/sop --encoder "
-        '"timm:model=resnet50.tv_in1k,layer_norm=true" --frozen-norm --dim 512 --augmentation crop_flip '
-        "--optimiser adam --epochs 100 --classes-per-batch 32 --sampler two_super_classes --losses sup_ap"
-        " roadmap"
-    ),
+    recipe=f"{recipes.SOP} sup_ap roadmap",
     minutes=4.0,
     order=114,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -15,12 +15,7 @@ DESCRIPTOR = Claim(
     differences=differences("HAPPIER-F", "HAPPIER", "AP_level0"),
     plan=plans.hierarchy,
     ours=plans.OURS,
-    recipe=(
-        "python -m trainers sweep --data path/to/sop --encoder "
-        '"timm:model=resnet50.tv_in1k,layer_norm=true" --frozen-norm --dim 512 --augmentation crop_flip '
-        "--optimiser adam --epochs 100 --classes-per-batch 32 --sampler two_super_classes --losses "
-        "happier happier_f"
-    ),
+    recipe=f"{recipes.SOP} happier happier_f",
     minutes=5.0,
     order=104,
 )

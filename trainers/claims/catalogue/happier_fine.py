@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -18,12 +18,7 @@ DESCRIPTOR = Claim(
     differences=differences("HAPPIER", "Smooth-AP", "R_at_1", "AP_level0", expected="held", margin=0.02),
     plan=plans.hierarchy,
     ours=plans.OURS,
-    recipe=(
-        "python -m trainers sweep --data path/to/sop --encoder "
-        '"timm:model=resnet50.tv_in1k,layer_norm=true" --frozen-norm --dim 512 --augmentation crop_flip '
-        "--optimiser adam --epochs 100 --classes-per-batch 32 --sampler two_super_classes --losses "
-        "smooth_ap happier"
-    ),
+    recipe=f"{recipes.SOP} smooth_ap happier",
     minutes=5.0,
     order=103,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -19,12 +19,7 @@ DESCRIPTOR = Claim(
         "With 600 steps for 200, on seeds 10 to 12: above by 2.7 points of mAP@R [−0.3, 5.7], 6.7 of R@1 [3.5, 9.8].",
         "Its proxies are learned with the encoder, and 200 steps are few for that.",
     ),
-    recipe=(
-        "python -m trainers sweep --data path/to/sop --encoder "
-        '"timm:model=resnet50.tv_in1k,layer_norm=true" --frozen-norm --dim 512 --augmentation crop_flip '
-        "--optimiser adam --epochs 100 --classes-per-batch 32 --sampler two_super_classes --losses "
-        "smooth_ap roadmap"
-    ),
+    recipe=f"{recipes.SOP} smooth_ap roadmap",
     minutes=4.0,
     order=109,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.claims import recipes
 from trainers.claims.base import Claim
 
 DESCRIPTOR = Claim(
@@ -14,11 +15,6 @@ DESCRIPTOR = Claim(
     where="Table IV",
     printed="R@1 on SOP: ROADMAP 83.3, R@k 82.8, Smooth-AP 80.1.",
     lacking="Stanford Online Products and the published weights of ResNet-50 are not at hand.",
-    recipe=(
-        "python -m trainers sweep --data path/to/sop --encoder "
-        '"timm:model=resnet50.tv_in1k,layer_norm=true" --frozen-norm --dim 512 --augmentation crop_flip '
-        "--optimiser adam --epochs 100 --classes-per-batch 32 --sampler two_super_classes --losses "
-        "roadmap recall_at_k_patel --memory 59551"
-    ),
+    recipe=f"{recipes.SOP} roadmap recall_at_k_patel --memory 59551",
     order=115,
 )

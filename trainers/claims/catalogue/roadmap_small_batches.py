@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, Side, differences
 
 DESCRIPTOR = Claim(
@@ -23,10 +23,7 @@ DESCRIPTOR = Claim(
     plan=plans.batches,
     ours=plans.OURS,
     recipe=(
-        "python -m trainers sweep --data path/to/sop --encoder "
-        '"timm:model=resnet50.tv_in1k,layer_norm=true" --frozen-norm --dim 512 --augmentation crop_flip '
-        "--optimiser adam --epochs 100 --sampler two_super_classes --losses sup_ap roadmap --vary "
-        "'classes_per_batch=4;8;16;32'"
+        f"{recipes.SOP_RUN} --sampler two_super_classes --losses sup_ap roadmap --vary 'classes_per_batch=4;8;16;32'"
     ),
     minutes=4.0,
     order=112,

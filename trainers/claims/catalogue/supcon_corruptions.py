@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -14,11 +14,7 @@ DESCRIPTOR = Claim(
     differences=differences("SupCon", "Cross-entropy", "corrupted_accuracy"),
     plan=plans.corrupted,
     ours=plans.OURS_CONTRASTIVE,
-    recipe=(
-        "python -m trainers sweep pretrain --data ILSVRC/imagenet-1k --held-out images --max-images "
-        "1000000 --image-size 224 --encoder timm:model=resnet50,pretrained=false --norm batch --batch "
-        "6144 --epochs 350 --method supcon cross_entropy --corruptions true"
-    ),
+    recipe=f"{recipes.IMAGENET} supcon cross_entropy --corruptions true",
     minutes=6.0,
     order=315,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -18,11 +18,7 @@ DESCRIPTOR = Claim(
         *plans.OURS_CONTRASTIVE,
         "Batches of 32 and 1,024 keys; k-NN decides. The paper compares with larger batches.",
     ),
-    recipe=(
-        "python -m trainers sweep pretrain --data ILSVRC/imagenet-1k --held-out images --max-images "
-        "1000000 --image-size 224 --encoder timm:model=resnet50,pretrained=false --norm batch --batch 256"
-        " --epochs 350 --method supcon supcon_queue"
-    ),
+    recipe=f"{recipes.IMAGENET_RUN} --batch 256 --epochs 350 --method supcon supcon_queue",
     minutes=3.0,
     order=314,
 )

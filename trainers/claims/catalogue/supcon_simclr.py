@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -13,15 +13,8 @@ DESCRIPTOR = Claim(
     where="SupCon, Table 2",
     differences=differences("SupCon (positives out)", "SimCLR", "classifier_accuracy"),
     plan=plans.supervised,
-    ours=(
-        *plans.OURS_CONTRASTIVE,
-        "AdamW at 0.003 and batches of 64 in place of LARS and 6,144; SupCon sees two views in a step.",
-    ),
-    recipe=(
-        "python -m trainers sweep pretrain --data ILSVRC/imagenet-1k --held-out images --max-images "
-        "1000000 --image-size 224 --encoder timm:model=resnet50,pretrained=false --norm batch --batch "
-        "6144 --epochs 350 --method supcon simclr"
-    ),
+    ours=plans.OURS_LABELLED,
+    recipe=f"{recipes.IMAGENET} supcon simclr",
     minutes=6.0,
     order=312,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -14,11 +14,7 @@ DESCRIPTOR = Claim(
     differences=differences("SupCon (temperature 0.1)", "SupCon (temperature 1)", "knn_accuracy"),
     plan=plans.temperature,
     ours=plans.OURS_CONTRASTIVE,
-    recipe=(
-        "python -m trainers sweep pretrain --data ILSVRC/imagenet-1k --held-out images --max-images "
-        "1000000 --image-size 224 --encoder timm:model=resnet50,pretrained=false --norm batch --batch "
-        "6144 --epochs 350 --method supcon:temperature=0.07 supcon:temperature=0.1 supcon:temperature=1"
-    ),
+    recipe=f"{recipes.IMAGENET} supcon:temperature=0.07 supcon:temperature=0.1 supcon:temperature=1",
     minutes=3.0,
     order=308,
 )
