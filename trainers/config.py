@@ -64,7 +64,8 @@ class Conditions:
         0,
         low=0,
         high=100,
-        help="Folds of the training classes, of which one is tested on in place of the test images; 0: none.",
+        help="Folds of the training classes, or of their images where images are held out; one of them is tested on in "
+        "place of the test images. 0: none.",
     )
     fold: int = parameter(1, low=1, high=100, help="Which fold is tested on, from 1.")
 

@@ -228,6 +228,21 @@ def test_folds_part_the_classes_and_parents_are_in_all_of_them(folds: int) -> No
     assert sorted(tested) == list(range(12))
 
 
+@pytest.mark.parametrize("folds", [2, 3, 4])
+def test_folds_of_images_part_those_of_every_class(folds: int) -> None:
+    tested: list[int] = []
+    for fold in range(1, folds + 1):
+        data = under(folds=folds, fold=fold, held_out="images")
+        assert sorted(rows(data.train) + rows(data.test)) == list(range(len(TRAIN)))
+        of = Counter(int(TRAIN[row, 0]) for row in rows(data.test))
+        for number, images in Counter(TRAIN[:, 0].tolist()).items():
+            assert images // folds <= of[number] <= -(-images // folds)
+        tested += rows(data.test)
+    assert sorted(tested) == list(range(len(TRAIN)))
+    assert tested != sorted(tested), "dealt at random, not in order"
+    assert rows(under(folds=folds, held_out="images", seed=1).test) != rows(under(folds=folds, held_out="images").test)
+
+
 def test_noise_and_withholding_touch_the_training_part_of_a_fold_alone() -> None:
     plain = under(folds=3, fold=2)
     hard = under(folds=3, fold=2, label_noise=0.5, withheld_images=0.3, withheld_classes=0.25)
@@ -244,7 +259,7 @@ def test_noise_and_withholding_touch_the_training_part_of_a_fold_alone() -> None
         ({"folds": 1}, "Two folds or more"),
         ({"folds": 3, "fold": 4}, "A fold from 1 to 3 was needed; got 4"),
         ({"folds": 7}, "7 folds need 14 training classes.*Choose 6 folds or fewer"),
-        ({"folds": 2, "held_out": "images"}, "hold out classes, not images"),
+        ({"folds": 5, "held_out": "images"}, "5 folds of images need 5 training images of every class; one has 4"),
     ],
 )
 def test_folds_that_cannot_be_are_refused(given: dict[str, object], words: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,8 +13,10 @@ import trainers
 from trainers.claims.base import Claim
 from trainers.config import RunConfig
 from trainers.kinds import kind_of
+from trainers.kinds.sections import SPEED
 from trainers.metrics.names import describe
 from trainers.parameters import Rule, specs
+from trainers.plans.config import SweepConfig
 
 _ROOT = Path(trainers.__file__).parent
 _WITHIN = (
@@ -31,6 +34,8 @@ _WITHIN = (
     "trainers.training.augmentations",
 )
 """Packages whose modules decide numbers; what else is imported carries them."""
+_DESCRIBING = ("_symbols", "advice", "footprint", "panels", "plots", "sections", "settings", "titles")
+"""Modules of these packages that decide none: sentences, fields, checks and estimates."""
 
 
 def parts(claim: Claim) -> tuple[str, ...]:
@@ -51,8 +56,18 @@ def digest(claim: Claim) -> str:
     for name in parts(claim):
         total.update(f"{name}\n{_code(name)}\n".encode())
     for made in (claim.plan, claim.begins):
-        total.update(b"" if made is None else made().to_json().encode())
+        total.update(b"" if made is None else _numbers(made()).encode())
     return total.hexdigest()[:16]
+
+
+def _numbers(plan: SweepConfig) -> str:
+    """Return the settings of a plan as JSON, without those of memory and speed that are as usual: they change none of
+    its numbers.
+    """
+    values = json.loads(plan.to_json())
+    usual = {spec.name: spec.default for spec in specs(type(plan.run)) if spec.name in SPEED.names}
+    values["run"] = {name: value for name, value in values["run"].items() if name not in usual or value != usual[name]}
+    return json.dumps(values, sort_keys=True)
 
 
 def _chosen(run: RunConfig) -> Iterator[str]:
@@ -86,7 +101,8 @@ def _closure(begun: frozenset[str]) -> set[str]:
     waiting = list(begun)
     while waiting:
         name = waiting.pop()
-        if name in known or not name.startswith(_WITHIN) or _path(name) is None:
+        describes = name.rpartition(".")[2] in _DESCRIBING
+        if name in known or describes or not name.startswith(_WITHIN) or _path(name) is None:
             continue
         known.add(name)
         waiting += _imported(name)

@@ -3,11 +3,15 @@
 Claims with the same plan are decided by the same runs. Sizes were fixed before any of the seeds that are compared was
 trained, by the time they take; but the 600 steps of :func:`hierarchy` after pilots with seed 99 of 60 and 100 steps, in
 which HAPPIER was still behind Smooth-AP at every level.
+
+Plans that compare losses or methods search the learning rate of every side first, with the same budget: the papers'
+rates are for other encoders and images. Ablations, whose sides differ in one setting, keep the rate, as the papers' do;
+so do fine-tunings of an image-text model, which have no folds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -16,9 +20,11 @@ from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice, parse_choice
-from trainers.plans.config import SweepConfig
+from trainers.plans.config import FairComparisonConfig, SweepConfig
 
-SEEDS = (0, 1, 2, 3)
+SEEDS = (0, 1, 2, 3, 4)
+TRIALS, SEARCH_STEPS = 4, 200
+"""Learning rates that are tried for each side, on two folds of the training data; steps of a trial, at most."""
 OURS = (
     "The drawn world in place of photographs: 96 pots in 16 shapes on 4 shelves to train on, 80 others to test on, at "
     "32 pixels; a small convolutional net from random weights, and minutes in place of days.",
@@ -44,15 +50,34 @@ _HERE: Mapping[str, Any] = MappingProxyType({"minutes": None, "device": "cpu", "
 _NET = Choice(name="conv4", parameters={"width": 16})
 
 
-def _choices(written: Sequence[str]) -> tuple[Choice, ...]:
+def _choices(written: tuple[str, ...]) -> tuple[Choice, ...]:
     return tuple(Choice(name=name, parameters=given) for name, given in map(parse_choice, written))
 
 
-def losses(*written: str, vary: Mapping[str, Any] = _NONE, seeds: Sequence[int] = SEEDS, **changes: Any) -> SweepConfig:
+def searched(run: MetricLearningConfig | ContrastiveConfig, vary: Mapping[str, Any], select_by: str) -> SweepConfig:
+    """Plan runs whose learning rate is searched for each arm and condition.
+
+    Args:
+        select_by: metric on the folds that decides.
+    """
+    return FairComparisonConfig(
+        run=run,
+        seeds=SEEDS,
+        vary=dict(vary),
+        trials=TRIALS,
+        searched="rate",
+        compare_given=False,
+        search_steps=min(SEARCH_STEPS, run.steps or SEARCH_STEPS),
+        select_by=select_by,
+    )
+
+
+def losses(*written: str, vary: Mapping[str, Any] = _NONE, search: bool = False, **changes: Any) -> SweepConfig:
     """Plan losses on the drawn world: 200 steps of 12 classes x 4 images.
 
     Args:
         written: losses with parameters, as on the command line.
+        search: see :func:`searched`; mAP@R decides.
         changes: other settings of the runs.
     """
     settings: dict[str, Any] = {
@@ -66,16 +91,15 @@ def losses(*written: str, vary: Mapping[str, Any] = _NONE, seeds: Sequence[int] 
         **_HERE,
     }
     run = MetricLearningConfig(**settings | changes)
-    return SweepConfig(run=run, seeds=tuple(seeds), vary=dict(vary))
+    return searched(run, vary, "AP_at_R") if search else SweepConfig(run=run, seeds=SEEDS, vary=dict(vary))
 
 
-def methods(
-    *written: str, vary: Mapping[str, Any] = _NONE, seeds: Sequence[int] = SEEDS, **changes: Any
-) -> SweepConfig:
+def methods(*written: str, select_by: str = "", **changes: Any) -> SweepConfig:
     """Plan contrastive methods on the drawn world: 120 steps of 64 images.
 
     Args:
         written: methods with parameters, as on the command line.
+        select_by: see :func:`searched`; empty: nothing is searched.
         changes: other settings of the runs.
     """
     settings: dict[str, Any] = {
@@ -90,15 +114,11 @@ def methods(
         **_HERE,
     }
     run = ContrastiveConfig(**settings | changes)
-    return SweepConfig(run=run, seeds=tuple(seeds), vary=dict(vary))
+    return searched(run, {}, select_by) if select_by else SweepConfig(run=run, seeds=SEEDS)
 
 
-def recipes(*given: Mapping[str, Any], seeds: Sequence[int] = SEEDS, **changes: Any) -> SweepConfig:
-    """Plan fine-tunings of the small CLIP on 1,500 drawn scenes: 60 steps of 64 pairs.
-
-    Args:
-        changes: other settings of the runs.
-    """
+def recipes(*given: Mapping[str, Any]) -> SweepConfig:
+    """Plan fine-tunings of the small CLIP on 1,500 drawn scenes: 60 steps of 64 pairs."""
     settings: dict[str, Any] = {
         "recipes": tuple(given),
         "scenes": SceneChoice(limit=1500),
@@ -106,7 +126,7 @@ def recipes(*given: Mapping[str, Any], seeds: Sequence[int] = SEEDS, **changes: 
         "steps": 60,
         **_HERE,
     }
-    return SweepConfig(run=FinetuningConfig(**settings | changes), seeds=tuple(seeds))
+    return SweepConfig(run=FinetuningConfig(**settings), seeds=SEEDS)
 
 
 # ------------------------------------------------------------------ rank losses
@@ -114,12 +134,13 @@ def recipes(*given: Mapping[str, Any], seeds: Sequence[int] = SEEDS, **changes: 
 
 def hierarchy() -> SweepConfig:
     """Plan the losses of Tables V, VI and IX."""
-    return losses("smooth_ap", "happier", "happier_f", "rod_ndcg", "csl", steps=600)
+    return losses("smooth_ap", "happier", "happier_f", "rod_ndcg", "csl", steps=600, search=True)
 
 
 def ranks() -> SweepConfig:
     """Plan the losses of Table II and the proxies of Table I, with the bound and the decomposability term apart."""
-    return losses("smooth_ap", "sup_ap", "roadmap", "roadmap:terms=table_ii_pairs", "smooth_recall", "rod_recall")
+    every = ("smooth_ap", "sup_ap", "roadmap", "roadmap:terms=table_ii_pairs", "smooth_recall", "rod_recall")
+    return losses(*every, search=True)
 
 
 def batches() -> SweepConfig:
@@ -134,12 +155,12 @@ PAIRS = ("contextual", "contrastive", "multi_similarity")
 
 def noise() -> SweepConfig:
     """Plan the contextual loss and two pair losses, with none, 20 % and 40 % of the labels wrong."""
-    return losses(*PAIRS, vary={"label_noise": [0.0, 0.2, 0.4]})
+    return losses(*PAIRS, vary={"label_noise": [0.0, 0.2, 0.4]}, search=True)
 
 
 def withheld() -> SweepConfig:
     """Plan the same with most of the training classes withheld."""
-    return losses(*PAIRS, vary={"withheld_classes": [0.0, 0.75]})
+    return losses(*PAIRS, vary={"withheld_classes": [0.0, 0.75]}, search=True)
 
 
 def contextual_lambda() -> SweepConfig:
@@ -159,9 +180,13 @@ def clean_encoder() -> SweepConfig:
 
 def noise_from_clean() -> SweepConfig:
     """Plan a fine-tuning at a tenth of the rate under noise, from :func:`clean_encoder`."""
-    return losses(
-        *PAIRS, vary={"label_noise": [0.0, 0.4]}, steps=100, learning_rate=4e-4, frozen_norm=True, backbone_rate=0.5
-    )
+    tuned = {"steps": 100, "learning_rate": 4e-4, "frozen_norm": True, "backbone_rate": 0.5}
+    return losses(*PAIRS, vary={"label_noise": [0.0, 0.4]}, search=True, **tuned)
+
+
+def tied_backgrounds() -> SweepConfig:
+    """Plan losses on backgrounds that tell nothing, and on backgrounds that are tied to the classes trained on."""
+    return losses(*PAIRS, "supcon_out", "roadmap", "happier", vary={"source": ["drawn", "drawn:bias=0.9"]})
 
 
 # ------------------------------------------------------------------ contrastive
@@ -193,6 +218,7 @@ _LABELLED: Mapping[str, Any] = MappingProxyType(
         "head_steps": 200,
     }
 )
+_BY_CLASSIFIER = "classifier_accuracy"
 
 
 def temperature() -> SweepConfig:
@@ -202,7 +228,8 @@ def temperature() -> SweepConfig:
 
 def supervised() -> SweepConfig:
     """Plan SupCon beside its baselines, with their errors on corrupted images."""
-    return methods("supcon:positives=out", "supcon:positives=in", "cross_entropy", "max_margin", "simclr", **_LABELLED)
+    every = ("supcon:positives=out", "supcon:positives=in", "cross_entropy", "max_margin", "simclr")
+    return methods(*every, select_by=_BY_CLASSIFIER, **_LABELLED)
 
 
 def stages() -> SweepConfig:
@@ -217,7 +244,7 @@ def small_batches() -> SweepConfig:
 
 def corrupted() -> SweepConfig:
     """Plan SupCon and cross-entropy, scored on corrupted images."""
-    return methods("supcon", "cross_entropy", **dict(_LABELLED) | {"corruptions": True})
+    return methods("supcon", "cross_entropy", select_by=_BY_CLASSIFIER, **dict(_LABELLED) | {"corruptions": True})
 
 
 # --------------------------------------------------------------------- spurious

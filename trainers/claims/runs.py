@@ -14,7 +14,7 @@ from trainers.claims.results import Result, commit, made, read
 from trainers.errors import RunError, UserError
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children
-from trainers.plans.config import FairComparisonConfig, SweepConfig
+from trainers.plans.config import FairComparisonConfig, SweepConfig, data_of
 from trainers.plans.contenders import CHOSEN
 from trainers.plans.report import results_of
 from trainers.runs import RunFolder, list_runs
@@ -118,7 +118,10 @@ def result(claim: Claim, folder: RunFolder) -> Result:
 def budget(config: SweepConfig) -> str:
     """Say how many settings were tried for each side."""
     if isinstance(config, FairComparisonConfig):
-        return f"{config.trials} settings for each side, each on {config.folds} folds of the training classes."
+        what = "learning rates" if config.searched == "rate" else "settings"
+        unit = data_of(config.run).held_out
+        steps = f", at most {config.search_steps:,} steps each" if config.search_steps else ""
+        return f"{config.trials} {what} for each side, each on {config.folds} folds of the training {unit}{steps}."
     return "One setting for each side, none searched."
 
 

@@ -31,7 +31,7 @@ class KindSettings(Generic[C]):
         config: the class of its configurations.
         compares: what its arms differ in, in the plural.
         main, more: settings of every kind that its :attr:`sections` name, where it does not list these itself.
-        folds: its images are classes that can be left out fold by fold (``config.data.conditions``), so that settings
+        folds: its classes, or their images, can be left out fold by fold (``config.data.conditions``), so that settings
             can be chosen without the test images.
         together: several processes can train a run, each with its share of the batch.
     """

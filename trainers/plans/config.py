@@ -23,7 +23,7 @@ MOST_SEEDS = 20
 MOST_RUNS = 500
 """Of one sweep, or of one part of a fair comparison."""
 FOLDS = 2
-"""Folds of the training classes in the search of a fair comparison, where the settings ask for none."""
+"""Folds of the training data in the search of a fair comparison, where the settings ask for none."""
 FIRST = next(iter(OWN))
 """The kind of the runs of a plan that does not name it: earlier versions wrapped this one alone."""
 
@@ -114,6 +114,15 @@ class FairComparisonConfig(SweepConfig):
         title="Chosen by",
         help="The metric whose mean over the folds decides which trial is best.",
     )
+    searched: str = parameter(
+        "all",
+        choices=("all", "rate"),
+        title="Searched",
+        help="all: the learning rate and the arm's own parameters; rate: the learning rate alone.",
+    )
+    compare_given: bool = parameter(
+        True, title="Compare the settings given too", help="Train them over the seeds as well as the settings chosen."
+    )
     search_steps: int | None = parameter(
         None,
         low=1,
@@ -130,7 +139,7 @@ class FairComparisonConfig(SweepConfig):
 
     @property
     def folds(self) -> int:
-        """Of the training classes in the search; as many runs make up a trial."""
+        """Of the training data in the search; as many runs make up a trial."""
         return data_of(self.run).conditions.folds or FOLDS
 
 
@@ -146,7 +155,7 @@ def sweep_of(config: Config) -> SweepConfig:
 
 
 def data_of(run: RunConfig) -> DataChoice:
-    """Return the images of a run whose classes have folds, see :attr:`trainers.kinds.base.Kind.folds`."""
+    """Return the images of a run, which can be divided into folds, see :attr:`trainers.kinds.base.Kind.folds`."""
     data: DataChoice = run.data  # type: ignore[attr-defined]
     return data
 

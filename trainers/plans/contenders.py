@@ -73,9 +73,11 @@ def chosen_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]
 
 def default_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]:
     """Plan a run per seed with the settings as they were given; the same results count as chosen if the search found no
-    better ones.
+    better ones. Where those given are not to be compared, none while the search goes on or has found better ones.
     """
     also = (CHOSEN,) if found.ended and _given_is_best(found) else ()
+    if not (config.compare_given or also):
+        return []
     return list(_over_seeds(config, found.contender, found.contender.config, DEFAULTS, also))
 
 
@@ -88,7 +90,8 @@ def most_runs(config: FairComparisonConfig) -> dict[str, int]:
     under, arms = counts(axes(config.vary, config.run), config.run)
     count = under * arms
     compared = count * len(config.seeds)
-    return {"search": count * config.trials * config.folds, CHOSEN: compared, DEFAULTS: compared}
+    given = compared if config.compare_given else 0  # then those given are among those chosen, if at all
+    return {"search": count * config.trials * config.folds, CHOSEN: compared, DEFAULTS: given}
 
 
 def check_count(config: FairComparisonConfig) -> None:

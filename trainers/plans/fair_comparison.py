@@ -30,8 +30,8 @@ class FairComparison(Plan[FairComparisonConfig]):
     title = "Fair comparison"
     verb = PLAN_VERBS[FairComparisonConfig.kind]
     sentence = (
-        "Search every loss with the same budget on folds of the training classes, then compare the best settings of "
-        "each, and the settings given, over several seeds."
+        "Search every loss or method with the same budget on folds of the training data, then compare the best "
+        "settings of each, and the settings given, over several seeds."
     )
     order = 11
     parts: ClassVar[Mapping[str, str]] = MappingProxyType({"chosen": "Settings chosen", "defaults": "Settings given"})
@@ -58,8 +58,9 @@ class FairComparison(Plan[FairComparisonConfig]):
         """List of every arm and condition the first trial's first run, and the first seed as given."""
         from trainers.plans.contenders import default_runs, searches
 
-        searched = searches(dataclasses.replace(config, trials=1), {})
-        return [run for search in searched for run in (search.trials[0].runs[0], default_runs(config, search)[0])]
+        both = dataclasses.replace(config, trials=1, compare_given=True)
+        searched = searches(both, {})
+        return [run for search in searched for run in (search.trials[0].runs[0], default_runs(both, search)[0])]
 
     def rehearsed(self, config: FairComparisonConfig) -> Sequence[PlannedRun]:
         """List runs of the first arm under every condition, on a fold and on all classes."""
@@ -117,7 +118,8 @@ def _check_search(config: FairComparisonConfig) -> None:
                 f"A fair comparison searches the learning rate and has folds of its own; {axis.name} cannot be varied. "
                 "Vary another setting, or use a sweep."
             )
-    MENU.check(config.select_by)
+    if config.select_by not in kind_of(config.run).measures.whole:
+        MENU.check(config.select_by)
     if not describe(config.select_by).measure.better:
         raise ParameterError(f"Trials are chosen by a metric that is better in one direction; got {config.select_by}.")
 

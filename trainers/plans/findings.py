@@ -66,6 +66,9 @@ def changes(given: Table, chosen: Table, metric: str) -> tuple[int, list[str]]:
 
 def _conclusion(config: FairComparisonConfig, tables: Mapping[str, Table | None], ended: bool) -> Iterator[str]:
     given, chosen = tables.get(DEFAULTS), tables.get(CHOSEN)
+    if not config.compare_given:
+        yield "The settings given are not compared."
+        return
     if not ended:
         yield "Whether the search changes the verdicts is known when all runs have ended."
         return
@@ -143,7 +146,7 @@ def _listed(names: Sequence[str]) -> str:
 def _searched(config: FairComparisonConfig, searched: Sequence[Search]) -> Iterator[str]:
     metric, first = describe(config.select_by), starts(config.trials)
     shorter = "" if config.search_steps is None else f", of at most {config.search_steps:,} steps"
-    random, later = first - 1, config.trials - first
+    random, later, held_out = first - 1, config.trials - first, data_of(config.run).held_out
     order = [
         "The first trial has the settings given",
         *([f"{random} more {'is' if random == 1 else 'are'} random"] if random else []),
@@ -151,15 +154,15 @@ def _searched(config: FairComparisonConfig, searched: Sequence[Search]) -> Itera
     ]
     yield (
         f"{_counted(config.trials, 'trial')} for every loss{' and condition' if config.vary else ''}, each trained "
-        f"once on each of {config.folds} folds of the training classes{shorter}, with seed {config.search_seed}; the "
-        f"best has the {'highest' if searched[0].maximise else 'lowest'} {metric.title} on the classes left out, mean "
-        f"over the folds. {', '.join(order)}."
+        f"once on each of {config.folds} folds of the training {held_out}{shorter}, with seed {config.search_seed}; "
+        f"the best has the {'highest' if searched[0].maximise else 'lowest'} {metric.title} on the {held_out} left "
+        f"out, mean over the folds. {', '.join(order)}."
     )
     yield "No trial saw an image of the test set. A trial of which a run failed or diverged counts as worst."
     if any(data_of(search.contender.config).conditions.label_noise for search in searched):
         yield (
-            "Under label noise a trial is trained with the wrong labels and scored on the classes left out with their "
-            "true ones, which nobody has whose labels are noisy."
+            f"Under label noise a trial is trained with the wrong labels and scored on the {held_out} left out with "
+            "their true ones, which nobody has whose labels are noisy."
         )
     for search in {search.contender.variant.title: search for search in searched}.values():
         ranges = "; ".join(f"{dimension.words} {dimension.range}" for dimension in search.space.dimensions)

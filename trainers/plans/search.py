@@ -16,7 +16,7 @@ from trainers.metrics.names import describe
 from trainers.plans.config import FairComparisonConfig, data_of
 from trainers.plans.planned import Outcome, Outcomes, PlannedRun, Variant
 from trainers.plans.proposals import proposed, starts
-from trainers.plans.space import Point, Space, space_of
+from trainers.plans.space import Point, Space, rate_alone, space_of
 
 SEARCH = "search"
 
@@ -101,7 +101,8 @@ def search(config: FairComparisonConfig, contender: Contender, outcomes: Outcome
     when all before it have ended.
     """
     (arm,) = kind_of(contender.config).arms(contender.config)
-    space = space_of(arm.schema, arm.parameters, contender.config.learning_rate)
+    given, rate = arm.parameters, contender.config.learning_rate
+    space = rate_alone(given, rate) if config.searched == "rate" else space_of(arm.schema, given, rate)
     maximise = describe(config.select_by).measure.better == "up"
     trials: list[Trial] = []
     while len(trials) < config.trials:

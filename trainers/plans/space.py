@@ -103,14 +103,27 @@ def space_of(schema: type, given: Mapping[str, Any], learning_rate: float) -> Sp
         given: those that were given, which are not searched.
         learning_rate: as it was given.
     """
-    (rate,) = (spec for spec in specs(RunConfig) if spec.name == RATE)
     own = [spec for spec in specs(schema) if spec.name not in given]
     searched = [_dimension(spec, spec.default) for spec in own]
     return Space(
-        dimensions=(_spread(rate, learning_rate), *(dimension for dimension in searched if dimension is not None)),
+        dimensions=(_rate(learning_rate), *(dimension for dimension in searched if dimension is not None)),
         fixed=tuple(given),
         left=tuple(spec.name for spec, dimension in zip(own, searched, strict=True) if dimension is None),
     )
+
+
+def rate_alone(given: Mapping[str, Any], learning_rate: float) -> Space:
+    """Return the space of the learning rate alone.
+
+    Args:
+        given, learning_rate: see :func:`space_of`.
+    """
+    return Space(dimensions=(_rate(learning_rate),), fixed=tuple(given))
+
+
+def _rate(learning_rate: float) -> Dimension:
+    (rate,) = (spec for spec in specs(RunConfig) if spec.name == RATE)
+    return _spread(rate, learning_rate)
 
 
 def _dimension(spec: Spec, given: Any) -> Dimension | None:

@@ -30,7 +30,7 @@ _FIELDS = ("seeds", "trials")
 _FOLDS = {
     "name": "folds",
     "label": "Folds",
-    "help": "Of the training classes; each trial is trained once on each.",
+    "help": "Of the training classes, or of their images where images are held out; each trial is trained on each.",
     "optional": False,
     "control": "slider",
     "low": 2,

@@ -14,6 +14,9 @@ from tests.plans.fair_comparison.made_up import LOSSES, fair, hill, outcome, pla
 from trainers.config import Conditions, DataChoice
 from trainers.errors import UserError
 from trainers.kinds import check
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.parameters import Choice
+from trainers.plans.config import FairComparisonConfig
 from trainers.plans.contenders import most_runs, searches
 from trainers.plans.fair_comparison import DESCRIPTOR as PLAN
 from trainers.plans.proposals import proposed
@@ -169,10 +172,45 @@ def test_trials_may_be_shorter_than_the_runs_that_are_compared() -> None:
         ({"vary": {"fold": [1, 2]}}, "fold cannot be varied"),
         ({"data": DataChoice(conditions=Conditions(folds=1))}, "2 folds or more"),
         ({"data": DataChoice(conditions=Conditions(folds=3, fold=2))}, "got 3 folds and fold 2"),
-        ({"data": DataChoice(held_out="images")}, "hold out classes"),
         ({"trials": 100}, "at most 500 runs; this one would have 600"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_change(changes: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         check(fair(**changes))
+
+
+def test_the_learning_rate_alone_may_be_searched() -> None:
+    planned, outcomes = whole(fair(trials=6, searched="rate", seeds=(0,)))
+    for found in searches(fair(trials=6, searched="rate", seeds=(0,)), outcomes):
+        assert [dimension.name for dimension in found.space.dimensions] == ["learning_rate"]
+    assert all(not run.config.losses[0].parameters for run in planned)  # type: ignore[attr-defined]
+    assert len({run.config.learning_rate for run in planned if run.part == "search"}) > 3
+
+
+def test_the_settings_given_may_be_left_out_unless_they_are_chosen() -> None:
+    config = fair("triplet", "contextual", trials=8, searched="rate", seeds=(0, 1), compare_given=False)
+    check(config)
+
+    def given_is_best(run):
+        return 1.0 if run.config.learning_rate == config.run.learning_rate else 0.1
+
+    for score, part in ((hill, "chosen"), (given_is_best, "defaults")):
+        planned, _ = whole(config, score)
+        compared = [run for run in planned if run.part != "search"]
+        assert {run.part for run in compared} == {part} and all("chosen" in run.parts for run in compared)
+        assert Counter((run.variants[0].title, run.seed) for run in compared) == dict.fromkeys(
+            [(title, seed) for title in ("Triplet", "Contextual") for seed in (0, 1)], 1
+        )
+        assert len(compared) <= most_runs(config)["chosen"] and most_runs(config)["defaults"] == 0
+
+
+def test_contrastive_methods_are_searched_on_folds_of_images() -> None:
+    run = ContrastiveConfig(methods=(Choice(name="moco_v2"), Choice(name="supcon")), steps=10, minutes=None)
+    config = FairComparisonConfig(run=run, trials=3, select_by="knn_accuracy")
+    check(config)
+    trials = [run for run in PLAN.plan(config, {}) if run.part == "search"]
+    assert {run.config.data.conditions.fold for run in trials} == {1, 2}  # type: ignore[attr-defined]
+    assert {run.config.methods[0].name for run in trials} == {"moco_v2", "supcon"}  # type: ignore[attr-defined]
+    with pytest.raises(UserError, match="There is no metric 'loss'"):
+        check(dataclasses.replace(config, select_by="loss"))

@@ -27,8 +27,6 @@ def check(choice: DataChoice) -> None:
         raise DataError("Two folds or more were needed, to train on some and test on one; got 1. Use 0 for no folds.")
     if conditions.folds and conditions.fold > conditions.folds:
         raise DataError(f"A fold from 1 to {conditions.folds} was needed; got {conditions.fold}.")
-    if conditions.folds and choice.held_out != "classes":
-        raise DataError("Folds are of different classes, so the test images must be too: hold out classes, not images.")
 
 
 def without(choice: DataChoice) -> DataChoice:
@@ -54,7 +52,7 @@ def under(data: LoadedData, choice: DataChoice) -> LoadedData:
     whole = len(data.train)  # draws are per image of the whole split, so that they stay what they are under the others
     rows = None
     if conditions.folds:
-        data, rows = tested_on_a_fold(data, conditions, choice.seed)
+        data, rows = tested_on_a_fold(data, choice)
     data, rows = withhold(data, conditions, choice.seed, whole, rows)
     return with_noise(data, conditions, choice.seed, whole, rows)
 

@@ -1,4 +1,6 @@
-"""Folds of the training classes: one is tested on, the others are trained on, and the test images are not used."""
+"""Folds of the training data, of classes or of each class's images: one is tested on, the others are trained on, and
+the test images are not used.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import hashlib
 
 import numpy as np
 
-from trainers.config import Conditions
+from trainers.config import DataChoice
 from trainers.data.base import LoadedData
 from trainers.data.conditions.draws import FOLDS, stream
 from trainers.data.conditions.subset import subset
@@ -15,6 +17,7 @@ from trainers.data.labelled.splits import in_a_row
 from trainers.errors import DataError
 
 _FEWEST = 2  # classes of a fold: with one there is nothing to confuse
+_WORDS = {"classes": "training classes", "images": "images of every training class"}
 
 
 def deal(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
@@ -28,26 +31,11 @@ def deal(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
 
     Returns:
         int64 [N]: the fold of each row, from 0.
-    """
-    row = in_a_row(labels, stream(seed, FOLDS))
-    fold_of = np.empty(int(row.max()) + 1, dtype=np.int64)
-    fold_of[row] = np.arange(len(row)) % folds
-    dealt: np.ndarray = fold_of[labels[:, 0]]
-    return dealt
-
-
-def tested_on_a_fold(data: LoadedData, conditions: Conditions, seed: int) -> tuple[LoadedData, np.ndarray]:
-    """Return the dataset with the classes of a fold of its training classes to test on and those of the others to train
-    on.
-
-    Returns:
-        The dataset, and the rows of its training images among those of ``data``, int64 [n] ascending.
 
     Raises:
         DataError: there are too few classes.
     """
-    labels = data.train.labels.numpy()
-    classes, folds = len(np.unique(labels[:, 0])), conditions.folds
+    classes = len(np.unique(labels[:, 0]))
     if classes < _FEWEST * folds:
         raise DataError(
             f"{folds} folds need {_FEWEST * folds} training classes, {_FEWEST} for each; there are {classes}. Choose "
@@ -55,15 +43,60 @@ def tested_on_a_fold(data: LoadedData, conditions: Conditions, seed: int) -> tup
             if classes >= 2 * _FEWEST
             else f"Folds need {2 * _FEWEST} training classes or more; there are {classes}. Choose other images."
         )
-    fold = deal(labels, folds, seed)
+    row = in_a_row(labels, stream(seed, FOLDS))
+    fold_of = np.empty(int(row.max()) + 1, dtype=np.int64)
+    fold_of[row] = np.arange(len(row)) % folds
+    dealt: np.ndarray = fold_of[labels[:, 0]]
+    return dealt
+
+
+def deal_images(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
+    """Deal the images of every class to folds, in a random order; each fold has as many of a class to within one.
+
+    Args:
+        labels: int64 [N, L], finest first.
+
+    Returns:
+        int64 [N]: the fold of each row, from 0.
+
+    Raises:
+        DataError: a class has fewer images than there are folds.
+    """
+    few = int(np.unique(labels[:, 0], return_counts=True)[1].min())
+    if few < folds:
+        raise DataError(
+            f"{folds} folds of images need {folds} training images of every class; one has {few}. Choose fewer folds, "
+            "or images of which every class has more."
+        )
+    shuffled = stream(seed, FOLDS).permutation(len(labels))
+    ordered = shuffled[np.argsort(labels[shuffled, 0], kind="stable")]
+    _, first, counts = np.unique(labels[ordered, 0], return_index=True, return_counts=True)
+    dealt = np.empty(len(labels), dtype=np.int64)
+    dealt[ordered] = (np.arange(len(labels)) - np.repeat(first, counts)) % folds
+    return dealt
+
+
+def tested_on_a_fold(data: LoadedData, choice: DataChoice) -> tuple[LoadedData, np.ndarray]:
+    """Return the dataset with a fold of its training data to test on and the others to train on: of classes, or of the
+    images of every class where images are held out.
+
+    Returns:
+        The dataset, and the rows of its training images among those of ``data``, int64 [n] ascending.
+
+    Raises:
+        DataError: there are too few classes, or images of one.
+    """
+    labels, conditions, seed = data.train.labels.numpy(), choice.conditions, choice.seed
+    fold = (deal_images if choice.held_out == "images" else deal)(labels, conditions.folds, seed)
     test = fold == conditions.fold - 1
     train_rows, test_rows = np.flatnonzero(~test), np.flatnonzero(test)
-    tested = len(np.unique(labels[test, 0]))
+    units = labels[:, 0] if choice.held_out == "classes" else np.arange(len(labels))
+    trained, tested = (len(np.unique(units[rows])) for rows in (train_rows, test_rows))
     note = (
-        f"Fold {conditions.fold} of {folds} of the training classes, divided by seed {seed}: {classes - tested} "
-        f"classes to train on, {tested} to test on. The {len(data.test)} test images are not used."
+        f"Fold {conditions.fold} of {conditions.folds} of the {_WORDS[choice.held_out]}, divided by seed {seed}: "
+        f"{trained} {choice.held_out} to train on, {tested} to test on. The {len(data.test)} test images are not used."
     )
-    mark = hashlib.blake2b(f"{data.fingerprint} {seed} {folds} {conditions.fold}".encode(), digest_size=16)
+    mark = hashlib.blake2b(f"{data.fingerprint} {seed} {conditions.folds} {conditions.fold}".encode(), digest_size=16)
     folded = dataclasses.replace(
         data,
         train=subset(data.train, train_rows),

@@ -33,6 +33,7 @@ class Contrastive(Labelled[ContrastiveConfig]):
     sentence = "Train encoders by comparing views of images, with or without labels; then classify with them."
     compares = "methods"
     order = 3
+    folds = True
     together = True
     config = ContrastiveConfig
     stages = STAGES
