@@ -68,7 +68,7 @@ def test_the_fields_show_a_sweep_and_a_single_run() -> None:
         ([], {"plan": "nope"}, "There is no plan 'nope'"),
         ([], {"plan": "fair_comparison", "trials": 101}, "trials needs a whole number"),
         ([], {"plan": "fair_comparison", "folds": "many"}, "folds"),
-        ([], {"plan": "fair_comparison", "form": "contrastive"}, "Fair comparison cannot plan runs"),
+        ([], {"plan": "fair_comparison", "form": "finetuning"}, "Fair comparison cannot plan runs"),
     ],
 )
 def test_what_is_wrong_is_a_sentence(rows: Any, own: dict[str, Any], sentence: str) -> None:
@@ -85,12 +85,14 @@ def test_a_fair_comparison_is_made_of_the_run_and_shown_again() -> None:
     assert page.plan_values(made)["own"] == {"seeds": [3, 4], "trials": 5, "folds": 3}
     names = [plan["name"] for plan in page.plans_json(FORMS["metric_learning"])]
     assert names == ["sweep", "fair_comparison"] and set(names) == set(page.WORDS)
-    assert [plan["name"] for plan in page.plans_json(FORMS["contrastive"])] == ["sweep"]
+    assert [plan["name"] for plan in page.plans_json(FORMS["contrastive"])] == names
+    assert [plan["name"] for plan in page.plans_json(FORMS["finetuning"])] == ["sweep"]
 
 
+@pytest.mark.parametrize("kind", ["metric_learning", "contrastive"])
 @pytest.mark.parametrize("most", [Limits().runs, 30, None])
-def test_what_is_offered_may_be_started(most: int | None) -> None:
-    form = FORMS["metric_learning"]
+def test_what_is_offered_may_be_started(most: int | None, kind: str) -> None:
+    form = FORMS[kind]
     for plan in page.plans_json(form, most):
         own = {field["name"]: field["default"] for field in plan["fields"]}
         made = page.planned(form, form.values(form.kind.config()), plan["name"], own, [])
