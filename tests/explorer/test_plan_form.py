@@ -68,7 +68,6 @@ def test_the_fields_show_a_sweep_and_a_single_run() -> None:
         ([], {"plan": "nope"}, "There is no plan 'nope'"),
         ([], {"plan": "fair_comparison", "trials": 101}, "trials needs a whole number"),
         ([], {"plan": "fair_comparison", "folds": "many"}, "folds"),
-        ([], {"plan": "fair_comparison", "form": "finetuning"}, "Fair comparison cannot plan runs"),
     ],
 )
 def test_what_is_wrong_is_a_sentence(rows: Any, own: dict[str, Any], sentence: str) -> None:
@@ -86,7 +85,6 @@ def test_a_fair_comparison_is_made_of_the_run_and_shown_again() -> None:
     names = [plan["name"] for plan in page.plans_json(FORMS["metric_learning"])]
     assert names == ["sweep", "fair_comparison"] and set(names) == set(page.WORDS)
     assert [plan["name"] for plan in page.plans_json(FORMS["contrastive"])] == names
-    assert [plan["name"] for plan in page.plans_json(FORMS["finetuning"])] == ["sweep"]
 
 
 @pytest.mark.parametrize("kind", ["metric_learning", "contrastive"])

@@ -172,10 +172,11 @@ def test_arms_are_trained_alone_only_where_that_is_the_same_training(run: RunCon
     assert len(planned) == 1 + alone and all(one.config.arms == 1 for one in planned[1:])
 
 
-def test_settings_are_chosen_on_folds_only_where_there_are_classes_to_leave_out() -> None:
-    check(FairComparisonConfig(run=KINDS["metric_learning"].config()))
-    with pytest.raises(ParameterError, match="Fair comparison cannot plan runs of Contrastive pretraining"):
-        check(FairComparisonConfig(run=MOCO))
+def test_settings_are_chosen_on_folds_only_where_there_are_classes_or_their_images_to_leave_out() -> None:
+    for kind in ("metric_learning", "contrastive"):
+        check(FairComparisonConfig(run=KINDS[kind].config()))
+    with pytest.raises(ParameterError, match="Fair comparison cannot plan runs of Fine-tun"):
+        check(FairComparisonConfig(run=TUNED))
 
 
 def test_a_program_starts_a_sweep_of_any_kind_by_plain_values() -> None:
