@@ -11,8 +11,9 @@ from pathlib import Path
 from explorer import Explorer, Settings
 from explorer.keeping.mounts import check_local
 from explorer.server.allocator import give_back_early
+from trainers.cluster import address as cluster
 from trainers.devices.space import on_space, signs_in, space_volume
-from trainers.errors import RunError
+from trainers.errors import UserError
 from trainers.registry import importing
 
 ON_SPACE = on_space()
@@ -38,6 +39,12 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--max-parallel", type=int, default=None, help="runs that train at once; default one per GPU")
     parser.add_argument("--detach", action="store_true", help="training goes on when this program ends")
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        default=cluster.address(),
+        help="train on a Ray cluster: auto for the one that this machine belongs to, or HOST:PORT",
+    )
     return parser.parse_args()
 
 
@@ -54,7 +61,9 @@ def main() -> None:
     flags = arguments()
     try:
         check_local(flags.runs)
-    except RunError as error:
+        if flags.ray:
+            cluster.use(flags.ray)
+    except UserError as error:
         sys.exit(str(error))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: trainers save, and what they saved is copied
     settings = Settings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from explorer.settings import Settings
@@ -52,6 +53,8 @@ class Explorer:
         from explorer.server.slow_requests import limit_waiting
         from explorer.server.turns import Turns
         from explorer.tabs import TABS
+        from trainers.cluster.address import address
+        from trainers.cluster.executor import ClusterExecutor
         from trainers.data import access
         from trainers.devices.gpus import gpus
         from trainers.devices.zerogpu import on_zerogpu
@@ -59,9 +62,12 @@ class Explorer:
 
         limit_waiting()
         self._released = access.serve_strangers() if settings.public else lambda: None
-        if executor is None:
+        if executor is None and address():
+            executor = cluster = ClusterExecutor()
+            settings = dataclasses.replace(settings, max_parallel=settings.max_parallel or cluster.slots)
+        elif executor is None:
             executor = (SliceExecutor if on_zerogpu() else ProcessExecutor)(detach=settings.detach)
-        self.scheduler = Scheduler(settings, executor, gpus())
+        self.scheduler = Scheduler(settings, executor, () if address() else gpus())
         keep = settings.keep
         self.keeper = None if keep is None else Keeper(settings.runs, keep, self.scheduler.take_in)
         runs = Runs(settings, self.scheduler, self.keeper)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.cli.flags import runs_flag
+from trainers.cli.flags import ray_flag, runs_flag
 from trainers.cli.output import Table, json_flag, print_json
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     where = "Folder of the results; those that ship if not given."
     parser.add_argument("--results", type=Path, help=where)
     runs_flag(parser)
+    ray_flag(parser)
     parser.set_defaults(run=claims)
 
 

@@ -82,6 +82,12 @@ def runs_flag(parser: argparse.ArgumentParser, inner: bool = False) -> None:
     parser.add_argument("--runs", type=Path, default=default, help=f"Folder that holds the runs. [{DEFAULT}{root}]")
 
 
+def ray_flag(parser: argparse.ArgumentParser) -> None:
+    """Add ``--ray``, the cluster on which runs are placed."""
+    text = "Train on a Ray cluster: auto for the one that this machine belongs to, or HOST:PORT."
+    parser.add_argument("--ray", metavar="ADDRESS", default=argparse.SUPPRESS, help=text)
+
+
 def _truth(text: str) -> bool:
     return {"true": True, "false": False}[text.lower()]
 

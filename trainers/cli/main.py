@@ -26,6 +26,7 @@ from trainers.cli import (
     submit,
 )
 from trainers.cli.parser import Parser
+from trainers.cluster.address import use
 from trainers.distributed.launch import launched
 from trainers.errors import UserError
 
@@ -57,6 +58,8 @@ def main(argv: list[str]) -> int:
             stream.reconfigure(errors="backslashreplace")  # a name may hold what no terminal can print
     try:
         arguments = whole_parser().parse_args(argv)
+        if hasattr(arguments, "ray"):
+            use(arguments.ray)
         return int(arguments.run(arguments)) if launched() is None else _together(arguments)
     except UserError as error:
         print(f"rankscope: {error}", file=sys.stderr)

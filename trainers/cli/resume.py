@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from trainers.cli.flags import runs_flag
+from trainers.cli.flags import ray_flag, runs_flag
 from trainers.cli.output import json_flag, print_json
 from trainers.cli.work import described, result, work
 from trainers.distributed.launch import processes
@@ -26,6 +26,7 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     shared = "Train it in so many processes from now on, on a GPU each, instead of as many as before."
     parser.add_argument("--processes", type=int, metavar="N", help=shared)
     runs_flag(parser)
+    ray_flag(parser)
     json_flag(parser)
     parser.set_defaults(run=resume)
 

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import Any
 
-from trainers.cli.flags import DEFAULT, add_flags, given, runs_flag
+from trainers.cli.flags import DEFAULT, add_flags, given, ray_flag, runs_flag
 from trainers.cli.output import json_flag
 from trainers.cli.progress import progress_bar
 from trainers.cli.work import work
@@ -78,6 +78,7 @@ def _equip(
 ) -> None:
     add_start_flags(parser, kind, plan)
     runs_flag(parser, inner)
+    ray_flag(parser)
     json_flag(parser, inner)
     parser.set_defaults(run=start, kind=kind.name, plan=plan and plan.name, verb=verb)
 

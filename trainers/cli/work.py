@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trainers.cli.output import print_json
 from trainers.cli.progress import progress_bar
+from trainers.cluster.address import address
 from trainers.distributed.launch import processes
 from trainers.errors import DISK_FULL, UNEXPECTED, RunError
 from trainers.kinds import arm_titles, diagnoses, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES, RunState
+
+if TYPE_CHECKING:
+    from trainers.training.executor import Device, ProcessExecutor
 
 LOOK_SECONDS = 0.3  # between two looks at a run that other processes train
 
@@ -103,6 +108,8 @@ def _train(folder: RunFolder) -> RunState:
         def show(state: RunState) -> None:
             tell(state.message, state.step / (state.planned_steps or state.step + 1))
 
+        if address() and not kind_of(config).plans:
+            return _on_the_cluster(folder, count, show)
         if count > 1:
             return _in_processes(folder, count, show)
         worker = Worker(folder, show)
@@ -121,6 +128,26 @@ def _in_processes(folder: RunFolder, count: int, show: Callable[[RunState], None
     executor = ProcessExecutor(devices=local_devices(folder.config.single.device, 1))
     if (device := executor.free(count)) is None:
         raise RunError(f"{count} processes need as many GPUs; they are not there.")
+    return _followed(folder, executor, device, show)
+
+
+def _on_the_cluster(folder: RunFolder, count: int, show: Callable[[RunState], None]) -> RunState:
+    """Have a run trained by so many processes on the cluster, and follow how far it is; Ctrl-C ends the following.
+
+    Raises:
+        RunError: it could not begin.
+    """
+    from trainers.cluster.executor import ClusterExecutor
+    from trainers.training.executor import Device
+
+    if folder.is_alive():
+        raise RunError(f"Run {folder.id} is being trained; the page and `list` show how far it is.")
+    return _followed(folder, ClusterExecutor(runs=1), Device(processes=count), show)
+
+
+def _followed(
+    folder: RunFolder, executor: ProcessExecutor, device: Device, show: Callable[[RunState], None]
+) -> RunState:
     leave = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: leave.set())
@@ -134,6 +161,9 @@ def _in_processes(folder: RunFolder, count: int, show: Callable[[RunState], None
     finally:
         executor.close()
     state = folder.state()
+    if PHASES[state.phase].moving and leave.is_set():
+        told = f"it trains on; to follow it: python -m trainers resume {folder.id} --ray {address()}"
+        return dataclasses.replace(state, message=told)
     if PHASES[state.phase].moving:
         raise RunError(f"The processes ended before they trained (exit status {ended[0].code}): {ended[0].last_line}")
     return state

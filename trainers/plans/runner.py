@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import ClassVar
 
+from trainers.cluster.address import address
+from trainers.cluster.executor import ClusterExecutor
 from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.plans.children import Children, check_hopeful, total
@@ -26,7 +28,8 @@ class PlanRunner:
 
     Args:
         folder: of the plan.
-        executor: trains the runs; None: each in a process of its own, as many at once as the settings say.
+        executor: trains the runs; None: a cluster, if one was named, or each in a process of its own, as many at once
+            as the settings say.
 
     Attributes:
         children: its runs, as they were at the last look.
@@ -121,6 +124,8 @@ class PlanRunner:
 
 
 def _own_processes(config: SweepConfig) -> Executor:
+    if address():
+        return ClusterExecutor()
     return ProcessExecutor(devices=local_devices(config.run.device, config.parallel))
 
 

@@ -1,0 +1,64 @@
+"""The Ray cluster on which runs are placed: its address, and joining it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+from trainers.errors import UserError
+
+VARIABLE = "RANKSCOPE_RAY"
+"""Environment variable with the address of the cluster, for this program and those that it starts."""
+NAMESPACE = "rankscope"
+MODE, TOKEN = "RAY_AUTH_MODE", "token"
+
+
+def address() -> str:
+    """Return the address of the cluster; empty: runs train on this machine."""
+    return os.environ.get(VARIABLE, "")
+
+
+def use(given: str) -> None:
+    """Have runs placed on the cluster at an address from now on.
+
+    Args:
+        given: ``auto``, for the cluster that this machine belongs to, or ``HOST:PORT``.
+
+    Raises:
+        UserError: Ray is not installed, or whoever reaches the cluster could run code in it.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise UserError("Ray is needed to place runs on a cluster, and it is not installed. Run: pip install ray")
+    if os.environ.get(MODE) != TOKEN:
+        raise UserError(
+            "Runs are placed only on clusters that ask for a token: without it whoever reaches their ports can run "
+            f"code. Set {MODE}={TOKEN} here and where `ray start` is called, and the same token in RAY_AUTH_TOKEN or "
+            "~/.ray/auth_token."
+        )
+    os.environ[VARIABLE] = given
+
+
+def connected() -> Any:
+    """Join the cluster, and return the module ``ray``. Its machines get this program's package ``trainers``.
+
+    Raises:
+        UserError: it cannot be joined.
+    """
+    use(address())
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    import ray
+
+    package = Path(__file__).resolve().parents[1]
+    try:
+        ray.init(
+            address=address(),
+            namespace=NAMESPACE,
+            log_to_driver=False,
+            configure_logging=False,
+            runtime_env={"py_modules": [str(package)], "excludes": ["**/__pycache__"]},
+        )
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise UserError(f"The Ray cluster at {address()} cannot be joined: {error}") from error
+    return ray

@@ -1,0 +1,169 @@
+"""Stands for a trainer on another machine: ``python -m trainers.cluster.proxy RUN_FOLDER``.
+
+Whoever looks at the run sees a trainer: its lock is held, its folder grows, commands are heard. If this process dies,
+the run trains on; the next one that is started for it finds it by its id and catches up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from trainers.cluster.address import connected
+from trainers.cluster.mirror import rewind, write
+from trainers.cluster.packing import Seen, packed
+from trainers.cluster.remote import Remote
+from trainers.errors import UserError
+from trainers.kinds import kind_of
+from trainers.runs import RunFolder
+from trainers.runs.lock import RunLock
+
+LOOK_SECONDS = 1.0
+PLACING = "waiting for its turn on the cluster"
+LOST = "its machine was lost; it goes on from the last checkpoint that came from there"
+
+
+class LeaveError(Exception):
+    """Somebody asks this process to end."""
+
+
+class Proxy:
+    """Has one run trained by an actor of the cluster, and writes what comes of it into its folder here.
+
+    Args:
+        folder: the run; its lock is held.
+        ray: the module, connected.
+    """
+
+    def __init__(self, folder: RunFolder, ray: Any) -> None:
+        self.folder, self._ray = folder, ray
+        self._begun = self._afresh = False
+        self._seen = Seen()
+        self._heard = max((number for number, _ in folder.commands(0)), default=0)
+        config = folder.config.single
+        self._processes = kind_of(config).processes(config, folder.processes)
+        gpus = self._processes if config.device != "cpu" and ray.cluster_resources().get("GPU") else 0
+        actor = ray.remote(Remote).options(
+            name=folder.id,
+            lifetime="detached",
+            get_if_exists=True,
+            max_restarts=-1,
+            num_gpus=gpus,
+            num_cpus=0 if gpus else 1,
+        )
+        self._actor = actor.remote()
+
+    def run(self) -> int:
+        """Follow the run to its end; returns the exit status of its trainer.
+
+        Raises:
+            UserError: the run cannot be read or written here, or not be trained there.
+            LeaveError: it was asked to end; the run trains on, unless it had not begun.
+        """
+        self._tell(PLACING)
+        while True:
+            try:
+                self._begin()
+                while (code := self._look()) is None:
+                    self._pass_commands()
+                    time.sleep(LOOK_SECONDS)
+                self._end()
+                return code
+            except self._ray.exceptions.RayActorError:
+                if self._begun:
+                    self.folder.log(LOST)
+                    self._tell(LOST)
+                self._begun = False
+
+    def leave(self) -> None:
+        """Take the run back if it has not begun, and free its place; otherwise it trains on."""
+        if not self._begun:
+            self._ray.kill(self._actor, no_restart=True)
+            self._tell("taken back before it began", phase="stopped")
+
+    def _begin(self) -> None:
+        """Wait for the actor, and give it the run, unless it has it: then all of it is read once more."""
+        self._begun = self._wait(self._actor.holds.remote())
+        if not self._begun:
+            rewind(self.folder)
+            self._seen = self._wait(self._actor.begin.remote(self.folder.id, packed(self.folder), self._processes))
+            self._begun, self._afresh = True, False
+            return
+        self._seen, self._afresh = Seen(), True
+
+    def _look(self) -> int | None:
+        written = self._wait(self._actor.look.remote(self._seen))
+        write(self.folder, written, afresh=self._afresh)
+        self._seen, self._afresh = written.seen, False
+        return None if written.code is None else int(written.code)
+
+    def _wait(self, answer: Any) -> Any:
+        """Wait for an answer of the actor as long as it takes, hearing commands of those who do not want to wait."""
+        while True:
+            with contextlib.suppress(self._ray.exceptions.GetTimeoutError):
+                return self._ray.get(answer, timeout=LOOK_SECONDS)
+            if not self._begun and any(command == "stop" for _, command in self.folder.commands(self._heard)):
+                raise LeaveError
+
+    def _pass_commands(self) -> None:
+        for number, command in self.folder.commands(self._heard):
+            self._heard = number
+            self._wait(self._actor.send.remote(command))
+
+    def _end(self) -> None:
+        self._wait(self._actor.clear.remote())
+        self._ray.kill(self._actor, no_restart=True)
+
+    def _tell(self, message: str, phase: str = "starting") -> None:
+        state = self.folder.db.state()
+        self.folder.db.set_state(dataclasses.replace(state, phase=phase, message=message, error=None))
+
+
+def main(argv: list[str]) -> int:
+    """Follow the run of a folder; exit status 0 unless it failed."""
+    if len(argv) != 1:
+        print("usage: python -m trainers.cluster.proxy RUN_FOLDER", file=sys.stderr)
+        return 2
+    path = Path(argv[0]).resolve()
+    lock = RunLock(path)
+    try:
+        folder = RunFolder.open(path.parent, path.name)
+        if not lock.acquire():
+            print(f"Run {path.name} is being trained by another process.", file=sys.stderr)
+            return 1
+        return _followed(folder)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 1
+    finally:
+        lock.release()
+
+
+def _followed(folder: RunFolder) -> int:
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        raise LeaveError
+
+    if folder.db.state().phase == "finished":
+        return 0
+    ray = connected()
+    proxy = Proxy(folder, ray)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, leave)
+    try:
+        return proxy.run()
+    except LeaveError:
+        proxy.leave()
+        return 0
+    finally:
+        folder.db.close()
+        ray.shutdown()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
