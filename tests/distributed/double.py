@@ -21,6 +21,7 @@ from trainers.kinds.contrastive.methods import METHODS
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.parameters import Choice
 from trainers.runs import RunFolder, list_runs
+from trainers.training import own_queries
 from trainers.training.embedding import embed
 
 STEPS = 20
@@ -55,7 +56,7 @@ def metric_learning(images: Path, losses: list[str]) -> RunConfig:
     """Cross-batch memories are in use, and gradients are clipped; ``SETTINGS`` has further ones."""
     values: dict[str, Any] = {"steps": STEPS, "memory": 30, "memory_after": 3, "clip_norm": 0.5, "dim": 8}
     values |= {"classes_per_batch": 4, "images_per_class": 3, "snapshot_steps": 10}
-    return tiny_config(images, *losses, **values, **json.loads(os.environ.get("SETTINGS", "{}")))
+    return tiny_config(images, *losses, **values | json.loads(os.environ.get("SETTINGS", "{}")))
 
 
 def pretraining(images: Path, methods: list[str]) -> RunConfig:
@@ -89,6 +90,7 @@ def parsed(method: str) -> Choice:
 def main(images: str, out: str, *losses: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         in_double(patch)
+        patch.setattr(own_queries, "LARGEST", int(os.environ.get("LARGEST", own_queries.LARGEST)))
         join()
         save_file(trained(Path(images), Path(out) / f"rank{rank()}", list(losses)), Path(out) / f"{rank()}.safetensors")
 

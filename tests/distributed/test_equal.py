@@ -12,10 +12,11 @@ import torch
 from safetensors.torch import load_file
 
 from tests.distributed.double import in_double, trained
-from tests.distributed.processes import run
+from tests.distributed.processes import run, started
 from tests.tiny import write_images
 from trainers.config import MAX_ARMS
 from trainers.losses import LOSSES
+from trainers.training.own_queries import EXACT
 
 
 @pytest.fixture
@@ -50,6 +51,40 @@ def test_two_processes_train_the_weights_of_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("first", range(0, len(LOSSES), MAX_ARMS))
 def test_every_loss_trains_the_same_weights(tmp_path: Path, world: int, first: int) -> None:
     compare(tmp_path, world, tuple(LOSSES)[first : first + MAX_ARMS])
+
+
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("losses", [("happier", "supcon_out")])
+def test_processes_that_share_the_queries_train_the_weights_of_one(
+    tmp_path: Path, losses: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a batch that is larger than allowed each compares its own rows with all; one loss has proxies, one views."""
+    monkeypatch.setenv("SETTINGS", json.dumps({"memory": 0}))
+    monkeypatch.setenv("LARGEST", "4")
+    compare(tmp_path, 2, losses)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("first", range(0, len(EXACT), MAX_ARMS))
+def test_every_loss_whose_parts_add_up_trains_the_same_weights(
+    tmp_path: Path, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SETTINGS", json.dumps({"memory": 0}))
+    monkeypatch.setenv("LARGEST", "4")
+    compare(tmp_path, 4, tuple(EXACT)[first : first + MAX_ARMS])
+
+
+@pytest.mark.parametrize(("loss", "memory"), [("contextual", 0), ("roadmap", 30)])
+def test_a_large_batch_is_refused_where_parts_do_not_add_up(
+    tmp_path: Path, loss: str, memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SETTINGS", json.dumps({"memory": memory, "memory_after": 0}))
+    images = write_images(tmp_path / "images")
+    words = ["-m", "tests.distributed.double", str(images), str(tmp_path), loss]
+    with started(2, words, {"LARGEST": "4"}) as processes:
+        said = [process.communicate(timeout=120)[0] for process in processes]
+    assert all("of a batch of 12 images cannot be shared by processes" in text for text in said)
 
 
 RESNET = {"encoder": "timm", "encoder_parameters": {"model": "resnet10t", "pretrained": False}}

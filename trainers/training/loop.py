@@ -17,6 +17,7 @@ from trainers.devices.device import choose
 from trainers.devices.precision import computing_in
 from trainers.distributed.group import agreed
 from trainers.errors import RunError
+from trainers.losses import LossDescriptor
 from trainers.progress import Progress, silent, worded
 from trainers.runs import RunFolder
 from trainers.runs.checked import real, whole
@@ -26,6 +27,7 @@ from trainers.training.arm import Arm
 from trainers.training.checkpointing import checkpointed
 from trainers.training.evaluation import Evaluation, Finish, Finisher
 from trainers.training.gradient_caching import encode_in_chunks
+from trainers.training.own_queries import share_queries
 from trainers.training.pace import Pace
 from trainers.training.reached import Reached, StageStart
 from trainers.training.scalars import ScalarBuffer
@@ -239,6 +241,9 @@ class Loop(ABC):
             arm.checkpointed = [encoder for net in arm.networks.values() for encoder in checkpointed(net)]
         for net in arm.networks.values():
             encode_in_chunks(net, self.config.chunk)
+        entry = getattr(arm, "descriptor", None)
+        if isinstance(entry, LossDescriptor):
+            share_queries(arm.networks["loss"], entry)  # type: ignore[arg-type]
 
     @property
     def _reached(self) -> Reached:

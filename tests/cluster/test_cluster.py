@@ -1,0 +1,140 @@
+"""Two nodes of a Ray cluster on this machine: what is killed is lost nowhere."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.cluster.cluster import Cluster
+from tests.tiny import write_images
+from trainers.runs import RunFolder, list_runs
+
+pytest.importorskip("ray", reason="Ray is not installed")
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_images(tmp_path_factory.mktemp("images"))
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    made = Cluster(processors=2)
+    made.add()
+    yield made
+    made.close()
+
+
+def words(images: Path, *more: str) -> list[str]:
+    fixed = ["--data", str(images), "--image-size", "16", "--encoder", "conv4:width=4", "--dim", "8", "--device", "cpu"]
+    return [*fixed, "--classes-per-batch", "3", "--images-per-class", "2", "--snapshot-steps", "50", *more]
+
+
+def start(cluster: Cluster, *command: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "trainers", *command],
+        env=dict(cluster.environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def proxies(root: Path) -> list[psutil.Process]:
+    """The processes of this machine that stand for runs of a folder."""
+    every = [(process, process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
+    return [each for each, words in every if "trainers.cluster.proxy" in words and words[-1].startswith(str(root))]
+
+
+def wait(condition: Callable[[], bool], seconds: float = 240.0) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.3)
+
+
+def steps(root: Path) -> list[int]:
+    found = [run for run in list_runs(root) if run.part_of]
+    reached = [run.state().step for run in found]
+    for run in found:
+        run.db.close()
+    return reached
+
+
+def numbers(root: Path) -> dict[tuple[int, int], dict[str, float]]:
+    """The final numbers by seed and embedding size."""
+    return {
+        (run.config.single.seed, run.config.single.dim): {  # type: ignore[attr-defined]
+            s.key: s.value for s in run.scalars() if s.key.startswith("test/") and "second" not in s.key
+        }
+        for run in list_runs(root)
+        if run.part_of
+    }
+
+
+def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
+    cluster: Cluster, images: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "runs"
+    sweep = ["--losses", "contrastive", "--steps", "1500", "--seeds", "0", "1", "2", "3", "--vary", "dim=8;16"]
+    command = start(cluster, "sweep", *words(images, *sweep), "--runs", str(root), "--ray", cluster.address)
+    wait(lambda: sum(step > 50 for step in steps(root)) >= 3)
+    cluster.kill(1)
+    time.sleep(3)
+    command.kill()
+    command.wait()
+    for proxy in proxies(root):
+        with contextlib.suppress(psutil.Error):
+            proxy.kill()
+    (plan,) = (run.id for run in list_runs(root) if not run.part_of)
+    again = start(cluster, "resume", plan, "--runs", str(root), "--ray", cluster.address, "--json")
+    said, _ = again.communicate(timeout=600)
+    assert again.returncode == 0, said
+    runs = [run for run in list_runs(root) if run.part_of]
+    assert len(runs) == 8 and all(run.state().phase == "finished" for run in runs)
+    assert all(
+        sum("finished at step" in line for line in (run.path / "log.txt").read_text().splitlines()) == 1 for run in runs
+    )
+    assert not proxies(root)
+    local = tmp_path / "local"
+    alone = subprocess.run(
+        [sys.executable, "-m", "trainers", "sweep", *words(images, *sweep), "--runs", str(local), "--json"]
+    )
+    assert alone.returncode == 0
+    here, there = numbers(local), numbers(root)
+    assert here.keys() == there.keys() and len(here) == 8
+    for key, known in here.items():
+        assert there[key] == pytest.approx(known, abs=1e-6)
+
+
+def test_a_run_is_followed_stopped_and_resumed(cluster: Cluster, images: Path, tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    run = ["train", *words(images, "--losses", "contrastive", "--steps", "100000"), "--runs", str(root)]
+    command = start(cluster, *run, "--ray", cluster.address)
+    wait(lambda: bool(list_runs(root)) and list_runs(root)[0].state().step > 20)
+    (folder,) = list_runs(root)
+    wait(lambda: len(folder.snapshots()) >= 2)
+    command.kill()
+    command.wait()
+    before = folder.state().step
+    wait(lambda: folder.state().step > before)  # nobody waits for it, and it trains on
+    folder.send("stop")
+    wait(lambda: folder.state().phase == "stopped")
+    wait(lambda: not folder.is_alive())
+    assert folder.has_checkpoint
+    stopped = folder.state().step
+    second = start(cluster, "resume", folder.id, "--runs", str(root), "--ray", cluster.address)
+    wait(lambda: folder.state().step > stopped)
+    RunFolder(folder.path).send("stop")
+    assert "stopped" in second.communicate(timeout=120)[0]
+    with (folder.path / "config.json").open() as file:
+        assert json.load(file)["steps"] == 100000

@@ -1,0 +1,123 @@
+"""A run that trains in a copy of its folder leaves in the first folder what it would have left there."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.tiny import tiny_config, write_images
+from trainers.cluster import address
+from trainers.cluster.mirror import rewind, write
+from trainers.cluster.packing import Seen, packed, unpack, written_since
+from trainers.errors import UserError
+from trainers.runs import RunFolder
+from trainers.worker import Worker
+
+
+def elsewhere(folder: RunFolder, root: Path) -> tuple[RunFolder, Seen]:
+    """The copy of a run on another machine, and how much of it is known here."""
+    unpack(packed(folder), root)
+    copy = RunFolder.open(root, folder.id)
+    return copy, written_since(copy, Seen(), None).seen
+
+
+def numbers(folder: RunFolder) -> set[tuple[int, int, str, float]]:
+    timed = ("images_per_s", "processor")
+    return {(s.arm, s.step, s.key, s.value) for s in folder.scalars() if not any(word in s.key for word in timed)}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> RunFolder:
+    config = tiny_config(write_images(tmp_path / "images"))
+    return RunFolder.create(tmp_path / "here", config.changed(steps=8, snapshot_steps=2))
+
+
+def test_all_that_a_trainer_elsewhere_writes_is_read_here(made: RunFolder, tmp_path: Path) -> None:
+    copy, seen = elsewhere(made, tmp_path / "there")
+    looks = [written_since(copy, seen, None)]
+    Worker(copy).run()
+    looks.append(written_since(copy, looks[-1].seen, 0))
+    for look in looks:
+        write(made, look)
+    made.check()
+    assert made.state().phase == "finished" and made.state().step == 8
+    assert numbers(made) == numbers(copy) and made.snapshots() == copy.snapshots()
+    for k, _, _ in made.snapshots():
+        assert (made.embeddings_path(k)).read_bytes() == copy.embeddings_path(k).read_bytes()
+    assert made.probe() is not None and made.sheet(0) == copy.sheet(0)
+    assert made.test_queries() is not None
+    assert (made.path / "log.txt").read_text() == (copy.path / "log.txt").read_text()
+    assert not written_since(copy, looks[-1].seen, 0).files, "nothing travels twice"
+    alone = RunFolder.create(tmp_path / "alone", made.config)
+    Worker(alone).run()
+    assert numbers(alone) == numbers(made)
+
+
+def test_a_machine_that_is_lost_costs_what_came_after_the_last_checkpoint(tmp_path: Path) -> None:
+    config = tiny_config(write_images(tmp_path / "images"), "contrastive", steps=150, snapshot_steps=50)
+    made = RunFolder.create(tmp_path / "here", config)
+    copy, seen = elsewhere(made, tmp_path / "lost")
+    worker = Worker(copy, watcher=lambda state: worker.leave("interrupted") if state.step >= 3 else None)
+    worker.run()
+    write(made, written_since(copy, seen, None))
+    reached = made.read_checkpoint()
+    assert reached is not None and 3 <= reached[1]["step"] < 149
+    made.db.write("INSERT INTO metrics (arm, step, seconds, key, value) VALUES (0, 149, 1.0, 'loss', 1.0)")
+    rewind(made)
+    assert max(step for _, step, _, _ in numbers(made)) <= reached[1]["step"]
+    second, seen = elsewhere(made, tmp_path / "other")
+    Worker(second).run()
+    write(made, written_since(second, seen, 0))
+    alone = RunFolder.create(tmp_path / "alone", made.config)
+    Worker(alone).run()
+    assert alone.snapshots()[-1][:2] == made.snapshots()[-1][:2]
+    final = [{number for number in numbers(run) if number[2].startswith("test/")} for run in (alone, made)]
+    assert final[0] == final[1] and final[0]
+    weights = [load_file(run.path / "ckpt" / "last.safetensors") for run in (alone, made)]
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+def test_a_run_takes_the_run_with_it_that_it_starts_from(made: RunFolder, tmp_path: Path) -> None:
+    Worker(made).run()
+    second = RunFolder.create(made.path.parent, made.config.changed(start=made.id))
+    copy, _ = elsewhere(second, tmp_path / "there")
+    assert Worker(copy).run().phase == "finished"
+    assert "start: " in (copy.path / "log.txt").read_text()
+
+
+def test_only_files_of_a_run_come_back(made: RunFolder, tmp_path: Path) -> None:
+    copy, seen = elsewhere(made, tmp_path / "there")
+    honest = written_since(copy, seen, None)
+    for name in (
+        "../outside",
+        "owner",
+        "config.json",
+        "emb/../../outside",
+        "/tmp/outside",
+        "layout/000000.safetensors",
+    ):
+        before = sorted(tmp_path.rglob("*"))
+        write(made, dataclasses.replace(honest, files={name: b"x"}))
+        assert sorted(tmp_path.rglob("*")) == before
+    assert (made.path / "config.json").read_bytes() != b"x"
+
+
+def test_a_cluster_without_a_token_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed")
+    monkeypatch.delenv(address.MODE, raising=False)
+    monkeypatch.setenv(address.VARIABLE, "")
+    with pytest.raises(UserError, match="clusters that ask for a token"):
+        address.use("auto")
+    monkeypatch.setenv(address.MODE, address.TOKEN)
+    address.use("127.0.0.1:1")
+    assert address.address() == "127.0.0.1:1"
+
+
+def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(UserError, match="pip install ray"):
+        address.use("auto")

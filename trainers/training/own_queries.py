@@ -1,0 +1,132 @@
+"""The loss of a large batch that several processes share: each computes that of its own queries against all images.
+
+Below :data:`LARGEST` images every process computes the whole loss. Its cost grows with the square of the batch and not
+with the processes, so above it each takes its own rows as queries and all rows as the gallery; gradients are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from trainers.distributed.group import rank, world
+from trainers.errors import UserError
+from trainers.losses import LossDescriptor, LossModule
+from trainers.losses._memory import WithMemory
+
+LARGEST = 8192
+"""Images of a batch, views counted once, of which every process computes the whole loss."""
+_NONE: Mapping[str, frozenset[str]] = MappingProxyType({})
+EXACT: Mapping[str, Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "happier": _NONE,
+        "happier_f": _NONE,
+        "multi_similarity": _NONE,
+        "roadmap": {"terms": frozenset({"table_ii_pairs", "neurips_2021_pairs", "neurips_2021_code_pairs"})},
+        "rod_ndcg": _NONE,
+        "rod_recall": {"terms": frozenset({"table_ii_pairs", "code_pairs"})},
+        "smooth_ap": _NONE,
+        "smooth_hap": _NONE,
+        "smooth_ndcg": _NONE,
+        "smooth_recall": _NONE,
+        "sup_ap": _NONE,
+        "sup_hap": _NONE,
+        "sup_hap_weighted_ap": _NONE,
+        "sup_ndcg": _NONE,
+        "sup_recall": _NONE,
+        "supcon": _NONE,
+        "supcon_in": _NONE,
+        "supcon_out": _NONE,
+        "xbm_contrastive": _NONE,
+    }
+)
+"""Losses of which the parts add up to the whole, by name, but with these values of a parameter: those whose mean is
+over queries, each of which counts. A test decides it for every loss and every choice."""
+
+
+def share_queries(net: LossModule, entry: LossDescriptor) -> None:
+    """Have a loss compute the part of this process of batches that are larger than :data:`LARGEST`.
+
+    A call then raises UserError for a loss of which the parts do not add up, and for one with a memory.
+    """
+    if world() > 1:
+        vars(net)["terms"] = _Shared(net, entry)
+
+
+def part(
+    net: LossModule, terms: Callable[..., dict[str, Tensor]], embeddings: Tensor, labels: Tensor, first: int, of: int
+) -> dict[str, Tensor]:
+    """Return the terms of the queries ``first``, ``first + of``, ... against the whole batch, divided by ``of``.
+
+    Args:
+        embeddings, labels: of the whole batch, as for :meth:`trainers.losses.LossModule.terms`.
+    """
+    views = embeddings.shape[1] if embeddings.ndim == 3 else 1
+    places = torch.arange(len(embeddings) * views, device=embeddings.device).reshape(embeddings.shape[:-1])
+    known = {"own": places[first::of]} if net.leaves_self_out else {}
+    gallery, beside = embeddings.flatten(0, -2), labels.repeat_interleave(views, dim=0)
+    own = terms(embeddings[first::of], labels[first::of], gallery, beside, **known)
+    return {name: term / of for name, term in own.items()}
+
+
+def is_exact(name: str, settings: Any) -> bool:
+    """Return whether the parts of a loss with these parameters add up to the whole."""
+    apart = EXACT.get(name)
+    return apart is not None and not any(getattr(settings, key) in values for key, values in apart.items())
+
+
+class _Shared:
+    """In the place of a loss's ``terms``."""
+
+    def __init__(self, net: LossModule, entry: LossDescriptor) -> None:
+        self._net, self._entry, self._terms, self._hooked = net, entry, net.terms, False
+
+    def __call__(self, embeddings: Tensor, labels: Tensor, *more: Any, **known: Any) -> dict[str, Tensor]:
+        if len(embeddings) <= LARGEST:
+            return self._terms(embeddings, labels, *more, **known)
+        self._check(len(embeddings))
+        if not self._hooked:  # of its weights the mean over the processes is taken, as if each had the whole gradient
+            self._hooked = True
+            for weight in self._net.parameters():
+                weight.register_hook(lambda gradient: gradient * world())
+        whole: Tensor = _Added.apply(embeddings)
+        own = part(self._net, self._terms, whole, labels, rank(), world())
+        return {name: _of_all(term) for name, term in own.items()}
+
+    def _check(self, images: int) -> None:
+        remembers = isinstance(self._net, WithMemory)
+        if not remembers and is_exact(self._entry.name, self._net.settings):
+            return
+        title = f"{self._entry.title}{' with a cross-batch memory' if remembers else ''}"
+        raise UserError(
+            f"{title} of a batch of {images:,} images cannot be shared by processes: its parts do not add up to the "
+            f"whole. Use batches of at most {LARGEST:,} images, which every process compares whole, or one process."
+        )
+
+
+class _Added(torch.autograd.Function):
+    """The same rows in every process; of each the gradients of all processes are added."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor) -> Tensor:
+        """Return the rows."""
+        return rows.view_as(rows)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        """Return the sum over the processes."""
+        total = grads[0].clone()
+        dist.all_reduce(total)
+        return total
+
+
+def _of_all(term: Tensor) -> Tensor:
+    """Return the sum of a term over the processes, with the gradient of this one's."""
+    total = term.detach().clone()
+    dist.all_reduce(total)
+    return term + (total - term.detach())
