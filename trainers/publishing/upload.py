@@ -70,7 +70,7 @@ def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str
 
 
 def token_of(given: str | None = None) -> str:
-    """Return the token to write with: the one given, else that of this machine, which is never used in a visitor's name.
+    """Return the token to write with: the one given, else that of this machine, never used in a visitor's name.
 
     Raises:
         UserError: there is none.
