@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trainers.config import PLAN_VERBS
-from trainers.parameters import Choice, flat
+from trainers.parameters import Choice, flat, parse_choice
 from trainers.plans.config import FIRST, SweepConfig
 from trainers.recipes.base import SEEDS, Recipe
 
@@ -45,13 +46,20 @@ def _words(value: Any) -> Iterator[str]:
     elif isinstance(value, Choice):
         yield ":".join(filter(None, (value.name, _parameters(value.parameters))))
     elif isinstance(value, Mapping):
-        yield _parameters(value) or "-"
+        yield _parameters({name: _quoted(one) for name, one in value.items()}) or "-"
     else:
         yield _value(value)
 
 
 def _parameters(values: Mapping[str, Any]) -> str:
     return ",".join(f"{name}={_value(value)}" for name, value in values.items())
+
+
+def _quoted(value: Any) -> Any:
+    """Put quotes around a text that would be read as something else, as ``none`` would."""
+    if not isinstance(value, str):
+        return value
+    return value if parse_choice(f":one={value}")[1]["one"] == value else json.dumps(value)
 
 
 def _value(value: Any) -> str:

@@ -7,7 +7,7 @@ from trainers.recipes.base import Recipe, stated
 from trainers.recipes.command import written
 from trainers.recipes.papers import object_removal as paper
 
-_ARMS = (*written(KINDS["finetuning"].preset("appendix_b")["recipes"]), paper.BOTH)
+_ARMS = written(KINDS["finetuning"].preset("appendix_b")["recipes"])
 
 DESCRIPTOR = Recipe(
     name="coco_apart",

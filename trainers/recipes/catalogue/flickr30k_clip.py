@@ -32,6 +32,6 @@ DESCRIPTOR = Recipe(
             },
         ),
     ),
-    differs=paper.DIFFERS,
+    differs=(*paper.DIFFERS, paper.OTHERS),
     order=510,
 )

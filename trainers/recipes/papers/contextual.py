@@ -14,8 +14,8 @@ ARMS = stated(
     "section 1; the sum of the terms and their weights are the published code's",
 )
 DIFFERS = (
-    "The code multiplies the learning rate by 0.3 after epochs 15, 30 and 45; a schedule here has tenths: one, at epoch "
-    "30.",
+    "The code multiplies the learning rate by 0.3 after epochs 15, 30 and 45; a schedule here has tenths: one, at "
+    "epoch 30.",
     "The code keeps the checkpoint that is best on the test set; here the last one is scored.",
 )
 HALVES = "The classes are divided by --data-seed here; our text of the paper does not say how they are."
