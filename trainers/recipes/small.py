@@ -30,10 +30,10 @@ LABELLED: Mapping[str, Any] = {
 _LARGEST = {"dim": 32, "classes_per_batch": 12, "memory": 500, "memory_after": 10, "batch": 64, "head_steps": 50}
 _QUEUE = 512
 _MOST_RATE = {"adam": 4e-3, "adamw": 4e-3, "sgd": 0.05, "lars": 0.3, "rmsprop": 1e-3}
-_STEPS = {"metric_learning": 40, "contrastive": 30, "finetuning": 15}
+_STEPS = {"metric_learning": 40, "contrastive": 30, "finetuning": 10}
 _SCENES: Mapping[str, Any] = {
     "scenes.source": "drawn_scenes",
-    "scenes.limit": 300,
+    "scenes.limit": 150,
     "model": Choice(name="tiny_clip"),
     "batch": 32,
     "queries": 50,
