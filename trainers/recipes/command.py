@@ -48,7 +48,7 @@ def _words(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping):
         yield _parameters({name: _quoted(one) for name, one in value.items()}) or "-"
     else:
-        yield _value(value)
+        yield _value(value).removesuffix(".0")
 
 
 def _parameters(values: Mapping[str, Any]) -> str:
@@ -63,9 +63,9 @@ def _quoted(value: Any) -> Any:
 
 
 def _value(value: Any) -> str:
-    """Write one value; floats with all their digits."""
+    """Write one value; a float stays one."""
     if isinstance(value, (tuple, list)):
         return ";".join(map(_value, value))
     if value is None or isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+    return str(value)
