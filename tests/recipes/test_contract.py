@@ -40,6 +40,12 @@ TEXTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the images of the stand-ins are written, once."""
+    return tmp_path_factory.mktemp("stand_in")
+
+
 def parsed(written: str) -> Config:
     """The configuration that the command line makes of a command."""
     words = shlex.split(written)
@@ -110,8 +116,8 @@ def test_its_figures_stand_in_the_paper_side_by_side(recipe: Recipe) -> None:
 
 
 @every
-def test_its_small_scale_is_valid_and_says_what_was_scaled(recipe: Recipe, tmp_path: Path) -> None:
-    made = small(recipe, tmp_path)
+def test_its_small_scale_is_valid_and_says_what_was_scaled(recipe: Recipe, images: Path) -> None:
+    made = small(recipe, images)
     check(made.config)
     assert made.config.seeds == SEEDS and made.config.run.arms == len(made.arms) <= len(recipe.arms.value)
     assert made.config.run.epochs is None and made.config.run.steps
@@ -122,9 +128,9 @@ def test_its_small_scale_is_valid_and_says_what_was_scaled(recipe: Recipe, tmp_p
 
 
 @pytest.mark.parametrize("levels", range(1, 8))
-def test_the_stand_in_has_as_many_levels(levels: int, tmp_path: Path) -> None:
+def test_the_stand_in_has_as_many_levels(levels: int, images: Path) -> None:
     run = RECIPES["cub_contextual"].config().run
-    source = stand_in(levels, tmp_path)
+    source = stand_in(levels, images)
     data = load_data(dataclasses.replace(run.data, source=source, image_size=32, max_images=960))  # type: ignore[attr-defined]
     assert data.hierarchy.depth == levels and len(data.train.images) == 960
     labels = data.train.labels.numpy()
@@ -137,6 +143,14 @@ def test_there_are_recipes_of_every_paper_and_set() -> None:
     assert {recipe.paper for recipe in EVERY} == set(TEXTS)
     names = "sop cub cars in_shop inat dyml_vehicle dyml_animal dyml_product h_gldv2 cifar100 imagenet coco flickr30k"
     assert all(any(name.startswith(start) for name in RECIPES) for start in names.split())
+
+
+def test_recipes_agree_with_the_presets_of_their_kinds() -> None:
+    contrastive, finetuning = KINDS["contrastive"], KINDS["finetuning"]
+    assert RECIPES["imagenet_moco"].config().run == contrastive.configured({}, {"preset": "paper_moco_v1"})
+    clip = RECIPES["coco_clip"].config().run
+    paper = finetuning.configured({}, {"preset": "paper"})
+    assert clip == paper.changed(model=clip.model, scenes=clip.scenes, learning_rate=2e-6)
 
 
 def test_a_setting_that_is_unknown_is_refused_by_the_contract() -> None:
