@@ -12,6 +12,6 @@ DESCRIPTOR = Claim(
     statement=("With a pretrained ResNet-50 the contextual loss has the best R@1 on four image retrieval sets."),
     where="Section 5",
     lacking=("The images of CUB, Cars, SOP and In-Shop and the published weights of ResNet-50 are not at hand."),
-    recipe=f"{recipes.CUB} contextual:total=official_224 contrastive multi_similarity proxy_anchor",
+    recipe=recipes.full_size("cub_contextual"),
     order=209,
 )

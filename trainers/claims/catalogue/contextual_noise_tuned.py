@@ -22,7 +22,7 @@ DESCRIPTOR = Claim(
     plan=plans.noise_from_clean,
     begins=plans.clean_encoder,
     ours=(*plans.OURS, "The encoder is trained here, by the contrastive loss on other pots, for published weights."),
-    recipe=f"{recipes.CUB} contextual contrastive --vary 'label_noise=0;0.2;0.4'",
+    recipe=recipes.full_size("cub_contextual", "contextual", "contrastive", vary={"label_noise": (0.0, 0.2, 0.4)}),
     minutes=5.0,
     order=208,
 )

@@ -29,7 +29,7 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.noise,
     ours=(*plans.OURS, "Symmetric noise, drawn once for all seeds; the paper's protocol is not in our text."),
-    recipe=f"{recipes.CUB} contextual contrastive multi_similarity",
+    recipe=recipes.full_size("cub_contextual", "contextual", "contrastive", "multi_similarity"),
     minutes=5.0,
     order=204,
 )

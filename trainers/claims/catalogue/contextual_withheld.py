@@ -21,7 +21,9 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.withheld,
     ours=(*plans.OURS, "Three quarters of the classes withheld; the paper's share is not in our text."),
-    recipe=f"{recipes.CUB} contextual contrastive --vary 'withheld_classes=0;0.5;0.75'",
+    recipe=recipes.full_size(
+        "cub_contextual", "contextual", "contrastive", vary={"withheld_classes": (0.0, 0.5, 0.75)}
+    ),
     minutes=4.0,
     order=205,
 )

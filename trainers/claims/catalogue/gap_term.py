@@ -21,7 +21,7 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.batches,
     ours=plans.OURS,
-    recipe=f"{recipes.SOP} sup_ap roadmap",
+    recipe=recipes.full_size("sop_average_precision", "sup_ap", "roadmap:preset=sop"),
     minutes=4.0,
     order=114,
 )

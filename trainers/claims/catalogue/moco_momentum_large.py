@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -14,9 +14,12 @@ DESCRIPTOR = Claim(
     differences=differences("MoCo v1 (momentum 0.99)", "MoCo v1 (momentum 0.9)", "knn_accuracy"),
     plan=plans.momentum,
     ours=(*plans.OURS_CONTRASTIVE, "1,024 keys in place of 65,536, and 200 steps in place of 200 epochs."),
-    recipe=(
-        "python -m trainers sweep pretrain --preset paper_moco_v1 --method moco_v1:momentum=0.9 "
-        "moco_v1:momentum=0.99 moco_v1:momentum=0.999 moco_v1:momentum=0.9999"
+    recipe=recipes.full_size(
+        "imagenet_moco",
+        "moco_v1:momentum=0.9",
+        "moco_v1:momentum=0.99",
+        "moco_v1:momentum=0.999",
+        "moco_v1:momentum=0.9999",
     ),
     minutes=5.0,
     order=302,

@@ -14,7 +14,7 @@ DESCRIPTOR = Claim(
     differences=differences("SupCon", "Cross-entropy", "corrupted_accuracy"),
     plan=plans.corrupted,
     ours=plans.OURS_CONTRASTIVE,
-    recipe=f"{recipes.IMAGENET} supcon cross_entropy --corruptions true",
+    recipe=recipes.full_size("imagenet_supcon", "supcon", "cross_entropy", corruptions=True),
     minutes=6.0,
     order=315,
 )

@@ -18,7 +18,7 @@ DESCRIPTOR = Claim(
         *plans.OURS_CONTRASTIVE,
         "Batches of 32 and 1,024 keys; k-NN decides. The paper compares with larger batches.",
     ),
-    recipe=f"{recipes.IMAGENET_RUN} --batch 256 --epochs 350 --method supcon supcon_queue",
+    recipe=recipes.full_size("imagenet_supcon_queue", "supcon", "supcon_queue"),
     minutes=3.0,
     order=314,
 )
