@@ -43,8 +43,9 @@ def class_groups(
     seed: int = 0,
     encoder: NameEncoder | None = None,
 ) -> ClassGroups:
-    """Cluster classes, or groups of classes, into ``count`` groups by k-means of the embeddings of their names. The order
-    of the classes changes nothing.
+    """Cluster classes, or groups of classes, into ``count`` groups by k-means of the embeddings of their names.
+
+    The order of the classes changes nothing.
 
     Args:
         of: groups of the classes, integers from 0 [N]; these are clustered by their means. None: the classes are.

@@ -6,11 +6,10 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from trainers.data.labelled.hierarchies import HIERARCHIES
+from trainers.cells import plain_cells
 from trainers.data.labelled.hierarchies.base import some
-from trainers.data.labelled.hierarchies.mapping import DROPPED
+from trainers.data.labelled.hierarchies.mapping import DROPPED, read_mapping
 from trainers.errors import UserError
 from trainers.image_text.class_groups import class_groups, nearest_groups
 from trainers.image_text.name_embeddings import NameEncoder
@@ -53,15 +52,12 @@ class ClassTable:
 
     @classmethod
     def read(cls, table: str, level: str, classes: Sequence[str]) -> ClassTable:
-        """Read a table, or the file that ``table`` names, for these classes; those with several superclasses are dropped.
+        """Read a table, or the file that ``table`` names; classes with several superclasses are dropped.
 
         Raises:
             DataError: it cannot be read, or lacks classes.
         """
-        mapping = HIERARCHIES["mapping"]
-        parameters: Any = mapping.checked({"table": table, "several": "drop"})
-        assert mapping.levels is not None
-        made = mapping.levels(parameters, classes)
+        made = read_mapping(table, classes, drop_several=True)
         gone = (DROPPED,) * (len(made.names) - 1)
         rows = tuple(made.paths.get(name, (name, *gone)) for name in classes)
         return cls(levels=(level, *made.names[1:]), rows=rows)
@@ -114,7 +110,7 @@ class ClassTable:
     def csv(self) -> str:
         """Write it as CSV with a header, as a mapping reads it."""
         file = io.StringIO()
-        csv.writer(file, lineterminator="\n").writerows([self.levels, *self.rows])
+        csv.writer(file, lineterminator="\n").writerows(map(plain_cells, [self.levels, *self.rows]))
         return file.getvalue()
 
     def _names(self, level: int) -> list[str]:

@@ -49,16 +49,23 @@ class Parameters:
         main=True,
         help="A CSV or JSON file, or its text: class, superclass and further ones, a row for each class.",
     )
-    several: str = parameter(
-        "refuse",
-        choices=("refuse", "drop"),
-        title="Classes with several superclasses",
-        help="refuse the table, or drop these classes.",
-    )
 
 
 def _levels(parameters: Parameters, classes: Sequence[str]) -> Levels:
-    text = _text(parameters.table)
+    return read_mapping(parameters.table, classes)
+
+
+def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = False) -> Levels:
+    """Read a table.
+
+    Args:
+        table: the text, or the name of a file.
+        drop_several: a class with several superclasses is dropped; else it is refused.
+
+    Raises:
+        DataError: it cannot be read, lacks classes, or gives a class or superclass two parents.
+    """
+    text = _text(table)
     known = set(classes)
     header, rows = _rows(text, known)
     widths = {len(row) for row in rows}
@@ -72,7 +79,7 @@ def _levels(parameters: Parameters, classes: Sequence[str]) -> Levels:
             f"None of the classes of the mapping ({some([row[0] for row in rows])}) is one of the images, which are "
             f"{some(sorted(known))}."
         )
-    several = _several(rows) if parameters.several == "drop" else []
+    several = _several(rows) if drop_several else []
     rows = [_dropped(row) if DROPPED in row or row[0] in several else row for row in rows]
     _check_parents(rows)
     paths = {row[0]: row for row in rows}
