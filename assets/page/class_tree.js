@@ -48,7 +48,9 @@ export function members(tree, layer) {
   return made;
 }
 
-/** Ids of what a layer puts in groups. */
+/** Ids of what a layer puts in groups, without what is dropped. */
+export const kept = (tree, layer) => items(tree, layer).filter((item) => tree.layers[layer].of.get(item) !== null);
+
 const items = (tree, layer) => (layer ? tree.layers[layer - 1].groups.map(({ id }) => id) : tree.classes.map((_, i) => i));
 
 /** Indices of the classes under items of a layer, in the order of these. */
@@ -124,15 +126,15 @@ export function split(tree, layer, group, of, after) {
 
 /** Make the groups of a layer anew, of those of its items that are not dropped; the layers above it go. */
 export function clustered(tree, layer, of, after) {
-  const kept = items(tree, layer).filter((item) => tree.layers[layer].of.get(item) !== null);
+  const every = kept(tree, layer);
   const taken = new Set();
   const groups = after.map((item, part) => {
-    const name = unlike(itemName(tree, layer, kept[item]), taken);
+    const name = unlike(itemName(tree, layer, every[item]), taken);
     taken.add(name);
     return { id: tree.next + part, name, reviewed: false };
   });
   const made = new Map(tree.layers[layer].of);
-  for (const [i, item] of kept.entries()) made.set(item, groups[of[i]].id);
+  for (const [i, item] of every.entries()) made.set(item, groups[of[i]].id);
   return { ...tree, next: tree.next + groups.length, levels: tree.levels.slice(0, layer + 2), layers: [...tree.layers.slice(0, layer), { groups, of: made }] };
 }
 
@@ -205,11 +207,11 @@ function changedGroup(tree, layer, group, parts) {
 function pruned(tree) {
   let there = null;
   const layers = tree.layers.map(({ groups, of }) => {
-    const kept = there === null ? of : new Map([...of].filter(([item]) => there.has(item)));
-    const held = new Set(kept.values());
+    const still = there === null ? of : new Map([...of].filter(([item]) => there.has(item)));
+    const held = new Set(still.values());
     const left = groups.filter(({ id }) => held.has(id));
     there = new Set(left.map(({ id }) => id));
-    return { groups: left.length === groups.length ? groups : left, of: kept };
+    return { groups: left.length === groups.length ? groups : left, of: still };
   });
   return { ...tree, layers };
 }

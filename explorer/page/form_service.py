@@ -63,13 +63,13 @@ class Searched(Body):
 class Grouped(Body):
     """The classes to group, and into how many groups, or into groups of which names.
 
-    ``of`` has the group of each class where groups are to be grouped.
+    ``groups`` has that of each class where groups are to be grouped.
     """
 
     classes: Annotated[list[Text], list_of(SHOWN, "names of classes")] = REQUIRED
     count: Annotated[int, whole(2, SHOWN)] = 2
     into: Annotated[list[Text], needs("names of groups")] = Field(default_factory=list)
-    of: Annotated[list[int], needs("a group of each class")] = Field(default_factory=list)
+    groups: Annotated[list[int], needs("a group of each class")] = Field(default_factory=list)
     by: Text = "meaning"
     seed: Annotated[int, whole(0, 2**31 - 1)] = 0
 
@@ -134,7 +134,7 @@ class FormService:
         """
         from trainers.image_text.class_groups import class_groups, nearest_groups
 
-        how: dict[str, Any] = {"of": asked.of or None, "by": asked.by, "encoder": self._name_encoder}
+        how: dict[str, Any] = {"of": asked.groups or None, "by": asked.by, "encoder": self._name_encoder}
         try:
             if asked.into:
                 return {"of": nearest_groups(asked.classes, asked.into, **how).tolist()}
