@@ -14,7 +14,7 @@ export class ClassCards {
     this.items = new Set(); // that are chosen
     this.groups = new Set();
     this.cards = new Map();
-    this.node = el("div", { class: "rs-classcards", role: "region", "aria-label": "Groups", tabindex: -1 });
+    this.node = el("div", { class: "rs-classcards", role: "region", "aria-label": "Groups with their classes", tabindex: -1 });
     this.seen = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) if (isIntersecting) target.card.fill();
     }, { scrollMargin: "300px" });

@@ -30,7 +30,7 @@ export class ClassEditor {
     this.problem = new Problem();
     this.status = el("p", { class: "rs-note", role: "status" });
     this.about = el("p", { class: "rs-note" });
-    this.node = el("dialog", { class: "rs-classeditor", "aria-label": "Superclasses" }, this.head(), this.tools(), this.problem.node, this.cards.node, this.foot(), this.list);
+    this.node = el("dialog", { class: "rs-classeditor", "aria-label": "Editor of superclasses" }, this.head(), this.tools(), this.problem.node, this.cards.node, this.foot(), this.list);
     this.node.addEventListener("keydown", (event) => this.shortcut(event));
   }
 
@@ -100,7 +100,7 @@ export class ClassEditor {
     const raise = button("Put a level above", () => this.raise(into.value));
     raise.disabled = layers.at(-1).groups.length < 2;
     const last = layers.length > 1 ? [button("Remove the coarsest level", () => { this.layer = 0; this.step(tree.lowered, "Removed the coarsest level"); })] : [];
-    this.levels.replaceChildren(...(layers.length > 1 ? [seen] : []), field("Name of the level", name), field("Groups above: names, or how many", into), raise, ...last);
+    this.levels.replaceChildren(...(layers.length > 1 ? [seen] : []), field("Name of the level", name), field("Groups above: names, or how many", into, { class: "rs-field rs-above" }), raise, ...last);
     if (held) this.levels.querySelector("input:checked, input[type=text]").focus();
   }
 
@@ -115,7 +115,7 @@ export class ClassEditor {
     this.none = button("Choose none", () => this.cards.clear());
     this.chosen = el("p", { class: "rs-editorchosen" });
     return el("footer", { class: "rs-editorfoot" },
-      el("div", { class: "rs-editorchoice" }, this.chosen, this.ofItems, this.ofGroups, this.none),
+      el("div", { class: "rs-editorchoice" }, this.chosen, this.none, this.ofItems, this.ofGroups),
       el("div", { class: "rs-editorend" }, this.status, button("Use these groups", () => this.use(), "rs-primary")));
   }
 

@@ -102,5 +102,5 @@ def _check(names: Sequence[str], of: Sequence[int] | None, by: str) -> None:
         raise UserError(f"Names are compared by {' or '.join(WAYS)}; got {by!r:.40}.")
     if not 1 <= len(names) <= SHOWN:
         raise UserError(f"From 1 to {SHOWN:,} names of classes were needed; got {len(names):,}.")
-    if of is not None and (len(of) != len(names) or {*of} != {*range(max(of) + 1)}):
+    if of is not None and (len(of) != len(names) or {*of} != {*range(len({*of}))}):
         raise UserError("A group from 0 on, none of them empty, was needed for each class.")
