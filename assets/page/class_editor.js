@@ -263,7 +263,9 @@ export class ClassEditor {
     const title = ["top", ...Array.from({ length: 9 }, (_, i) => `level ${i + 4}`)].find((each) => !this.now.levels.includes(each));
     this.layer = layer + 1;
     const titles = wanted === null ? names : made.named_after.map((item) => groups[item].name);
-    this.step((now) => tree.raised(now, title, made.of, titles), `Put ${counted(titles.length, "group", "groups")} above`);
+    const empty = titles.filter((_, i) => !made.of.includes(i)); // of names that are given
+    const none = empty.length ? `; nothing is nearest to ${empty.join(", ")}` : "";
+    this.step((now) => tree.raised(now, title, made.of, titles), `Put ${counted(titles.length - empty.length, "group", "groups")} above${none}`);
     this.cards.clear();
   }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from explorer.server.routes import PREFIX
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, visit
 from tests.browser.sidebar import FORM, choose, config, images, leave_queue, named, train, unfold
@@ -60,7 +61,11 @@ def group_names(editor: Locator) -> list[str]:
 
 
 def classes_of(editor: Locator, name: str) -> set[str]:
-    return {*group(editor, name).locator(".rs-classchip").all_inner_texts()}
+    """Classes of a group, which are drawn once it is on screen."""
+    card = group(editor, name)
+    card.scroll_into_view_if_needed()
+    expect(card.locator(".rs-classchip").first).to_be_visible()
+    return {*card.locator(".rs-classchip").all_text_contents()}
 
 
 def said(editor: Locator, text: str) -> None:
@@ -111,7 +116,7 @@ def test_landmarks_are_grouped_reviewed_and_trained_with(site: Site, browser: Br
         dropped_and_restored(editor)
         editor.get_by_label("Groups above: names").fill("human-made, natural")
         act(editor, "Put a level above")
-        said(editor, "Put 2 groups above.")
+        said(editor, "Put ")
         into_two(page, editor, {churches, "bridge"})
         with page.expect_download() as saved:
             act(editor, "Download as CSV")
@@ -245,3 +250,50 @@ def test_a_text_tower_groups_names_and_its_absence_is_said(
         assert {*group_names(editor)} < {*CLASSES}
         use(page, editor)
         expect(page.locator(FORM)).to_contain_text("Classes: 4 › 2 (class › superclass).")
+
+
+TREE = r"""async ([root, rows]) => {
+  const tree = await import(`${root}/page/class_tree.js`);
+  const { read } = await import(`${root}/page/class_csv.js`);
+  const { csv } = await import(`${root}/common/files.js`);
+  const classes = ["=a", "b,c", "d", "e"].map((name) => ({ name, images: 2 }));
+  const begun = tree.treeOf(rows[0], rows.slice(1), [2, 2, 2, 2]);
+  const [x, y] = begun.layers[0].groups.map(({ id }) => id);
+  const refused = (change) => { try { change(); return ""; } catch (error) { return error.message; } };
+  const back = (text) => tree.rowsOf(read(text, classes).tree);
+  return {
+    emptied: tree.rowsOf(tree.moved(begun, 0, [2, 3], x)),
+    gone: tree.rowsOf(tree.dropped(begun, 0, [y])),
+    fresh: tree.rowsOf(tree.movedToNew(begun, 0, [0], "new")),
+    apart: tree.rowsOf(tree.split(begun, 0, x, [0, 1], [0, 1])),
+    round: back(csv(tree.rowsOf(tree.reviewed(begun, x, true)))),
+    quoted: back("class,kind\n'=a,x\n\"b,c\",x\nd,y\ne,y\n"),
+    semicolons: back("=a;x\nb,c;x\nd;y\ne;\n"),
+    untouched: tree.rowsOf(begun),
+    taken: refused(() => tree.renamed(begun, 0, x, "y")),
+    blank: refused(() => tree.renamed(begun, 0, x, " ")),
+    alone: refused(() => tree.merged(begun, 0, [x])),
+    parents: refused(() => read("=a,x,t\n\"b,c\",x,u\nd,y,t\ne,y,t\n", classes)),
+  };
+}"""
+"""Steps of the editor, without its window."""
+BEGUN = [["class", "kind", "top"], ["=a", "x", "t"], ["b,c", "x", "t"], ["d", "y", "t"], ["e", "y", "t"]]
+GONE = ["(dropped)", "(dropped)"]
+
+
+def test_steps_make_new_trees_and_their_tables_come_back(site: Site, browser: Browser) -> None:
+    with visit(browser, site, site.url) as page:
+        made = page.evaluate(TREE, [f"{site.url}{PREFIX}/assets", BEGUN])
+    assert made["untouched"] == BEGUN
+    assert made["emptied"] == [BEGUN[0], *([name, "x", "t"] for name in ("=a", "b,c", "d", "e"))]
+    assert made["gone"] == [*BEGUN[:3], ["d", *GONE], ["e", *GONE]]
+    assert made["fresh"] == [BEGUN[0], ["=a", "new", "t"], *BEGUN[2:]]
+    assert made["apart"] == [BEGUN[0], ["=a", "=a", "t"], ["b,c", "b,c", "t"], *BEGUN[3:]]
+    done = [*BEGUN[0], "reviewed"], *([*row, "yes" if row[1] == "x" else "no"] for row in BEGUN[1:])
+    assert made["round"] == [*done]
+    assert made["quoted"] == [row[:2] for row in BEGUN]
+    assert made["semicolons"] == [["class", "superclass"], *(row[:2] for row in BEGUN[1:4]), ["e", "unsorted"]]
+    assert made["taken"] == "There is a group “y” already. Merge the two, or use another name."
+    assert made["blank"] == "A group needs a name."
+    assert made["alone"] == "Two or more groups are needed to merge them."
+    assert made["parents"] == "“x” has two groups above it, “t” and “u”. It needs one."
