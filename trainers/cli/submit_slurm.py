@@ -67,7 +67,7 @@ class Slurm:
         group.add_argument("--time", default=absent, help=f"{limit} [{DEFAULT}the partition's]")
         group.add_argument("--partition", default=absent, help=f"Partition of the cluster. [{DEFAULT}the usual one]")
         out = "Write the script there instead of printing it."
-        group.add_argument("--out", type=Path, default=absent, metavar="FILE", help=out)
+        group.add_argument("--out", type=Path, default=absent, metavar="FILE", help=f"{out} [{DEFAULT}none]")
 
     def submission(self, given: dict[str, Any]) -> SlurmSubmission:
         """Read the flags."""
