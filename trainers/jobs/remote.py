@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -32,6 +33,7 @@ LEAVE_SECONDS = 60.0
 _LOOK_SECONDS = 0.5
 _LAST_TRIES = 3
 _TRY_SECONDS = 5.0
+_FAILURES = (UserError, OSError, sqlite3.Error)  # of a copy; also a file that the trainer has just replaced
 
 
 class Remote:
@@ -63,6 +65,8 @@ class Remote:
         signal.signal(signal.SIGTERM, lambda _number, _frame: self._leave())
         with subprocess.Popen(words) as child:
             self._child = child
+            if self._leaving:  # told before there was a trainer to tell
+                child.terminate()
             while child.poll() is None:
                 self._watch_limit()
                 if time.monotonic() >= due and not self._leaving:
@@ -88,7 +92,7 @@ class Remote:
         began = time.monotonic()
         try:
             self._push()
-        except (UserError, OSError) as error:  # also a file that the trainer has just replaced
+        except _FAILURES as error:
             print(f"The run was not copied, and will be later: {error}", flush=True)
         took = time.monotonic() - began
         self._longest = max(self._longest, took)
@@ -105,7 +109,7 @@ class Remote:
             try:
                 self._push()
                 return True
-            except (UserError, OSError) as error:
+            except _FAILURES as error:
                 print(f"The last copy of the run failed: {error}", file=sys.stderr, flush=True)
                 wait = getattr(error, "seconds", None) if isinstance(error, ThrottledError) else None
                 wait = _TRY_SECONDS if wait is None else float(wait)
