@@ -147,7 +147,7 @@ def _sample(builder: Any, name: str, rows: int) -> Splits:
             # rows of a WebDataset may have their columns in another order, and those of one batch need one
             batch = 1 if "webdataset" in type(builder).__module__ else _SAMPLE_BATCH
             return len(streams), {
-                str(split): _head(streams[split], rows, batch) for split in list(streams)[:_MOST_SPLITS]
+                str(split): head(streams[split], rows, batch) for split in list(streams)[:_MOST_SPLITS]
             }
 
     count, heads = within(LOOK_SECONDS, name, look)
@@ -155,7 +155,7 @@ def _sample(builder: Any, name: str, rows: int) -> Splits:
     return Splits(tables={split: table for split, table in heads.items() if table is not None}, notes=notes)
 
 
-def _head(stream: Any, rows: int, batch: int = _SAMPLE_BATCH) -> ArrowTable | None:
+def head(stream: Any, rows: int, batch: int = _SAMPLE_BATCH) -> ArrowTable | None:
     """Read the first rows as they are stored: what is nested in them is not decoded, no path in them is opened."""
     import datasets
     import pyarrow
