@@ -93,11 +93,8 @@ STILL_CIRCLES = {
         ("bounds", "labelled"),
         ("captioned", "labelled"),
         ("hub", "labelled"),
-        ("sources", "captioned"),
         ("synthetic", "captioned"),
     },
-    "trainers.plans": {("base", "children"), ("base", "report"), ("base", "runner")},
-    "trainers.retrieval": {("asked", "removed")},
 }
 
 

@@ -13,12 +13,12 @@ from trainers.errors import ParameterError
 from trainers.kinds import kind_of
 from trainers.kinds.ablation import written
 from trainers.plans.axes import Axis, axes, conditions, counts, variants
-from trainers.plans.base import Plan
 from trainers.plans.config import MOST_RUNS, SweepConfig
 from trainers.plans.planned import Outcomes, PlannedRun, Variant
+from trainers.plans.runnable import RunnablePlan
 
 
-class Sweep(Plan[SweepConfig]):
+class Sweep(RunnablePlan[SweepConfig]):
     """See the module."""
 
     name = SweepConfig.kind
