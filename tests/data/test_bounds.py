@@ -18,11 +18,11 @@ import pytest
 
 from tests.data.world import picture, write_split, write_tree
 from trainers.config import DataChoice
-from trainers.data import bounds, inspect_data, load_data
+from trainers.data import inspect_data, load_data
 from trainers.data.captioned.loader import load_captioned
-from trainers.data.hub import head
 from trainers.data.image_file import LARGEST_FILE
-from trainers.data.labelled import columns, files, table
+from trainers.data.labelled import bounds, columns, files, table
+from trainers.data.labelled.hub import head
 from trainers.data.labelled.image_store import chunks
 from trainers.data.labelled.opening import make_builder
 from trainers.data.labelled.table import ArrowTable
