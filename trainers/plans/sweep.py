@@ -34,12 +34,12 @@ class Sweep(RunnablePlan[SweepConfig]):
         If a run of several arms has failed, each of its arms is trained alone: one that diverges ends them all.
         """
         planned: list[PlannedRun] = []
-        for one in paired_runs(config):
-            planned.append(one)
-            outcome = outcomes.get(one.name)
+        for run in paired_runs(config):
+            planned.append(run)
+            outcome = outcomes.get(run.name)
             failed = outcome is not None and not outcome.finished and not outcome.stopped
-            if failed and len(one.variants) > 1:
-                planned += _alone(one)
+            if failed and len(run.variants) > 1:
+                planned += _alone(run)
         return planned
 
     def first_runs(self, config: SweepConfig) -> Sequence[PlannedRun]:
