@@ -144,7 +144,8 @@ def by_nccl(model: str, images: int, device: torch.device) -> str:
     dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
     try:
         arm = arm_of("supcon", model, images, device)
-        step = seconds_of(lambda: arm.step(batch_of(images, device), 1.0), device)
+        batch = batch_of(images, device)
+        step = seconds_of(lambda: arm.step(batch, 1.0), device)
         rows = torch.randn(images, DIM, device=device, requires_grad=True)
         gathered = Whole.apply(rows)
         gathered.square().sum().backward()

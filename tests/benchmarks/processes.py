@@ -6,7 +6,8 @@ turn at the same time, so that those alone share the cores as the group does. Wh
 the ratio to a single process is that of the cores; the ratio to the processes alone is the cost of the group.
 
 Communication is the time inside torch.distributed, waiting for the others included. The loss is the whole loss of the
-gathered embeddings, forward and backward, timed apart. All are medians over the turns of the first process.
+gathered embeddings, forward and backward, timed apart, of processor time, which other programs disturb less. All are
+medians over the turns of the first process.
 
 --estimate prints arithmetic for 8 to 256 GPUs, of which nothing was measured; it starts no process.
 """
@@ -114,31 +115,31 @@ def timed_collectives(spent: list[float]) -> Iterator[None]:
             patch.stop()
 
 
-def seconds_of(work: Callable[[], object], times: int) -> float:
-    """Seconds of one of so many calls, all processes beginning together."""
+def seconds_of(work: Callable[[], object], times: int) -> tuple[float, float]:
+    """Seconds of one of so many calls, all processes beginning together: by the clock, and of the processor."""
     if world() > 1:
         dist.barrier()
-    started = time.perf_counter()
+    clock, processor = time.perf_counter(), time.process_time()
     for _ in range(times):
         work()
-    return (time.perf_counter() - started) / times
+    return (time.perf_counter() - clock) / times, (time.process_time() - processor) / times
 
 
 def loss_seconds(case: Case) -> float:
-    """Seconds of the whole loss of the gathered batch and of its gradient; the median."""
+    """Processor seconds of the whole loss of the gathered batch and of its gradient; the median."""
     count = case.batch * world()
     arm, labels = arm_of(case), torch.arange(count)[:, None] // EACH
     spent = []
     for _ in range(WARM_UP + case.turns):
         rows = torch.randn(count, DIM, requires_grad=True)
-        started = time.perf_counter()
+        started = time.process_time()
         torch.stack(list(arm.loss.terms(rows, labels).values())).sum().backward()
-        spent.append(time.perf_counter() - started)
+        spent.append(time.process_time() - started)
     return statistics.median(spent[WARM_UP:])
 
 
 def measured(case: Case) -> dict[str, float]:
-    """Seconds of a step of the group, and alone; of them in communication, and of the loss: medians over the turns."""
+    """Seconds of a step of the group, and alone; in communication, and of the loss: medians over the turns."""
     together, batch = arm_of(case), batch_of(case)
     with alone():
         single, own = arm_of(case), batch_of(case)
@@ -152,9 +153,10 @@ def measured(case: Case) -> dict[str, float]:
         spent: list[float] = []
         with timed_collectives(spent):
             step = seconds_of(lambda: together.step(batch, 1.0), case.steps)
-        turns.append((step, seconds_of(step_alone, case.steps), sum(spent) / case.steps))
-    step, apart, talk = (statistics.median(column) for column in zip(*turns[WARM_UP:], strict=True))
-    return {"step": step, "alone": apart, "communication": talk, "loss": loss_seconds(case)}
+        turns.append((*step, *seconds_of(step_alone, case.steps), sum(spent) / case.steps))
+    medians = [statistics.median(column) for column in zip(*turns[WARM_UP:], strict=True)]
+    names = ("step", "processor", "alone", "processor alone", "communication")
+    return {**dict(zip(names, medians, strict=True)), "loss": loss_seconds(case)}
 
 
 # ------------------------------------------------------------------------------------------------------- the table
@@ -167,6 +169,7 @@ def processes(count: int, case: Case) -> dict[str, float]:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "tests.benchmarks.processes", "--measure", json.dumps(dataclasses.asdict(case))]
     told = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    told["PYTHONWARNINGS"] = "ignore"
     environments = [{**os.environ, **told, "RANK": str(r), "LOCAL_RANK": str(r)} for r in range(count)]
     started = [subprocess.Popen(command, env=one, text=True, stdout=subprocess.PIPE) for one in environments]
     try:
@@ -188,12 +191,12 @@ def table(encoders: Sequence[str], worlds: Sequence[int], case: Case) -> str:
         for count in worlds:
             got = processes(count, dataclasses.replace(case, encoder=encoder))
             one = one or got["step"]
-            numbers = (one / got["step"], got["alone"] / got["step"])
-            shares = (got["communication"] / got["step"], got["loss"] / got["step"])
+            numbers = (one / got["step"], got["alone"] / got["step"], got["processor alone"] / got["processor"])
+            shares = (got["communication"] / got["step"], got["loss"] / got["processor"])
             speed = f"{case.batch / got['step']:.0f}"
             rows.append([encoder, count, speed, *(f"{n:.2f}" for n in numbers), *(f"{100 * n:.0f} %" for n in shares)])
     head = ["encoder", "processes", "images/s of each", "against the first row", "against as many alone"]
-    return markdown([*head, "communication", "loss"], rows)
+    return markdown([*head, "the same of processor time", "communication", "loss"], rows)
 
 
 # ---------------------------------------------------------------------------------------------------- the estimate

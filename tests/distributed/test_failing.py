@@ -42,6 +42,7 @@ def test_one_out_of_memory_ends_all_and_the_checkpoint_is_whole(tmp_path: Path, 
     state, checkpoint = folder.state(), folder.read_checkpoint()
     assert state.phase == "failed" and MEMORY in (state.error or ""), said
     assert f"The last good checkpoint is of step {STEP}." in (state.error or "")
+    assert ("Process 1" in (state.error or "")) == (rank == 1)
     assert codes[0] == 1 and min(code for code in codes if code is not None) >= 0
     assert checkpoint is not None and checkpoint[1]["step"] == STEP
     codes, said = trained(RunFolder.open(folder.path.parent, folder.id), 2)
