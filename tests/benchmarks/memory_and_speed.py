@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
+import multiprocessing
 import resource
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -113,11 +112,11 @@ def _bytes(device: str) -> int:
 
 
 def apart(way: Way) -> dict[str, float]:
-    """Measure in another process."""
-    given = json.dumps(dataclasses.asdict(way))
-    command = [sys.executable, "-m", "tests.benchmarks.memory_and_speed", "--measure", given]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    """Measure in another process, in which nothing but the libraries is loaded."""
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["trainers.encoders", "trainers.losses", "trainers.training.checkpointing"])
+    with processes.Pool(1) as pool:
+        return pool.apply(measured, (way,))
 
 
 def ways(plain: Way, named: list[str]) -> dict[str, Way]:
@@ -145,11 +144,8 @@ def main() -> None:
     parser.add_argument("--side", type=int, default=224)
     parser.add_argument("--loss", default="smooth_ap")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--measure", help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.measure:
-        print(json.dumps(measured(Way(**json.loads(asked.measure)))))
-        return
+    print(f"{asked.images} images of {asked.side} pixels, {asked.loss}, {asked.device}, one thread\n")
     rows = []
     for encoder in asked.encoders:
         plain = Way(encoder=encoder, loss=asked.loss, images=asked.images, side=asked.side, device=asked.device)
@@ -158,7 +154,6 @@ def main() -> None:
         for name, way in ways(plain, asked.ways).items():
             got = apart(way)
             rows.append([encoder, name, *(f"{got[key] / whole[key]:.2f}" for key in ("megabytes", "seconds"))])
-    print(f"{asked.images} images of {asked.side} pixels, {asked.loss}, {asked.device}, one thread\n")
     print(markdown(["encoder", "way", "memory", "time"], rows))
 
 
