@@ -10,10 +10,10 @@ DESCRIPTOR = Claim(
     title="Larger dictionaries",
     work="contrastive",
     statement="The more keys the dictionary holds, the better is the representation.",
-    where="MoCo, section 4.1 (three mechanisms)",
+    where="MoCo, abstract and ablation of the contrastive loss mechanisms",
     differences=differences("MoCo v1 (queue 2048)", "MoCo v1 (queue 128)", "knn_accuracy"),
     plan=plans.dictionary,
-    ours=(*plans.OURS_CONTRASTIVE, "128 to 2,048 keys in place of 256 to 65,536: there are 3,200 images."),
+    ours=(*plans.OURS_CONTRASTIVE, "128 to 2,048 keys in place of up to 65,536: there are 3,200 images."),
     recipe=(
         "python -m trainers sweep pretrain --preset paper_moco_v1 --method moco_v1:queue=256 "
         "moco_v1:queue=4096 moco_v1:queue=65536"
