@@ -67,13 +67,16 @@ def test_its_plan_has_its_arms_metrics_and_seeds(claim: Claim) -> None:
     assert make is claim.plan
     planned = plan_of(config).plan(config, {})
     there = {(variant.title, condition_key(run.condition)) for run in planned for variant in run.variants}
+    run = planned[0].config  # of a fair comparison it has one arm, and no number that compares arms of a run
+    measures = kind_of(run).measures_of(run)
     for difference in claim.differences:
         for side in difference.sides:
             assert (side.arm, condition_key(side.under)) in there
-        measures = kind_of(config.run).measures_of(config.run)
         listed = {*measures.numbers, *measures.whole, *measures.later, *measures.compared, *measures.summary}
         known = {describe(key).measure.name for key in listed if "_l" not in key}
-        assert describe(difference.metric).measure.name in known or difference.metric in default_metrics(3)
+        for key in difference.metrics:
+            assert describe(key).measure.name in known or key in default_metrics(3)
+            assert describe(key).measure.unit == describe(difference.metric).measure.unit
         assert difference.margin >= 0 and (difference.expected == "larger" or difference.margin > 0)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from trainers.metrics.names import describe
 from trainers.plans.config import SweepConfig
 
 WORKS = MappingProxyType(
@@ -30,16 +31,18 @@ class Side:
     Attributes:
         arm: title of the variant, as a plan of its runs gives it.
         under: the condition, by the titles of what the plan varies in its runs; empty where it varies nothing.
+        metric: key of its number where that is another than the difference's; empty: it is the same.
     """
 
     arm: str
     under: Mapping[str, Any] = field(default_factory=dict)
+    metric: str = ""
 
     @property
     def title(self) -> str:
         """As printed."""
-        where = ", ".join(f"{name.lower()} {value}" for name, value in self.under.items())
-        return f"{self.arm}, {where}" if where else self.arm
+        where = [f"{name.lower()} {value}" for name, value in self.under.items()]
+        return ", ".join([self.arm, *where, *([describe(self.metric).short] if self.metric else [])])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +52,8 @@ class Difference:
     Attributes:
         metric: key of the number, as :func:`trainers.metrics.names.describe` reads it.
         first: the side that is said to have the larger number.
-        beyond: the two sides of another difference that is taken off, for claims about where a gain is larger.
+        beyond: the two sides of another difference that is taken off, for claims about where a gain is larger; with
+            another metric, for claims about what is lost from the one to the other.
         margin: in the metric's own unit; fixed before any result.
     """
 
@@ -64,6 +68,11 @@ class Difference:
     def sides(self) -> tuple[Side, ...]:
         """Every side, in order."""
         return (self.first, self.second, *(self.beyond or ()))
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The key of every side's number."""
+        return tuple(side.metric or self.metric for side in self.sides)
 
     @property
     def title(self) -> str:

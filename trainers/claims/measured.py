@@ -49,9 +49,9 @@ def _measured(difference: Difference, cells: Sequence[Cell], parts: int) -> Meas
     combined = _combined(difference, of_side)
     estimate = _alone(combined, difference.metric)
     sides = []
-    for side, own in zip(difference.sides, of_side, strict=True):
-        alone = _alone([replace(cell, condition={}) for cell in own.values()], difference.metric)
-        values = {seed: value for seed, cell in own.items() if (value := cell.value(difference.metric)) is not None}
+    for side, metric, own in zip(difference.sides, difference.metrics, of_side, strict=True):
+        alone = _alone([replace(cell, condition={}) for cell in own.values()], metric)
+        values = {seed: value for seed, cell in own.items() if (value := cell.value(metric)) is not None}
         sides.append(Arm(title=side.title, mean=alone.mean, low=alone.low, high=alone.high, values=values))
     return Measured(
         title=difference.title,
@@ -80,11 +80,11 @@ def _combined(difference: Difference, of_side: Sequence[Mapping[int, Cell]]) -> 
     found = []
     for seed in sorted(set.intersection(*(set(own) for own in of_side))):
         own = [cells[seed] for cells in of_side]
-        values = [cell.value(difference.metric) for cell in own]
+        values = [cell.value(metric) for metric, cell in zip(difference.metrics, own, strict=True)]
         if any(value is None for value in values):
             continue
         total = sum(sign * value for sign, value in zip(_SIGNS, values, strict=False) if value is not None)
-        queries = _queries(difference.metric, [cell.queries for cell in own])
+        queries = _queries(difference, [cell.queries for cell in own])
         found.append(
             Cell(
                 variant=difference.title,
@@ -97,15 +97,16 @@ def _combined(difference: Difference, of_side: Sequence[Mapping[int, Cell]]) -> 
     return found
 
 
-def _queries(metric: str, every: Sequence[QueryScores | None]) -> QueryScores | None:
+def _queries(difference: Difference, every: Sequence[QueryScores | None]) -> QueryScores | None:
     """Return the difference query by query; None where a side has none, or of other test images."""
-    known = [scores for scores in every if scores is not None and metric in scores.metrics]
+    of_side = zip(difference.metrics, every, strict=True)
+    known = [(metric, scores) for metric, scores in of_side if scores is not None and metric in scores.metrics]
     if len(known) < len(every):
         return None
-    first = known[0]
-    same = all(each.fingerprint == first.fingerprint and np.array_equal(each.rows, first.rows) for each in known)
+    first = known[0][1]
+    same = all(each.fingerprint == first.fingerprint and np.array_equal(each.rows, first.rows) for _, each in known)
     if not same:
         return None
-    rows = [np.asarray(each.values[0, each.metrics.index(metric)], dtype=np.float64) for each in known]
+    rows = [np.asarray(each.values[0, each.metrics.index(metric)], dtype=np.float64) for metric, each in known]
     total = sum(sign * row for sign, row in zip(_SIGNS, rows, strict=False))
-    return replace(first, metrics=(metric,), values=np.asarray(total, dtype=np.float32)[None, None])
+    return replace(first, metrics=(difference.metric,), values=np.asarray(total, dtype=np.float32)[None, None])

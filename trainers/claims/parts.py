@@ -43,7 +43,7 @@ def parts(claim: Claim) -> tuple[str, ...]:
     package of their kind, and what these import of such packages.
     """
     plans = [made() for made in (claim.plan, claim.begins) if made is not None]
-    scored = [describe(one.metric).measure.score for one in claim.differences]
+    scored = [describe(key).measure.score for one in claim.differences for key in one.metrics]
     begun = {name for plan in plans for name in _chosen(plan.run)} | {one.__module__ for one in scored if one}
     return tuple(sorted(_closure(frozenset(begun))))
 

@@ -10,9 +10,10 @@ DESCRIPTOR = Claim(
     title="Overfitting of the contextual loss",
     work="contextual",
     statement=(
-        "The contextual loss reaches at least the test R@1 of the contrastive loss at a lower R@1 on training images."
+        "Compared with the contrastive loss, the contextual loss reaches a higher R@1 on test images at a lower R@1 on "
+        "training images."
     ),
-    where="Figure 2",
+    where="Figure 2 and section 1",
     differences=(
         *differences(
             Side(arm="Contrastive", under={"Label noise": 0.0}),
@@ -23,12 +24,14 @@ DESCRIPTOR = Claim(
             Side(arm="Contextual", under={"Label noise": 0.0}),
             Side(arm="Contrastive", under={"Label noise": 0.0}),
             "R_at_1",
-            expected="held",
-            margin=0.02,
         ),
     ),
     plan=plans.noise,
-    ours=(*plans.OURS, "Symmetric noise, drawn once for all seeds; the paper's protocol is not in our text."),
+    ours=(
+        *plans.OURS,
+        "Against the contrastive loss alone. The caption says lower on training images than baselines, section 1 than "
+        "some of them.",
+    ),
     recipe=recipes.full_size("cub_contextual", "contextual", "contrastive", "multi_similarity"),
     minutes=5.0,
     order=204,

@@ -12,7 +12,7 @@ DESCRIPTOR = Claim(
     statement=(
         "The average precision within batches overstates that of the whole set more, the smaller the batches are."
     ),
-    where="Section VII-A3",
+    where="Introduction and section VII-A3",
     differences=differences(
         Side(arm="Sup-AP", under={"Classes per batch": 6}),
         Side(arm="Sup-AP", under={"Classes per batch": 24}),

@@ -9,7 +9,7 @@ DESCRIPTOR = Claim(
     name="happier_dyml",
     title="HAPPIER on DyML",
     work="rank_losses",
-    statement=("On the three sets of dynamic metric learning HAPPIER has the best mean AP over levels."),
+    statement="On the three sets of dynamic metric learning HAPPIER has the best mAP.",
     where="Table VIII",
     printed=(
         "mAP of HAPPIER and the best other loss: 37.0 and 32.0 (Vehicle), 43.8 and 42.6 (Animal), 38.0 "

@@ -10,10 +10,10 @@ DESCRIPTOR = Claim(
     title="MoCo on ImageNet",
     work="contrastive",
     statement=(
-        "Linear classification of MoCo's features on ImageNet is on a par with or above that of other "
-        "unsupervised methods."
+        "With a linear classifier on its features MoCo has results on ImageNet comparable to those of supervised "
+        "training."
     ),
-    where="MoCo, section 4.1",
+    where="MoCo, introduction",
     lacking="ImageNet and days of eight GPUs are not at hand.",
     recipe=recipes.full_size("imagenet_moco"),
     order=316,

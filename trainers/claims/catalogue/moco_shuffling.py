@@ -13,13 +13,17 @@ DESCRIPTOR = Claim(
         "Where batch statistics are taken in groups, keys in the order of their queries let the model "
         "recognise its key: the training task gets easier and the representation worse."
     ),
-    where="MoCo, section 3.3 (shuffling BN)",
+    where="MoCo, shuffling BN",
     differences=(
         *differences("MoCo v1 (shuffle False)", "MoCo v1 (shuffle True)", "contrast_accuracy"),
         *differences("MoCo v1 (shuffle True)", "MoCo v1 (shuffle False)", "knn_accuracy"),
     ),
     plan=plans.shuffling,
-    ours=(*plans.OURS_CONTRASTIVE, "Eight groups of 8 images on one processor stand for eight devices."),
+    ours=(
+        *plans.OURS_CONTRASTIVE,
+        "Eight groups of 8 images on one processor stand for eight devices.",
+        "What an easier task is: the share of queries whose key has the highest score.",
+    ),
     recipe=recipes.full_size("imagenet_moco", "moco_v1", "moco_v1:shuffle=false"),
     minutes=3.0,
     order=307,

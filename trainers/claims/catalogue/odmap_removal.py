@@ -10,7 +10,8 @@ DESCRIPTOR = Claim(
     title="Object-removed pairs and ODmAP@1",
     work="spurious",
     statement=(
-        "Fine-tuned on object-removed pairs as well, a model less often retrieves captions that name what is gone."
+        "Fine-tuned on object-removed pairs as well, a model's first caption more often names an object that is there "
+        "and none that was removed (ODmAP@1)."
     ),
     where="Table 1",
     printed=("ODmAP@1 on COCO, D + D′ and D: 70.1 and 59.8 for CLIP, 71.6 and 65.3 for BLIP, 59.8 and 56.0 for VSE++."),

@@ -9,7 +9,7 @@ DESCRIPTOR = Claim(
     name="roadmap_small_batches",
     title="The decomposability term at small batches",
     work="rank_losses",
-    statement="The decomposability term helps more the smaller the batch is.",
+    statement="The relative improvement by the decomposability term is larger, the smaller the batch is.",
     where="Figure 6 and section VII-A3",
     differences=differences(
         Side(arm="ROADMAP", under={"Classes per batch": 6}),
@@ -21,7 +21,7 @@ DESCRIPTOR = Claim(
         ),
     ),
     plan=plans.batches,
-    ours=plans.OURS,
+    ours=(*plans.OURS, "Gains are subtracted: what is compared is the absolute improvement, not the relative one."),
     recipe=recipes.full_size(
         "sop_average_precision", "sup_ap", "roadmap:preset=sop", vary={"classes_per_batch": (4, 8, 16, 32)}
     ),

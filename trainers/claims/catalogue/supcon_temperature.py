@@ -9,11 +9,11 @@ DESCRIPTOR = Claim(
     name="supcon_temperature",
     title="Temperature of SupCon",
     work="contrastive",
-    statement="Small temperatures are better than large ones.",
-    where="SupCon, section 4 (temperature)",
+    statement="In theory a temperature is the better the smaller it is; too small ones are numerically unstable.",
+    where="SupCon, details of training",
     differences=differences("SupCon (temperature 0.1)", "SupCon (temperature 1)", "knn_accuracy"),
     plan=plans.temperature,
-    ours=plans.OURS_CONTRASTIVE,
+    ours=(*plans.OURS_CONTRASTIVE, plans.OURS_BATCHES, "Tried is 0.1 against 1; too small temperatures are not."),
     recipe=recipes.full_size(
         "imagenet_supcon", "supcon:temperature=0.07", "supcon:temperature=0.1", "supcon:temperature=1"
     ),
