@@ -138,12 +138,8 @@ class Worker:
             if isinstance(error, UserError):
                 self._fail(str(error))
                 return
-            if self._board is not None and (why := self._others_end(error)):
-                if lost_another(error):
-                    self.folder.log(why)
-                    self._end("interrupted")
-                else:
-                    self._fail(why)
+            if self._board is not None and lost_another(error):
+                self._others_end(self._board)
                 return
             full = str(DiskFullError()) if is_full(error) else None
             self._fail(full or f"{UNEXPECTED}{type(error).__name__}: {error}. The log has the details.", trace=True)
@@ -194,15 +190,17 @@ class Worker:
         self._board.ready()
         return trainer
 
-    def _others_end(self, error: Exception) -> str:
-        """Return why another process ended, which an error of this one may follow from; empty if none did."""
-        assert self._board is not None
-        if not lost_another(error):
-            return ""
+    def _others_end(self, group: Board) -> None:
+        """End as another process did, whose error is the run's; one that was killed told none."""
         time.sleep(1.0)  # it may be telling why
+        why = None
         with contextlib.suppress(RuntimeError):  # the launcher may have ended with it
-            return self._board.failure or OTHER_ENDED
-        return OTHER_ENDED
+            why = group.failure
+        if why:
+            self._fail(why)
+            return
+        self.folder.log(OTHER_ENDED)
+        self._end("interrupted")
 
     def _time_checkpoint(self, trainer: Trainer) -> float:
         """Write a checkpoint before the first step; returns the seconds that it took, as the last one will."""

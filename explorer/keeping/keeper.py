@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.keeping.copies import (
+from trainers.errors import RunError, UserError
+from trainers.runs import RunFolder, list_runs
+from trainers.runs.copies import (
     DeletedError,
     Manifest,
     forget,
@@ -24,8 +26,6 @@ from explorer.keeping.copies import (
     stamp_of,
     write_copy,
 )
-from trainers.errors import RunError, UserError
-from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import words
 from trainers.runs.files import is_full
 from trainers.runs.lock import RunLock

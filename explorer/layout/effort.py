@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from explorer.layout.align import procrustes
-from explorer.layout.neighbours import MANY, Neighbours
-from explorer.layout.quality import moves
+from explorer.layout.neighbours import MANY, Neighbours, overlap
+from explorer.layout.quality import NEAREST, moves
 from explorer.layout.umap_step import step
 
 STILL = 95
@@ -40,6 +40,22 @@ REFINING_ALPHA = 0.25
 # The noise floor of many points is measured on patches of the map, whose inner points have all their neighbours beside
 # them: single points among others that stand still would move half as far.
 PATCHES, PATCH_POINTS = 16, 250
+
+
+def following(ids: np.ndarray, before: np.ndarray | None) -> Effort:
+    """Return the effort of the next map.
+
+    Args:
+        ids: int ``[P, K]``, the neighbours of each point, nearest first.
+        before: those of the UMAP map that it follows; None: it is the first.
+    """
+    if before is None:
+        fewest, most = FIRST_EPOCHS
+        return Effort(epochs=min(max(FIRST_EPOCH_POINTS // len(ids), fewest), most), alpha=FIRST_ALPHA)
+    replaced = 1 - overlap(ids[:, :NEAREST], before[:, :NEAREST])
+    if replaced > TURNED_ABOVE:
+        return TURNED
+    return CALM if replaced < CALM_BELOW else MOVING
 
 
 def refining(points: int) -> Effort:

@@ -9,24 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.layout.align import grow, pack, procrustes, unpack
-from explorer.layout.effort import (
-    CALM,
-    CALM_BELOW,
-    FIRST_ALPHA,
-    FIRST_EPOCH_POINTS,
-    FIRST_EPOCHS,
-    MOVING,
-    TURNED,
-    TURNED_ABOVE,
-    Effort,
-    noise_floor,
-    refining,
-)
+from explorer.layout.effort import Effort, following, noise_floor, refining
 from explorer.layout.local_join import Followed, follow
 from explorer.layout.measuring import Measurer, Moved
-from explorer.layout.neighbours import MANY, Neighbours, nearest, overlap
+from explorer.layout.neighbours import MANY, Neighbours, nearest
 from explorer.layout.pca import pca
-from explorer.layout.quality import NEAREST, drift, kept_neighbours
+from explorer.layout.quality import drift, kept_neighbours
 from explorer.layout.umap_step import step
 from trainers.metrics.catalogue import maps as numbers
 from trainers.runs.records import Frame, FrameArm, Snapshot, refined
@@ -213,7 +201,7 @@ def _map(embeddings: np.ndarray, before: _Map | None, anchor: np.ndarray | None,
         target = start if anchor is None else anchor
     else:
         start = target = before.xy
-    effort = _effort(near, before)
+    effort = following(near.ids, None if before is None or before.method != "umap" else before.ids)
     xy = step(near, start, epochs=effort.epochs, alpha=effort.alpha, seed=seed)
     return _Map(xy=procrustes(xy, target), ids=near.ids, method="umap", near=near, effort=effort, followed=followed)
 
@@ -226,16 +214,6 @@ def _refined(embeddings: np.ndarray, before: _Map, seed: int) -> _Map:
     effort = refining(len(embeddings))
     xy = step(near, before.xy, epochs=effort.epochs, alpha=effort.alpha, seed=seed)
     return dataclasses.replace(before, xy=procrustes(xy, before.xy), ids=near.ids, near=near, effort=effort)
-
-
-def _effort(near: Neighbours, before: _Map | None) -> Effort:
-    if before is None or before.method != "umap":
-        fewest, most = FIRST_EPOCHS
-        return Effort(epochs=min(max(FIRST_EPOCH_POINTS // len(near.ids), fewest), most), alpha=FIRST_ALPHA)
-    replaced = 1 - overlap(near.ids[:, :NEAREST], before.ids[:, :NEAREST])
-    if replaced > TURNED_ABOVE:
-        return TURNED
-    return CALM if replaced < CALM_BELOW else MOVING
 
 
 def _twin(embeddings: Sequence[np.ndarray], past: Sequence[_Map | None], i: int) -> int | None:

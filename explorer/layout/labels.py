@@ -57,6 +57,9 @@ class LabelPairs:
     Args:
         labels: int ``[P]``, class of every point.
         seed: of the samples and the shuffles.
+
+    Attributes:
+        pairs: the sample of points and the shuffles of each.
     """
 
     def __init__(self, labels: np.ndarray, seed: int = 0) -> None:
@@ -65,10 +68,10 @@ class LabelPairs:
         pairs = list(combinations(range(len(members)), 2))
         if len(pairs) > MOST_PAIRS:
             pairs = [pairs[i] for i in np.sort(chance.choice(len(pairs), MOST_PAIRS, replace=False))]
-        self._pairs = [_pair(members[i], members[j], chance) for i, j in pairs]
+        self.pairs = [_pair(members[i], members[j], chance) for i, j in pairs]
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return len(self.pairs)
 
     def separations(self, vectors: np.ndarray) -> np.ndarray:
         """Measure how separate the two classes of each pair are, float64 ``[pairs]``, 0..1; 0 is chance.
@@ -76,7 +79,7 @@ class LabelPairs:
         Args:
             vectors: float ``[P, D]``, finite.
         """
-        return np.array([_separation(vectors[pair.points], pair.masks) for pair in self._pairs])
+        return np.array([_separation(vectors[pair.points], pair.masks) for pair in self.pairs])
 
     def measure(self, space: np.ndarray, xy: np.ndarray) -> LabelMeasures | None:
         """Compare a map with the space; None with fewer than two classes.
@@ -85,7 +88,7 @@ class LabelPairs:
             space: float ``[P, D]``, unit rows, finite.
             xy: float ``[P, 2]``.
         """
-        if not self._pairs:
+        if not self.pairs:
             return None
         return compared(self.separations(space), self.separations(xy))
 

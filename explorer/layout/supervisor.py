@@ -30,6 +30,9 @@ class LayoutSupervisor:
 
     Args:
         root: folder of the runs.
+
+    Attributes:
+        watched: when each run that is being viewed was last viewed, by id.
     """
 
     def __init__(self, root: Path) -> None:
@@ -38,7 +41,7 @@ class LayoutSupervisor:
         self._thread: threading.Thread | None = None
         self._ending = threading.Event()
         self._lock = threading.Lock()
-        self._watched: dict[str, float] = {}
+        self.watched: dict[str, float] = {}
         self._told: dict[str, float] = {}
 
     def start(self) -> None:
@@ -49,11 +52,16 @@ class LayoutSupervisor:
         self._thread = threading.Thread(target=self._look_after, name="layout supervisor", daemon=True)
         self._thread.start()
 
+    @property
+    def pid(self) -> int | None:
+        """Id of the layout process; None while it does not run."""
+        return None if self._process is None or self._process.poll() is not None else self._process.pid
+
     def watch(self, run_id: str) -> None:
         """Record that this run is being viewed; to be repeated while it is. Cheap, never blocks, never raises."""
         if len(run_id) <= 64 and run_id.isalnum():  # one word on one line of the pipe
             with self._lock:
-                self._watched[run_id] = time.monotonic()
+                self.watched[run_id] = time.monotonic()
 
     def stop(self) -> None:
         """End the process and wait for it, a few seconds at most; it is killed if it does not respond."""
@@ -110,8 +118,8 @@ class LayoutSupervisor:
         """Return watched runs that the process has not been told about lately."""
         now = time.monotonic()
         with self._lock:
-            self._watched = {run: seen for run, seen in self._watched.items() if now - seen < FORGET_SECONDS}
-            watched = dict(self._watched)
+            self.watched = {run: seen for run, seen in self.watched.items() if now - seen < FORGET_SECONDS}
+            watched = dict(self.watched)
         due = [run for run, seen in watched.items() if run not in self._told or seen - self._told[run] > RENEW_SECONDS]
         self._told = {run: told for run, told in self._told.items() if run in watched} | dict.fromkeys(due, now)
         return due

@@ -6,7 +6,7 @@ What is wrong with what a visitor chose is an answer, ``problem``, and no failed
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import MaxLen, MinLen
 from pydantic import Field
@@ -33,6 +33,9 @@ from trainers.kinds import KINDS, kind_of
 from trainers.parameters import entry
 from trainers.runs.damage import reading
 
+if TYPE_CHECKING:
+    from trainers.image_text.name_embeddings import NameEncoder
+
 _SHORTER = "The time is {:g} minutes, the longest that this page allows; the limit on steps is that of the run."
 
 
@@ -58,10 +61,17 @@ class Searched(Body):
 
 
 class Grouped(Body):
-    """The classes to group, and into how many groups."""
+    """The classes to group, and into how many groups, or into groups of which names.
+
+    ``groups`` has that of each class where groups are to be grouped.
+    """
 
     classes: Annotated[list[Text], list_of(SHOWN, "names of classes")] = REQUIRED
-    count: Annotated[int, whole(2, SHOWN)] = REQUIRED
+    count: Annotated[int, whole(2, SHOWN)] = 2
+    into: Annotated[list[Text], needs("names of groups")] = Field(default_factory=list)
+    groups: Annotated[list[int], needs("a group of each class")] = Field(default_factory=list)
+    by: Text = "meaning"
+    seed: Annotated[int, whole(0, 2**31 - 1)] = 0
 
 
 class FormService:
@@ -77,6 +87,13 @@ class FormService:
         pages = {name: PAGES.get(name) or KindPage(name=name) for name in KINDS}
         public = self._runs.public
         return {name: Form(kind=KINDS[name], page=page, public=public) for name, page in pages.items() if page.sidebar}
+
+    @cached_property
+    def _name_encoder(self) -> NameEncoder:
+        """What embeds the names of classes for all visitors."""
+        from trainers.image_text.name_embeddings import NameEncoder
+
+        return NameEncoder()
 
     def start(self) -> Json:
         """Describe all forms."""
@@ -109,13 +126,22 @@ class FormService:
         return {"hits": [{"name": hit.name, "words": hit.words} for hit in hits]}
 
     def groups(self, asked: Grouped) -> Json:
-        """Propose superclasses: groups of classes with similar names."""
-        from trainers.image_text.class_groups import class_groups
+        """Propose superclasses: groups of classes with similar names, or of groups.
 
+        Returns:
+            ``of``, the group of each, and ``named_after``, which of them each group is named after; of groups whose
+            names are given ``of`` alone.
+        """
+        from trainers.image_text.class_groups import class_groups, nearest_groups
+
+        how: dict[str, Any] = {"of": asked.groups or None, "by": asked.by, "encoder": self._name_encoder}
         try:
-            return {"groups": class_groups(asked.classes, asked.count)}
+            if asked.into:
+                return {"of": nearest_groups(asked.classes, asked.into, **how).tolist()}
+            made = class_groups(asked.classes, asked.count, seed=asked.seed, **how)
         except UserError as error:
             return {"problem": str(error)}
+        return {"of": made.of.tolist(), "named_after": made.named_after.tolist()}
 
     def views(self, asked: Described) -> Json:
         """Show augmented views of the images that are chosen."""

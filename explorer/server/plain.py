@@ -52,22 +52,22 @@ def check(value: Any) -> None:
     """
     pending = [(value, 0)]
     while pending:
-        one, depth = pending.pop()
+        item, depth = pending.pop()
         if depth > DEEPEST:
             raise RequestError(f"Values may be nested {DEEPEST} deep; got deeper ones.")
-        if isinstance(one, str):
-            if _HALF.search(one):
+        if isinstance(item, str):
+            if _HALF.search(item):
                 raise RequestError("A text holds half a character (a lone surrogate). Send whole ones.")
-        elif isinstance(one, int):
-            if not -LARGEST_WHOLE <= one < LARGEST_WHOLE:
+        elif isinstance(item, int):
+            if not -LARGEST_WHOLE <= item < LARGEST_WHOLE:
                 raise RequestError("A whole number of at most 19 digits was needed; got a longer one.")
-        elif isinstance(one, float):
-            if not math.isfinite(one):
+        elif isinstance(item, float):
+            if not math.isfinite(item):
                 raise RequestError("A finite number was needed; got NaN or infinity, which JSON does not have.")
-        elif isinstance(one, dict):
-            pending += [(each, depth + 1) for pair in one.items() for each in pair]
-        elif isinstance(one, (list, tuple)):
-            pending += [(each, depth + 1) for each in one]
+        elif isinstance(item, dict):
+            pending += [(each, depth + 1) for pair in item.items() for each in pair]
+        elif isinstance(item, (list, tuple)):
+            pending += [(each, depth + 1) for each in item]
 
 
 def seen(value: object) -> str:

@@ -95,8 +95,8 @@ class Runs:
         """
         planned = kind_of(config).runs_of(config)
         count = kind_of(config).sizes(config)["runs"]
-        minutes = [minutes_left(one, RunState(phase="queued")) for one in planned]
-        known = [one for one in minutes if one is not None]
+        minutes = [minutes_left(run, RunState(phase="queued")) for run in planned]
+        known = [left for left in minutes if left is not None]
         slots = min(self._scheduler.slots, max(1, len(planned)))
         return count, sum(known) / slots * count / len(planned) if len(known) == len(planned) else None
 
@@ -295,9 +295,9 @@ class Runs:
             raise RunError(
                 "On a public page a run needs an owner: send any secret word as `token`, and the same word to stop it."
             )
-        for one in kind_of(config).runs_of(config):
-            if self._trains_too_long(one):
-                got = "no limit" if one.minutes is None else f"{one.minutes:g}"
+        for run in kind_of(config).runs_of(config):
+            if self._trains_too_long(run):
+                got = "no limit" if run.minutes is None else f"{run.minutes:g}"
                 raise RunError(f"On this page a run may train for {limits.minutes:g} minutes at most; got {got}.")
         if self._scheduler.waiting(owner) >= limits.waiting:
             raise RunError(

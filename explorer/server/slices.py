@@ -120,7 +120,7 @@ class Slices:
         self._settings = settings
         self._runs = runs
         self._executor = executor
-        self._lend = lend
+        self.lend = lend
         self._lock = threading.Lock()
         self._at_work: set[str] = set()
         self._in_vain: dict[str, int] = {}
@@ -169,12 +169,12 @@ class Slices:
         step = folder.db.state().step
         try:
             try:
-                took = self._lend(str(folder.path), seconds)
+                took = self.lend(str(folder.path), seconds)
             except Exception as error:
                 less = _affordable(str(error), asked(str(folder.path), seconds), seconds)
                 if less is None or less < LEAST:
                     raise
-                took = self._lend(str(folder.path), less)
+                took = self.lend(str(folder.path), less)
         except UserError as error:  # of the run, not of ZeroGPU
             return Answer(said=str(error), over=True)
         except Exception as error:

@@ -24,6 +24,9 @@ class Turns:
         each: requests of one visitor that may be received, wait and be worked on together; None: any number.
         strict: images are checked as a stranger's.
         places: visitors whose requests are worked on at the same time.
+
+    Attributes:
+        waiting: visitor and number of each request that waits for its turn.
     """
 
     def __init__(self, each: int | None = None, *, strict: bool = False, places: int = PLACES) -> None:
@@ -33,7 +36,7 @@ class Turns:
         self._changed = threading.Condition()
         self._numbers = itertools.count(1)
         self._admitted: Counter[str] = Counter()
-        self._waiting: list[tuple[str, int]] = []
+        self.waiting: list[tuple[str, int]] = []
         self._busy: set[str] = set()
         self._served: dict[str, int] = {}
 
@@ -78,21 +81,21 @@ class Turns:
         """
         ticket = (visitor, next(self._numbers))
         with self._changed:
-            self._waiting.append(ticket)
+            self.waiting.append(ticket)
             try:
                 if not self._changed.wait_for(lambda: self._next() == ticket, PATIENCE):
                     raise DataError("This image waited too long for its turn; try again in a minute.")
                 self._busy.add(visitor)
                 self._served[visitor] = next(self._numbers)
             finally:
-                self._waiting.remove(ticket)
+                self.waiting.remove(ticket)
                 self._changed.notify_all()
         try:
             yield
         finally:
             with self._changed:
                 self._busy.discard(visitor)
-                if not self._waiting:
+                if not self.waiting:
                     self._served.clear()
                 self._changed.notify_all()
 
@@ -100,5 +103,5 @@ class Turns:
         """Choose among those who have no place the one who had a turn longest ago, or never; then who asked first."""
         if len(self._busy) >= self._places:
             return None
-        ready = [ticket for ticket in self._waiting if ticket[0] not in self._busy]
+        ready = [ticket for ticket in self.waiting if ticket[0] not in self._busy]
         return min(ready, key=lambda ticket: (self._served.get(ticket[0], 0), ticket[1]), default=None)

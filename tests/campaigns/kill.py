@@ -32,7 +32,7 @@ from tests.campaigns._fuse import trainer
 from tests.campaigns._outcome import Outcome, PlanOutcome
 from tests.campaigns._page import LivePage, call, wait
 from tests.campaigns._table import Tally, arguments, say
-from tests.layout.worlds import make_run, pid_of, set_phase
+from tests.layout.worlds import make_run, set_phase
 from tests.synthetic import alive
 from tests.tiny import tiny_config, write_images
 from trainers.config import Conditions, Config, DataChoice, RunConfig
@@ -242,7 +242,7 @@ def _interrupted(supervisor: LayoutSupervisor, folder: RunFolder, draws: random.
         target = _drawn(folder, supervisor) + draws.randrange(1, 5)
         with contextlib.suppress(TimeoutError):
             wait(lambda target=target: _drawn(folder, supervisor) >= target, 10, "some maps are drawn")
-        pid = pid_of(supervisor)
+        pid = supervisor.pid
         if pid is not None:
             os.kill(pid, signal.SIGKILL)
 

@@ -7,6 +7,7 @@ import shlex
 
 import pytest
 
+from trainers.claims import recipes
 from trainers.claims.base import WORKS, Claim
 from trainers.claims.catalogue import CLAIMS
 from trainers.claims.parts import digest, parts
@@ -47,6 +48,8 @@ def test_its_recipe_is_a_command(claim: Claim) -> None:
     from trainers.kinds import KINDS
     from trainers.plans import PLANS
 
+    if claim.recipe == recipes.BLIP:  # nothing is trained
+        return
     kind = KINDS[arguments.kind]
     config = configuration(arguments, kind, PLANS[arguments.plan])
     assert plan_of(config).plan(config, {})  # type: ignore[arg-type]

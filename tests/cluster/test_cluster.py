@@ -35,7 +35,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def words(images: Path, *more: str) -> list[str]:
-    fixed = ["--data", str(images), "--image-size", "16", "--encoder", "conv4:width=4", "--dim", "8", "--device", "cpu"]
+    fixed = ["--data", str(images), "--image-size", "16", "--encoder", "conv4:width=8", "--dim", "8", "--device", "cpu"]
     return [*fixed, "--classes-per-batch", "3", "--images-per-class", "2", "--snapshot-steps", "50", *more]
 
 

@@ -154,29 +154,37 @@ def test_a_metric_that_is_not_known_is_shown_by_its_key() -> None:
     assert "| variant | mine | seeds |" in text and "| a | 1.500 | 1 |" in text and not math.isnan(one.metrics["mine"])
 
 
-def test_a_note_on_some_cells_names_their_rows_and_columns() -> None:
-    def cell(variant: str, seed: int, **metrics: float) -> Cell:
-        return Cell(variant=variant, condition={}, seed=seed, metrics=metrics)
+def note_on(alone: set[tuple[str, str, float]], noises: tuple[float, ...] = (0.0,)) -> str:
+    """What the note on cells of one seed begins with; the others have two.
 
-    made = table([cell("a", 0, R_at_1=0.5, HAP=0.4), cell("b", 0, R_at_1=0.4, HAP=0.3)], ["R_at_1", "HAP"])
-    assert made._which([("R@1", "a"), ("H-AP", "a"), ("R@1", "b"), ("H-AP", "b")]) == ""
-    assert made._which([("R@1", "a"), ("R@1", "b")]) == "R@1: "
-    assert made._which([("R@1", "a"), ("H-AP", "a")]) == "a: "
-    assert made._which([("R@1", "a"), ("H-AP", "a"), ("R@1", "b")]) == "a / R@1, b: "
+    Args:
+        alone: metric, variant and noise of each.
+    """
+    some = [
+        Cell(variant=variant, condition={"noise": noise} if len(noises) > 1 else {}, seed=seed, metrics=metrics)
+        for variant in ("a", "b")
+        for noise in noises
+        for seed in (0, 1)
+        if (metrics := {key: 0.4 + 0.1 * seed for key in KEYS if seed == 0 or (key, variant, noise) not in alone})
+    ]
+    (note,) = (note for note in table(some, KEYS).notes() if "there is one seed" in note)
+    return note.partition("No interval")[0]
+
+
+KEYS = ("R_at_1", "HAP")
+
+
+def test_a_note_on_some_cells_names_their_rows_and_columns() -> None:
+    assert note_on({(key, variant, 0.0) for key in KEYS for variant in "ab"}) == ""
+    assert note_on({("R_at_1", "a", 0.0), ("R_at_1", "b", 0.0)}) == "R@1: "
+    assert note_on({("R_at_1", "a", 0.0), ("HAP", "a", 0.0)}) == "a: "
+    assert note_on({("R_at_1", "a", 0.0), ("HAP", "a", 0.0), ("R_at_1", "b", 0.0)}) == "a / R@1, b: "
 
 
 def test_a_note_on_all_rows_under_a_condition_names_the_condition() -> None:
-    some = [
-        Cell(variant=variant, condition={"noise": noise}, seed=0, metrics={"R_at_1": 0.5})
-        for noise in (0.0, 0.2)
-        for variant in ("a", "b")
-    ]
-    made = table(some, ["R_at_1"])
-    assert made._which([("R@1", "a, noise 0"), ("R@1", "b, noise 0")]) == "noise 0: "
-    assert (
-        made._which([("R@1", "a, noise 0"), ("R@1", "b, noise 0"), ("R@1", "b, noise 0.2")])
-        == "noise 0; b, noise 0.2: "
-    )
+    without = {(key, variant, 0.0) for key in KEYS for variant in "ab"}
+    assert note_on(without, (0.0, 0.2)) == "noise 0: "
+    assert note_on(without | {(key, "b", 0.2) for key in KEYS}, (0.0, 0.2)) == "noise 0; b, noise 0.2: "
 
 
 def test_a_table_begins_with_what_it_comes_to(made: Table) -> None:

@@ -5,13 +5,14 @@ does: the commands use them, and the tests that run over every entry accept them
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.examples import copied
+from tests.examples import ROOT, copied
 
 ADDED = ("margin", "MRR", "squares", "half")
 LISTS = ("the_tables_are", "the_map_of", "of_the_right_width", "test_encoder_table", "the_menu", "stands_for_one_entry")
@@ -31,6 +32,16 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written = run(place, "-m", "tests.make.tables")
     assert all(f"wrote docs/{page}.md" in written for page in ("losses", "metrics", "retrieval"))
     return place
+
+
+def test_the_table_names_folders_that_are_there_and_files_in_them() -> None:
+    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| a")]
+    for _, _, into, example, _ in rows:
+        (folder, *_more) = re.findall(r"`([\w/]+)`", into)
+        assert (ROOT / folder).is_dir(), into
+        assert all((ROOT / folder / name).is_file() for name in re.findall(r"`(\w+\.py)`", example)), example
+    assert len(rows) > 15
 
 
 def run(program: Path, *command: str) -> str:

@@ -203,7 +203,7 @@ from trainers.data import inspect_data, load_data
 from trainers.encoders import ENCODERS
 from trainers.errors import UserError
 from trainers.config import DataChoice
-from trainers.data.hub import open_hub
+from trainers.data.labelled.hub import open_hub
 asks = [
     lambda: inspect_data(DataChoice(source="owner/private")),
     lambda: load_data(DataChoice(source="owner/private")),

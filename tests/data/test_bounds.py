@@ -18,11 +18,12 @@ import pytest
 
 from tests.data.world import picture, write_split, write_tree
 from trainers.config import DataChoice
-from trainers.data import bounds, inspect_data, load_data
+from trainers.data import inspect_data, load_data
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.image_file import LARGEST_FILE
-from trainers.data.labelled import columns, files, table
-from trainers.data.labelled.image_store import _chunks
+from trainers.data.labelled import bounds, columns, files, table
+from trainers.data.labelled.hub import head
+from trainers.data.labelled.image_store import chunks
 from trainers.data.labelled.opening import make_builder
 from trainers.data.labelled.table import ArrowTable
 from trainers.errors import DataError
@@ -101,7 +102,7 @@ def test_more_rows_than_are_read_are_said(tmp_path, monkeypatch):
 
 
 def test_a_column_of_long_texts_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(table, "_MOST_LISTED", 10_000)
+    monkeypatch.setattr(table, "MOST_LISTED", 10_000)
     repeated_rows(tmp_path / "set", 200, "a long tale " * 20)
     with pytest.raises(DataError, match="Column 'captions' takes more than"):
         load_captioned(str(tmp_path / "set"))
@@ -184,11 +185,9 @@ def test_nested_images_are_never_opened(tmp_path, opened, shape):
     pq.write_table(arrow, tmp_path / "set" / "data" / "train-00000-of-00001.parquet")
     assert inspect_data(DataChoice(source=str(tmp_path / "set"))).problems == ()
     assert len(load_data(DataChoice(source=str(tmp_path / "set"))).train) == 4
-    from trainers.data.hub import _head
-
     builder = make_builder(str(tmp_path / "set"), str(tmp_path), None, None, tmp_path / "cache")
-    head = _head(builder.as_streaming_dataset()["train"], 3)
-    assert head is not None and len(head) == 3 and str(secret) in str(head.values("views"))
+    first = head(builder.as_streaming_dataset()["train"], 3)
+    assert first is not None and len(first) == 3 and str(secret) in str(first.values("views"))
     assert opened == []
 
 
@@ -215,9 +214,9 @@ def test_chunks_are_bounded_by_bytes():
         def sizes(self, rows):
             return np.where(rows % 2 == 0, 50_000_000, 10)
 
-    chunks = list(_chunks(Claims(), 600))
-    assert np.concatenate(chunks).tolist() == list(range(600))
-    assert max(Claims().sizes(rows).sum() for rows in chunks) <= 128_000_000
+    made = list(chunks(Claims(), 600))
+    assert np.concatenate(made).tolist() == list(range(600))
+    assert max(Claims().sizes(rows).sum() for rows in made) <= 128_000_000
 
 
 # ------------------------------------------------------------------------------------------------------- files and zips

@@ -64,6 +64,8 @@ def test_a_mapping_gives_the_superclasses(folder: Path, text: str) -> None:
         ("lion,cat,animal\ntiger,cat\n", r"as many in every row; 'tiger' has 2 of 3"),
         ("red,warm\nblue,cold\n", r"None of the classes of the mapping .* is one of the images, which are fox"),
         ("{not json\n", "no JSON that can be read"),
+        ("lion,(dropped)\ntiger,(dropped)\nwolf,(dropped)\nfox,(dropped)\n", "drops all 4 classes"),
+        (MAPPING + "lion,(dropped)\n", r"'lion' has two superclasses in the mapping, 'cat' and '\(dropped\)'"),
         ("/no/such/file.csv", "cannot be read"),
         ("", "is not given"),
     ],
@@ -71,6 +73,25 @@ def test_a_mapping_gives_the_superclasses(folder: Path, text: str) -> None:
 def test_a_wrong_mapping_is_refused_with_the_names(folder: Path, table: str, why: str) -> None:
     with pytest.raises(DataError, match=why):
         load_data(chosen(folder, "mapping", table=table))
+
+
+def test_a_class_that_is_dropped_is_left_out_and_said(folder: Path) -> None:
+    table = MAPPING.replace("lion,cat", "lion,(dropped)") + "puma,(dropped)\n"
+    whole = load_data(DataChoice(source=str(folder), held_out="images"))
+    data = load_data(DataChoice(**vars(chosen(folder, "mapping", table=table)) | {"held_out": "images"}))
+    assert data.hierarchy.names == (("fox", "tiger", "wolf"), ("cat", "dog"))
+    assert len(whole.train) + len(whole.test) - len(data.train) - len(data.test) == 3
+    assert "1 classes are dropped, 3 images: lion." in data.notes
+    report = inspect_data(chosen(folder, "mapping", table=table))
+    assert report.dropped == (("lion", 3),) and report.images == (3, 3, 3)
+
+
+def test_what_is_reviewed_is_no_level(folder: Path) -> None:
+    rows = MAPPING.splitlines()
+    table = "\n".join([f"{rows[0]},reviewed", *(f"{row},yes" for row in rows[1:])])
+    data = load_data(chosen(folder, "mapping", table=table))
+    assert data.hierarchy == load_data(chosen(folder, "mapping", table=MAPPING)).hierarchy
+    assert data.hierarchy.levels == ("class", "family")
 
 
 def test_classes_of_the_mapping_without_images_are_named(folder: Path) -> None:

@@ -25,8 +25,8 @@ PROGRAM = """
 import json, sys, threading, time
 import trainers.data.hf_logging as hub
 hub.LOOK_SECONDS = 2.0
-import trainers.data.hub
-trainers.data.hub.WHOLE_BYTES = 10_000
+import trainers.data.labelled.hub
+trainers.data.labelled.hub.WHOLE_BYTES = 10_000
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.errors import DataError

@@ -191,7 +191,7 @@ def test_a_large_one_is_not_overtaken():
         for name, count in (("large", 10), ("small", 1)):
             waiting.append(threading.Thread(target=work, args=(name, count)))
             waiting[-1].start()
-            while len(budget._line) < len(waiting):
+            while len(budget.waiting) < len(waiting):
                 first.wait(0.001)
         assert order == []
     for thread in waiting:

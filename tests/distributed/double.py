@@ -43,7 +43,7 @@ def trained(images: Path, root: Path, names: list[str]) -> dict[str, torch.Tenso
     loop = (ContrastiveLoop if pretrains else MetricLearningLoop)(folder)
     if stop := int(os.environ.get("STOP_AFTER", "0")):
         while loop.step < stop:
-            loop._one_step()
+            loop.take_step()
         loop.checkpoint()
     else:
         loop.advance(600)

@@ -101,7 +101,7 @@ def test_activations_computed_again_have_the_statistics_of_all_processes(
 
 @pytest.mark.long
 @pytest.mark.usefixtures("double")
-@pytest.mark.parametrize("worlds", [(2, 1), (1, 2), (4, 2)])
+@pytest.mark.parametrize("worlds", [(2, 1), (1, 2), (4, 2), (2, 4)])
 def test_a_run_resumes_in_another_number_of_processes(tmp_path: Path, worlds: tuple[int, int]) -> None:
     images = write_images(tmp_path / "images")
     losses = ("contrastive", "proxy_anchor")

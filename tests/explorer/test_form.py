@@ -24,6 +24,7 @@ from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics.asked import MOST
 from trainers.parameters import Choice, specs
+from trainers.recipes.catalogue import RECIPES
 from trainers.runs.records import Attribute, Probe
 
 
@@ -184,6 +185,19 @@ def test_a_preset_keeps_images_and_budget_unless_it_has_its_own() -> None:
     assert paper["data.source"] == "ILSVRC/imagenet-1k"
     sources = {preset["name"]: preset["values"]["data.source"] for preset in LEARNING.json()["presets"]}
     assert list(sources.values()) == ["drawn", "drawn:bias=0.5", "drawn:bias=0.9"]
+
+
+def test_recipes_whose_every_setting_has_a_field_are_presets_too() -> None:
+    presets = {preset["name"]: preset for preset in PRETRAINING.json()["presets"]}
+    offered = {name for name in presets if name in RECIPES}
+    assert offered == {name for name, one in RECIPES.items() if one.kind == "contrastive"} - {"imagenet_moco"}, (
+        "imagenet_moco is the preset paper_moco_v1"
+    )
+    for name in offered:
+        assert PRETRAINING.config(presets[name]["values"]) == RECIPES[name].config().run
+    assert not {preset["name"] for preset in LEARNING.json()["presets"]} & set(RECIPES), "no field for the optimiser"
+    public = form_of("contrastive", public=True)
+    assert not {preset["name"] for preset in public.json()["presets"]} & set(RECIPES)
 
 
 def test_an_encoder_brings_its_learning_rate() -> None:

@@ -225,3 +225,34 @@ def test_a_public_page_refuses_a_start_and_another_queues_it(tmp_path: Path, nam
             assert site.runs.find(site.runs.start(config, "mine")).config.start == "0" * 26  # type: ignore[attr-defined]
     finally:
         site.scheduler.close()
+
+
+NAMES = ["old church", "new church", "old lake", "new lake"]
+
+
+def test_names_are_grouped_and_groups_of_them(site: Site) -> None:
+    made = site.post("groups", classes=NAMES, count=2, by="words")
+    assert made["of"] == [0, 0, 1, 1] and made["named_after"][1] in (2, 3)
+    assert site.post("groups", classes=NAMES, groups=made["of"], into=["a lake", "a church"], by="words") == {
+        "of": [1, 0]
+    }
+    wrong = site.post("groups", classes=NAMES, groups=[0, 10**9, 1, 1], count=2, by="words")
+    assert "A group from 0 on" in wrong["problem"]
+    assert "From 2 to 3 groups" in site.post("groups", classes=NAMES, count=4, by="words")["problem"]
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"classes": []}, "classes needs a list of 1 to 2000 names of classes"),
+        ({"classes": ["a" * 401, "b"]}, "classes needs a text"),
+        ({"classes": ["a"] * 2001}, "classes needs a list of 1 to 2000"),
+        ({"classes": NAMES, "count": 10**6}, "count needs a whole number"),
+        ({"classes": NAMES, "groups": ["x"]}, "groups needs"),
+        ({"classes": NAMES, "into": [{}]}, "into needs"),
+        ({"classes": NAMES, "seed": -1}, "seed needs a whole number"),
+        ({"classes": ["x" * 390] * 1000}, "At most 256 KB can be sent here"),
+    ],
+)
+def test_what_is_asked_of_groups_is_bounded(site: Site, values: dict[str, Any], why: str) -> None:
+    assert why in site.post("groups", **values)["error"]

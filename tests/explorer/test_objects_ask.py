@@ -369,7 +369,7 @@ def test_the_start_knows_the_recorded_mending(tab: Tab) -> None:
     root = tab.library.root
     library = Library(root, ASSETS / "recorded")
     objects = Objects(Settings(runs=root), library, load=load)
-    found = objects._recorded()
+    found = objects.start()["recorded"]
     assert found is not None and isinstance(library.get(found).config, FinetuningConfig)
     objects.close()
     library.close()

@@ -150,7 +150,7 @@ def test_other_weights_words_or_scenes_are_other_ingredients(
     weights.write_bytes(b"other")
     for file, found in ((weights, "other"), (None, None), (tmp_path / "absent", None)):
         menu = {**MODELS, CHOSEN[1]: dataclasses.replace(MODELS[CHOSEN[1]], shipped=file)}
-        objects.models._menu = menu
+        objects.models.menu = menu
         digest = ingredients(objects.models)
         assert digest is None if found is None else digest not in (usual, None)
 
@@ -180,7 +180,7 @@ def test_models_of_others_are_asked_even_under_the_same_names(tab: Tab) -> None:
 
 def test_sentences_are_read_when_asked_for(tab: Tab) -> None:
     tab.json("start")
-    assert tab.json("encoding")["encoding"] == [] and not tab.objects.index._known
+    assert tab.json("encoding")["encoding"] == []
     names = ["tiny_clip", "tiny_clip_mended"]
     assert {one["model"] for one in tab.json("encode", {"models": names})["encoding"]} <= set(names)
     for name in names:

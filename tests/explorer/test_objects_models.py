@@ -82,7 +82,7 @@ def mending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[F
     scheduler = Scheduler(settings, Nothing())
     library = Library(settings.runs, settings.recorded)
     objects = Objects(settings, library, load=load)
-    objects.models._menu = {**objects.models._menu, "large": descriptor("large", 3)}
+    objects.models.menu = {**objects.models.menu, "large": descriptor("large", 3)}
     yield Finetuning(Runs(settings, scheduler), objects.datasets, objects.models), settings.runs
     objects.close()
     library.close()
@@ -189,7 +189,7 @@ def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
     models = [MODELS["vsepp"].build(parameters) for _ in range(2)]
     weights = {f"arm{arm}/model/{name}": v for arm, m in enumerate(models) for name, v in m.state_dict().items()}
     tab = Tab(tmp_path)
-    tab.objects.models._menu = MODELS
+    tab.objects.models.menu = MODELS
     assert not [one for one in tab.json("start")["models"] if one["name"].startswith("run:")], "no weights yet"
     folder.write_checkpoint(weights, {"step": 1})
     names = [one for one in tab.json("start")["models"] if one["name"].startswith("run:")]

@@ -86,7 +86,7 @@ def test_whoever_had_no_turn_for_the_longest_time_is_next() -> None:
         for visitor in "aaabbc":
             threads.append(threading.Thread(target=work, args=(visitor,)))
             threads[-1].start()
-            while len(turns._waiting) < len(threads):
+            while len(turns.waiting) < len(threads):
                 threading.Event().wait(0.001)
     for thread in threads:
         thread.join(60)

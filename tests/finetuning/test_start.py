@@ -94,7 +94,7 @@ def test_it_starts_from_a_contrastive_run_and_resumes_without_it(
     assert not same(tower(weights(afresh, 0), own=True), given)
     log = (whole.folder.path / "log.txt").read_text()
     assert f"encoder of run {source.folder.id}, arm 1, at step 2" in log
-    cut._one_step()
+    cut.take_step()
     cut.checkpoint()
     shutil.rmtree(source.folder.path)
     again = kind_of(config).loop()(RunFolder.open(tmp_path, cut.folder.id))

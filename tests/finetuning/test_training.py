@@ -82,7 +82,7 @@ def test_epochs_are_counted_over_the_largest_recipe(photos, tmp_path):
         pass
     assert mender.step == steps
     for arm in mender.arms:
-        optimiser = arm._optimizer._optimiser
+        optimiser = arm.optimizer.optimiser
         assert type(optimiser) is torch.optim.Adam
         last = 1e-3 * 0.5 ** int((steps - 1) / (largest // 8) / 0.5)
         assert {group["lr"] for group in optimiser.param_groups} == {last}
@@ -95,7 +95,7 @@ def test_metric_learning_counts_epochs_too(tmp_path):
     while trainer.advance(5.0):
         pass
     assert trainer.step == 6  # 48 images, 12 in a batch
-    optimiser = trainer.arms[0]._optimizer._optimiser
+    optimiser = trainer.arms[0].optimizer.optimiser
     assert type(optimiser) is torch.optim.Adam and optimiser.param_groups[0]["lr"] == config.learning_rate / 2
 
 
@@ -124,7 +124,7 @@ def test_images_are_augmented_before_the_model_if_the_run_asks(photos, tmp_path)
         for arm in run.arms:
             model, features = arm.model, arm.model.image_features
             model.image_features = lambda images, features=features: features(seen.append(images.clone()) or images)
-        run._one_step()
+        run.take_step()
     given = [arm.examples.at(0)[0] for run in (plain, changed) for arm in run.arms]
     assert all(torch.equal(seen[n], given[n].float() / 255) for n in (0, 1))
     augment = AUGMENTATIONS["moco_v2"].build({"strength": 0.5, "blur": 0.0}, channels=3)

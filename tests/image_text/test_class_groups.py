@@ -1,20 +1,24 @@
-"""Groups of classes with similar names, against linkage written out, and what is refused."""
+"""Groups of classes with similar names: what k-means makes of them, that the same comes again, and what is refused."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.image_text import class_groups as module
+from trainers.image_text import name_embeddings
 from trainers.image_text.base import ImageTextModel
-from trainers.image_text.class_groups import class_groups, grouped
+from trainers.image_text.class_groups import class_groups, nearest_groups
+from trainers.image_text.kmeans import centres, kmeans
+from trainers.image_text.name_embeddings import NameEncoder
 from trainers.parameters import Choice
 
 NAMES = ["red_apple", "green-apple", "old car", "new car", "oak tree", "pine tree", "small apple"]
+PATHS = [f"{kind} {number}" for kind in ("church", "castle", "lake", "river") for number in ("one", "two", "three")]
 
 
 class Words(ImageTextModel):
@@ -24,8 +28,10 @@ class Words(ImageTextModel):
         super().__init__(side=8, context=8, mean=(0, 0, 0), std=(1, 1, 1))
         self.weight = torch.nn.Parameter(torch.randn(64, 32, generator=torch.Generator().manual_seed(0)))
         self.known: dict[str, int] = {}
+        self.asked: list[str] = []
 
     def tokenise(self, texts: Sequence[str]) -> Tensor:
+        self.asked += texts
         rows = [[self.known.setdefault(word, len(self.known)) for word in text.split()[-2:]] for text in texts]
         return torch.tensor(rows)
 
@@ -33,41 +39,68 @@ class Words(ImageTextModel):
         return self.weight[tokens[:, 0]] + 2 * self.weight[tokens[:, 1]]
 
 
-def by_hand(unit: Tensor, count: int) -> list[set[int]]:
-    """Average linkage, one merge after another."""
-    sets = [{row} for row in range(len(unit))]
-    distance = 1 - unit @ unit.T
-    while len(sets) > count:
-        pairs = [(i, j) for i in range(len(sets)) for j in range(i)]
-        mean = {(i, j): distance[list(sets[i])][:, list(sets[j])].mean().item() for i, j in pairs}
-        i, j = min(pairs, key=mean.__getitem__)
-        sets[j] |= sets.pop(i)
-    return sets
-
-
-def test_similar_names_come_together() -> None:
-    groups = grouped(NAMES, 3, Words())
-    apples, cars, trees = ({groups[i] for i in rows} for rows in ((0, 1, 6), (2, 3), (4, 5)))
-    assert len(apples) == len(cars) == len(trees) == 1 and len(set(groups)) == 3
-    assert apples <= {NAMES[i] for i in (0, 1, 6)}, "a group is named after one of its classes"
-
-
-@pytest.mark.parametrize("count", [2, 3, 5])
-def test_it_is_average_linkage(count: int) -> None:
-    model = Words()
-    groups = grouped(NAMES, count, model)
-    tokens = model.tokenise([name.replace("_", " ").replace("-", " ") for name in NAMES])
-    unit = torch.nn.functional.normalize(model.text_features(tokens).double(), dim=1).detach()
-    made = {name: {i for i, group in enumerate(groups) if group == name} for name in set(groups)}
-    assert sorted(map(sorted, made.values())) == sorted(map(sorted, by_hand(unit, count)))
+@pytest.mark.parametrize("by", ["meaning", "words"])
+def test_similar_names_come_together(by: str) -> None:
+    made = class_groups(NAMES, 3, by=by, encoder=NameEncoder(Words()))
+    assert made.of.tolist() == [0, 0, 1, 1, 2, 2, 0]
+    assert made.named_after[0] in (0, 1, 6), "a group is named after one of its classes"
+    assert {*made.titles(NAMES)} == {NAMES[row] for row in made.named_after}
 
 
 def test_the_order_of_the_classes_changes_nothing() -> None:
     def sets(names: list[str]) -> set[frozenset[str]]:
-        groups = grouped(names, 3, Words())
-        return {frozenset(name for name, of in zip(names, groups, strict=True) if of == one) for one in groups}
+        titles = class_groups(names, 4, seed=3, encoder=NameEncoder(Words())).titles(names)
+        return {frozenset(name for name, of in zip(names, titles, strict=True) if of == one) for one in titles}
 
     assert sets(NAMES) == sets(NAMES[::-1])
+
+
+def unit_rows(count: int, seed: int = 0) -> np.ndarray:
+    rows = np.random.default_rng(seed).normal(size=(count, 6))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("count", [2, 5, 20])
+def test_k_means_ends_where_nothing_moves(count: int) -> None:
+    """Each vector is nearest to the mean of its cluster, and none of the clusters is empty."""
+    unit = unit_rows(60)
+    labels = kmeans(unit, count, seed=1)
+    assert {*labels} == {*range(count)} and (labels == kmeans(unit, count, seed=1)).all()
+    assert (np.argmax(unit @ centres(unit, labels, count).T, axis=1) == labels).all()
+    first = [int(np.argmax(labels == cluster)) for cluster in range(count)]
+    assert first == sorted(first)
+
+
+def test_k_means_is_not_worse_than_what_made_the_vectors() -> None:
+    means = unit_rows(4, seed=5)
+    truth = np.arange(80) % 4
+    unit = means[truth] + 0.3 * unit_rows(80, seed=6)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+
+    def total(labels: np.ndarray) -> float:
+        return float((unit * centres(unit, labels, 4)[labels]).sum())
+
+    assert total(kmeans(unit, 4)) >= total(truth)
+
+
+def test_equal_vectors_fill_as_many_clusters_as_asked() -> None:
+    assert {*kmeans(np.ones((5, 1)), 4)} == {0, 1, 2, 3}
+
+
+def test_groups_are_grouped_by_their_means() -> None:
+    groups = [row // 3 for row in range(len(PATHS))]
+    made = class_groups(PATHS, 2, of=groups, encoder=NameEncoder(Words()))
+    assert len(made.of) == 4 and {*made.of} == {0, 1}
+    nearest = nearest_groups(PATHS, ["castle two", "river two"], of=groups, encoder=NameEncoder(Words()))
+    assert nearest[1] == 0 and nearest[3] == 1
+
+
+def test_a_name_is_embedded_once() -> None:
+    tower = Words()
+    encode = NameEncoder(tower)
+    class_groups(NAMES, 3, encoder=encode)
+    class_groups(NAMES[:4], 2, encoder=encode)
+    assert sorted(tower.asked) == sorted(f"a photo of a {name.replace('_', ' ').replace('-', ' ')}" for name in NAMES)
 
 
 @pytest.mark.parametrize("count", [0, 1, len(NAMES), 50])
@@ -76,6 +109,21 @@ def test_too_few_or_many_groups_are_a_sentence(count: int) -> None:
         class_groups(NAMES, count)
 
 
+def test_groups_that_do_not_fit_the_classes_are_a_sentence() -> None:
+    for of in ([0, 1], [0, 1, 2, 4, 5, 6, 7], [-1, 0, 1, 2, 3, 4, 5], [10**9] * 7):
+        with pytest.raises(UserError, match="A group from 0 on"):
+            class_groups(NAMES, 2, of=of, by="words")
+    with pytest.raises(UserError, match="compared by meaning or words"):
+        class_groups(NAMES, 2, by="colour")
+    with pytest.raises(UserError, match="different names of groups"):
+        nearest_groups(NAMES, ["one", "one"], by="words")
+
+
+def test_names_without_letters_and_of_other_alphabets_have_embeddings() -> None:
+    unit = NameEncoder()(["???", "", "教会", "教会 大", "a"], "words")
+    assert np.allclose(np.linalg.norm(unit, axis=1), 1) and unit[2] @ unit[3] > unit[2] @ unit[4]
+
+
 def test_a_model_of_the_registry_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOWER", Choice(name="tiny_clip"))
-    assert len(set(class_groups(NAMES, 3))) == 3
+    monkeypatch.setattr(name_embeddings, "TOWER", Choice(name="tiny_clip"))
+    assert {*class_groups(NAMES, 3).of} == {0, 1, 2}

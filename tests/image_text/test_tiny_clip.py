@@ -133,7 +133,7 @@ ODD = ["", "a dog", "A  DOG, and the man's dogs!", "héllo wörld 🙂", "x" * 3
 
 @pytest.mark.parametrize("context", [5, 32, 77])
 def test_sentences_are_cut_into_tokens_as_open_clip_does(context):
-    for texts in (ODD, [], [" ".join(ODD)] * (tokenizer._PIECE + 1)):
+    for texts in (ODD, [], [" ".join(ODD)] * (tokenizer.PIECE + 1)):
         own = tokenizer.tokenise(texts, context)
         assert own.shape == (len(texts), context) and own.dtype == torch.int64
         if texts:

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from explorer.keeping.copies import DELETED, MANIFEST, kept_ids, read_manifest, restore, write_copy
 from explorer.keeping.keeper import Keeper
 from explorer.keeping.mounts import check_local, file_system
 from tests.synthetic import make_run
 from trainers.errors import RunError
 from trainers.runs import RunFolder, list_runs
+from trainers.runs.copies import DELETED, MANIFEST, kept_ids, read_manifest, restore, write_copy
 from trainers.runs.files import write_bytes
 
 COPIES = """
 import sys
 from pathlib import Path
-from explorer.keeping.copies import write_copy
+from trainers.runs.copies import write_copy
 from trainers.runs import RunFolder
 root, into = map(Path, sys.argv[1:])
 while True:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from explorer.layout.align import unpack
-from explorer.layout.frames import CALM, MOVING, TURNED, Layouter, _effort, _Map
+from explorer.layout.effort import CALM, MOVING, TURNED, following
+from explorer.layout.frames import Layouter
 from explorer.layout.neighbours import nearest
 from explorer.layout.pca import pca
 from explorer.layout.quality import kept_neighbours
@@ -113,11 +114,8 @@ def test_pca_frames_say_so_and_umap_starts_from_them() -> None:
 
 
 def test_the_effort_follows_the_change_of_the_neighbours() -> None:
-    near = nearest(clusters(0.8), 20)
-    before = _Map(xy=np.zeros((300, 2)), ids=near.ids, method="umap")
-    assert _effort(near, before) == CALM
-    assert _effort(nearest(clusters(0.3), 20), before) == MOVING
-    assert _effort(nearest(clusters(0.0), 20), before) == TURNED
+    now, less, least = (nearest(clusters(order), 20).ids for order in (0.8, 0.3, 0.0))
+    assert following(now, now) == CALM and following(less, now) == MOVING and following(least, now) == TURNED
 
 
 @pytest.mark.parametrize("points", [1, 2, 4, 5, 9])

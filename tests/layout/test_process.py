@@ -16,7 +16,7 @@ from explorer.layout import supervisor as supervisor_module
 from explorer.layout.environment import environment
 from explorer.layout.process import main
 from explorer.layout.supervisor import LayoutSupervisor
-from tests.layout.worlds import extend, make_run, pid_of, wait_for
+from tests.layout.worlds import extend, make_run, wait_for
 
 
 def _spawn(root: Path) -> subprocess.Popen[bytes]:
@@ -51,15 +51,15 @@ def test_it_survives_kill_and_never_shows_less(root: Path, supervisor: LayoutSup
     supervisor.start()
     supervisor.watch(watched.id)
     wait_for(lambda: watched.frames() == [0, 1, 2] and training.frames() == [0], 60)
-    first = pid_of(supervisor)
+    first = supervisor.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    wait_for(lambda: pid_of(supervisor) not in (None, first), 60)
+    wait_for(lambda: supervisor.pid not in (None, first), 60)
     extend(training, 1, 2)
     wait_for(lambda: training.frames() == [0, 1], 60)
-    last = pid_of(supervisor)
+    last = supervisor.pid
     supervisor.stop()
-    assert pid_of(supervisor) is None
+    assert supervisor.pid is None
     assert last is not None
     with pytest.raises(ProcessLookupError):
         os.kill(last, 0)
@@ -67,17 +67,17 @@ def test_it_survives_kill_and_never_shows_less(root: Path, supervisor: LayoutSup
 
 def test_a_process_that_hangs_is_ended_all_the_same(supervisor: LayoutSupervisor) -> None:
     supervisor.start()
-    wait_for(lambda: pid_of(supervisor) is not None, 60)
-    assert pid_of(supervisor) is not None
-    os.kill(pid_of(supervisor), signal.SIGSTOP)
+    wait_for(lambda: supervisor.pid is not None, 60)
+    assert supervisor.pid is not None
+    os.kill(supervisor.pid, signal.SIGSTOP)
     supervisor.stop()
-    assert pid_of(supervisor) is None
+    assert supervisor.pid is None
 
 
 def test_watching_takes_anything(supervisor: LayoutSupervisor) -> None:
     for name in ["", "a\nwatch b", "x" * 10_000, "0" * 26]:
         supervisor.watch(name)
-    assert list(supervisor._watched) == ["0" * 26]
+    assert list(supervisor.watched) == ["0" * 26]
 
 
 @pytest.mark.long

@@ -41,7 +41,7 @@ def _index(points: np.ndarray, labels: np.ndarray) -> float:
 
 def _slow(vectors: np.ndarray, pairs: LabelPairs) -> list[float]:
     found = []
-    for pair in pairs._pairs:
+    for pair in pairs.pairs:
         points = vectors[pair.points].astype(np.float64)
         real, *chance = (_index(points, (~mask).astype(int)) for mask in pair.masks)
         expected = sum(chance) / len(chance)
@@ -111,8 +111,8 @@ def test_collapsed_classes_are_separate_and_collapsed_spaces_are_not() -> None:
 def test_many_classes_and_points_are_sampled_the_same_way_every_time() -> None:
     labels = np.repeat(np.arange(60), 50)
     first, again = LabelPairs(labels), LabelPairs(labels)
-    assert len(first) == MOST_PAIRS and max(len(pair.points) for pair in first._pairs) == 2 * MOST_POINTS
-    for one, other in zip(first._pairs, again._pairs, strict=True):
+    assert len(first) == MOST_PAIRS and max(len(pair.points) for pair in first.pairs) == 2 * MOST_POINTS
+    for one, other in zip(first.pairs, again.pairs, strict=True):
         assert np.array_equal(one.points, other.points) and np.array_equal(one.masks, other.masks)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from explorer.layout.supervisor import LayoutSupervisor
 from explorer.layout.warm import Warmth
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.runs import RunFolder
@@ -66,9 +65,3 @@ def wait_for(condition: object, seconds: float) -> float:
         assert time.monotonic() - begun < seconds, "waited in vain"
         time.sleep(0.02)
     return time.monotonic() - begun
-
-
-def pid_of(supervisor: LayoutSupervisor) -> int | None:
-    """Id of the layout process that the supervisor keeps, or None while it is not running."""
-    process = supervisor._process
-    return process.pid if process is not None and process.poll() is None else None

@@ -11,6 +11,7 @@ import torch
 from tests.metrics import slow
 from tests.metrics.worlds import listed, tree
 from trainers.metrics import default_metrics, evaluate
+from trainers.retrieval.faiss_library import faiss_library
 
 BINARY = ("AP", "AP_at_R", "AP_at_3", "AP_at_100", "R_at_1", "R_at_7", "P_at_1", "P_at_5", "P_at_R", "true_R_at_4")
 
@@ -88,6 +89,7 @@ def test_nothing_to_search_or_to_search_for():
 
 
 def test_pytorch_metric_learning_agrees():
+    assert faiss_library()  # which it imports too, where warnings are errors: an older faiss would end the process
     from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 
     emb, labels = tree(2, 80, 1, branch=12)

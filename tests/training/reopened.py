@@ -14,9 +14,9 @@ def reopened(run: AnyLoop) -> AnyLoop:
     """Train ``run`` four steps, write a checkpoint, take one more step that is lost, and open its folder again."""
     run.advance(0)  # the first snapshot only
     for _ in range(4):
-        run._one_step()
+        run.take_step()
     run.checkpoint()
-    run._one_step()
+    run.take_step()
     again = type(run)(RunFolder.open(run.folder.path.parent, run.folder.id))
     assert again.step == 4
     return again

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.tiny import tiny_config
+from tests.training.batches import next_batch
 from trainers.cli.main import main
 from trainers.errors import ParameterError
 from trainers.kinds import check
@@ -32,12 +33,12 @@ def test_a_run_trains_with_it_and_resumes_to_the_same_bits(tmp_path: Path, image
     whole = begun(tmp_path, images, Choice(name=name))
     whole.advance(60)
     broken = begun(tmp_path, images, Choice(name=name))
-    broken._one_step()
-    broken._one_step()
+    broken.take_step()
+    broken.take_step()
     broken.checkpoint()
     again = MetricLearningLoop(RunFolder.open(tmp_path, broken.folder.id))
-    first, second = again._batches.batch(2).views
-    assert torch.equal(first, whole._batches.batch(2).views[0]) and torch.equal(first, second) == (name == "none")
+    first, second = next_batch(again).views
+    assert torch.equal(first, next_batch(broken).views[0]) and torch.equal(first, second) == (name == "none")
     again.advance(60)
     want, got = (run.arms[0].tensors() for run in (whole, again))
     assert [key for key in want if not torch.equal(want[key], got[key])] == []
@@ -45,7 +46,7 @@ def test_a_run_trains_with_it_and_resumes_to_the_same_bits(tmp_path: Path, image
 
 def test_its_parameters_are_used(tmp_path: Path, images: Path) -> None:
     runs = [begun(tmp_path, images, Choice(name="simclr", parameters={"strength": s})) for s in (0.2, 1.0)]
-    views = [run._batches.batch(0).views[0] for run in runs]
+    views = [next_batch(run).views[0] for run in runs]
     assert views[0].shape == views[1].shape and not torch.equal(views[0], views[1])
 
 

@@ -177,7 +177,7 @@ def test_at_the_rate_of_one_the_optimizer_is_the_one_it_was(
     assert loop.config == config
     arm = loop.arms[0]
     own = [group["params"] for group in arm.groups(arm.networks, loop.stage) if group["params"]]
-    kept = [group["params"] for group in arm._optimizer._optimiser.param_groups]
+    kept = [group["params"] for group in arm.optimizer.optimiser.param_groups]
     assert [[id(one) for one in group] for group in own] == [[id(one) for one in group] for group in kept]
     assert all(layer.training for net in encoders(loop) for layer in net.train().modules())
 

@@ -111,12 +111,12 @@ def test_a_bad_step_is_found_before_anything_of_it_is_written(
 ) -> None:
     run = new(tmp_path, config(images, snapshot_steps=None))
     run.advance(0)
-    run._one_step()
+    run.take_step()
     kept = weights(run)
     with torch.no_grad():
         run.arms[1].encoder.head.weight.fill_(math.nan)
-    run._one_step()  # nobody knows yet
-    find = {"the next step": run._one_step, "an evaluation": run.snapshot, "a checkpoint": run.checkpoint}[found_by]
+    run.take_step()  # nobody knows yet
+    find = {"the next step": run.take_step, "an evaluation": run.snapshot, "a checkpoint": run.checkpoint}[found_by]
     words = r"SupCon.*\(loss nan, gradient nan\) in step 2\. .*training rows"
     with pytest.raises(NonFiniteLossError, match=words):
         find()

@@ -49,7 +49,7 @@ def test_where_it_binds_is_counted_said_and_resumed(tmp_path: Path, images: Path
     broken = MetricLearningLoop(RunFolder.create(tmp_path, config))
     broken.advance(0)
     for _ in range(3):
-        broken._one_step()
+        broken.take_step()
     broken.checkpoint()
     run = MetricLearningLoop(RunFolder.open(tmp_path, broken.folder.id))
     assert [arm.clipping.steps for arm in run.arms] == [3, 3]
@@ -70,13 +70,13 @@ def test_a_run_of_before_the_setting_goes_on_as_it_began(tmp_path: Path, images:
     run = MetricLearningLoop(RunFolder.open(tmp_path, folder.id))
     assert run.config.clip_norm == CLIPPED_BEFORE == 10.0
     run.advance(0)
-    run._one_step()
+    run.take_step()
     run.checkpoint()
     tensors, about = run.folder.read_checkpoint() or ({}, {})
     run.folder.write_checkpoint({name: t for name, t in tensors.items() if "clipping" not in name}, about)
     again = MetricLearningLoop(RunFolder.open(tmp_path, folder.id))
     assert again.step == 1 and again.arms[0].clipping.steps == 0
-    again._one_step()
+    again.take_step()
     assert again.arms[0].clipping.steps == 1
 
 

@@ -93,7 +93,7 @@ def test_nor_does_the_step_of_any_encoder(encoder: str) -> None:
     with fake_device():
         arm, found = step("contrastive", encoder, Planned())
     assert set(found) == {"loss", "examples", "term/pull", "term/push"}
-    moved = [state["step"].device for state in arm._optimizer._optimiser.state.values()]
+    moved = [state["step"].device for state in arm.optimizer.optimiser.state.values()]
     assert moved and set(moved) == {DEVICE}
 
 

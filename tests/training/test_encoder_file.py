@@ -17,6 +17,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from tests.tiny import SIDE, opened, tiny_config, to_end, write_images
+from tests.training.batches import next_batch
 from trainers.cli.main import main
 from trainers.config import RunConfig
 from trainers.encoders import ENCODERS, Encoder
@@ -155,7 +156,7 @@ def test_frozen_features_are_exported_as_timms(tmp_path: Path, images: Path) -> 
 
 def test_arms_differ_and_an_unfinished_run_is_exported_too(tmp_path: Path, images: Path) -> None:
     loop = opened(tmp_path, metric_learning(images, OWN["conv4"]))
-    loop._one_step()
+    loop.take_step()
     loop.checkpoint()
     exported(loop, 0, tmp_path / "0.safetensors")
     exported(loop, 1, tmp_path / "1.safetensors")
@@ -165,8 +166,10 @@ def test_arms_differ_and_an_unfinished_run_is_exported_too(tmp_path: Path, image
 
 def test_a_run_written_before_checkpoints_knew_the_images_is_exported(tmp_path: Path, images: Path) -> None:
     loop = opened(tmp_path, metric_learning(images, OWN["conv4"]))
-    loop._images = None
     loop.checkpoint()
+    tensors, about = loop.folder.read_checkpoint() or ({}, {})
+    assert about.pop("images") == [3, SIDE]
+    loop.folder.write_checkpoint(tensors, about)
     assert "side" not in exported(loop, 0, tmp_path / "encoder.safetensors")
 
 
@@ -291,12 +294,12 @@ def test_frozen_features_of_a_trained_encoder(tmp_path: Path, images: Path) -> N
     config = metric_learning(images, FROZEN, start=source.folder.id)
     loop = opened(tmp_path, config)
     assert same(own_part(encoder_of(loop, 0)), own_part(encoder_of(source, 0)))
-    loop._one_step()
+    loop.take_step()
     loop.checkpoint()
-    features = loop._batches._source  # type: ignore[attr-defined]
     shutil.rmtree(source.folder.path)
     again = kind_of(config).loop()(RunFolder.open(tmp_path, loop.folder.id))
-    assert torch.equal(again._batches._source, features), "the same, from the own checkpoint"  # type: ignore[attr-defined]
+    features, same_features = (next_batch(each).views[0] for each in (loop, again))
+    assert torch.equal(same_features, features), "from the run's own checkpoint"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -304,7 +307,7 @@ def test_it_resumes_to_the_same_bits_after_the_first_run_is_gone(tmp_path: Path,
     source = trained(tmp_path, contrastive(images, OWN["conv4"]))
     config = KINDS[kind](images, OWN["conv4"], start=source.folder.id)
     whole, cut = opened(tmp_path, config), opened(tmp_path, config)
-    cut._one_step()
+    cut.take_step()
     cut.checkpoint()
     shutil.rmtree(source.folder.path)
     again = kind_of(config).loop()(RunFolder.open(tmp_path, cut.folder.id))

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.tiny import tiny_config
+from tests.training.batches import next_batch
 from tests.training.reopened import reopened
 from trainers.config import MAX_ARMS, DataChoice, RunConfig
 from trainers.data import load_data
@@ -109,13 +110,13 @@ def test_resume_is_exact_under_the_same_budget(tmp_path: Path, images: Path) -> 
 def test_a_loss_that_is_no_number_changes_no_weight(tmp_path: Path, images: Path) -> None:
     run = trainer(tmp_path, tiny_config(images, "supcon_out"))
     run.advance(0)
-    run._one_step()
+    run.take_step()
     run.checkpoint()
     kept = weights(run)
     with torch.no_grad():
         run.arms[0].encoder.head.weight.fill_(float("nan"))
     with pytest.raises(NonFiniteLossError, match=r"stopped being a number.*training rows"):
-        run._one_step()
+        run.take_step()
     good = run.folder.read_checkpoint()
     assert good is not None
     assert all(torch.equal(good[0][name], kept[name].contiguous()) for name in kept)
@@ -124,7 +125,7 @@ def test_a_loss_that_is_no_number_changes_no_weight(tmp_path: Path, images: Path
 def test_a_batch_holds_all_classes_where_there_are_too_few(tmp_path: Path, images: Path) -> None:
     run = trainer(tmp_path, tiny_config(images, classes_per_batch=20))
     assert "8 classes, all there are to train on; 20 were asked for" in (run.folder.path / "log.txt").read_text()
-    assert run._batches.batch(0).labels[:, 0].unique().numel() == 8
+    assert next_batch(run).labels[:, 0].unique().numel() == 8
 
 
 @pytest.mark.parametrize(

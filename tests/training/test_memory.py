@@ -116,7 +116,7 @@ def test_layouts_differ_by_rounding_and_are_those_asked_for(
         convolutions = [w for net in loops[1].arms[0].networks.values() for w in net.parameters() if w.ndim == 4]
         assert convolutions and all(weight.is_contiguous(memory_format=layout) for weight in convolutions)
         for loop in loops:
-            loop._one_step()
+            loop.take_step()
         made = [[w.detach() for net in loop.arms[0].networks.values() for w in net.parameters()] for loop in loops]
         assert apart(made[1], made[0]) < 1e-4, config.kind
 

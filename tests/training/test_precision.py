@@ -117,7 +117,7 @@ def test_encoders_of_every_kind_compute_in_it_and_their_losses_do_not(
         loop = opened(tmp_path, config)
         (arm,) = loop.arms
         kinds = watched(arm.networks.values())
-        loop._one_step()
+        loop.take_step()
         assert kinds == {HALF[precision]}, config.kind
         kinds.clear()
         loop.snapshot()  # what the maps show is of the same numbers

@@ -145,16 +145,16 @@ def test_without_quota_nothing_is_lost(space: Space, prepared: Path, monkeypatch
 
 def test_a_killed_slice_goes_on_from_its_checkpoint(space: Space, prepared: Path) -> None:
     folder = space.beginning(prepared)
-    space.slices._lend = spaces.GPU(partial(_longer, train_slice), duration=lambda *_: 2)
+    space.slices.lend = spaces.GPU(partial(_longer, train_slice), duration=lambda *_: 2)
     assert space.ask(folder.id).wait
     state = folder.db.state()
     assert state.phase == BETWEEN_SLICES and "taken back" in state.message and not folder.is_alive()
-    space.slices._lend = spaces.GPU(train_slice, duration=asked)
+    space.slices.lend = spaces.GPU(train_slice, duration=asked)
     for _ in range(slices_module.TRIES - 1):  # on a busy machine the first may end before its first step
         assert space.ask(folder.id).wait and folder.db.state().phase == BETWEEN_SLICES
         if folder.db.state().step > state.step:
             break
-    space.slices._lend = spaces.GPU(train_slice, duration=lambda *_: 0.05)  # no time to set up
+    space.slices.lend = spaces.GPU(train_slice, duration=lambda *_: 0.05)  # no time to set up
     answers = [space.ask(folder.id) for _ in range(slices_module.TRIES)]
     assert [answer.refused for answer in answers] == [False, False, True] and "CPU" in answers[-1].said
     assert folder.db.state().phase == "stopped" and folder.has_checkpoint

@@ -11,6 +11,7 @@ so do fine-tunings of an image-text model, which have no folds.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -184,8 +185,11 @@ def contextual_k() -> SweepConfig:
 
 
 def clean_encoder() -> SweepConfig:
-    """Plan the encoders that the fine-tunings under noise start from: trained on right labels of another world."""
-    return losses("contrastive", data=DataChoice(image_size=32, seed=1))
+    """Plan the encoders that the fine-tunings under noise start from: trained on right labels of another world,
+    with the seed of their search too.
+    """
+    plan = losses("contrastive", data=DataChoice(image_size=32, seed=1))
+    return dataclasses.replace(plan, seeds=(*SEEDS, FairComparisonConfig.search_seed))
 
 
 def noise_from_clean() -> SweepConfig:

@@ -1,23 +1,33 @@
-"""What the commands of claims at full size begin with, for people with the data and a GPU."""
+"""The command at full size on the card of a claim: that of a recipe, with the arms that the claim compares."""
 
 from __future__ import annotations
 
-SOP_RUN = (
-    'python -m trainers sweep --data path/to/sop --encoder "timm:model=resnet50.tv_in1k,layer_norm=true" --frozen-norm '
-    "--dim 512 --augmentation crop_flip --optimiser adam --epochs 100"
-)
-"""Rank losses on Stanford Online Products."""
-SOP = f"{SOP_RUN} --classes-per-batch 32 --sampler two_super_classes --losses"
-"""The same with its batches; the losses follow."""
-CUB = (
-    "python -m trainers sweep --data cub200 --encoder timm:model=resnet50.tv_in1k --frozen-norm --backbone-rate 0.5 "
-    "--optimiser adam --learning-rate 8e-5 --steps 3360 --dim 512 --classes-per-batch 32 --losses"
-)
-"""The contextual loss on CUB-200; the losses follow."""
-IMAGENET_RUN = (
-    "python -m trainers sweep pretrain --data ILSVRC/imagenet-1k --held-out images --max-images 1000000 "
-    "--image-size 224 --encoder timm:model=resnet50,pretrained=false --norm batch"
-)
-"""SupCon on ImageNet."""
-IMAGENET = f"{IMAGENET_RUN} --batch 6144 --epochs 350 --method"
-"""The same with its batches; the methods follow."""
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trainers.recipes.base import Recipe
+from trainers.recipes.catalogue import RECIPES
+from trainers.recipes.command import PROGRAM, command
+
+BLIP = f"{PROGRAM} score --data path/to/coco --model blip"
+"""BLIP cannot be fine-tuned here: this measures it as it is."""
+
+
+def full_size(name: str, *arms: str, vary: Mapping[str, Sequence[Any]] | None = None, **settings: Any) -> str:
+    """Write the command of a recipe.
+
+    Args:
+        name: of the recipe.
+        arms: in place of its own, as on the command line; a bare name stands for the one arm of the recipe with that
+            name, and its parameters. None: its own.
+        vary: values of settings that the sweep goes through besides.
+        settings: in place of its own.
+    """
+    recipe = RECIPES[name]
+    chosen = [_own(recipe, arm) for arm in arms]
+    return command(recipe.changed(chosen, **settings) if arms or settings else recipe, vary=vary)
+
+
+def _own(recipe: Recipe, arm: str) -> str:
+    alike = [written for written in recipe.arms.value if written.partition(":")[0] == arm]
+    return alike[0] if len(alike) == 1 else arm

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from trainers.cluster.address import address
 from trainers.config import BUDGET
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS
@@ -85,7 +86,8 @@ def runs_flag(parser: argparse.ArgumentParser, inner: bool = False) -> None:
 def ray_flag(parser: argparse.ArgumentParser) -> None:
     """Add ``--ray``, the cluster on which runs are placed."""
     text = "Train on a Ray cluster: auto for the one that this machine belongs to, or HOST:PORT."
-    parser.add_argument("--ray", metavar="ADDRESS", default=argparse.SUPPRESS, help=text)
+    here = address() or "this machine"
+    parser.add_argument("--ray", metavar="ADDRESS", default=argparse.SUPPRESS, help=f"{text} [{DEFAULT}{here}]")
 
 
 def _truth(text: str) -> bool:

@@ -43,11 +43,17 @@ def score(arguments: argparse.Namespace) -> int:
     with progress_bar() as tell:
         scores = evaluate(encoders_of(arguments.id, arguments.runs), arguments.arm, tasks, arguments.out, tell)
     if arguments.json:
-        print_json([dataclasses.asdict(one) for one in scores])
+        print_json([dataclasses.asdict(score) for score in scores])
         return 0
     rows = [
-        (one.task, one.measure, Rounded(one.score), one.images, "not known" if one.trained is None else one.trained)
-        for one in scores
+        (
+            score.task,
+            score.measure,
+            Rounded(score.score),
+            score.images,
+            "not known" if score.trained is None else score.trained,
+        )
+        for score in scores
     ]
     print(Table(columns=("task", "measure", "score", "images", "of these trained on"), rows=rows).text())
     print(f"mteb {scores[0].version}; its results are in {arguments.out}.")

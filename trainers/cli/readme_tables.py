@@ -127,8 +127,17 @@ def claims_table() -> str:
     return markdown(results())
 
 
+def recipes_table() -> str:
+    """Return the table of the papers' training recipes."""
+    from trainers.recipes.catalogue import RECIPES
+    from trainers.recipes.tables import markdown
+
+    return markdown(RECIPES.values())
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "claims": claims_table,
+    "recipes": recipes_table,
     "losses": losses_table,
     "metrics": metrics_table,
     "models": models_table,

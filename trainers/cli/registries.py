@@ -45,9 +45,9 @@ def show(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(chosen)
     elif arguments.names:
-        print("\n\n".join("\n".join(_lines(one)) for one in chosen))
+        print("\n\n".join("\n".join(_lines(described)) for described in chosen))
     else:
-        rows = [(one["name"], one["title"], _parameters(one)) for one in chosen]
+        rows = [(described["name"], described["title"], _parameters(described)) for described in chosen]
         print(Table(columns=("name", "title", "parameters"), rows=rows).text())
     return 0
 
@@ -73,16 +73,16 @@ def _described(name: str, descriptor: Any) -> dict[str, Any]:
     return about | {"missing": lacking() if lacking else None, "parameters": parameters}
 
 
-def _parameters(one: Mapping[str, Any]) -> str:
-    return " ".join(f"{own['name']}={shown(own['default'])}" for own in one["parameters"])
+def _parameters(described: Mapping[str, Any]) -> str:
+    return " ".join(f"{parameter['name']}={shown(parameter['default'])}" for parameter in described["parameters"])
 
 
-def _lines(one: Mapping[str, Any]) -> Iterator[str]:
-    source = " ".join(str(one[fact]) for fact in ("paper", "year") if fact in one)
-    yield f"{one['name']}: {one['title']}." + (f" {source}." if source else "")
+def _lines(described: Mapping[str, Any]) -> Iterator[str]:
+    source = " ".join(str(described[fact]) for fact in ("paper", "year") if fact in described)
+    yield f"{described['name']}: {described['title']}." + (f" {source}." if source else "")
     for fact in ("sentence", "unlike", "slow", "differs", "missing"):
-        if one.get(fact):
-            yield f"  {one[fact]}"
-    if one["parameters"]:
-        rows = [(own["name"], shown(own["default"]), own["accepts"], own["help"]) for own in one["parameters"]]
+        if described.get(fact):
+            yield f"  {described[fact]}"
+    if described["parameters"]:
+        rows = [(of["name"], shown(of["default"]), of["accepts"], of["help"]) for of in described["parameters"]]
         yield Table(columns=("parameter", "default", "accepts", "what it is"), rows=rows).text()

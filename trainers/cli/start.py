@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from trainers.cli.flags import DEFAULT, add_flags, given, ray_flag, runs_flag
@@ -113,8 +114,20 @@ def start(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     config = configuration(arguments, kind, PLANS.get(arguments.plan))
+    folder = created(config, arguments.runs)
+    if not arguments.json:
+        print(f"run {folder.id} in {folder.path}")
+    return work(folder, new=True, as_json=arguments.json)
+
+
+def created(config: Config, root: Path) -> RunFolder:
+    """Check and rehearse a configuration and make the folder of its run; what is to be said of it goes to stderr.
+
+    Raises:
+        UserError: the first thing that is wrong, with what to do.
+    """
     if isinstance(config.single, EncoderConfig):
-        first, why = kind.begins_with(config.single.data)
+        first, why = kind_of(config.single).begins_with(config.single.data)
         if first and config.single.encoder == first["encoder"]:
             print(f"rankscope: {why}", file=sys.stderr)
     started = kind_of(config)
@@ -124,10 +137,7 @@ def start(arguments: argparse.Namespace) -> int:
     check(config)
     config = pinned(config)
     with progress_bar() as tell:
-        said = started.rehearse(config, arguments.runs, tell)
+        said = started.rehearse(config, root, tell)
     for sentence in (*started.advice(config), *said):
         print(f"rankscope: {sentence}", file=sys.stderr)
-    folder = RunFolder.create(arguments.runs, config)
-    if not arguments.json:
-        print(f"run {folder.id} in {folder.path}")
-    return work(folder, new=True, as_json=arguments.json)
+    return RunFolder.create(root, config)

@@ -1,73 +1,111 @@
-"""The verb ``submit``: hands a run to a cluster."""
+"""The verb ``submit``: hands a run to what trains it elsewhere."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 import sys
-from pathlib import Path
 from typing import Any
 
+from trainers.cli.destinations import Destination
 from trainers.cli.output import json_flag, print_json
 from trainers.cli.start import configuration
-from trainers.distributed.slurm import Allocation, script
-from trainers.errors import ParameterError
-from trainers.kinds import KINDS, check, kind_of
+from trainers.cli.submit_jobs import Jobs
+from trainers.cli.submit_slurm import Slurm
+from trainers.config import Config
+from trainers.errors import ParameterError, RunError
+from trainers.kinds import KINDS
 from trainers.kinds.checks import pinned
 from trainers.plans import PLANS
 from trainers.runs import RunFolder
 
-HANDED = "handed to Slurm: it trains when its job begins"
+DESTINATIONS: tuple[Destination, ...] = (Slurm(), Jobs())
 
 
 def add(verbs: Any) -> None:
     """Add the verb."""
-    text = "Make a run and the batch script with which Slurm trains it, on several machines if asked for."
+    text = "Make a run and hand it to Slurm, on several machines if asked for, or to Hugging Face Jobs."
     verbs.add_parser("submit", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--slurm", action="store_true", required=True, help="For Slurm: a script for sbatch.")
-    parser.add_argument("--nodes", type=int, default=1, metavar="N", help="Machines.")
-    parser.add_argument("--gpus", type=int, default=1, metavar="N", help="GPUs of each machine.")
-    parser.add_argument(
-        "--time", default="", help="Limit of the job, e.g. 12:00:00; at its end the job is queued again."
-    )
-    parser.add_argument("--partition", default="", help="Partition of the cluster.")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="Write the script there instead of printing it.")
+    to = parser.add_mutually_exclusive_group(required=True)
+    for destination in DESTINATIONS:
+        to.add_argument(f"--{destination.name}", action="store_true", help=destination.help)
+    for destination in DESTINATIONS:
+        destination.add_flags(parser.add_argument_group(destination.title))
     json_flag(parser)
-    told = "What to train: a command that starts a run, with its flags, last."
+    told = "What to train: a command that starts a run, with its flags, or `resume RUN`; last."
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help=told)
     parser.set_defaults(run=submit)
 
 
 def submit(arguments: argparse.Namespace) -> int:
-    """Check everything, make the run, and print or write the script."""
-    allocation = Allocation(
-        nodes=arguments.nodes, gpus=arguments.gpus, time=arguments.time, partition=arguments.partition
-    )
-    allocation.check()
+    """Check everything, say what it takes, make the run or open it, and hand it over."""
+    destination = next(one for one in DESTINATIONS if getattr(arguments, one.name))
+    submission = destination.submission(_given(arguments, destination))
     told = arguments.parse(arguments.words or ["--help"])
-    if not hasattr(told, "plan"):
-        raise ParameterError(f"A command that starts a run was needed, such as train; got {arguments.words[0]!r:.40}.")
-    plan = PLANS.get(told.plan)
-    config = configuration(told, KINDS[told.kind], plan)
-    if config.single.processes > 1:
-        raise ParameterError("The processes are those of --nodes and --gpus here. Leave --processes out.")
-    tasks = allocation.gpus if plan is None else 1  # the runs of a plan are trained beside each other
-    kind_of(config).check_processes(allocation.nodes * tasks)
-    check(config if plan else config.changed(processes=allocation.nodes * tasks))
-    folder = RunFolder.create(told.runs.resolve(), pinned(config))
-    state = folder.db.state()
-    folder.db.set_state(dataclasses.replace(state, phase="stopped", message=HANDED))
-    folder.db.close()
-    written = script(folder.path, allocation, tasks)
+    old = _resumed(told)
+    config = _configuration(told, arguments.words[0]) if old is None else old.config
+    submission.check(config)
+    if old is not None:
+        _check_unfinished(old := submission.refresh(old))
+    submission.agree(config)
+    folder = RunFolder.create(told.runs.resolve(), pinned(config)) if old is None else old
+    if old is None:  # before a page with the same folder sees a run that waits for its turn
+        _set_handed(folder, destination.message)
     print(f"run {folder.id} in {folder.path}", file=sys.stderr)
-    if arguments.out is not None:
-        arguments.out.write_text(written)
+    handed = submission.hand(folder, new=old is None)
+    _set_handed(folder, destination.message)
+    folder.db.close()
     if arguments.json:
-        out = None if arguments.out is None else str(arguments.out)
-        print_json({"id": folder.id, "folder": str(folder.path), "script": written, "file": out})
+        print_json({"id": folder.id, "folder": str(folder.path), **handed.values})
     else:
-        print(written if arguments.out is None else f"sbatch {arguments.out}\n", end="")
+        print(handed.text, end="")
     return 0
+
+
+def _given(arguments: argparse.Namespace, destination: Destination) -> dict[str, Any]:
+    """Return the flags of a destination that were given.
+
+    Raises:
+        ParameterError: some are given that are another's.
+    """
+    given: dict[str, dict[str, Any]] = {}
+    for one in DESTINATIONS:
+        parser = argparse.ArgumentParser(add_help=False)
+        one.add_flags(parser.add_argument_group())
+        names = [action.dest for action in parser._actions]
+        given[one.name] = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+        if one is not destination and given[one.name]:
+            flag = next(iter(given[one.name])).replace("_", "-")
+            raise ParameterError(f"--{flag} is a flag of --{one.name}, and not of --{destination.name}. Leave it out.")
+    return given[destination.name]
+
+
+def _configuration(told: argparse.Namespace, word: str) -> Config:
+    if not hasattr(told, "plan"):
+        raise ParameterError(f"A command that starts a run was needed, such as train; got {word!r:.40}.")
+    return configuration(told, KINDS[told.kind], PLANS.get(told.plan))
+
+
+def _resumed(told: argparse.Namespace) -> RunFolder | None:
+    """Return the run that ``resume RUN`` names; None: the command is another one."""
+    if told.command != "resume":
+        return None
+    if told.more_seeds or told.processes is not None:
+        raise ParameterError("Of a run that is handed over, `resume` takes its id and --runs. Leave the rest out.")
+    folder = RunFolder.open(told.runs.resolve(), told.id)
+    if folder.is_alive():
+        raise RunError(f"The run {folder.id} is being trained on this machine; stop it before handing it over.")
+    _check_unfinished(folder)
+    return folder
+
+
+def _check_unfinished(folder: RunFolder) -> None:
+    if folder.state().phase == "finished":
+        raise RunError(f"Run {folder.id} is finished; there is nothing to resume.")
+
+
+def _set_handed(folder: RunFolder, message: str) -> None:
+    folder.db.set_state(dataclasses.replace(folder.state(), phase="stopped", message=message, error=None))

@@ -99,3 +99,9 @@ def causes(error: BaseException) -> list[BaseException]:
         chain.append(current)
         current = current.__cause__ or current.__context__
     return chain
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the status of the answer that an error or what led to it is about; None: it is about none."""
+    answers = [getattr(cause, "response", None) for cause in causes(error)]
+    return next((answer.status_code for answer in answers if answer is not None), None)

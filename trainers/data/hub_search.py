@@ -79,14 +79,14 @@ def _asked(words: str, kind: Kind) -> Iterator[Hit]:
     ask: Any = api.list_datasets if kind == "datasets" else api.list_models
     with explained(words):
         listed = list(ask(search=words, filter=TAGS[kind], sort="downloads", limit=MOST))
-    for one in listed:
-        tags = [str(tag) for tag in one.tags or ()]
+    for entry in listed:
+        tags = [str(tag) for tag in entry.tags or ()]
         yield Hit(
-            name=str(one.id),
+            name=str(entry.id),
             licence=_tag(tags, "license:"),
             size=_range(_tag(tags, "size_categories:")),
-            gated=bool(one.gated),
-            downloads=int(one.downloads or 0),
+            gated=bool(entry.gated),
+            downloads=int(entry.downloads or 0),
         )
 
 

@@ -64,12 +64,16 @@ def read_below(path: Path, roots: Iterable[Path]) -> bytes | None:
 
 
 class ByteBudget:
-    """Bytes that are lent to one holder or several at a time, in the order in which they asked."""
+    """Bytes that are lent to one holder or several at a time, in the order in which they asked.
+
+    Attributes:
+        waiting: a ticket of each that waits or is about to be lent its bytes, first come first.
+    """
 
     def __init__(self, total: int) -> None:
         self.total = total
         self._used = 0
-        self._line: deque[object] = deque()
+        self.waiting: deque[object] = deque()
         self._changed = threading.Condition()
 
     @contextmanager
@@ -77,12 +81,12 @@ class ByteBudget:
         """Wait for ``count`` bytes (at most ``total``) and keep them inside the block."""
         turn = object()
         with self._changed:
-            self._line.append(turn)
+            self.waiting.append(turn)
             try:
-                self._changed.wait_for(lambda: self._line[0] is turn and self._used + count <= self.total)
+                self._changed.wait_for(lambda: self.waiting[0] is turn and self._used + count <= self.total)
                 self._used += count
             finally:
-                self._line.remove(turn)
+                self.waiting.remove(turn)
                 self._changed.notify_all()
         try:
             yield

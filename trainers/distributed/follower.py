@@ -57,8 +57,11 @@ class Follower:
             with importing():
                 loop = self._loop_of(folder.config)
             trainer = loop(folder, lambda _text, _fraction: self._look())
-        except UserError as error:
-            self._board.ready(f"Process {self._board.launch.rank}: {error}")
+        except LeftError:
+            raise
+        except Exception as error:  # the first process waits for this one
+            if not lost_another(error):
+                self._board.ready(self._sentence(error))
             raise
         announce(folder, self._board)
         self._board.ready()
@@ -85,12 +88,16 @@ class Follower:
                 return 0
             if lost_another(error):
                 return 1
-            self._board.fail(f"{type(error).__name__}: {error}" if not isinstance(error, UserError) else str(error))
+            self._board.fail(self._sentence(error))
         except RuntimeError:  # nobody answers any more
             return 1
         print(f"process {self._board.launch.rank}:", file=sys.stderr)
         traceback.print_exc()
         return 1
+
+    def _sentence(self, error: Exception) -> str:
+        said = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+        return f"Process {self._board.launch.rank}: {said}"
 
 
 def follow(board: Board, loop_of: LoopOf) -> int:

@@ -1,56 +1,106 @@
-"""Groups of classes with similar names, by the text tower of an image-text model: a first draft of superclasses."""
+"""Groups of classes with similar names, and groups of such groups: a first draft of superclasses, to be reviewed.
+
+As Ramzi et al. (2023) make those of landmarks: names embedded by CLIP's text tower, clustered by k-means.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch.nn import functional
 
 from trainers.data.labelled.report import SHOWN
 from trainers.errors import UserError
-from trainers.image_text.base import ImageTextModel
-from trainers.image_text.encoding import encode_texts
-from trainers.image_text.models import MODELS
-from trainers.parameters import Choice
-
-TOWER = Choice(name="clip_vit_b32")
-"""The model whose text tower is used."""
-_PROMPT = "a photo of a {}"
+from trainers.image_text import name_embeddings
+from trainers.image_text.kmeans import centres, kmeans
+from trainers.image_text.name_embeddings import WAYS, NameEncoder
 
 
-def class_groups(names: Sequence[str], count: int) -> list[str]:
-    """Put classes into ``count`` groups by average linkage of the cosine distances of their names' embeddings.
+@dataclass(frozen=True, kw_only=True)
+class ClassGroups:
+    """Groups of N items, which are classes or groups of classes.
 
-    Returns:
-        the group of each class, in order; a group is named after the class nearest to its mean.
+    Attributes:
+        of: the group of each item, int64 [N]; groups are numbered in the order of their first items.
+        named_after: the item of each group that is nearest to its mean, int64 [count].
+    """
+
+    of: np.ndarray
+    named_after: np.ndarray
+
+    def titles(self, names: Sequence[str]) -> list[str]:
+        """Return the name of the group of each item, by the names of the items."""
+        return [names[self.named_after[group]] for group in self.of]
+
+
+def class_groups(
+    names: Sequence[str],
+    count: int,
+    *,
+    of: Sequence[int] | None = None,
+    by: str = "meaning",
+    seed: int = 0,
+    encoder: NameEncoder | None = None,
+) -> ClassGroups:
+    """Cluster classes, or groups of classes, into ``count`` groups by k-means of the embeddings of their names.
+
+    The order of the classes changes nothing.
+
+    Args:
+        of: groups of the classes, integers from 0 [N]; these are clustered by their means. None: the classes are.
+        by: how names are compared, of :data:`trainers.image_text.name_embeddings.WAYS`.
 
     Raises:
         UserError: there are too few or too many classes for so many groups, or the model cannot be had.
     """
-    if not 2 <= count < len(names) <= SHOWN:
+    _check(names, of, by)
+    items = len(names) if of is None else max(of) + 1
+    if not 2 <= count < items:
         raise UserError(
-            f"From 2 to {max(2, len(names) - 1):,} groups, of at most {SHOWN:,} classes, were needed; got {count:,} of "
-            f"{len(names):,}."
+            f"From 2 to {max(2, items - 1):,} groups, of at least 3 classes, were needed; got {count:,} of {items:,}."
         )
-    model = MODELS[TOWER.name].build(TOWER.parameters).eval()
-    return grouped(names, count, model)
+    unit = (encoder or NameEncoder())(names, by, name_embeddings.TOWER)
+    unit = unit if of is None else centres(unit, np.asarray(of), items)
+    members: list[list[str]] = [[] for _ in range(items)]
+    for name, item in zip(names, range(items) if of is None else of, strict=True):
+        members[item].append(name)
+    order = sorted(range(items), key=lambda item: sorted(members[item]))
+    labels = np.empty(items, dtype=np.int64)
+    labels[order] = kmeans(unit[order], count, seed)
+    _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
+    labels = np.argsort(np.argsort(first))[labels.reshape(-1)]
+    cosines = (unit * centres(unit, labels, count)[labels]).sum(1)
+    near = [max(np.flatnonzero(labels == group), key=lambda item: cosines[item]) for group in range(count)]
+    return ClassGroups(of=labels, named_after=np.array(near))
 
 
-def grouped(names: Sequence[str], count: int, model: ImageTextModel) -> list[str]:
-    """Group classes by a model at hand; see :func:`class_groups`."""
-    from scipy.cluster.hierarchy import fcluster, linkage
+def nearest_groups(
+    names: Sequence[str],
+    into: Sequence[str],
+    *,
+    of: Sequence[int] | None = None,
+    by: str = "meaning",
+    encoder: NameEncoder | None = None,
+) -> np.ndarray:
+    """Return for classes, or groups of classes, which of the names ``into`` is nearest to theirs, int64 [N].
 
-    texts = [_PROMPT.format(re.sub(r"[\W_]+", " ", name).strip() or name) for name in names]
-    unit = functional.normalize(encode_texts(model, texts).double(), dim=1)
-    pairs = np.triu_indices(len(names), 1)
-    distances = (1 - unit @ unit.T).clamp(min=0).numpy()[pairs]
-    labels = fcluster(linkage(distances, "average"), count, "maxclust")
-    titles: dict[int, str] = {}
-    for label in np.unique(labels):
-        members = np.flatnonzero(labels == label)
-        of_group = unit[torch.from_numpy(members)]
-        titles[label] = names[members[int((of_group @ of_group.mean(0)).argmax())]]
-    return [titles[label] for label in labels]
+    Raises:
+        UserError: fewer than two different names, or too many classes, are given, or the model cannot be had.
+    """
+    _check(names, of, by)
+    if not 2 <= len({*into}) == len(into) <= SHOWN:
+        raise UserError(f"Two or more different names of groups were needed; got {', '.join(into)[:80] or 'none'}.")
+    embed = encoder or NameEncoder()
+    unit = embed([*names, *into], by, name_embeddings.TOWER)
+    items = unit[: len(names)] if of is None else centres(unit[: len(names)], np.asarray(of), max(of) + 1)
+    return np.asarray((items @ unit[len(names) :].T).argmax(1), dtype=np.int64)
+
+
+def _check(names: Sequence[str], of: Sequence[int] | None, by: str) -> None:
+    if by not in WAYS:
+        raise UserError(f"Names are compared by {' or '.join(WAYS)}; got {by!r:.40}.")
+    if not 1 <= len(names) <= SHOWN:
+        raise UserError(f"From 1 to {SHOWN:,} names of classes were needed; got {len(names):,}.")
+    if of is not None and (len(of) != len(names) or {*of} != {*range(len({*of}))}):
+        raise UserError("A group from 0 on, none of them empty, was needed for each class.")

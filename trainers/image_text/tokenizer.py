@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MERGES = 6000
 VOCABULARY = 512 + MERGES + 2  # bytes, bytes that end a word, merges, start and end
-_PIECE = 1024  # captions; longer lists are not cached
+PIECE = 1024  # captions; longer lists are not cached
 _LOCK = threading.Lock()
 
 
@@ -58,7 +58,7 @@ def _ids(texts: Sequence[str], context: int) -> tuple[list[int], ...]:
     """Return the ids of the captions without start and end, uncut. The last ones are cached: a piece of a gallery is
     asked for its lengths and its tokens, by each of the compared models in turn.
     """
-    if len(texts) > _PIECE:
+    if len(texts) > PIECE:
         return _read(texts, context)
     with _LOCK:  # threads that wait want the same piece and find it in the cache
         return _read_before(tuple(texts), context)

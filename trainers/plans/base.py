@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
     from trainers.plans.contents import Finding, Part
     from trainers.plans.planned import Child
-    from trainers.runs import RunFolder
     from trainers.training.footprint import Footprint
-    from trainers.training.trainer import Trainer
 
 
 def _of_run(name: str) -> Any:
@@ -90,17 +88,6 @@ class Plan(Kind[S]):
 
     # ----------------------------------------------------------------- training
 
-    def loop(self) -> type[Trainer]:
-        from trainers.plans.runner import PlanRunner
-
-        return PlanRunner
-
-    def result(self, config: S, folder: RunFolder) -> str:
-        """Write the tables and the verdicts, in Markdown."""
-        from trainers.plans.report import report
-
-        return report(folder).markdown()
-
     def check_shared(self, config: S) -> None:
         """Check the ranges of the plan's settings, and what holds for every run of those of its run."""
         check_all(config, "A run")
@@ -148,12 +135,6 @@ class Plan(Kind[S]):
     def runs_of(self, config: S) -> Sequence[RunConfig]:
         """Return those that are planned before any has ended."""
         return [run.config for run in self.plan(config, {})]
-
-    def parts_of(self, folder: RunFolder) -> Iterator[RunFolder]:
-        """Return the runs of the plan, which lie beside it."""
-        from trainers.plans.children import children_of
-
-        return children_of(folder)
 
     def sizes(self, config: S) -> Mapping[str, int]:
         """Return the largest of its runs, and how many there are."""

@@ -62,27 +62,27 @@ def planned_runs(config: FairComparisonConfig, outcomes: Outcomes) -> list[Plann
     return [*trials, *compared]
 
 
-def chosen_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]:
+def chosen_runs(config: FairComparisonConfig, search: Search) -> list[PlannedRun]:
     """Plan a run per seed with the values that an ended search chose; none if they are those given."""
-    if _given_is_best(found):
+    if _given_is_best(search):
         return []
-    name = f"{found.contender.name},{mark(found.space, found.chosen.point)}"
-    contender = dataclasses.replace(found.contender, name=name)
-    return list(_over_seeds(config, contender, with_point(contender, found.space, found.chosen.point), CHOSEN))
+    name = f"{search.contender.name},{mark(search.space, search.chosen.point)}"
+    contender = dataclasses.replace(search.contender, name=name)
+    return list(_over_seeds(config, contender, with_point(contender, search.space, search.chosen.point), CHOSEN))
 
 
-def default_runs(config: FairComparisonConfig, found: Search) -> list[PlannedRun]:
+def default_runs(config: FairComparisonConfig, search: Search) -> list[PlannedRun]:
     """Plan a run per seed with the settings as they were given; the same results count as chosen if the search found no
     better ones. Where those given are not to be compared, none while the search goes on or has found better ones.
     """
-    also = (CHOSEN,) if found.ended and _given_is_best(found) else ()
+    also = (CHOSEN,) if search.ended and _given_is_best(search) else ()
     if not (config.compare_given or also):
         return []
-    return list(_over_seeds(config, found.contender, found.contender.config, DEFAULTS, also))
+    return list(_over_seeds(config, search.contender, search.contender.config, DEFAULTS, also))
 
 
-def _given_is_best(found: Search) -> bool:
-    return found.chosen.point == found.space.first
+def _given_is_best(search: Search) -> bool:
+    return search.chosen.point == search.space.first
 
 
 def most_runs(config: FairComparisonConfig) -> dict[str, int]:

@@ -12,9 +12,9 @@ from trainers.config import PLAN_VERBS
 from trainers.errors import ParameterError
 from trainers.kinds import kind_of
 from trainers.plans.axes import axes
-from trainers.plans.base import Plan
 from trainers.plans.config import FOLDS, FairComparisonConfig, data_of
 from trainers.plans.planned import Outcomes, PlannedRun
+from trainers.plans.runnable import RunnablePlan
 
 if TYPE_CHECKING:
     from trainers.plans.contents import Finding, Part
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NOT_VARIED = ("learning_rate", "folds", "fold")
 
 
-class FairComparison(Plan[FairComparisonConfig]):
+class FairComparison(RunnablePlan[FairComparisonConfig]):
     """See the module."""
 
     name = FairComparisonConfig.kind

@@ -13,12 +13,12 @@ from trainers.errors import ParameterError
 from trainers.kinds import kind_of
 from trainers.kinds.ablation import written
 from trainers.plans.axes import Axis, axes, conditions, counts, variants
-from trainers.plans.base import Plan
 from trainers.plans.config import MOST_RUNS, SweepConfig
 from trainers.plans.planned import Outcomes, PlannedRun, Variant
+from trainers.plans.runnable import RunnablePlan
 
 
-class Sweep(Plan[SweepConfig]):
+class Sweep(RunnablePlan[SweepConfig]):
     """See the module."""
 
     name = SweepConfig.kind
@@ -34,12 +34,12 @@ class Sweep(Plan[SweepConfig]):
         If a run of several arms has failed, each of its arms is trained alone: one that diverges ends them all.
         """
         planned: list[PlannedRun] = []
-        for one in paired_runs(config):
-            planned.append(one)
-            outcome = outcomes.get(one.name)
+        for run in paired_runs(config):
+            planned.append(run)
+            outcome = outcomes.get(run.name)
             failed = outcome is not None and not outcome.finished and not outcome.stopped
-            if failed and len(one.variants) > 1:
-                planned += _alone(one)
+            if failed and len(run.variants) > 1:
+                planned += _alone(run)
         return planned
 
     def first_runs(self, config: SweepConfig) -> Sequence[PlannedRun]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from trainers.data import access
-from trainers.data.hf_errors import causes
+from trainers.data.hf_errors import causes, status_of
 from trainers.data.hf_logging import ThrottledError, online, quiet
 from trainers.errors import UserError, brief
 
@@ -33,25 +33,22 @@ class Target:
     token: str | None = field(default=None, repr=False)
 
 
-def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str) -> str:
+def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str, gone: Iterable[str] = ()) -> str:
     """Make the repository if it is not there, and upload the files in one commit; returns the address of the commit.
 
     Args:
         kind: of repository, ``model`` or ``dataset``.
+        gone: files of the repository that the commit deletes.
 
     Raises:
         UserError: the name is none, there is no token, or the Hub refuses; with what to do.
     """
-    from huggingface_hub import CommitOperationAdd, HfApi, get_token
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
-    to, token = target.name, target.token
+    to = target.name
     if REPOSITORY.fullmatch(to) is None:
         raise UserError(f"A repository as owner/name was needed; got {to!r:.100}.")
-    public = access.public()  # the token of the machine is never used in a visitor's name
-    token = token or (None if public else get_token())
-    if not token:
-        todo = "sign in with Hugging Face on this page" if public else "run `hf auth login`, or set HF_TOKEN"
-        raise UserError(f"The Hub takes uploads from those who are logged in: {todo}.")
+    token = token_of(target.token)
     if not online():
         raise UserError("The Hugging Face Hub cannot be reached, so nothing was uploaded. Check the network.")
     api = HfApi(token=token)
@@ -59,28 +56,40 @@ def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str
         try:
             api.create_repo(to, private=target.private, exist_ok=True, repo_type=kind)
             for again in range(_AGAIN):
-                operations = [CommitOperationAdd(name, str(path)) for name, path in files.items()]
+                operations: list[Any] = [CommitOperationAdd(name, str(path)) for name, path in files.items()]
+                operations += [CommitOperationDelete(name) for name in gone]
                 try:
                     made: Any = api.create_commit(to, operations, commit_message=message, repo_type=kind)
                     return str(made.commit_url)
                 except Exception as error:
-                    if _status(error) != 412 or again == _AGAIN - 1:
+                    if status_of(error) != 412 or again == _AGAIN - 1:
                         raise
         except Exception as error:  # the client and its transport raise many kinds
             raise _refused(error, to) from error
     raise AssertionError("a commit returns or raises")
 
 
-def _status(error: BaseException) -> int | None:
-    answers = [getattr(cause, "response", None) for cause in causes(error)]
-    return next((answer.status_code for answer in answers if answer is not None), None)
+def token_of(given: str | None = None) -> str:
+    """Return the token to write with: the one given, else that of this machine, never used in a visitor's name.
+
+    Raises:
+        UserError: there is none.
+    """
+    from huggingface_hub import get_token
+
+    public = access.public()
+    token = given or (None if public else get_token())
+    if not token:
+        todo = "sign in with Hugging Face on this page" if public else "run `hf auth login`, or set HF_TOKEN"
+        raise UserError(f"The Hub takes uploads from those who are logged in: {todo}.")
+    return token
 
 
 def _refused(error: BaseException, to: str) -> UserError:
     throttled = next((cause for cause in causes(error) if isinstance(cause, ThrottledError)), None)
     if throttled is not None:
         return throttled
-    status = _status(error)
+    status = status_of(error)
     if status == 401:
         again = "Sign in again" if access.public() else "Log in again with `hf auth login`, or correct HF_TOKEN"
         return UserError(f"The Hub does not know this token. {again}.")

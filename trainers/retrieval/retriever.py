@@ -297,13 +297,13 @@ class Retriever:
             if stored is None:
                 return After(error=str(error))
             vectors = {WITHOUT: compared.vectors.take(np.array([stored]))[0]}
-        before, rankings = [one.row for one in first.results], {}
+        before, rankings = [result.row for result in first.results], {}
         for form, vector in vectors.items():
             whole = compared.similarities(vector)
             whole[asked.gallery.twins(asked.own)] = -1.0
             rows, near = nearest(whole, len(before), asked.own)
             rankings[form] = ranking(asked, rows, near, measured(asked, whole, None, curves=False))
-        stay = len({one.row for one in rankings[WITHOUT].results} & set(before))
+        stay = len({result.row for result in rankings[WITHOUT].results} & set(before))
         return After(rankings=rankings, stays=stay / len(before) if before else float("nan"))
 
     def _compared(self, arm: RunArm, asked: Asked, wish: _Wish, progress: Progress) -> tuple[Comparison, int]:

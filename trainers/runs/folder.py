@@ -13,6 +13,7 @@
      revision               commit of the Hub dataset that it reads, if any, from its first start on
      part_of                id of the plan that it belongs to, if any; below what tells it from the other runs
      processes              how many processes train it, if more than one
+     job.json               which job of Hugging Face trains it, if one does
      ballast                space reserved for a full disk
      log.txt                decisions and events, with their reasons
 """

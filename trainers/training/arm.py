@@ -74,7 +74,7 @@ class Arm(ABC):
         """Train what ``stage`` trains from now on, with a new optimizer."""
         trained = {name: net for name, net in self.networks.items() if stage.networks is None or name in stage.networks}
         groups = self._slowed(self.groups(trained, stage), stage.backbone_rate)
-        self._optimizer = ArmOptimizer(
+        self.optimizer = ArmOptimizer(
             [group for group in groups if group["params"]],
             optimiser=stage.optimiser,
             momentum=stage.momentum,
@@ -124,7 +124,7 @@ class Arm(ABC):
     def descend(self, loss: Tensor, factor: float, step: int, rows: Tensor | np.ndarray) -> None:
         """Take one optimizer step on ``loss``; ``step`` and the batch's ``rows`` are for the message of a bad step."""
         with computed_again(self.checkpointed):
-            self._optimizer.step(loss, factor, lambda value, norm: self._blame(step, rows, value, norm))
+            self.optimizer.step(loss, factor, lambda value, norm: self._blame(step, rows, value, norm))
 
     def settle(self) -> None:
         """Wait for the steps taken so far.
@@ -132,16 +132,16 @@ class Arm(ABC):
         Raises:
             NonFiniteLossError: one of them was bad.
         """
-        self._optimizer.settle()
+        self.optimizer.settle()
 
     @property
     def clipping(self) -> Clipping:
         """How often this arm's gradient was clipped."""
-        return self._optimizer.clipping
+        return self.optimizer.clipping
 
     def sentences(self) -> list[str]:
         """Say what became of its steps, for the log."""
-        counted = (self._optimizer.clipping, self._optimizer.scale)
+        counted = (self.optimizer.clipping, self.optimizer.scale)
         return [sentence for sentence in (count.sentence(self.title) for count in counted) if sentence]
 
     def tensors(self) -> dict[str, Tensor]:
@@ -153,7 +153,7 @@ class Arm(ABC):
             for name, value in net.state_dict().items()
         }
         states |= {f"{prefix}/state/{name}": value for name, value in self.state.items()}
-        return states | self._optimizer.tensors(f"{prefix}/optimiser/")
+        return states | self.optimizer.tensors(f"{prefix}/optimiser/")
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore what :meth:`tensors` returned."""
@@ -162,7 +162,7 @@ class Arm(ABC):
             net.load_state_dict(under(own, f"{network}/"))
         for name, value in self.state.items():
             value.copy_(own[f"state/{name}"])
-        self._optimizer.load(under(own, "optimiser/"))
+        self.optimizer.load(under(own, "optimiser/"))
 
     def _blame(self, step: int, rows: Tensor | np.ndarray, value: float, norm: float) -> str:
         first = ", ".join(str(row) for row in rows[:6].tolist())

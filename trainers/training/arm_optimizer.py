@@ -34,6 +34,10 @@ class ArmOptimizer:
             device itself leaves the weights and the optimizer's state as they are in a bad step; an optimizer without
             a fused form cannot, and every step of it is read at once.
         scale: of the loss, where encoders compute in float16.
+
+    Attributes:
+        optimiser: of torch; its groups have the learning rates of the last step.
+        rates: learning rate of each of its groups, before the schedule's factor.
     """
 
     def __init__(
@@ -52,9 +56,9 @@ class ArmOptimizer:
         self._late = Late(depth if entry.fused else 0)
         # the fused form alone takes `found_inf`, a number on the device that tells it to change nothing
         torchs = [{name: value for name, value in group.items() if name != "equal"} for group in groups]
-        self._optimiser = entry.make(torchs, momentum, self._late.depth > 0)
-        self._rates = [group["lr"] for group in self._optimiser.param_groups]
-        self._trained = [weight for group in self._optimiser.param_groups for weight in group["params"]]
+        self.optimiser = entry.make(torchs, momentum, self._late.depth > 0)
+        self.rates = [group["lr"] for group in self.optimiser.param_groups]
+        self._trained = [weight for group in self.optimiser.param_groups for weight in group["params"]]
         equal = {weight for group in groups for weight in group.get("equal", ())}
         self._equal = [weight for weight in self._trained if weight in equal]
         self._summed = [weight for weight in self._trained if weight not in equal]
@@ -70,11 +74,11 @@ class ArmOptimizer:
         Raises:
             NonFiniteLossError: this step (or, with a depth, an earlier one) was bad; it changed no weight.
         """
-        self._optimiser.zero_grad(set_to_none=True)
+        self.optimiser.zero_grad(set_to_none=True)
         if self._late.depth or math.isfinite(loss.item()):
             self.scale.enlarged(loss).backward()
             add_gradients(self._summed, self._equal)
-            self.scale.reduce(self._optimiser)
+            self.scale.reduce(self.optimiser)
             norm = nn.utils.get_total_norm([weight.grad for weight in self._trained if weight.grad is not None])
         else:
             norm = torch.full_like(loss, math.nan)
@@ -82,10 +86,10 @@ class ArmOptimizer:
         self._late.read(values, lambda read: self._judge(read[0], read[1], blame))
         self.clipping.shorten(self._trained, norm)
         if self._late.depth:
-            vars(self._optimiser)["found_inf"] = (~torch.isfinite(values)).any().float()
-        for group, rate in zip(self._optimiser.param_groups, self._rates, strict=True):
+            vars(self.optimiser)["found_inf"] = (~torch.isfinite(values)).any().float()
+        for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor
-        self.scale.step(self._optimiser)
+        self.scale.step(self.optimiser)
 
     def settle(self) -> None:
         """Wait for the steps taken so far.
@@ -105,7 +109,7 @@ class ArmOptimizer:
 
     def tensors(self, prefix: str) -> dict[str, Tensor]:
         """Return the optimiser's state by name, for a checkpoint; the steps must be settled."""
-        states = self._optimiser.state_dict()["state"]
+        states = self.optimiser.state_dict()["state"]
         tensors = {
             f"{prefix}{number}/{name}": value
             for number, state in states.items()
@@ -125,9 +129,9 @@ class ArmOptimizer:
             number, _, key = name.partition("/")
             known = key != "step" and 0 <= int(number) < len(self._trained)
             state.setdefault(int(number), {})[key] = _laid_out(value, self._trained[int(number)]) if known else value
-        whole = self._optimiser.state_dict()
+        whole = self.optimiser.state_dict()
         whole["state"] = state
-        self._optimiser.load_state_dict(whole)
+        self.optimiser.load_state_dict(whole)
 
 
 def _laid_out(value: Tensor, weight: Tensor) -> Tensor:

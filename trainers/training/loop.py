@@ -161,12 +161,20 @@ class Loop(ABC):
             self._timed(self.snapshot)
         due = self._due(end)
         while not (self.done or due.over):
-            self._timed(self._one_step)
+            self.take_step()
             self._timed(self._end_evaluation)
             due = self._due(end)
             if self._pause_for(due):
                 due = self._due(end)
         return not self.done
+
+    def take_step(self) -> None:
+        """Take one step with every arm of which something is trained; nothing that may be due after it is done."""
+        self._timed(self._one_step)
+
+    def begin_next_stage(self) -> None:
+        """Begin the stage after this one; a run that is killed later resumes in it."""
+        self._timed(self._next_stage)
 
     def snapshot(self) -> None:
         """Embed and score the probe for every arm, and hand the embeddings to the maps.
@@ -261,7 +269,7 @@ class Loop(ABC):
         """Begin the next stage, make a frame, write a checkpoint; returns whether there was anything to do."""
         stage_over = self._reached.of_stage >= 1.0 and self.stage is not self.stages[-1]
         if stage_over:
-            self._timed(self._next_stage)
+            self.begin_next_stage()
         if due.snapshot:
             self._timed(self.snapshot)
         if due.checkpoint:
@@ -269,7 +277,6 @@ class Loop(ABC):
         return stage_over or due.snapshot or due.checkpoint
 
     def _one_step(self) -> None:
-        """Take one step with every arm of which something is trained."""
         batch = self._batch()
         factor = self.stage.factor(self.step - self._stage.step, self._reached.scheduled, self._epoch)
         for arm in self.arms:
@@ -286,7 +293,6 @@ class Loop(ABC):
         self.step += 1
 
     def _next_stage(self) -> None:
-        """Begin the stage after this one; a run that is killed later resumes in it."""
         self._settle()
         self._stage = StageStart(index=self._stage.index + 1, step=self.step, seconds=self.seconds)
         self.folder.log(f"stage {self._stage.index + 1}, {self.stage.title}, from step {self.step}")

@@ -76,7 +76,7 @@ def _control(spec: Spec) -> Json:
     if kind is Choice:
         return {"control": "entries" if spec.type is tuple else "entry", "registry": rule.registry}
     if rule.registry:
-        return {"control": "select", "choices": [[name, one.title] for name, one in rule.entries().items()]}
+        return {"control": "select", "choices": [[name, entry.title] for name, entry in rule.entries().items()]}
     if rule.menu:
         return {"control": "words", "choices": list(map(list, rule.words().titles.items()))}
     if rule.choices is not None:
@@ -84,7 +84,7 @@ def _control(spec: Spec) -> Json:
     if kind is bool:
         return {"control": "check"}
     if kind is str and spec.type is not tuple:
-        proposed = [[one.word, one.facts, one.family] for one in rule.proposed()]
+        proposed = [[proposal.word, proposal.facts, proposal.family] for proposal in rule.proposed()]
         return {"control": "proposed", "choices": proposed} if proposed else {"control": "text"}
     if kind is str:
         return {"control": "words", "choices": []}

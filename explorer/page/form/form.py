@@ -19,6 +19,7 @@ from trainers.kinds.base import Kind, Preset
 from trainers.kinds.sections import Section
 from trainers.parameters import Choice, Spec, describe, flat, imported
 from trainers.parameters import check as checked
+from trainers.recipes.catalogue import RECIPES
 from trainers.values import check_types, values_of
 
 _CANNOT = (TypeError, ValueError, KeyError, AttributeError, RecursionError)
@@ -64,7 +65,7 @@ class Form:
             "title": self.kind.title,
             "sentence": self.kind.sentence,
             "unlabelled": self.page.unlabelled,
-            "presets": [self._preset(preset) for preset in self.kind.presets()],
+            "presets": [*(self._preset(preset) for preset in self.kind.presets()), *self._recipes()],
             "sections": [
                 {
                     **dataclasses.asdict(section),
@@ -172,6 +173,25 @@ class Form:
         }
         values = {name: value for name, value in self.values(config).items() if name not in kept}
         return {"name": preset.name, "title": preset.title, "sentence": preset.sentence, "values": values}
+
+    def _recipes(self) -> list[Json]:
+        """Describe the papers' recipes that are no presets already and whose every setting has a field; they are too
+        large for a public page.
+        """
+        if self.public:
+            return []
+        presets = [self.kind.configured({}, {"preset": preset.name}) for preset in self.kind.presets()]
+        made = [(one, one.config().run) for one in RECIPES.values() if one.kind == self.kind.name]
+        fitting = [(one, run) for one, run in made if set(one.values()) <= set(self.names) and run not in presets]
+        return [
+            {
+                "name": one.name,
+                "title": one.title,
+                "sentence": f"{one.sentence} {one.paper}. Sources: `python -m trainers recipe {one.name} --print`.",
+                "values": self.values(run),
+            }
+            for one, run in fitting
+        ]
 
 
 def registry_json(place: str) -> list[Json]:

@@ -24,6 +24,8 @@ def looked_at(choice: DataChoice) -> Json:
         "unlabelled": report.unlabelled,
         "levels": list(report.levels),
         "classes": [list(row) for row in report.classes],
+        "images": [] if report.sampled else list(report.images),
+        "dropped": [list(row) for row in report.dropped],
         "more": report.counts[0] - len(report.classes) if report.counts else 0,
         "readable": named(choice.source) is None or bool(report.labels),
         "columns": {

@@ -51,9 +51,10 @@ def plans_json(form: Form, most: int | None = None) -> list[Json]:
     for name, plan in PLANS.items():
         if plan.suits(form.kind):
             fields = [field(spec) for spec in _specs(plan.config).values()] + [dict(_FOLDS)] * plan.config.folded
-            first = {} if most is None else _allowed(form, name, {one["name"]: one["default"] for one in fields}, most)
-            for one in fields:
-                one["default"] = first.get(one["name"], one["default"])
+            defaults = {about["name"]: about["default"] for about in fields}
+            first = {} if most is None else _allowed(form, name, defaults, most)
+            for about in fields:
+                about["default"] = first.get(about["name"], about["default"])
             described.append({"name": name, "title": plan.title, "word": WORDS[name], "fields": fields})
     return described
 

@@ -134,13 +134,13 @@ class Models:
     def __init__(self, library: Library, *, public: bool = False, menu: Mapping[str, ModelDescriptor] = MODELS) -> None:
         self._library = library
         self._public = public
-        self._menu = menu
+        self.menu = menu
         self._loaded: Cache[Loaded] = Cache(limit=LOADED)
         self._loading = threading.Lock()
 
     def listed(self) -> list[Known]:
         """List the models of the menu, then the newest fine-tuned ones."""
-        own = [Known.of(descriptor, descriptor.name) for descriptor in self._menu.values()]
+        own = [Known.of(descriptor, descriptor.name) for descriptor in self.menu.values()]
         of_runs: list[Known] = []
         for folder in self._library.folders():
             if len(of_runs) >= _LISTED:
@@ -213,7 +213,7 @@ class Models:
 
     def shipped(self, name: str) -> Path | None:
         """File of the weights that a model of the menu ships with; None: it does not, or is not on the menu."""
-        descriptor = self._menu.get(name)
+        descriptor = self.menu.get(name)
         return None if descriptor is None else descriptor.shipped
 
     def version(self, name: str) -> int:
@@ -223,12 +223,12 @@ class Models:
 
     def _parsed(self, text: str) -> tuple[ModelDescriptor, str, dict[str, Any]]:
         """Read a model of the registry as :func:`trainers.parameters.parse_choice` does: descriptor, text, values."""
-        descriptor = self._menu.get(text.partition(":")[0])
+        descriptor = self.menu.get(text.partition(":")[0])
         if descriptor is None:
-            raise GoneError(f"There is no model {text[:80]!r}; there are {', '.join(self._menu)}.")
+            raise GoneError(f"There is no model {text[:80]!r}; there are {', '.join(self.menu)}.")
         if ":" in text and self._public:  # anybody could have anything downloaded
             raise DataError("On a public page only the models of the list can be asked. Choose one of them.")
-        _, values = parse_choice(text, self._menu)
+        _, values = parse_choice(text, self.menu)
         for value in values.values():
             self.check_place(str(value))
         return descriptor, text, values
@@ -248,7 +248,7 @@ class Models:
         config = run.config
         if not isinstance(config, FinetuningConfig) or run.recorded or not _checkpoint_time(run):
             return []
-        source = self._menu.get(config.model.name)
+        source = self.menu.get(config.model.name)
         title = config.model.name if source is None else source.title
         return [
             Known(

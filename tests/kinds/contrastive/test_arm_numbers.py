@@ -70,7 +70,7 @@ def test_each_arm_is_charged_for_the_views_that_it_takes() -> None:
 def test_processor_time_goes_on_after_a_resume_and_is_told_at_the_end(tmp_path: Path, images: Path) -> None:
     cut = run(tmp_path, images, Choice(name="supcon"), Choice(name="cross_entropy"))
     cut.advance(0)
-    cut._one_step()
+    cut.take_step()
     for arm in cut.arms:
         assert arm.processor_seconds > 0
         arm.processor_seconds += 500.0 * (arm.index + 1)
@@ -89,7 +89,7 @@ def test_processor_time_goes_on_after_a_resume_and_is_told_at_the_end(tmp_path: 
 def test_a_checkpoint_from_before_it_was_measured_resumes(tmp_path: Path, images: Path) -> None:
     loop = run(tmp_path, images, Choice(name="supcon"))
     loop.advance(0)
-    loop._one_step()
+    loop.take_step()
     loop.checkpoint()
     tensors, about = loop.folder.read_checkpoint() or ({}, {})
     about.pop("processor_seconds", None)

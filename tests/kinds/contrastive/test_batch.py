@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from tests.kinds.contrastive.test_methods import CLASSES, FEATURES, made, views
 from tests.kinds.contrastive.test_run import SMALL, images, numbers, run
+from tests.training.batches import next_batch
 from tests.training.reopened import reopened
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
@@ -183,7 +184,7 @@ def test_arms_see_the_same_images_in_smaller_batches(tmp_path: Path, images: Pat
     seen: list[list[torch.Tensor]] = [[] for _ in loop.arms]
     for arm, kept in zip(loop.arms, seen, strict=True):
         arm.method.net.register_forward_pre_hook(lambda _net, inputs, kept=kept: kept.append(inputs[0].clone()))
-    loop._one_step()
+    loop.take_step()
     assert [[len(part) for part in kept[::2]] for kept in seen] == [[8], [4, 4], [2, 2, 2, 2]]
     for kept in seen[1:]:
         assert torch.equal(torch.cat(kept[::2]), seen[0][0])  # queries; keys come in another order
@@ -194,20 +195,21 @@ def test_a_part_that_is_no_number_is_named_and_nothing_of_its_step_is_kept(tmp_p
     method = Choice(name="moco_v2", parameters={**SMALL, "batch": 4})
     loop = run(tmp_path, images, method, learning_rate=0.06)
     loop.advance(0)
-    loop._one_step()
+    loop.take_step()
     loop.checkpoint()
     kept = {name: value.clone() for name, value in loop.arms[0].tensors().items()}
-    rows = loop._batch().rows
-    loop.arms[0]._optimizer._rates = [1e30]
+    whole = run(tmp_path, images, method, learning_rate=0.06)
+    whole.take_step()
+    rows = next_batch(whole).rows
+    loop.arms[0].optimizer.rates = [1e30]
     with pytest.raises(NonFiniteLossError, match=rf"in step 2\. The batch held 4 images, .* rows {int(rows[4])}, "):
-        loop._one_step()
-    for attempt in (loop._one_step, loop.checkpoint, loop.snapshot):
+        loop.take_step()
+    for attempt in (loop.take_step, loop.checkpoint, loop.snapshot):
         with pytest.raises(NonFiniteLossError, match=rf"rows {int(rows[4])}, "):
             attempt()
     again = ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
     assert again.step == 1
     assert all(torch.equal(value, kept[name]) for name, value in again.arms[0].tensors().items())
-    whole = run(tmp_path, images, method, learning_rate=0.06)
     for one in (again, whole):
         while one.advance(60):
             pass
@@ -220,14 +222,14 @@ def test_the_second_stage_is_trained_on_whole_batches_and_calls_no_arm_that_wait
     loop = run(tmp_path, images, *methods)
     loop.advance(0)
     for _ in range(6):
-        loop._one_step()
-    loop._next_stage()
+        loop.take_step()
+    loop.begin_next_stage()
     assert [arm.waits for arm in loop.arms] == [False, True]
     called: list[list[int]] = [[], []]
     for arm, sizes in zip(loop.arms, called, strict=True):
         arm.encoder.register_forward_pre_hook(lambda _net, inputs, sizes=sizes: sizes.append(len(inputs[0])))
     before = {name: value.clone() for name, value in loop.arms[1].tensors().items()}
-    loop._one_step()
+    loop.take_step()
     assert called == [[8], []]
     assert all(torch.equal(value, before[name]) for name, value in loop.arms[1].tensors().items())
     while loop.advance(60):

@@ -268,7 +268,7 @@ def test_a_step_does_not_wait_for_a_gpu(name: str, size: int | None) -> None:
                 arm.begin(stage)
             if arm.waits:
                 continue
-            arm._optimizer._late.depth = 3  # earlier steps are read late, and a fake device has no values to give
+            arm.optimizer._late.depth = 3  # earlier steps are read late, and a fake device has no values to give
             images, rows = torch.empty(8, 3, 8, 8, device=DEVICE), torch.arange(8)
             batch = Batch(view=lambda _number, made=images: made, labels=rows % CLASSES, rows=rows, step=0)
             assert arm.step(batch, 1.0)["loss"].device == DEVICE

@@ -14,6 +14,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from explorer.settings import ASSETS
 from tests.explorer.page import Page
 from tests.tiny import write_images
+from tests.training.batches import next_batch
 from tests.training.reopened import reopened
 from trainers.cli.main import main
 from trainers.config import DataChoice
@@ -23,11 +24,14 @@ from trainers.kinds.contrastive.advice import short_of_an_epoch
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.loop import TIMED, ContrastiveLoop
 from trainers.kinds.contrastive.norms import SplitBatchNorm
+from trainers.metrics.catalogue import counts
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
 from trainers.training.arm_optimizer import NonFiniteLossError
 
+EPOCH = 5
+"""Steps of an epoch: 40 of the images are trained on, 8 in a batch."""
 SMALL = {"queue": 12, "momentum": 0.9}
 
 
@@ -124,11 +128,11 @@ def test_the_second_stage_resumes_to_the_same_bits(tmp_path: Path, images: Path)
     whole, cut = (run(tmp_path, images) for _ in range(2))
     cut.advance(0)
     for _ in range(6):
-        cut._one_step()
-    cut._next_stage()
-    cut._one_step()
+        cut.take_step()
+    cut.begin_next_stage()
+    cut.take_step()
     cut.checkpoint()
-    cut._one_step()
+    cut.take_step()
     again = ContrastiveLoop(RunFolder.open(cut.folder.path.parent, cut.folder.id))
     assert again.step == 7 and again.stage.networks == ("classifier",)
     for loop in (whole, again):
@@ -183,7 +187,8 @@ def test_one_image_is_refused(tmp_path: Path) -> None:
 def test_a_batch_larger_than_the_dataset_takes_all(tmp_path: Path, images: Path) -> None:
     loop = run(tmp_path, images, Choice(name="simclr"), batch=4096, head_steps=0, steps=2)
     assert not loop.advance(60)
-    assert loop._epoch == 1 and len(loop.stages) == 1
+    assert loop.step == 2 and len(loop.stages) == 1
+    assert {s.value for s in loop.folder.scalars() if s.key == counts.EPOCHS} == {2.0}  # a batch an epoch
 
 
 def test_grey_and_tiny_images(tmp_path: Path) -> None:
@@ -265,18 +270,25 @@ def test_keys_of_a_bad_step_are_never_kept(tmp_path: Path, images: Path, method:
     """They are in memory, but nothing of it can be written any more: the run goes on from the good step."""
     loop = run(tmp_path, images, method)
     loop.advance(0)
-    loop._one_step()
+    loop.take_step()
     loop.checkpoint()
     kept = {name: value.clone() for name, value in loop.arms[0].tensors().items()}
     with torch.no_grad():
         next(iter(loop.arms[0].encoder.parameters())).fill_(float("nan"))
-    for attempt in (loop._one_step, loop.checkpoint, loop.snapshot):
+    for attempt in (loop.take_step, loop.checkpoint, loop.snapshot):
         with pytest.raises(NonFiniteLossError, match="stopped being a number"):
             attempt()
     again = ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
     assert again.step == 1
     assert all(torch.equal(value, kept[name]) for name, value in again.arms[0].tensors().items())
-    again._one_step()
+    again.take_step()
+
+
+def scored_classifiers(loop: ContrastiveLoop) -> set[int]:
+    """The arms whose classifier is scored by now."""
+    loop.snapshot()
+    loop.checkpoint()
+    return {s.arm for s in loop.folder.scalars() if s.step == loop.step and s.key == "classifier_accuracy"}
 
 
 def test_a_joint_classifier_ends_with_the_first_stage(tmp_path: Path, images: Path) -> None:
@@ -284,12 +296,12 @@ def test_a_joint_classifier_ends_with_the_first_stage(tmp_path: Path, images: Pa
     loop = run(tmp_path, images, *methods)
     loop.advance(0)
     for _ in range(6):
-        loop._one_step()
+        loop.take_step()
     before = [arm.classifier.weight.detach().clone() for arm in loop.arms]
-    loop._next_stage()
-    assert [loop._has_classifier(arm) for arm in loop.arms] == [False, True]
-    loop._one_step()
-    assert [loop._has_classifier(arm) for arm in loop.arms] == [True, True]
+    loop.begin_next_stage()
+    assert scored_classifiers(loop) == {1}
+    loop.take_step()
+    assert scored_classifiers(loop) == {0, 1}
     assert [torch.equal(arm.classifier.weight, old) for arm, old in zip(loop.arms, before, strict=True)] == [
         False,
         True,
@@ -297,7 +309,7 @@ def test_a_joint_classifier_ends_with_the_first_stage(tmp_path: Path, images: Pa
 
 
 def test_labels_are_on_the_host(tmp_path: Path, images: Path) -> None:
-    batch = run(tmp_path, images)._batch()
+    batch = next_batch(run(tmp_path, images))
     assert batch.labels is not None and batch.labels.device == batch.rows.device == torch.device("cpu")
 
 
@@ -344,7 +356,7 @@ def test_a_run_whose_images_changed_says_so(tmp_path: Path, images: Path) -> Non
     own = Path(shutil.copytree(images, tmp_path / "own"))
     loop = run(tmp_path / "runs", own)
     loop.advance(0)
-    loop._one_step()
+    loop.take_step()
     loop.checkpoint()
     next(own.rglob("*.png")).unlink()
     with pytest.raises(RunError, match=r"has been trained on \d+ images, and now there are \d+\. Restore"):
@@ -369,13 +381,13 @@ def test_the_steps_planned_are_those_of_both_stages(tmp_path: Path, images: Path
     assert loop.planned_steps == 46
     loop.advance(0)
     for _ in range(6):
-        loop._one_step()
-    loop._next_stage()
-    loop._one_step()
+        loop.take_step()
+    loop.begin_next_stage()
+    loop.take_step()
     assert loop.planned_steps == 46
     timed = run(tmp_path, images, steps=None, minutes=60.0, head_steps=40)
     assert timed.planned_steps is None
-    timed._one_step()
+    timed.take_step()
     timed.seconds = 27.0  # one step in a hundredth of the three quarters of an hour of the first stage
     assert timed.planned_steps == 140
 
@@ -398,9 +410,9 @@ def test_steps_are_told_by_stage(tmp_path: Path, images: Path, capsys: pytest.Ca
     assert kind.budget(loop.config) == ["6 contrastive steps"]
     assert kind.by_stage(loop.folder) == "0 contrastive steps"
     while loop.step < 7:
-        loop._one_step()
+        loop.take_step()
         if loop.step == 6:
-            loop._next_stage()
+            loop.begin_next_stage()
     assert loop.how_far == "classifier step 1 of about 3"
     loop.folder.db.set_state(RunState(phase="stopped", step=7, seconds=1.0))
     assert kind.by_stage(loop.folder) == "6 contrastive, 1 classifier steps"
@@ -415,8 +427,8 @@ def test_less_than_an_epoch_is_said_before_and_while_it_trains(
     """By the command, which reads the images before the run is made, and by the numbers of the run."""
     loop = run(tmp_path / "runs", images, steps=steps)
     loop.advance(0)
-    sentence = short_of_an_epoch(steps / loop._epoch)
-    assert bool(sentence) == short and loop._epoch == 5
+    sentence = short_of_an_epoch(steps / EPOCH)
+    assert bool(sentence) == short
     for said in diagnoses(loop.config, loop.folder):
         assert (sentence in said) if short else not any("of an epoch" in told for told in said)
     small = "pretrain --image-size 16 --method simclr --encoder conv4:width=8 --batch 8 --splits 2 --probe-size 20"
@@ -431,14 +443,14 @@ def test_less_than_an_epoch_is_said_before_and_while_it_trains(
 def test_a_budget_in_minutes_is_an_epoch_or_less_by_its_speed(tmp_path: Path, images: Path) -> None:
     loop = run(tmp_path, images, steps=None, minutes=1.0)
     loop.advance(0)
-    assert loop._epoch == 5 and diagnoses(loop.config, loop.folder) == [[], []]
+    assert diagnoses(loop.config, loop.folder) == [[], []]
     for _ in range(TIMED):
-        loop._one_step()
+        loop.take_step()
         loop.seconds += 15.0  # of 45 that the first stage has
-    loop._one_step()
-    loop._scalars.flush()
+    loop.take_step()
+    loop.checkpoint()  # writes the numbers of its steps
     early = diagnoses(loop.config, loop.folder)
-    assert all(short_of_an_epoch(TIMED / loop._epoch) in said for said in early)
-    loop._next_stage()
-    sentence = short_of_an_epoch((TIMED + 1) / loop._epoch)
+    assert all(short_of_an_epoch(TIMED / EPOCH) in said for said in early)
+    loop.begin_next_stage()
+    sentence = short_of_an_epoch((TIMED + 1) / EPOCH)
     assert sentence and all(sentence in said for said in diagnoses(loop.config, loop.folder))

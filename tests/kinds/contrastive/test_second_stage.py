@@ -11,7 +11,9 @@ from PIL import Image
 from torch import Tensor, nn
 
 from tests.kinds.contrastive.test_run import SMALL, run
+from tests.training.batches import next_batch
 from trainers.config import DataChoice
+from trainers.data import load_data
 from trainers.kinds.contrastive.loop import ContrastiveLoop
 from trainers.kinds.contrastive.methods import METHODS
 from trainers.kinds.contrastive.presets import PRESETS
@@ -44,19 +46,19 @@ def halves(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def in_second_stage(loop: ContrastiveLoop) -> ContrastiveLoop:
     loop.advance(0)
-    for _ in range(loop.stages[0].steps or 0):
-        loop._one_step()
-    loop._next_stage()
+    while loop.step < (loop.stages[0].steps or 0):
+        loop.take_step()
+    loop.begin_next_stage()
     return loop
 
 
-def seen(net: nn.Module, loop: ContrastiveLoop) -> Tensor:
-    """What a network is given in one step of the run."""
+def seen(net: nn.Module, loop: ContrastiveLoop) -> tuple[Tensor, Tensor]:
+    """The images of the next batch, and what a network is given of them."""
     given: list[Tensor] = []
     hook = net.register_forward_pre_hook(lambda _net, inputs: given.append(inputs[0].detach().clone()))
-    loop._one_step()
+    rows = next_batch(loop).rows
     hook.remove()
-    return torch.cat(given)
+    return load_data(loop.config.data).train.images[rows].float() / 255, torch.cat(given)
 
 
 def is_crop_of(view: Tensor, image: Tensor) -> bool:
@@ -75,24 +77,21 @@ def test_the_classifier_sees_crops_and_mirrored_images_alone(tmp_path: Path, hal
     method = Choice(name=name, parameters=PARAMETERS.get(name, {}))
     loop = run(tmp_path, halves, method, augmentation=STRONG, steps=2)
     loop.advance(0)
-    arm, train = loop.arms[0], loop._batches._images.float() / 255
-    first, rows = loop._batch().view(0), loop._batch().rows
-    assert sum(is_crop_of(*pair) for pair in zip(first, train[rows], strict=True)) < 4  # jitter and grey; of 8
+    encoder = loop.arms[0].encoder
+    trained_on, views = seen(encoder, loop)
+    assert sum(is_crop_of(*pair) for pair in zip(views[:8], trained_on, strict=True)) < 4  # jitter and grey; of 8
     in_second_stage(loop)
-    rows = loop._batch().rows
-    views = seen(arm.encoder, loop)
+    trained_on, views = seen(encoder, loop)
     assert views.shape == (8, 3, 16, 16)
-    assert all(is_crop_of(*pair) for pair in zip(views, train[rows], strict=True))
+    assert all(is_crop_of(*pair) for pair in zip(views, trained_on, strict=True))
 
 
 def test_it_is_mirrored_and_cropped_anew_in_every_step(tmp_path: Path, halves: Path) -> None:
     loop = in_second_stage(run(tmp_path, halves, Choice(name="simclr"), batch=24, steps=1, augmentation=STRONG))
-    train = loop._batches._images.float() / 255
     mirrored = []
     for _ in range(3):
-        rows = loop._batch().rows
-        views = seen(loop.arms[0].encoder, loop)
-        nearer = (views[..., 0] - train[rows][..., 0]).square() < (views[..., 0] - train[rows][..., -1]).square()
+        trained_on, views = seen(loop.arms[0].encoder, loop)
+        nearer = (views[..., 0] - trained_on[..., 0]).square() < (views[..., 0] - trained_on[..., -1]).square()
         mirrored += (nearer.flatten(1).float().mean(1) < 0.5).tolist()
     assert 15 < sum(mirrored) < 57  # of 72
 
@@ -100,8 +99,8 @@ def test_it_is_mirrored_and_cropped_anew_in_every_step(tmp_path: Path, halves: P
 def test_another_augmentation_can_be_chosen(tmp_path: Path, halves: Path) -> None:
     settings = {"head_augmentation": Choice(name="none"), "augmentation": STRONG, "steps": 1}
     loop = in_second_stage(run(tmp_path, halves, Choice(name="simclr"), **settings))
-    rows = loop._batch().rows
-    assert torch.equal(seen(loop.arms[0].encoder, loop), loop._batches._images[rows].float() / 255)
+    trained_on, views = seen(loop.arms[0].encoder, loop)
+    assert torch.equal(views, trained_on)
 
 
 def test_grey_images_are_cropped_and_not_mirrored(tmp_path: Path) -> None:
@@ -115,7 +114,7 @@ def test_grey_images_are_cropped_and_not_mirrored(tmp_path: Path) -> None:
     source = tmp_path / "grey"
     data = DataChoice(source=str(source), held_out="images")
     loop = in_second_stage(run(tmp_path / "runs", source, Choice(name="simclr"), data=data, steps=1))
-    views = seen(loop.arms[0].encoder, loop)
+    _, views = seen(loop.arms[0].encoder, loop)
     assert bool((views[..., -1] > views[..., 0]).all())
 
 

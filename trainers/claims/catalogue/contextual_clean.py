@@ -26,7 +26,7 @@ DESCRIPTOR = Claim(
     plan=plans.noise,
     ours=(*plans.OURS, "Two of the paper's baselines; its results, in section 5, are not in our text."),
     tried=("On Omniglot multi-similarity is above it in mAP@R, searched or not (docs/loss-comparisons.md).",),
-    recipe=f"{recipes.CUB} contextual:total=official_224 contrastive multi_similarity",
+    recipe=recipes.full_size("cub_contextual", "contextual", "contrastive", "multi_similarity"),
     minutes=5.0,
     order=201,
 )

@@ -15,6 +15,6 @@ DESCRIPTOR = Claim(
         "The images of CUB, Cars and SOP and published weights are not at hand. The fourth benchmark, the encoder and "
         "the results are not in our text; the recipe's encoder is ours."
     ),
-    recipe=f"{recipes.CUB} contextual:total=official_224 contrastive multi_similarity proxy_anchor",
+    recipe=recipes.full_size("cub_contextual"),
     order=209,
 )

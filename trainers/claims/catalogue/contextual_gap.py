@@ -22,7 +22,7 @@ DESCRIPTOR = Claim(
         "figures, in appendix D, are not in our text.",
         "Without the term is lam = 1, with it lam = 0.2.",
     ),
-    recipe=f"{recipes.CUB} contextual --vary 'contextual.lam=0.2;0.4;1'",
+    recipe=recipes.full_size("cub_contextual", "contextual", vary={"contextual.lam": (0.2, 0.4, 1.0)}),
     minutes=3.0,
     order=207,
 )

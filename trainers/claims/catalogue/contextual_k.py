@@ -17,7 +17,7 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.contextual_k,
     ours=(*plans.OURS, "The paper states the condition; what happens without it is asked here."),
-    recipe=f"{recipes.CUB} contextual --vary 'contextual.k=2;4;8'",
+    recipe=recipes.full_size("cub_contextual", "contextual", vary={"contextual.k": (2, 4, 8)}),
     minutes=3.0,
     order=206,
 )

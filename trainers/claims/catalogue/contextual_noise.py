@@ -34,7 +34,9 @@ DESCRIPTOR = Claim(
         "On Omniglot a triplet loss is ahead at 40 % noise, searched or not (docs/loss-comparisons.md).",
         "There a clean start brings it 18.6 points of R@1 at 40 % noise; for triplet no difference is seen.",
     ),
-    recipe=f"{recipes.CUB} contextual contrastive multi_similarity --vary 'label_noise=0;0.2;0.4'",
+    recipe=recipes.full_size(
+        "cub_contextual", "contextual", "contrastive", "multi_similarity", vary={"label_noise": (0.0, 0.2, 0.4)}
+    ),
     minutes=5.0,
     order=202,
 )

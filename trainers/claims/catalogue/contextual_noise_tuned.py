@@ -27,7 +27,7 @@ DESCRIPTOR = Claim(
         "The encoder is trained here, by the contrastive loss on other pots, in place of published weights.",
         "The learning rate is searched from 4e-5 to 4e-3, which is the usual one.",
     ),
-    recipe=f"{recipes.CUB} contextual contrastive --vary 'label_noise=0;0.2;0.4'",
+    recipe=recipes.full_size("cub_contextual", "contextual", "contrastive", vary={"label_noise": (0.0, 0.2, 0.4)}),
     minutes=5.0,
     order=208,
 )

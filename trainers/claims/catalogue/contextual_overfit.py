@@ -32,7 +32,7 @@ DESCRIPTOR = Claim(
         "Against the contrastive loss alone. The caption says lower on training images than baselines, section 1 than "
         "some of them.",
     ),
-    recipe=f"{recipes.CUB} contextual contrastive multi_similarity",
+    recipe=recipes.full_size("cub_contextual", "contextual", "contrastive", "multi_similarity"),
     minutes=5.0,
     order=204,
 )

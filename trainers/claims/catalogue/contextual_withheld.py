@@ -32,7 +32,9 @@ DESCRIPTOR = Claim(
         "Whole classes are withheld, three quarters of them; which data, and how much of it, is not in our text.",
         "Overfitting is measured as in figure 2; the abstract does not say how.",
     ),
-    recipe=f"{recipes.CUB} contextual contrastive --vary 'withheld_classes=0;0.5;0.75'",
+    recipe=recipes.full_size(
+        "cub_contextual", "contextual", "contrastive", vary={"withheld_classes": (0.0, 0.5, 0.75)}
+    ),
     minutes=4.0,
     order=205,
 )

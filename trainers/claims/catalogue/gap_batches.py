@@ -20,7 +20,7 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.batches,
     ours=plans.OURS,
-    recipe=f"{recipes.SOP_RUN} --vary 'classes_per_batch=4;8;16;32' --sampler two_super_classes --losses sup_ap",
+    recipe=recipes.full_size("sop_average_precision", "sup_ap", vary={"classes_per_batch": (4, 8, 16, 32)}),
     minutes=4.0,
     order=113,
 )

@@ -24,7 +24,7 @@ DESCRIPTOR = Claim(
         *plans.OURS,
         "ROADMAP has proxies here; section III-C says that they act alike. The analysis of appendix A-B is of pairs.",
     ),
-    recipe=f"{recipes.SOP} sup_ap roadmap",
+    recipe=recipes.full_size("sop_average_precision", "sup_ap", "roadmap:preset=sop"),
     minutes=4.0,
     order=114,
 )

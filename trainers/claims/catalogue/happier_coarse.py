@@ -18,7 +18,7 @@ DESCRIPTOR = Claim(
     differences=differences("HAPPIER", "Smooth-AP", "AP_level1", "AP_level2"),
     plan=plans.hierarchy,
     ours=(*plans.OURS, "Two coarse levels in place of one.", plans.OURS_SHOWN),
-    recipe=f"{recipes.SOP} smooth_ap happier",
+    recipe=recipes.full_size("sop_hierarchy", "smooth_ap", "happier"),
     minutes=5.0,
     order=101,
 )

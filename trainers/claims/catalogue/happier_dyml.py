@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.claims import recipes
 from trainers.claims.base import Claim
 
 DESCRIPTOR = Claim(
@@ -15,9 +16,6 @@ DESCRIPTOR = Claim(
         "and 36.9 (Product)."
     ),
     lacking="The images of DyML and published weights are not at hand.",
-    recipe=(
-        "python -m trainers sweep --data path/to/dyml-vehicle --encoder timm:model=resnet34.tv_in1k "
-        "--frozen-norm --dim 512 --optimiser adam --epochs 100 --losses happier csl proxy_nsm_levels"
-    ),
+    recipe=recipes.full_size("dyml_vehicle"),
     order=117,
 )

@@ -22,7 +22,7 @@ DESCRIPTOR = Claim(
         "The sentence is read from the figures: section VII-C1 says that HAPPIER-F is meant to sacrifice no coarser "
         "level.",
     ),
-    recipe=f"{recipes.SOP} happier happier_f",
+    recipe=recipes.full_size("sop_hierarchy", "happier", "happier_f"),
     minutes=5.0,
     order=105,
 )

@@ -15,7 +15,7 @@ DESCRIPTOR = Claim(
     differences=differences("HAPPIER-F", "HAPPIER", "AP_level0"),
     plan=plans.hierarchy,
     ours=plans.OURS,
-    recipe=f"{recipes.SOP} happier happier_f",
+    recipe=recipes.full_size("sop_hierarchy", "happier", "happier_f"),
     minutes=5.0,
     order=104,
 )

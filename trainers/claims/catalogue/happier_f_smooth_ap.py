@@ -17,7 +17,7 @@ DESCRIPTOR = Claim(
     differences=differences("HAPPIER-F", "Smooth-AP", "HAP"),
     plan=plans.hierarchy,
     ours=(*plans.OURS, "Smooth-AP alone, of the paper's four losses on the finest labels."),
-    recipe=f"{recipes.SOP} smooth_ap happier_f",
+    recipe=recipes.full_size("sop_hierarchy", "smooth_ap", "happier_f"),
     minutes=5.0,
     order=105,
 )

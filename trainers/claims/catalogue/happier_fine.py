@@ -18,7 +18,7 @@ DESCRIPTOR = Claim(
     differences=differences("HAPPIER", "Smooth-AP", "R_at_1", "AP_level0", expected="held", margin=0.02),
     plan=plans.hierarchy,
     ours=(*plans.OURS, "Smooth-AP alone, of the paper's losses on the finest labels.", plans.OURS_MARGIN),
-    recipe=f"{recipes.SOP} smooth_ap happier",
+    recipe=recipes.full_size("sop_hierarchy", "smooth_ap", "happier"),
     minutes=5.0,
     order=103,
 )

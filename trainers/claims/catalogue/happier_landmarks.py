@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.claims import recipes
 from trainers.claims.base import Claim
 
 DESCRIPTOR = Claim(
@@ -12,10 +13,6 @@ DESCRIPTOR = Claim(
     where="Table VII",
     printed="H-AP: HAPPIER 38.8, HAPPIER-F 38.3, Smooth-AP 37.3, ROADMAP 37.0, CSL 36.2.",
     lacking=("Google Landmarks v2 with its hierarchy and the published weights of ResNet-101 are not at hand."),
-    recipe=(
-        "python -m trainers sweep --data path/to/h-gldv2 --encoder "
-        "timm:model=resnet101.a1_in1k,pooling=gem,projection=pca --frozen-norm --dim 512 --optimiser adam"
-        " --classes-per-batch 64 --losses happier roadmap csl --metrics AP_at_R"
-    ),
+    recipe=recipes.full_size("h_gldv2"),
     order=116,
 )

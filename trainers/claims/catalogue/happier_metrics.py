@@ -15,7 +15,7 @@ DESCRIPTOR = Claim(
     differences=differences("HAPPIER", "Smooth-AP", "HAP", "ASI", "NDCG"),
     plan=plans.hierarchy,
     ours=(*plans.OURS, "Smooth-AP alone, of the paper's four losses on the finest labels."),
-    recipe=f"{recipes.SOP} smooth_ap happier",
+    recipe=recipes.full_size("sop_hierarchy", "smooth_ap", "happier"),
     minutes=5.0,
     order=102,
 )

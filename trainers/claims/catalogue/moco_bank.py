@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -14,7 +14,7 @@ DESCRIPTOR = Claim(
     differences=differences("MoCo v1 (queue 2048)", "Memory bank", "knn_accuracy"),
     plan=plans.dictionary,
     ours=(*plans.OURS_CONTRASTIVE, "2,048 keys for both in place of up to 65,536: there are 3,200 images."),
-    recipe=("python -m trainers sweep pretrain --preset paper_moco_v1 --method moco_v1 memory_bank"),
+    recipe=recipes.full_size("imagenet_moco", "moco_v1", "memory_bank"),
     minutes=6.0,
     order=305,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -17,7 +17,7 @@ DESCRIPTOR = Claim(
         *plans.OURS_CONTRASTIVE,
         "2,048 keys of the bank against those of a batch of 64; the paper says it of both overall.",
     ),
-    recipe=("python -m trainers sweep pretrain --preset paper_moco_v1 --method end_to_end memory_bank"),
+    recipe=recipes.full_size("imagenet_moco", "end_to_end", "memory_bank"),
     minutes=6.0,
     order=305,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -20,7 +20,7 @@ DESCRIPTOR = Claim(
         "The second half is our inference: our text gives the limit, and says that beyond it end-to-end training might "
         "be better or worse.",
     ),
-    recipe=("python -m trainers sweep pretrain --preset paper_moco_v1 --method moco_v1 end_to_end"),
+    recipe=recipes.full_size("imagenet_moco", "moco_v1", "end_to_end"),
     minutes=6.0,
     order=306,
 )

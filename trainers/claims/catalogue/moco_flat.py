@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -21,9 +21,7 @@ DESCRIPTOR = Claim(
         "128 to 2,048 keys in place of up to 65,536: there are 3,200 images.",
         plans.OURS_MARGIN,
     ),
-    recipe=(
-        "python -m trainers sweep pretrain --preset paper_moco_v1 --method moco_v1:queue=16384 moco_v1:queue=65536"
-    ),
+    recipe=recipes.full_size("imagenet_moco", "moco_v1:queue=16384", "moco_v1:queue=65536"),
     minutes=6.0,
     order=304,
 )

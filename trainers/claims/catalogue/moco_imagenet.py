@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.claims import recipes
 from trainers.claims.base import Claim
 
 DESCRIPTOR = Claim(
@@ -14,6 +15,6 @@ DESCRIPTOR = Claim(
     ),
     where="MoCo, introduction",
     lacking="ImageNet and days of eight GPUs are not at hand.",
-    recipe="python -m trainers sweep pretrain --preset paper_moco_v1",
+    recipe=recipes.full_size("imagenet_moco"),
     order=316,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -23,9 +23,12 @@ DESCRIPTOR = Claim(
         "still has 89 % of its first weights then.",
         plans.OURS_SHOWN,
     ),
-    recipe=(
-        "python -m trainers sweep pretrain --preset paper_moco_v1 --method moco_v1:momentum=0.9 "
-        "moco_v1:momentum=0.99 moco_v1:momentum=0.999 moco_v1:momentum=0.9999"
+    recipe=recipes.full_size(
+        "imagenet_moco",
+        "moco_v1:momentum=0.9",
+        "moco_v1:momentum=0.99",
+        "moco_v1:momentum=0.999",
+        "moco_v1:momentum=0.9999",
     ),
     minutes=5.0,
     order=302,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -21,10 +21,7 @@ DESCRIPTOR = Claim(
         "1,024 keys in place of 65,536, and 120 steps in place of 200 epochs.",
         "Decided is that its accuracy is lower than with a momentum of 0.99, not that the loss oscillates.",
     ),
-    recipe=(
-        "python -m trainers sweep pretrain --preset paper_moco_v1 --method moco_v1:momentum=0 "
-        "moco_v1:momentum=0.99 moco_v1:momentum=0.999"
-    ),
+    recipe=recipes.full_size("imagenet_moco", "moco_v1:momentum=0", "moco_v1:momentum=0.99", "moco_v1:momentum=0.999"),
     minutes=5.0,
     order=301,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -24,7 +24,7 @@ DESCRIPTOR = Claim(
         "Eight groups of 8 images on one processor stand for eight devices.",
         "What an easier task is: the share of queries whose key has the highest score.",
     ),
-    recipe=("python -m trainers sweep pretrain --preset paper_moco_v1 --method moco_v1 moco_v1:shuffle=false"),
+    recipe=recipes.full_size("imagenet_moco", "moco_v1", "moco_v1:shuffle=false"),
     minutes=3.0,
     order=307,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.claims import recipes
 from trainers.claims.base import Claim
 
 DESCRIPTOR = Claim(
@@ -14,6 +15,6 @@ DESCRIPTOR = Claim(
     ),
     where="MoCo, transferring features",
     lacking="VOC, COCO and a detector are not at hand; the recipe transfers to classification.",
-    recipe="python -m trainers sweep pretrain --preset paper_moco_v1 --transfer path/to/voc",
+    recipe=recipes.full_size("imagenet_moco", transfer="path/to/voc"),
     order=317,
 )

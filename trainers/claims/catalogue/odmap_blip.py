@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.claims import recipes
 from trainers.claims.base import Claim
 
 DESCRIPTOR = Claim(
@@ -12,9 +13,6 @@ DESCRIPTOR = Claim(
     where="Table 1",
     printed="ODmAP@1: 71.6 with, 65.3 without, 60.2 before fine-tuning.",
     lacking="The published weights of BLIP are not at hand.",
-    recipe=(
-        "python -m trainers sweep finetune --preset compare --data path/to/coco --model blip --epochs 2 "
-        "--batch 16 --learning-rate 1e-5 --halve-every 0.5"
-    ),
+    recipe=recipes.BLIP,
     order=407,
 )

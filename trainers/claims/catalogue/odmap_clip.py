@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.claims import recipes
 from trainers.claims.base import Claim
 
 DESCRIPTOR = Claim(
@@ -12,6 +13,6 @@ DESCRIPTOR = Claim(
     where="Table 1",
     printed="ODmAP@1: 70.1 with, 59.8 without, 58.6 before fine-tuning.",
     lacking="The published weights of CLIP are not at hand.",
-    recipe=("python -m trainers sweep finetune --preset paper --data path/to/coco --model clip_vit_b32"),
+    recipe=recipes.full_size("coco_clip"),
     order=406,
 )

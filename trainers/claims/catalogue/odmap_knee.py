@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, Side, differences
 
 DESCRIPTOR = Claim(
@@ -26,7 +26,7 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.ratios,
     ours=plans.OURS_SCENES,
-    recipe=("python -m trainers sweep finetune --preset figure4 --data path/to/coco --model clip_vit_b32"),
+    recipe=recipes.full_size("coco_ratio"),
     minutes=6.0,
     order=405,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -23,7 +23,7 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.removal,
     ours=plans.OURS_SCENES,
-    recipe=("python -m trainers sweep finetune --preset table3_texts --data path/to/coco --model clip_vit_b32"),
+    recipe=recipes.full_size("coco_captions"),
     minutes=6.0,
     order=404,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.claims import plans
+from trainers.claims import plans, recipes
 from trainers.claims.base import Claim, differences
 
 DESCRIPTOR = Claim(
@@ -18,7 +18,7 @@ DESCRIPTOR = Claim(
     differences=differences("D + D′ (phrases, telea, 0.08)", "D", "ODmAP_at_1"),
     plan=plans.removal,
     ours=plans.OURS_SCENES,
-    recipe=("python -m trainers sweep finetune --preset paper --data path/to/coco --model clip_vit_b32"),
+    recipe=recipes.full_size("coco_clip"),
     minutes=6.0,
     order=401,
 )

@@ -15,6 +15,6 @@ DESCRIPTOR = Claim(
     where="Table IV",
     printed="R@1 on SOP: ROADMAP 83.3, R@k 82.8, Smooth-AP 80.1.",
     lacking="Stanford Online Products and the published weights of ResNet-50 are not at hand.",
-    recipe=f"{recipes.SOP} roadmap recall_at_k_patel --memory 59551",
+    recipe=recipes.full_size("sop_memory", "roadmap", "recall_at_k_patel"),
     order=115,
 )

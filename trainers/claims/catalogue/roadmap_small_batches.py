@@ -22,8 +22,8 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.batches,
     ours=(*plans.OURS, "Gains are subtracted: what is compared is the absolute improvement, not the relative one."),
-    recipe=(
-        f"{recipes.SOP_RUN} --sampler two_super_classes --losses sup_ap roadmap --vary 'classes_per_batch=4;8;16;32'"
+    recipe=recipes.full_size(
+        "sop_average_precision", "sup_ap", "roadmap:preset=sop", vary={"classes_per_batch": (4, 8, 16, 32)}
     ),
     minutes=4.0,
     order=112,

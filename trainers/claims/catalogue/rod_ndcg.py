@@ -15,7 +15,7 @@ DESCRIPTOR = Claim(
     differences=differences("ROD-NDCG", "Smooth-AP", "NDCG", "HAP"),
     plan=plans.hierarchy,
     ours=plans.OURS,
-    recipe=f"{recipes.SOP} smooth_ap rod_ndcg",
+    recipe=recipes.full_size("sop_hierarchy", "smooth_ap", "rod_ndcg"),
     minutes=5.0,
     order=106,
 )

@@ -17,7 +17,7 @@ DESCRIPTOR = Claim(
     differences=differences("HAPPIER", "ROD-NDCG", "HAP"),
     plan=plans.hierarchy,
     ours=(*plans.OURS, "The sentence is read from the figures."),
-    recipe=f"{recipes.SOP} rod_ndcg happier",
+    recipe=recipes.full_size("sop_hierarchy", "rod_ndcg", "happier"),
     minutes=5.0,
     order=106,
 )

@@ -29,7 +29,7 @@ DESCRIPTOR = Claim(
         "The corruptions are noise, blur, weather and digital faults, drawn here. Compared is the accuracy on images "
         "with them less that on the same images without; our text has no number.",
     ),
-    recipe=f"{recipes.IMAGENET} supcon cross_entropy --corruptions true",
+    recipe=recipes.full_size("imagenet_supcon", "supcon", "cross_entropy", corruptions=True),
     minutes=6.0,
     order=315,
 )

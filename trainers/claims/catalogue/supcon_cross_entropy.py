@@ -14,7 +14,7 @@ DESCRIPTOR = Claim(
     differences=differences("SupCon (positives out)", "Cross-entropy", "classifier_accuracy"),
     plan=plans.supervised,
     ours=(*plans.OURS_LABELLED, plans.OURS_VIEWS),
-    recipe=f"{recipes.IMAGENET} supcon cross_entropy",
+    recipe=recipes.full_size("imagenet_supcon", "supcon", "cross_entropy"),
     minutes=6.0,
     order=310,
 )

@@ -14,7 +14,7 @@ DESCRIPTOR = Claim(
     differences=differences("SupCon (positives out)", "SupCon (positives in)", "classifier_accuracy"),
     plan=plans.supervised,
     ours=plans.OURS_LABELLED,
-    recipe=f"{recipes.IMAGENET} supcon:positives=out supcon:positives=in",
+    recipe=recipes.full_size("imagenet_supcon", "supcon:positives=out", "supcon:positives=in"),
     minutes=6.0,
     order=309,
 )

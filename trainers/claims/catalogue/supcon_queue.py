@@ -19,7 +19,7 @@ DESCRIPTOR = Claim(
         "AdamW in place of LARS, RMSProp or SGD.",
         "Tried is a batch of 32 with and without a queue of 1,024 keys; the paper compares with a larger batch.",
     ),
-    recipe=f"{recipes.IMAGENET_RUN} --batch 256 --epochs 350 --method supcon supcon_queue",
+    recipe=recipes.full_size("imagenet_supcon_queue", "supcon", "supcon_queue"),
     minutes=3.0,
     order=314,
 )

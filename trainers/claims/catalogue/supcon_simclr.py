@@ -14,7 +14,7 @@ DESCRIPTOR = Claim(
     differences=differences("SupCon (positives out)", "SimCLR", "classifier_accuracy"),
     plan=plans.supervised,
     ours=plans.OURS_LABELLED,
-    recipe=f"{recipes.IMAGENET} supcon simclr",
+    recipe=recipes.full_size("imagenet_supcon", "supcon", "simclr"),
     minutes=6.0,
     order=312,
 )

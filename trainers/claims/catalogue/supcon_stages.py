@@ -16,7 +16,7 @@ DESCRIPTOR = Claim(
     ),
     plan=plans.stages,
     ours=(*plans.OURS_LABELLED, plans.OURS_MARGIN),
-    recipe=f"{recipes.IMAGENET} supcon:joint=false supcon:joint=true",
+    recipe=recipes.full_size("imagenet_supcon", "supcon:joint=false", "supcon:joint=true"),
     minutes=4.0,
     order=313,
 )

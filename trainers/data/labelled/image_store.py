@@ -107,7 +107,7 @@ def decode_all(fetch: EncodedImages, into: np.ndarray, done: Callable[[int], Non
     pool = ThreadPoolExecutor(max(1, min(16, os.cpu_count() or 1)), thread_name_prefix="decode")
     waiting: list[Future[None]] = []
     try:
-        for rows in _chunks(fetch, count):
+        for rows in chunks(fetch, count):
             fetched = fetch(rows)  # while the chunk before is decoded
             for task in waiting:
                 task.result()
@@ -122,7 +122,7 @@ def decode_all(fetch: EncodedImages, into: np.ndarray, done: Callable[[int], Non
     return good
 
 
-def _chunks(fetch: EncodedImages, count: int) -> Iterator[np.ndarray]:
+def chunks(fetch: EncodedImages, count: int) -> Iterator[np.ndarray]:
     """Yield rows in order, in chunks of a bounded number and of bounded bytes, but of at least one row."""
     for start in range(0, count, _CHUNK):
         rows = np.arange(start, min(start + _CHUNK, count))

@@ -42,7 +42,7 @@ def open_source(choice: DataChoice, progress: Progress = silent, *, metadata: bo
     Raises:
         DataError: it is neither, or cannot be had.
     """
-    from trainers.data.hub import open_hub
+    from trainers.data.labelled.hub import open_hub
 
     _, written = divided(choice.source)
     revision = choice.revision or written

@@ -12,9 +12,9 @@ from typing import Any
 
 from trainers.config import DataChoice
 from trainers.data import access, cache, settings
-from trainers.data.bounds import bound, check_files, not_its_own
 from trainers.data.hf_errors import explained
 from trainers.data.labelled import file_table, files
+from trainers.data.labelled.bounds import bound, check_files, not_its_own
 from trainers.data.labelled.table import ArrowTable, Splits, Table
 from trainers.errors import DataError
 from trainers.progress import Progress

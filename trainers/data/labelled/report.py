@@ -14,7 +14,13 @@ from trainers.data.labelled.image_store import bad_headers
 from trainers.data.labelled.loader import check_sizes, glance, open_source
 from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadable
 from trainers.data.labelled.samples import Sample, samples
-from trainers.data.labelled.selection import all_rows, choose_columns, select_rows, used_splits
+from trainers.data.labelled.selection import (
+    all_rows,
+    choose_columns,
+    dropped_classes,
+    select_rows,
+    used_splits,
+)
 from trainers.data.labelled.table import Splits
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
@@ -39,6 +45,8 @@ class DataReport:
         levels: names of the levels of the tree, finest first; empty: the images have no classes.
         classes: a row for every class, its name and those of its superclasses; as many rows as are shown, at most
             :data:`SHOWN`.
+        images: how many images each of ``classes`` has, of the rows that were read.
+        dropped: classes that the superclasses leave out, with their images, at most :data:`SHOWN`.
         counts: how many classes each level has.
         proposal: the choice with columns and splits filled in; None if it cannot be loaded as it stands.
         share_classes: whether the two splits share finest classes, so that classes would be divided; None if unknown
@@ -58,6 +66,8 @@ class DataReport:
     labels: tuple[LabelColumn, ...] = ()
     levels: tuple[str, ...] = ()
     classes: tuple[tuple[str, ...], ...] = ()
+    images: tuple[int, ...] = ()
+    dropped: tuple[tuple[str, int], ...] = ()
     counts: tuple[int, ...] = ()
     proposal: DataChoice | None = None
     share_classes: bool | None = None
@@ -94,11 +104,12 @@ def inspect_source(choice: DataChoice) -> DataReport:
 
 
 def _with_tree(report: DataReport, whole: Part, hierarchy: Hierarchy) -> DataReport:
-    rows = np.unique(whole.labels, axis=0)
+    rows, images = np.unique(whole.labels, axis=0, return_counts=True)
     if len(rows) < 2:
         return report
-    named = [tuple(hierarchy.names[level][id_] for level, id_ in enumerate(row)) for row in rows[:SHOWN]]
-    return replace(report, levels=hierarchy.levels, classes=tuple(named), counts=tuple(map(len, hierarchy.names)))
+    named = tuple(tuple(hierarchy.names[level][id_] for level, id_ in enumerate(row)) for row in rows[:SHOWN])
+    counts = tuple(map(len, hierarchy.names))
+    return replace(report, levels=hierarchy.levels, classes=named, images=tuple(images[:SHOWN].tolist()), counts=counts)
 
 
 def _unreadable(selection: Selection) -> str:
@@ -127,6 +138,7 @@ def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataRep
         columns = choose_columns(used, choice, splits.tree, notes)
         whole, hierarchy = all_rows(used, columns, choice, [])
         report = _with_tree(report, whole, hierarchy)
+        report = replace(report, dropped=dropped_classes(used, columns, choice, whole)[:SHOWN])
         if not report.sampled:  # a sample has too few rows to say which classes there are
             selection = select_rows(used, columns, choice, notes)
             shared = selection.share_classes

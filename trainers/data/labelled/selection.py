@@ -22,13 +22,14 @@ from trainers.data.labelled.columns import (
     listed,
 )
 from trainers.data.labelled.hierarchies import HIERARCHIES, HierarchyDescriptor
-from trainers.data.labelled.hierarchies.base import above, planted
+from trainers.data.labelled.hierarchies.base import above, planted, some
 from trainers.data.labelled.rows import Part, Selection
 from trainers.data.labelled.splits import cap, divide, divide_images, pick_splits, repeated
 from trainers.data.labelled.table import Codes, Splits, Table
 from trainers.data.labelled.tree import Tree, compact, grow
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
+from trainers.parameters import Choice
 
 _PLAIN = ("label", "labels", "label name", "class name", "target", "y", "cls")
 
@@ -123,11 +124,32 @@ def all_rows(
         notes.append(f"{int((~known).sum())} images without a label were left out.")
     levels = titles if titles is not None and len(titles) == len(labels) else level_names(labels)
     tree = grow(levels, [Codes(values=codes[label].values[known], names=codes[label].names) for label in labels])
-    if source.levels is not None:
-        made = source.levels(parameters, tree.hierarchy.names[0])
-        notes += made.notes
-        tree = above(tree, made)
-    return Part(owner=owner[known], rows=rows[known], labels=tree.labels), tree.hierarchy
+    whole = Part(owner=owner[known], rows=rows[known], labels=tree.labels)
+    if source.levels is None:
+        return whole, tree.hierarchy
+    made = source.levels(parameters, tree.hierarchy.names[0])
+    notes += made.notes
+    under, kept = above(tree, made)
+    if not kept.all():
+        gone = [tree.hierarchy.names[0][row] for row in np.unique(tree.labels[~kept, 0])]
+        notes.append(f"{len(gone):,} classes are dropped, {int((~kept).sum()):,} images: {some(gone)}.")
+    return replace(whole.take(kept), labels=under.labels), under.hierarchy
+
+
+def dropped_classes(
+    used: Mapping[str, Table], columns: Columns, choice: DataChoice, kept: Part
+) -> tuple[tuple[str, int], ...]:
+    """Return the classes that are read but not among the rows that :func:`all_rows` kept, with their images."""
+    source, parameters = _superclasses(choice)
+    if source.levels is None or source.of_files(parameters):
+        return ()
+    whole, hierarchy = all_rows(used, columns, replace(choice, hierarchy=Choice(name="as_read")), [])
+    if len(whole.rows) == len(kept.rows):
+        return ()
+    counts = np.bincount(whole.labels[:, 0], minlength=len(hierarchy.names[0]))
+    rows = {(owner, row) for owner, row in zip(kept.owner.tolist(), kept.rows.tolist(), strict=True)}
+    there = np.array([each in rows for each in zip(whole.owner.tolist(), whole.rows.tolist(), strict=True)])
+    return tuple((hierarchy.names[0][label], int(counts[label])) for label in np.unique(whole.labels[~there, 0]))
 
 
 def _superclasses(choice: DataChoice) -> tuple[HierarchyDescriptor, Any]:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from trainers.config import DataChoice
-from trainers.data.bounds import bound
 from trainers.data.hf_errors import explained
+from trainers.data.labelled.bounds import bound
 from trainers.data.labelled.download import Download
 from trainers.data.labelled.opening import prepared_splits
 from trainers.data.labelled.repository import Repository

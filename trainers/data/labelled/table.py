@@ -23,7 +23,7 @@ MOST_ROWS = 3_000_000
 MOST_NAMES = 300_000
 """Different values that a label column may have."""
 _MOST_NAMED = 200_000_000  # bytes of the values, those that come again in a later slice counted again
-_MOST_LISTED = 200_000_000  # bytes of a column that become Python values, which take several times as much
+MOST_LISTED = 200_000_000  # bytes of a column that become Python values, which take several times as much
 _SLICE = 10_000  # rows looked at in one go
 
 
@@ -139,9 +139,9 @@ class ArrowTable(Table):
         taken = 0
         for part in self._slices(column, self._count if most is None else min(most, self._count)):
             taken += part.nbytes
-            if taken > _MOST_LISTED:
+            if taken > MOST_LISTED:
                 raise DataError(
-                    f"Column {column!r} takes more than {_MOST_LISTED // 10**6} MB in its first "
+                    f"Column {column!r} takes more than {MOST_LISTED // 10**6} MB in its first "
                     f"{len(cells) + len(part):,} rows. Read fewer images, or choose a dataset with shorter texts."
                 )
             cells.extend(part.to_pylist())

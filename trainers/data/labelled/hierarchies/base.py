@@ -22,8 +22,8 @@ class Levels:
 
     Attributes:
         names: of the levels, finest first; the first is that of the classes.
-        paths: for every name that was given: its class, superclass and so on, as many as there are levels. A name
-            that has none is left out.
+        paths: for every name that was given: its class, superclass and so on, as many as there are levels. The images
+            of a name that has none are left out.
         notes: what is to be said of it.
     """
 
@@ -52,9 +52,17 @@ class HierarchyDescriptor(Descriptor):
     pinned: Callable[[Any], Any] = _the_same
 
 
-def above(tree: Tree, levels: Levels) -> Tree:
-    """Put superclasses in place of those of a tree, whose classes ``levels`` tells of."""
-    return planted(tree.hierarchy.names[0], tree.labels[:, 0], levels)
+def above(tree: Tree, levels: Levels) -> tuple[Tree, np.ndarray]:
+    """Put superclasses in place of those of a tree.
+
+    Returns:
+        the tree of the rows whose classes ``levels`` tells of, and which rows of the N these are, bool [N].
+    """
+    names, rows = tree.hierarchy.names[0], tree.labels[:, 0]
+    known = np.array([name in levels.paths for name in names])
+    kept = known[rows]
+    at = np.cumsum(known) - 1
+    return planted([name for name in names if name in levels.paths], at[rows[kept]], levels), kept
 
 
 def planted(names: Sequence[str], rows: np.ndarray, levels: Levels) -> Tree:

@@ -3,6 +3,10 @@
 class,group        {"lion": "cat", "wolf": "dog"}
 lion,cat           {"lion": ["cat", "animal"], "wolf": ["dog", "animal"]}
 wolf,dog           {"cat": ["lion"], "dog": ["wolf"]}
+fish,(dropped)
+
+The images of a class that is ``(dropped)`` are left out. A last column ``reviewed`` of yes and no is no level: it says
+which superclasses somebody has looked through.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import csv
 import dataclasses
 import io
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +27,11 @@ from trainers.parameters import parameter
 
 MOST_BYTES = 500_000
 """Of a table: it is written into the configuration of the run, which has a bound of its own."""
+DROPPED = "(dropped)"
+"""The superclass of a class whose images are left out."""
+REVIEWED = "reviewed"
+_FORMULA = re.compile(r"'[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""How a cell begins that tables for spreadsheets put a quote before, lest they run it."""
 _NEEDED = "A mapping needs a row for each class: class, superclass and, if there are more levels, the next ones"
 
 _TWO = (
@@ -42,7 +52,20 @@ class Parameters:
 
 
 def _levels(parameters: Parameters, classes: Sequence[str]) -> Levels:
-    text = _text(parameters.table)
+    return read_mapping(parameters.table, classes)
+
+
+def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = False) -> Levels:
+    """Read a table.
+
+    Args:
+        table: the text, or the name of a file.
+        drop_several: a class with several superclasses is dropped; else it is refused.
+
+    Raises:
+        DataError: it cannot be read, lacks classes, or gives a class or superclass two parents.
+    """
+    text = _text(table)
     known = set(classes)
     header, rows = _rows(text, known)
     widths = {len(row) for row in rows}
@@ -56,15 +79,35 @@ def _levels(parameters: Parameters, classes: Sequence[str]) -> Levels:
             f"None of the classes of the mapping ({some([row[0] for row in rows])}) is one of the images, which are "
             f"{some(sorted(known))}."
         )
+    several = _several(rows) if drop_several else []
+    rows = [_dropped(row) if DROPPED in row or row[0] in several else row for row in rows]
     _check_parents(rows)
     paths = {row[0]: row for row in rows}
     missing = [name for name in classes if name not in paths]
     if missing:
         raise DataError(f"The mapping lacks {len(missing):,} of {len(known):,} classes: {some(missing)}. Add them.")
-    unused = [name for name in paths if name not in known]
-    notes = (f"{len(unused):,} classes of the mapping have no images: {some(unused)}.",) if unused else ()
+    kept = {name: paths[name] for name in classes if DROPPED not in paths[name]}
+    if not kept:
+        raise DataError(f"The mapping drops all {len(known):,} classes. Give some of them a superclass.")
     names = header if header and len({*header}) == len(header) else titled(len(rows[0]))
-    return Levels(names=names, paths={name: paths[name] for name in known}, notes=notes)
+    return Levels(names=names, paths=kept, notes=_notes(several, [name for name in paths if name not in known]))
+
+
+def _notes(several: Sequence[str], unused: Sequence[str]) -> tuple[str, ...]:
+    notes = [(several, "have several superclasses and are dropped"), (unused, "of the mapping have no images")]
+    return tuple(f"{len(names):,} classes {what}: {some(names)}." for names, what in notes if names)
+
+
+def _dropped(row: tuple[str, ...]) -> tuple[str, ...]:
+    return (row[0], *[DROPPED] * (len(row) - 1))
+
+
+def _several(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the classes with more than one superclass."""
+    parents: dict[str, set[str]] = {}
+    for row in rows:
+        parents.setdefault(row[0], set()).add(row[1])
+    return [name for name, above in parents.items() if len(above) > 1]
 
 
 def _check_parents(rows: Sequence[tuple[str, ...]]) -> None:
@@ -89,12 +132,18 @@ def _rows(text: str, known: set[str]) -> tuple[tuple[str, ...], list[tuple[str, 
         written = list(csv.reader(io.StringIO(text), delimiter=max(",;\t", key=first.count)))
     except csv.Error as error:
         raise DataError(f"The mapping is no CSV that can be read: {error}.") from error
-    rows = [tuple(cell.strip() for cell in row) for row in written if any(map(str.strip, row))]
+    rows = [tuple(_cell(cell.strip(), known) for cell in row) for row in written if any(map(str.strip, row))]
     blank = next((row for row in rows if not all(row)), None)
     if blank is not None:
         raise DataError(f"{_NEEDED}; in row {','.join(blank)!r:.80} a cell is empty.")
     headed = len(rows) > 1 and rows[0][0] not in known
+    if headed and rows[0][-1] == REVIEWED:
+        rows = [row[:-1] if len(row) == len(rows[0]) else row for row in rows]
     return (rows[0], rows[1:]) if headed else ((), rows)
+
+
+def _cell(text: str, known: set[str]) -> str:
+    return text[1:] if _FORMULA.match(text) and text not in known else text
 
 
 def _of_json(value: Any, known: set[str]) -> Iterator[tuple[str, ...]]:

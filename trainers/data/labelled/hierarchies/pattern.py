@@ -37,7 +37,7 @@ def _levels(parameters: Parameters, names: Sequence[str]) -> Levels:
     named_class = "class" in expression.groupindex
     last = expression.groupindex["class"] if named_class else expression.groups if files else 0
     groups = [number for number in range(1, expression.groups + 1) if number != last]
-    found, missed = dict[str, Named](), []
+    fitting, missed = dict[str, Named](), []
     for name in names:
         met = expression.search(stem(name) if files else name)
         parts = () if met is None else tuple((met[number] or "").strip() for number in groups)
@@ -45,14 +45,14 @@ def _levels(parameters: Parameters, names: Sequence[str]) -> Levels:
         if met is None or not all(parts) or not rest:
             missed.append(name)
         else:
-            found[name] = Named(groups=parts, rest=rest)
-    if missed and (not files or not found):
+            fitting[name] = Named(groups=parts, rest=rest)
+    if missed and (not files or not fitting):
         raise DataError(
             f"The expression {parameters.expression!r:.80} does not fit {len(missed):,} of {len(names):,} names: "
             f"{some(missed)}. Change it so that it does, or use a table."
         )
     titles = {number: name for name, number in expression.groupindex.items()}
-    made = gathered(found, files, [titles[each] for each in groups] if {*groups} <= {*titles} else ())
+    made = gathered(fitting, files, [titles[each] for each in groups] if {*groups} <= {*titles} else ())
     notes = (f"{len(missed):,} files do not fit the expression and were left out: {some(missed)}.",) if missed else ()
     return Levels(names=made.names, paths=made.paths, notes=notes)
 

@@ -47,10 +47,10 @@ def _levels(parameters: Parameters, names: Sequence[str]) -> Levels:
             f"{len(short):,} of {len(divided):,} names have no {mark!r} {times} time{'s' if times > 1 else ''}: "
             f"{some(short)}. Choose another separator, fewer superclasses, or a table."
         )
-    found = {
+    named = {
         name: Named(groups=tuple(parts[:wanted]), rest=mark.join(parts[wanted:])) for name, parts in divided.items()
     }
-    return gathered(found, files)
+    return gathered(named, files)
 
 
 def _parts(name: str, mark: str, files: bool) -> list[str]:

@@ -49,10 +49,10 @@ def open_hub(name: str, subset: str | None, revision: str | None, progress: Prog
     if name in datasets.packaged_modules._PACKAGED_DATASETS_MODULES:
         raise DataError(f"{name!r} is a file format, not a dataset. Give a Hub id such as uoft-cs/cifar100.")
     connected = online()
-    found = within(LOOK_SECONDS, name, lambda: repository(name, revision), progress) if connected else None
-    if found is not None and (found.images or found.archive):
-        return _open_files(found, subset)
-    pinned = revision if found is None else found.sha or revision
+    repo = within(LOOK_SECONDS, name, lambda: repository(name, revision), progress) if connected else None
+    if repo is not None and (repo.images or repo.archive):
+        return _open_files(repo, subset)
+    pinned = revision if repo is None else repo.sha or revision
     make = partial(make_builder, remote(name), f"hf://datasets/{name}@", subset, pinned, None)
     with nullcontext() if connected else offline():
         try:
@@ -68,15 +68,15 @@ def open_hub(name: str, subset: str | None, revision: str | None, progress: Prog
             "again when there is a network, or leave the revision empty to read what is here."
         )
     card = _card(name, pinned) if connected else {}
-    shards = None if found is None else _shards(builder, found)
+    shards = None if repo is None else _shards(builder, repo)
     opened = OpenedDataset(
         key=f"{name}/{builder.config_id}/{builder.hash}",
         title=card.get("pretty_name") or name.split("/")[-1],
         licence=card.get("license") or builder.info.license or "unknown",
-        revision=here if found is None else found.sha,
-        read=lambda progress: _read(builder, name, found, progress),
+        revision=here if repo is None else repo.sha,
+        read=lambda progress: _read(builder, name, repo, progress),
         sample=None if _prepared(builder) else partial(_sample, builder, name),
-        refuse=lambda: _refuse(builder, name, found),
+        refuse=lambda: _refuse(builder, name, repo),
     )
     if shards is None:
         return opened
@@ -89,48 +89,48 @@ def open_hub(name: str, subset: str | None, revision: str | None, progress: Prog
     return replace(opened, part=part, refuse=lambda: None)
 
 
-def _open_files(found: Repository, subset: str | None) -> OpenedDataset:
+def _open_files(repo: Repository, subset: str | None) -> OpenedDataset:
     """Open a repository of image files, or of one zip file of them, with our own readers of folders."""
     if subset is not None:
-        raise DataError(f"{found.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
-    card = _card(found.name, found.sha)
-    remote_folder = RemoteFolder(repository=found)
-    archive = found.archive
+        raise DataError(f"{repo.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
+    card = _card(repo.name, repo.sha)
+    remote_folder = RemoteFolder(repository=repo)
+    archive = repo.archive
 
     def here(progress: Progress) -> Splits:
         """Fetch everything, and read it as the folder or the zip file that it is."""
-        _refuse_size(found.name, sum(found.files.values()), Path(_copy(found.name)))
-        folder = _fetch_all(found, progress)
+        _refuse_size(repo.name, sum(repo.files.values()), Path(_copy(repo.name)))
+        folder = _fetch_all(repo, progress)
         home, images = files.scan(folder if archive is None else folder / archive)
         return file_table.tables(home, images)
 
     def listed(_rows: int) -> Splits:
         """Read the names of the files alone; images are fetched as they are looked at."""
         if archive is not None:
-            _refuse_size(found.name, found.files[archive], Path(_copy(found.name)))
-            path = within(_ARCHIVE_SECONDS, found.name, partial(fetched, found, archive))
+            _refuse_size(repo.name, repo.files[archive], Path(_copy(repo.name)))
+            path = within(_ARCHIVE_SECONDS, repo.name, partial(fetched, repo, archive))
             return file_table.tables(*files.scan(path))
         return file_table.tables(remote_folder, sorted(remote_folder.files(), key=lambda file: file.parts))
 
     return OpenedDataset(
-        key=f"{found.name}/{found.sha}",
-        title=card.get("pretty_name") or found.name.split("/")[-1],
+        key=f"{repo.name}/{repo.sha}",
+        title=card.get("pretty_name") or repo.name.split("/")[-1],
         licence=card.get("license") or "unknown",
-        revision=found.sha,
+        revision=repo.sha,
         read=here,
         sample=listed,
-        refuse=lambda: _refuse_size(found.name, sum(found.files.values()), Path(_copy(found.name))),
+        refuse=lambda: _refuse_size(repo.name, sum(repo.files.values()), Path(_copy(repo.name))),
     )
 
 
-def _fetch_all(found: Repository, progress: Progress) -> Path:
+def _fetch_all(repo: Repository, progress: Progress) -> Path:
     """Fetch the files of a repository; what is there already is not fetched again."""
-    several = len(found.images)
+    several = len(repo.images)
     if several > MANY:
-        progress(f"{found.name} has {several:,} loose images, a request each; one zip or parquet file is faster", 0.0)
-    wanted = [found.archive] if found.archive else found.images
-    Download(found, {path: found.files[path] for path in wanted}, _copy(found.name), progress).run()
-    return _copy(found.name) / "snapshots" / found.sha
+        progress(f"{repo.name} has {several:,} loose images, a request each; one zip or parquet file is faster", 0.0)
+    wanted = [repo.archive] if repo.archive else repo.images
+    Download(repo, {path: repo.files[path] for path in wanted}, _copy(repo.name), progress).run()
+    return _copy(repo.name) / "snapshots" / repo.sha
 
 
 def remote(name: str) -> str:
@@ -147,7 +147,7 @@ def _sample(builder: Any, name: str, rows: int) -> Splits:
             # rows of a WebDataset may have their columns in another order, and those of one batch need one
             batch = 1 if "webdataset" in type(builder).__module__ else _SAMPLE_BATCH
             return len(streams), {
-                str(split): _head(streams[split], rows, batch) for split in list(streams)[:_MOST_SPLITS]
+                str(split): head(streams[split], rows, batch) for split in list(streams)[:_MOST_SPLITS]
             }
 
     count, heads = within(LOOK_SECONDS, name, look)
@@ -155,7 +155,7 @@ def _sample(builder: Any, name: str, rows: int) -> Splits:
     return Splits(tables={split: table for split, table in heads.items() if table is not None}, notes=notes)
 
 
-def _head(stream: Any, rows: int, batch: int = _SAMPLE_BATCH) -> ArrowTable | None:
+def head(stream: Any, rows: int, batch: int = _SAMPLE_BATCH) -> ArrowTable | None:
     """Read the first rows as they are stored: what is nested in them is not decoded, no path in them is opened."""
     import datasets
     import pyarrow
@@ -174,13 +174,13 @@ def _head(stream: Any, rows: int, batch: int = _SAMPLE_BATCH) -> ArrowTable | No
     return ArrowTable(datasets.Dataset(table, info=datasets.DatasetInfo(features=features)))
 
 
-def _read(builder: Any, name: str, found: Repository | None, progress: Progress) -> Splits:
+def _read(builder: Any, name: str, repo: Repository | None, progress: Progress) -> Splits:
     import datasets.config
 
     if not _prepared(builder):
-        sizes = _refuse(builder, name, found)
-        if found is not None:
-            Download(found, sizes, _copy(name), progress).run()
+        sizes = _refuse(builder, name, repo)
+        if repo is not None:
+            Download(repo, sizes, _copy(name), progress).run()
         _prepare(builder, name, progress)
     # Files that rows may name: those of this dataset's own copy, and archives unpacked from it.
     roots = (Path(builder.cache_dir), _copy(name), Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
@@ -188,11 +188,11 @@ def _read(builder: Any, name: str, found: Repository | None, progress: Progress)
         return prepared_splits(builder, roots)
 
 
-def _shards(builder: Any, found: Repository) -> Shards | None:
+def _shards(builder: Any, repo: Repository) -> Shards | None:
     """Return the files of a dataset of which a part may be read: several parquet files that take long to fetch."""
     if "parquet" not in type(builder).__module__:
         return None
-    sizes = _listed_sizes(builder, found)
+    sizes = _listed_sizes(builder, repo)
     files = {
         str(split): [path for path in sizes if any(str(one).endswith(f"/{path}") for one in paths)]
         for split, paths in builder.config.data_files.items()
@@ -200,13 +200,13 @@ def _shards(builder: Any, found: Repository) -> Shards | None:
     if sum(sizes.values()) < WHOLE_BYTES or all(len(paths) < 2 for paths in files.values()):
         return None
     return Shards(
-        repository=found,
+        repository=repo,
         files=files,
         features=builder.info.features,
         rows={name: split.num_examples for name, split in (builder.info.splits or {}).items()},
-        copy=_copy(found.name),
-        prepare=lambda made, progress: _prepare(made, found.name, progress),
-        refuse=lambda size: _refuse_size(found.name, size, Path(builder.cache_dir)),
+        copy=_copy(repo.name),
+        prepare=lambda made, progress: _prepare(made, repo.name, progress),
+        refuse=lambda size: _refuse_size(repo.name, size, Path(builder.cache_dir)),
     )
 
 
@@ -221,11 +221,11 @@ def _prepared(builder: Any) -> bool:
     return (Path(builder.cache_dir) / "dataset_info.json").is_file()
 
 
-def _refuse(builder: Any, name: str, found: Repository | None) -> Mapping[str, int]:
+def _refuse(builder: Any, name: str, repo: Repository | None) -> Mapping[str, int]:
     """Return the files to download with their bytes; refuse more than is allowed or has room."""
-    if found is None or _prepared(builder):
+    if repo is None or _prepared(builder):
         return {}
-    sizes = _listed_sizes(builder, found)
+    sizes = _listed_sizes(builder, repo)
     _refuse_size(name, sum(sizes.values()), Path(builder.cache_dir))
     return sizes
 
@@ -247,16 +247,16 @@ def _refuse_size(name: str, size: int, folder: Path) -> None:
         )
 
 
-def _listed_sizes(builder: Any, found: Repository) -> dict[str, int]:
+def _listed_sizes(builder: Any, repo: Repository) -> dict[str, int]:
     """Return the bytes of the files of this subset, from the Hub's list of files: what a card says may be wrong."""
     listed = (path for paths in (builder.config.data_files or {}).values() for path in paths)
     named = [str(path).rsplit("::", 1)[-1].split("@")[-1] for path in listed]
     wanted = dict.fromkeys(path.partition("/")[2] for path in named)
-    if not wanted.keys() <= found.files.keys():
+    if not wanted.keys() <= repo.files.keys():
         raise DataError(
-            f"{found.name!r} names files that are not in it, so their size is unknown. Choose another dataset."
+            f"{repo.name!r} names files that are not in it, so their size is unknown. Choose another dataset."
         )
-    return {path: found.files[path] for path in wanted}
+    return {path: repo.files[path] for path in wanted}
 
 
 def _prepare(builder: Any, name: str, progress: Progress) -> None:

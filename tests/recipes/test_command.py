@@ -1,0 +1,95 @@
+"""The verb ``recipe``: the list, what is printed, what is refused, and a rehearsal beside the paper's numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from trainers.cli.main import main
+from trainers.recipes.catalogue import RECIPES
+from trainers.recipes.figures import STAND_IN
+from trainers.recipes.tables import BESIDE_HEAD, HEAD, NO_FIGURES
+from trainers.runs import list_runs
+
+QUICK = "sop_deit"
+
+
+def test_the_list_has_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recipe"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == [title.upper() for title in HEAD]
+    assert [line.split()[0] for line in lines[1:]] == list(RECIPES)
+    assert main(["recipe", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in listed] == list(RECIPES)
+    assert all(setting["source"] for one in listed for setting in one["settings"])
+
+
+def test_a_recipe_is_printed_with_sources_figures_and_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recipe", "sop_hierarchy", "--print", "--data", "here/sop"]) == 0
+    text = capsys.readouterr().out
+    assert "section VII-A" in text and "published code (SupRank)" in text and "ours: " in text
+    assert "59.4" in text and "Table V, SOP" in text and RECIPES["sop_hierarchy"].differs[0] in text
+    assert text.splitlines()[-1].startswith("python -m trainers sweep ") and "--data here/sop" in text
+    assert main(["recipe", "cars_contextual", "--print"]) == 0
+    assert NO_FIGURES in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["no_such"], "There is no recipe 'no_such'"),
+        (["sop_hierachy"], "Did you mean 'sop_hierarchy'?"),
+        (["sop_hierarchy"], "Name it with --data PATH, or rehearse with --scale small."),
+        (["sop_hierarchy", "--scale", "small", "--data", "x"], "The small scale has images of its own."),
+        (["--print"], "Which recipe is meant is not given."),
+        (["sop_hierarchy", "--data", "no/such/folder"], "got 'no/such/folder'"),
+        (["sop_hierarchy", "--of", "0" * 26], "0" * 26),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_made(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["recipe", *words, "--runs", str(tmp_path)]) == 1
+    assert said in capsys.readouterr().err
+    assert not list_runs(tmp_path)
+
+
+def test_a_rehearsal_trains_and_its_numbers_stand_beside_the_printed_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = ["--runs", str(tmp_path / "runs")]
+    assert main(["recipe", QUICK, "--scale", "small", *runs]) == 0
+    text = capsys.readouterr().out
+    assert "Scaled for this machine:" in text and "dim: 384 → 32" in text
+    table = [line for line in text.splitlines() if line.startswith("ROADMAP")]
+    for figure, line in zip(RECIPES[QUICK].figures, table, strict=False):
+        assert f"{figure.value:.1f}" in line and figure.where in line and STAND_IN in line
+    plan = next(run for run in list_runs(tmp_path / "runs") if not run.part_of)
+    assert plan.state().phase == "finished"
+
+    assert main(["recipe", QUICK, "--of", plan.id, "--json", *runs]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["run"] == plan.id and told["scaled"]
+    first = told["numbers"][0]
+    assert list(first) == list(BESIDE_HEAD) and first["seeds"] == 2 and first["printed"] == "85.2"
+    assert 0 < float(first["here"]) < 100 and first["here"] in table[0]
+
+    assert main(["recipe", "coco_clip", "--of", plan.id, *runs]) == 1
+    assert "A run of the recipe coco_clip was needed" in capsys.readouterr().err
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", [name for name in RECIPES if name != QUICK])
+def test_every_other_recipe_is_rehearsed(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recipe", name, "--scale", "small", "--json", "--runs", str(tmp_path / "runs")]) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    recipe = RECIPES[name]
+    left_out = any(line.startswith("left out") for line in told["scaled"])
+    for figure, row in zip(recipe.figures, told["numbers"], strict=False):
+        assert row["printed"] == f"{figure.value:.1f}"
+        assert left_out or row["here"] is not None, row
+    assert all(row["here"] is not None for row in told["numbers"][len(recipe.figures) :])

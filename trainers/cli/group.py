@@ -1,0 +1,114 @@
+"""The verb ``group``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trainers.cli.flags import DEFAULT, add_flags, given
+from trainers.cli.output import json_flag, print_json
+from trainers.config import DataChoice
+from trainers.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from trainers.image_text.class_table import ClassTable, Similarity
+
+
+def add(verbs: Any) -> None:
+    """Add the verb, with the flags of how images are read."""
+    text = "Group classes with similar names under superclasses: a table to review, for --hierarchy mapping:FILE."
+    verbs.add_parser("group", help=text, description=text, equip=_equip)
+
+
+def _equip(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="DATA", help="A dataset of the catalogue, a folder, a zip file or a Hub id.")
+    begin = parser.add_mutually_exclusive_group(required=True)
+    begin.add_argument("--groups", type=int, metavar="N", help="Superclasses to make of the classes.")
+    begin.add_argument("--table", type=Path, metavar="FILE", help="Go on from this table of classes and superclasses.")
+    split = "Divide these superclasses, each in N (2 if not given)."
+    parser.add_argument("--split", nargs="+", default=[], metavar="NAME[=N]", help=split)
+    over = parser.add_mutually_exclusive_group()
+    over.add_argument("--above", type=int, metavar="N", help="Group the superclasses, too, into so many.")
+    names = "Names of groups above the superclasses, such as human-made natural; each superclass goes to the nearest."
+    over.add_argument("--above-names", nargs="+", metavar="NAME", help=names)
+    by = f"What is similar: what names mean, by a text tower, or the words they share. [{DEFAULT}meaning]"
+    parser.add_argument("--by", choices=("meaning", "words"), default="meaning", help=by)
+    model = f"Image-text model whose text tower is used. [{DEFAULT}clip_vit_b32]"
+    parser.add_argument("--tower", metavar="MODEL", help=model)
+    parser.add_argument("--kmeans-seed", type=int, default=0, metavar="N", help=f"Of the clustering. [{DEFAULT}0]")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="Write the table here; else it is printed.")
+    json_flag(parser)
+    add_flags(parser, DataChoice)
+    parser.set_defaults(run=group)
+
+
+def group(arguments: argparse.Namespace) -> int:
+    """Make the table, and print it or write it; how many groups it has goes to the error output."""
+    from trainers.image_text.class_table import ClassTable
+
+    level, classes = _classes(DataChoice(**(given(arguments, DataChoice) | {"source": arguments.source})))
+    how = _similarity(arguments)
+    if arguments.table is None:
+        table = ClassTable.clustered(level, classes, arguments.groups, how)
+    else:
+        table = ClassTable.read(str(arguments.table), level, classes)
+    for text in arguments.split:
+        table = table.split(*_wanted(text, table), how)
+    if arguments.above or arguments.above_names:
+        table = table.above(arguments.above or arguments.above_names, how)
+    if arguments.out is not None:
+        arguments.out.write_text(table.csv(), encoding="utf-8")
+    if arguments.json:
+        print_json({"levels": table.levels, "rows": table.rows})
+    elif arguments.out is None:
+        print(table.csv(), end="")
+    print(_said(table, arguments.out), file=sys.stderr)
+    return 0
+
+
+def _classes(choice: DataChoice) -> tuple[str, list[str]]:
+    """Return the name of the level of the classes, and the classes.
+
+    Raises:
+        DataError: they cannot be listed, or there are too many.
+    """
+    from trainers.data import inspect_data
+    from trainers.data.labelled.report import SHOWN
+
+    report = inspect_data(choice)
+    count = report.counts[0] if report.counts else 0
+    if report.problems or not 0 < count <= SHOWN:
+        why = report.problems[0] if report.problems else f"{choice.source!r:.80} lists {count:,} before it is loaded."
+        raise DataError(f"From 3 to {SHOWN:,} classes were needed. {why}")
+    return report.levels[0], [row[0] for row in report.classes]
+
+
+def _similarity(arguments: argparse.Namespace) -> Similarity:
+    from trainers.image_text.class_table import Similarity
+    from trainers.image_text.models import MODELS
+    from trainers.image_text.name_embeddings import NameEncoder
+    from trainers.parameters import entry, parse_choice
+
+    model = None
+    if arguments.tower is not None:
+        name, parameters = parse_choice(arguments.tower, MODELS)
+        model = entry(MODELS, name, "model").build(parameters).eval()
+    if arguments.kmeans_seed < 0:
+        raise ParameterError(f"--kmeans-seed needs a whole number of at least 0; got {arguments.kmeans_seed}.")
+    return Similarity(encoder=NameEncoder(model), by=arguments.by, seed=arguments.kmeans_seed)
+
+
+def _wanted(text: str, table: ClassTable) -> tuple[str, int]:
+    """Read ``NAME`` or ``NAME=N``; a superclass may itself hold an equals sign."""
+    name, _, count = text.rpartition("=")
+    if text in table.groups() or not count.isdigit() or not name:
+        return text, 2
+    return name, int(count)
+
+
+def _said(table: ClassTable, out: Path | None) -> str:
+    counts = [f"{len(table.groups(level)):,} {name}" for level, name in enumerate(table.levels)]
+    where = "" if out is None else f" Wrote {out}: review it, then train with --hierarchy mapping:{out}."
+    return f"{' > '.join(counts)}.{where}"

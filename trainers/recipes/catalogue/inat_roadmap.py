@@ -1,0 +1,30 @@
+"""ROADMAP with a memory on iNaturalist: a recipe, see :mod:`trainers.recipes.base`."""
+
+from __future__ import annotations
+
+from trainers.recipes.base import Recipe, stated
+from trainers.recipes.papers import rank_losses as paper
+
+_ARMS = paper.bound("roadmap", preset="inat")
+
+DESCRIPTOR = Recipe(
+    name="inat_roadmap",
+    title="iNaturalist: ROADMAP, ResNet-50 with a memory",
+    paper=paper.PAPER,
+    sentence="ROADMAP with a memory of 60,000 embeddings.",
+    dataset=paper.INAT_BASE,
+    kind="metric_learning",
+    settings={
+        **paper.TRAINING,
+        **paper.ON_INAT,
+        **paper.memory(60_000),
+        **paper.asked(*paper.RECALL_INAT[1:]),
+        **paper.GEM,
+    },
+    arms=stated(_ARMS, f"Table IV; {paper.BOUND}"),
+    figures=paper.table(
+        "Table IV, iNaturalist, ResNet-50", paper.RECALL_INAT, {_ARMS[0]: ("ROADMAP (ours)", 73.1, 85.7, 92.7, 94.8)}
+    ),
+    differs=(paper.WARM_UP,),
+    order=214,
+)

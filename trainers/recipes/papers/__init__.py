@@ -1,0 +1,1 @@
+"""What the recipes of a paper share: settings, arms, images and sentences."""
