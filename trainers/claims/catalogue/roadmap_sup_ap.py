@@ -15,7 +15,7 @@ DESCRIPTOR = Claim(
     differences=differences("ROADMAP (terms tables_i_iii_proxies)", "Sup-AP", "AP_at_R"),
     plan=plans.ranks,
     ours=plans.OURS_TABLE_II,
-    recipe=recipes.full_size("sop_average_precision", "sup_ap:preset=sop", "roadmap:preset=sop"),
+    recipe=recipes.full_size("sop_average_precision", "sup_ap", "roadmap:preset=sop"),
     minutes=4.0,
     order=109,
 )
