@@ -95,7 +95,7 @@ def _small_arm(arm: Any) -> Any:
     if not isinstance(arm, Choice) or arm.name not in METHODS:
         return arm
     fields = {field.name for field in dataclasses.fields(METHODS[arm.name].parameters)}
-    smaller = {name: _QUEUE for name in ("queue", "negatives") if name in fields}
+    smaller: dict[str, Any] = {name: _QUEUE for name in ("queue", "negatives") if name in fields}
     return Choice(name=arm.name, parameters={**arm.parameters, **smaller})
 
 
