@@ -16,7 +16,7 @@ DESCRIPTOR = Claim(
     plan=plans.ranks,
     ours=plans.OURS_TABLE_II,
     tried=(
-        "With 600 steps at the rate given, seeds 10 to 12: above by 2.7 points of mAP@R [−0.3, 5.7], 6.7 of R@1 [3.5, 9.8].",
+        "600 steps at the rate given, seeds 10 to 12: above by 2.7 points of mAP@R [−0.3, 5.7], 6.7 of R@1 [3.5, 9.8].",
         "Its proxies are learned with the encoder, and 200 steps are few for that.",
     ),
     recipe=recipes.full_size("sop_average_precision", "smooth_ap", "roadmap:preset=sop"),
