@@ -30,8 +30,10 @@ OWN = (
     "explorer/page/kinds/{}.py",
     "explorer/tabs/object_removal/",
     "trainers/claims/plans.py",
+    "trainers/recipes/",
 )
-"""Where a kind may be named: its folder, its file in the page, the view made for one, and the plans of the claims."""
+"""Where a kind may be named: its folder, its file in the page, the view made for one, the plans of the claims, and the
+recipes of the papers, each of which is of one kind."""
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))

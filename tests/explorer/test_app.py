@@ -181,8 +181,8 @@ def test_the_page_asks_nobody_else(explorer: Explorer):
 
 
 def test_the_page_is_light(explorer: Explorer):
-    # the form and the catalogue are drawn by scripts
-    assert len(json.dumps(explorer.blocks.config)) < 65_000
+    # the form and the catalogue are drawn by scripts; the styles of the form and its editor of classes are within
+    assert len(json.dumps(explorer.blocks.config)) < 75_000
 
 
 def test_importing_the_package_loads_no_page():
