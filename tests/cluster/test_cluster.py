@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from tests.cluster.cluster import Cluster
 from tests.tiny import write_images
-from trainers.runs import RunFolder, list_runs
+from trainers.runs import list_runs
 
 pytest.importorskip("ray", reason="Ray is not installed")
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -49,6 +50,21 @@ def start(cluster: Cluster, *command: str) -> subprocess.Popen[str]:
     )
 
 
+def ended(command: subprocess.Popen[str]) -> None:
+    """Kill a command at once."""
+    command.kill()
+    command.communicate()
+
+
+def reached(root: Path) -> int:
+    """The step of the only run; -1: there is none yet."""
+    runs = list_runs(root)
+    step = runs[0].state().step if runs else -1
+    for run in runs:
+        run.db.close()
+    return step
+
+
 def proxies(root: Path) -> list[psutil.Process]:
     """The processes of this machine that stand for runs of a folder."""
     every = [(process, process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
@@ -72,13 +88,14 @@ def steps(root: Path) -> list[int]:
 
 def numbers(root: Path) -> dict[tuple[int, int], dict[str, float]]:
     """The final numbers by seed and embedding size."""
-    return {
-        (run.config.single.seed, run.config.single.dim): {  # type: ignore[attr-defined]
-            s.key: s.value for s in run.scalars() if s.key.startswith("test/") and "second" not in s.key
-        }
-        for run in list_runs(root)
-        if run.part_of
-    }
+    every = {}
+    for run in list_runs(root):
+        if run.part_of:
+            config: Any = run.config.single
+            final = {s.key: s.value for s in run.scalars() if s.key.startswith("test/") and "second" not in s.key}
+            every[config.seed, config.dim] = final
+        run.db.close()
+    return every
 
 
 def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
@@ -90,8 +107,7 @@ def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
     wait(lambda: sum(step > 50 for step in steps(root)) >= 3)
     cluster.kill(1)
     time.sleep(3)
-    command.kill()
-    command.wait()
+    ended(command)
     for proxy in proxies(root):
         with contextlib.suppress(psutil.Error):
             proxy.kill()
@@ -112,6 +128,8 @@ def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
     assert alone.returncode == 0
     here, there = numbers(local), numbers(root)
     assert here.keys() == there.keys() and len(here) == 8
+    for run in runs:
+        run.db.close()
     for key, known in here.items():
         assert there[key] == pytest.approx(known, abs=1e-6)
 
@@ -120,11 +138,10 @@ def test_a_run_is_followed_stopped_and_resumed(cluster: Cluster, images: Path, t
     root = tmp_path / "runs"
     run = ["train", *words(images, "--losses", "contrastive", "--steps", "100000"), "--runs", str(root)]
     command = start(cluster, *run, "--ray", cluster.address)
-    wait(lambda: bool(list_runs(root)) and list_runs(root)[0].state().step > 20)
+    wait(lambda: reached(root) > 20)
     (folder,) = list_runs(root)
     wait(lambda: len(folder.snapshots()) >= 2)
-    command.kill()
-    command.wait()
+    ended(command)
     before = folder.state().step
     wait(lambda: folder.state().step > before)  # nobody waits for it, and it trains on
     folder.send("stop")
@@ -134,7 +151,8 @@ def test_a_run_is_followed_stopped_and_resumed(cluster: Cluster, images: Path, t
     stopped = folder.state().step
     second = start(cluster, "resume", folder.id, "--runs", str(root), "--ray", cluster.address)
     wait(lambda: folder.state().step > stopped)
-    RunFolder(folder.path).send("stop")
+    folder.send("stop")
     assert "stopped" in second.communicate(timeout=120)[0]
     with (folder.path / "config.json").open() as file:
         assert json.load(file)["steps"] == 100000
+    folder.db.close()
