@@ -120,7 +120,7 @@ def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
     assert all(
         sum("finished at step" in line for line in (run.path / "log.txt").read_text().splitlines()) == 1 for run in runs
     )
-    assert not proxies(root)
+    wait(lambda: not proxies(root), 60)
     local = tmp_path / "local"
     alone = subprocess.run(
         [sys.executable, "-m", "trainers", "sweep", *words(images, *sweep), "--runs", str(local), "--json"]
