@@ -94,7 +94,7 @@ def test_only_files_of_a_run_come_back(made: RunFolder, tmp_path: Path) -> None:
         "owner",
         "config.json",
         "emb/../../outside",
-        "/tmp/outside",
+        str(tmp_path / "outside"),
         "layout/000000.safetensors",
     ):
         before = sorted(tmp_path.rglob("*"))

@@ -116,7 +116,7 @@ def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report
     config = sweep_of(folder.config)
     plan = plan_of(config)
     children = Children(folder).all() if children is None else children
-    levels, measures = _levels(folder, children), plan.measures_of(config)
+    levels, measures = levels_among(folder, children), plan.measures_of(config)
     parts = [
         _part(folder, measures, name, title, [child for child in children if name in child.planned.parts], levels)
         for name, title in plan.parts.items()
@@ -219,7 +219,7 @@ def queries_of(run: RunFolder, arms: int) -> QueryScores | None:
     return queries if queries is not None and len(queries.values) == arms else None
 
 
-def _levels(folder: RunFolder, children: Sequence[Child]) -> tuple[str, ...]:
+def levels_among(folder: RunFolder, children: Sequence[Child]) -> tuple[str, ...]:
     """Return the names of the levels of the label tree, as a run has read them; empty before one has."""
     for child in children:
         finished = child.outcome is not None and child.outcome.finished

@@ -11,8 +11,7 @@ from trainers.kinds import kind_of
 from trainers.metrics.names import describe_any
 from trainers.plans.children import Children
 from trainers.plans.config import sweep_of
-from trainers.plans.planned import Child
-from trainers.plans.report import levels_of, results_of
+from trainers.plans.report import levels_among, results_of
 from trainers.recipes.base import Figure, Recipe
 from trainers.runs import RunFolder
 
@@ -44,7 +43,7 @@ def beside(recipe: Recipe, arms: Sequence[str], plan: RunFolder) -> list[Beside]
     """
     config = sweep_of(plan.config)
     children = Children(plan).all()
-    cells, levels = results_of(plan, children), _levels(plan, children)
+    cells, levels = results_of(plan, children), levels_among(plan, children)
     kind = kind_of(config.run)
     titles = {arm: view.title for arm, view in zip(arms, kind.arms(config.run), strict=True)}
     rows = [_row(titles.get(figure.arm, ""), figure.metric, cells, levels, figure) for figure in recipe.figures]
@@ -66,8 +65,3 @@ def _row(arm: str, metric: str, cells: Sequence[Cell], levels: tuple[str, ...], 
         seeds=len(values),
         figure=figure,
     )
-
-
-def _levels(plan: RunFolder, children: Sequence[Child]) -> tuple[str, ...]:
-    finished = (child for child in children if child.outcome is not None and child.outcome.finished)
-    return next((levels_of(plan.beside(child.id)) for child in finished), ())
