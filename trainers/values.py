@@ -73,7 +73,7 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 def _made(value: Any, hint: Any) -> Any:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return None if value is None else _made(value, next(one for one in inner if one is not type(None)))
+        return None if value is None else _made(value, next(kind for kind in inner if kind is not type(None)))
     if origin is tuple and isinstance(value, (list, tuple)):
         return tuple(_made(item, inner[0]) for item in value)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):

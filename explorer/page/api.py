@@ -88,8 +88,8 @@ def add_api(runs: Runs) -> None:
         """List every run, newest first, recorded ones last."""
         return runs.listing()
 
-    own = (function for page in PAGES.values() for function in page.endpoints(runs))
-    for function in (*own, start_kind, list_kinds, run_status, stop_run, add_seeds, list_runs):
+    of_page = (function for page in PAGES.values() for function in page.endpoints(runs))
+    for function in (*of_page, start_kind, list_kinds, run_status, stop_run, add_seeds, list_runs):
         gr.api(typed(function), api_name=function.__name__)
 
 
@@ -125,12 +125,12 @@ def _planned(plan: Plan, settings: Mapping[str, Any]) -> Config:
     """Make a plan, whose settings stand beside those of its runs, or with those in ``run``, as a plan's config.json has
     them.
     """
-    own, name, run = apart(plan.config, settings)
+    of_plan, name, run = apart(plan.config, settings)
     if "run" in run:
         run = {**run.pop("run"), **run}
         name = run.pop("kind", name)
     kind = entry(KINDS, name, "kind of run")
-    return plan.config(run=_single(kind, run), **values_of(plan.config, own))
+    return plan.config(run=_single(kind, run), **values_of(plan.config, of_plan))
 
 
 def about(kind: Kind) -> dict[str, Any]:
@@ -145,8 +145,8 @@ def about(kind: Kind) -> dict[str, Any]:
 def about_plan(plan: Plan) -> dict[str, Any]:
     """Describe a plan as :func:`about` does: its settings, the kind of its runs, and the settings of the first kind."""
     suited = [kind.name for kind in KINDS.values() if plan.suits(kind)]
-    told = "The kind of its runs; those of the settings that follow which are not its own are given in their place."
-    of = {"name": "of", "accepts": f"one of {', '.join(suited)}", "default": repr(FIRST), "help": told}
+    sentence = "The kind of its runs; those of the settings that follow which are not its own are given in their place."
+    of = {"name": "of", "accepts": f"one of {', '.join(suited)}", "default": repr(FIRST), "help": sentence}
     known = about(plan)
     return known | {"settings": [*known["settings"], of, *about(KINDS[FIRST])["settings"]]}
 

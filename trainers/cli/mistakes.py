@@ -134,7 +134,7 @@ def _classes(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes], t
         for title, arm in zip(titles, of_arms, strict=True):
             table = arm.levels[level]
             for at in (table.ids == number).nonzero()[0]:
-                shares = (Share(share[at]) for share in (table.own1, table.own, table.best))
+                shares = (Share(share[at]) for share in (table.of_class1, table.of_class, table.best))
                 name = probe.hierarchy.names[level][number]
                 rows.append((name, probe.hierarchy.levels[level], title, int(table.queries[at]), *shares))
     head = ("class", "level", "arm", "queries", "first result is of it", f"first {of_arms[0].k}", "at best")
@@ -160,7 +160,7 @@ def _queries(probe: Probe, folder: RunFolder, k: int, baseline: RunFolder | None
             names[probe.labels[query.points[0], 0]],
             *(None if v is None else Rounded(v) for v in query.values),
         )
-        for query in differing.found
+        for query in differing.differing
     ]
     title = f"Queries whose {describe(metric, probe.hierarchy.levels).title} differs most, of {differing.queries}"
     return [Table(title=title, columns=("query", "class", *titles), rows=rows)]
@@ -195,9 +195,13 @@ def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> Non
     try:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            own, other = (tuple(f"{side}_{level}" for level in probe.hierarchy.levels) for side in ("query", "first"))
+            query_head, result_head = (
+                tuple(f"{side}_{level}" for level in probe.hierarchy.levels) for side in ("query", "first")
+            )
             writer.writerow(
-                plain_cells(("arm", "query", "row", *own, *metrics, "first_result", *other, "levels_shared"))
+                plain_cells(
+                    ("arm", "query", "row", *query_head, *metrics, "first_result", *result_head, "levels_shared")
+                )
             )
             for ids, arm in zip(results, measured, strict=True):
                 for query, result in enumerate(ids[:, 0]):

@@ -33,8 +33,8 @@ def numbers_of(folder: RunFolder, arm: int) -> Numbers:
     measures = kind_of(config).measures_of(config)
     finals = final_numbers(folder.scalars(), config.arms)
     keys = [key for key in measures.summary or finals[arm] if key in finals[arm]]
-    told = [(key, measures.describe(key)) for key in keys]
-    shown = [(key, about.title, finals[arm][key]) for key, about in told if about.measure.family != "count"]
+    described = [(key, measures.describe(key)) for key in keys]
+    shown = [(key, about.title, finals[arm][key]) for key, about in described if about.measure.family != "count"]
     return Numbers(about=measures.scored(finals[arm]) if shown else "", values=tuple(shown))
 
 
@@ -81,7 +81,7 @@ def card(folder: RunFolder, arm: int, repository: str, *, timm: str, picture: st
         "Steps": kind.by_stage(folder) or f"{folder.state().step:,}",
         "Seed": str(run.seed),
     }
-    told = "\n".join(f"- **{name}**: {words}" for name, words in facts.items() if words)
+    lines = "\n".join(f"- **{name}**: {words}" for name, words in facts.items() if words)
     shown_as = f"\n![{markdown_text(picture)}]({NAME})\n" if picture else ""
     numbers = (
         f"| {shown.about} | |\n|---|---|\n{rows}\n\nOne training, one seed: others give other numbers.\n"
@@ -97,7 +97,7 @@ def card(folder: RunFolder, arm: int, repository: str, *, timm: str, picture: st
 An image encoder trained with Rankscope. Whoever uploads it chooses its licence, within those of the images and of the
 weights that it started from.
 
-{told}
+{lines}
 {shown_as}
 ## Numbers
 

@@ -228,7 +228,7 @@ class MistakeAnswers:
                     "values": list(query.values),
                     "spread": query.spread,
                 }
-                for query in differing.found
+                for query in differing.differing
             ],
         }
 
