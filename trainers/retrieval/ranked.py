@@ -17,7 +17,7 @@ SCORES = ("AP", "HAP", "NDCG")
 
 
 def nearest(similarity: np.ndarray, k: int, left_out: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and similarities of the ``k`` largest, largest first, equal ones by row; without the row ``left_out``."""
+    """Return rows and similarities of the ``k`` largest, largest first, equal ones by row; without ``left_out``."""
     values = similarity if left_out is None else similarity.copy()
     if left_out is not None:
         values[left_out] = -np.inf

@@ -163,7 +163,7 @@ class _Used:
 
         called = [name.strip().lower().replace(" ", "_") for name in header]
         order = sorted(
-            range(len(header)), key=lambda index: _FILES.index(called[index]) if called[index] in _FILES else 99
+            range(len(header)), key=lambda at: _FILES.index(called[at]) if called[at] in _FILES else 99
         )
         best = max(order, key=meets, default=0)
         if not meets(best):
