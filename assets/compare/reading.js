@@ -28,7 +28,7 @@ class Part {
 
   /** What the verdicts in a metric under a condition come to; empty where nothing is compared. */
   conclusion(metric, condition) {
-    return this.conclusions.find((one) => one.metric === metric && same(one.condition, condition))?.words ?? "";
+    return this.conclusions.find((conclusion) => conclusion.metric === metric && same(conclusion.condition, condition))?.words ?? "";
   }
 
   /** Verdicts on pairs in a metric under a condition. */
@@ -40,12 +40,12 @@ class Part {
 /** A row per planned variant and condition: what the table has of it, its look, its runs and how many seeds there are. */
 function rows(part, runs) {
   const looks = new Map(part.variants.map((variant) => [variant.title, variant]));
-  const found = new Map((part.table?.rows ?? []).map((row) => [text([row.variant, row.condition]), row]));
+  const rows = new Map((part.table?.rows ?? []).map((row) => [text([row.variant, row.condition]), row]));
   const made = new Map();
   for (const run of runs) {
     for (const variant of run.variants) {
       const key = text([variant, run.condition]);
-      if (!made.has(key)) made.set(key, { cells: {}, missing: [], ...found.get(key), ...looks.get(variant), variant, condition: run.condition, runs: [], seeds: new Set() });
+      if (!made.has(key)) made.set(key, { cells: {}, missing: [], ...rows.get(key), ...looks.get(variant), variant, condition: run.condition, runs: [], seeds: new Set() });
       made.get(key).runs.push(run);
       made.get(key).seeds.add(run.seed);
     }

@@ -68,7 +68,7 @@ export class Finetune {
   }
 
   preset(name) {
-    const preset = this.offer.presets.find((one) => one.name === name);
+    const preset = this.offer.presets.find((preset) => preset.name === name);
     say(this.presetAbout, preset?.sentence ?? "");
     this.train(preset?.training);
     this.recipes = [];

@@ -157,10 +157,10 @@ class Mistakes {
 
   /** The baseline's arm that one of the open run is compared with. */
   pair(place) {
-    const others = this.places.filter((one) => one.run === this.baseline.value);
+    const others = this.places.filter((place) => place.run === this.baseline.value);
     if (!others.length || place.run !== this.tab.home.id) return null;
-    const own = this.places.filter((one) => one.run === place.run);
-    return others[paired(own.map(({ title }) => title), others.map(({ title }) => title))[place.arm]];
+    const ofRun = this.places.filter((one) => one.run === place.run);
+    return others[paired(ofRun.map(({ title }) => title), others.map(({ title }) => title))[place.arm]];
   }
 
   /** Show what every arm finds for a query. */

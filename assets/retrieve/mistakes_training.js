@@ -48,8 +48,8 @@ export class MistakesTraining {
 
 /** The steps at which an arm has results, and `all`; it has none once its training diverged. */
 function known(all, shares) {
-  const there = shares.map((one) => one !== null);
-  return { all, steps: all.filter((_, at) => there[at]), shares: shares.filter((one) => one !== null) };
+  const there = shares.map((share) => share !== null);
+  return { all, steps: all.filter((_, at) => there[at]), shares: shares.filter((share) => share !== null) };
 }
 
 class AreaPanel {

@@ -18,7 +18,7 @@ from trainers.kinds.base import Kind
 from trainers.parameters import Spec, describe, entry, specs
 from trainers.plans import PLANS, Plan
 from trainers.plans.config import FIRST, apart
-from trainers.values import check_types, values_of
+from trainers.values import check_types, readable, values_of
 
 
 def add_api(runs: Runs) -> None:
@@ -104,11 +104,9 @@ def configured(name: str, settings: dict[str, Any]) -> Config:
         UserError: there is no such kind, or a setting is unknown or wrong.
     """
     started = entry({**KINDS, **PLANS}, name, "kind of run")
-    try:
+    with readable(started.title):
         config = _planned(started, settings) if isinstance(started, Plan) else _single(started, settings)
         check_types(config)
-    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-        raise ParameterError(f"{started.title}: the settings cannot be read: {error}.") from error
     check(config)
     return config
 

@@ -20,9 +20,7 @@ from trainers.kinds.sections import Section
 from trainers.parameters import Choice, Spec, describe, flat, imported
 from trainers.parameters import check as checked
 from trainers.recipes.catalogue import RECIPES
-from trainers.values import check_types, values_of
-
-_CANNOT = (TypeError, ValueError, KeyError, AttributeError, RecursionError)
+from trainers.values import check_types, readable, values_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,15 +105,11 @@ class Form:
     def part(self, values: Mapping[str, Any]) -> RunConfig:
         """Make the configuration, whose values are checked one by one and not yet together."""
         settings: dict[str, Any] = dataclasses.asdict(self.kind.config())
-        try:
+        with readable(self.kind.title):
             for name, value in values.items():
                 _put(settings, name.split("."), self._read(self.known[name], value))
             made = self.kind.config(**values_of(self.kind.config, settings))
             check_types(made)
-        except ParameterError:
-            raise
-        except _CANNOT as error:
-            raise ParameterError(f"{self.kind.title}: the settings cannot be read: {error}.") from error
         return made
 
     def _read(self, spec: Spec, value: Any) -> Any:

@@ -162,9 +162,7 @@ class _Used:
             return sum(names.row(str(cell), folder) is not None for cell in cells if cell is not None)
 
         called = [name.strip().lower().replace(" ", "_") for name in header]
-        order = sorted(
-            range(len(header)), key=lambda at: _FILES.index(called[at]) if called[at] in _FILES else 99
-        )
+        order = sorted(range(len(header)), key=lambda at: _FILES.index(called[at]) if called[at] in _FILES else 99)
         best = max(order, key=meets, default=0)
         if not meets(best):
             likely = order[0]
