@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gradio as gr
@@ -23,6 +23,13 @@ from trainers.values import check_types, readable, values_of
 
 def add_api(runs: Runs) -> None:
     """Add the endpoints of every kind, and those that the kinds add, to the page that is being built."""
+    of_page = (function for page in PAGES.values() for function in page.endpoints(runs))
+    for function in (*of_page, *_kind_functions(runs), *_run_functions(runs)):
+        gr.api(typed(function), api_name=function.__name__)
+
+
+def _kind_functions(runs: Runs) -> list[Callable[..., Any]]:
+    """Return ``start_kind`` and ``list_kinds``."""
 
     def start_kind(
         kind: str,
@@ -44,6 +51,12 @@ def add_api(runs: Runs) -> None:
     def list_kinds() -> list[dict[str, Any]]:
         """List every kind of run with its settings: name, what is accepted, default and help."""
         return [*map(about, KINDS.values()), *map(about_plan, PLANS.values())]
+
+    return [start_kind, list_kinds]
+
+
+def _run_functions(runs: Runs) -> list[Callable[..., Any]]:
+    """Return ``run_status``, ``stop_run``, ``add_seeds`` and ``list_runs``."""
 
     def run_status(run_id: str) -> dict[str, Any]:
         """Return phase, progress, position in the queue and newest numbers of a run.
@@ -88,9 +101,7 @@ def add_api(runs: Runs) -> None:
         """List every run, newest first, recorded ones last."""
         return runs.listing()
 
-    of_page = (function for page in PAGES.values() for function in page.endpoints(runs))
-    for function in (*of_page, start_kind, list_kinds, run_status, stop_run, add_seeds, list_runs):
-        gr.api(typed(function), api_name=function.__name__)
+    return [run_status, stop_run, add_seeds, list_runs]
 
 
 _MACHINE = ("device", "threads")

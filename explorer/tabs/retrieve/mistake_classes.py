@@ -49,7 +49,7 @@ def class_row(frame: Frame, points: dict[int, int | None], level: int, at: int) 
         **placed(frame.probe, query, points),
         "arms": [
             {
-                "own1": float(table.own1[at]),
+                "own1": float(table.of_class1[at]),
                 "own": float(table.of_class[at]),
                 "top1": plain(table.top1[at]),
                 "topk": plain(table.topk[at]),
