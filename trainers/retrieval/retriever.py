@@ -61,6 +61,17 @@ class _Wish:
     scores: bool
     curves: bool
 
+    def check(self) -> None:
+        """Raise ParameterError for what no search can be made with."""
+        if not 1 <= self.k <= MOST_RESULTS:
+            raise ParameterError(f"k needs a whole number from 1 to {MOST_RESULTS:,}; got {self.k}.")
+        if self.step is not None and self.step < 0:
+            raise ParameterError(f"Steps are counted from 0; got {self.step}.")
+        if self.index.name != _AUTO.name:
+            entry(INDEXES, self.index.name, "index").checked(self.index.parameters)
+        if self.rerank is not None:
+            entry(RERANKINGS, self.rerank.name, "re-ranking").checked(self.rerank.parameters)
+
 
 @dataclass
 class _Clock:
@@ -140,15 +151,10 @@ class Retriever:
         Raises:
             UserError: the query or the gallery cannot be read, or a parameter is wrong.
         """
-        wish = _Wish(k=_checked(k), index=index or _AUTO, rerank=rerank, step=step, scores=scores, curves=curves)
+        wish = _Wish(k=k, index=index or _AUTO, rerank=rerank, step=step, scores=scores, curves=curves)
+        wish.check()
         if not arms:
             raise ParameterError("A query needs a run; got none.")
-        if step is not None and step < 0:
-            raise ParameterError(f"Steps are counted from 0; got {step}.")
-        if wish.index.name != _AUTO.name:
-            entry(INDEXES, wish.index.name, "index").checked(wish.index.parameters)
-        if rerank is not None:
-            entry(RERANKINGS, rerank.name, "re-ranking").checked(rerank.parameters)
         asked = self._ask(home, arms, query, gallery, part_of(progress, 0.0, 0.2))
         if step is not None and (asked.gallery.name != "probe" or asked.query_row is None):
             raise UserError(
@@ -369,9 +375,3 @@ def _own_shape(folder: RunFolder, datasets: Datasets) -> tuple[int, int]:
     """Return the channels and side of the images that a run is trained on."""
     _, channels, side, _ = datasets.load(images_of(folder)).train.images.shape
     return channels, side
-
-
-def _checked(k: int) -> int:
-    if not 1 <= k <= MOST_RESULTS:
-        raise ParameterError(f"k needs a whole number from 1 to {MOST_RESULTS:,}; got {k}.")
-    return k

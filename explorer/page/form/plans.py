@@ -84,7 +84,7 @@ def planned(
     Args:
         settings: values of the fields of the form.
         name: of the plan; empty: the run itself.
-        own: values of the fields of the plan.
+        of_plan: values of the fields of the plan.
         vary: pairs of what is varied and the values to try, as typed.
 
     Raises:
