@@ -25,5 +25,5 @@ export function arrows(list, beside = () => null) {
 function settle(list) {
   const buttons = within(list);
   const stop = buttons.find((button) => button === document.activeElement) ?? buttons.find((button) => button.ariaPressed === "true") ?? buttons[0];
-  for (const one of buttons) if (one.tabIndex !== (one === stop ? 0 : -1)) one.tabIndex = one === stop ? 0 : -1;
+  for (const button of buttons) if (button.tabIndex !== (button === stop ? 0 : -1)) button.tabIndex = button === stop ? 0 : -1;
 }

@@ -24,7 +24,7 @@ export class CellRuns {
     const where = named(row.condition);
     const title = `${metric.title}: ${brief(row.variant, 120)}${where ? `, ${where}` : ""}`;
     const head = el("div", { class: "rs-flow rs-cellhead" }, el("h3", { text: title }), this.close);
-    const values = number.values.filter(({ value }) => Number.isFinite(value)).sort((one, other) => one.seed - other.seed);
+    const values = number.values.filter(({ value }) => Number.isFinite(value)).sort((first, other) => first.seed - other.seed);
     const [low, high] = limits([number.low, number.high, ...values.map(({ value }) => value)]);
     const items = values.map((value) => this.item(value, row, metric, ([low, high]), report));
     const lacking = (row.missing ?? []).map((seed) => el("li", { class: "rs-flow rs-note", text: `seed ${seed}: no result` }));

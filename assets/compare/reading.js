@@ -50,8 +50,8 @@ function rows(part, runs) {
       made.get(key).seeds.add(run.seed);
     }
   }
-  const order = [...looks.keys()].sort((one, other) => looks.get(one).color - looks.get(other).color); // stable: as planned within a loss
-  return [...made.values()].sort((one, other) => order.indexOf(one.variant) - order.indexOf(other.variant));
+  const order = [...looks.keys()].sort((first, other) => looks.get(first).color - looks.get(other).color); // stable: as planned within a loss
+  return [...made.values()].sort((first, other) => order.indexOf(first.variant) - order.indexOf(other.variant));
 }
 
 /** Different conditions in the order in which they come first. */
@@ -61,15 +61,15 @@ function distinct(conditions) {
 }
 
 /** Orders conditions by their numbers; what is no number stays in its place. */
-function rising(one, other) {
-  for (const [name, value] of Object.entries(one)) {
+function rising(first, other) {
+  for (const [name, value] of Object.entries(first)) {
     const apart = value - other[name];
     if (apart) return apart;
   }
   return 0;
 }
 
-export const same = (one, other) => text(one) === text(other);
+export const same = (first, other) => text(first) === text(other);
 const text = (value) => JSON.stringify(value);
 
 /** "noise 0.2, batch 64"; empty where nothing is varied. */

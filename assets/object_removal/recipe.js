@@ -54,7 +54,7 @@ export class Recipe {
 
   update() {
     const { originals, removed, text, fill, captions_each: each, only_edited: edited } = this.controls;
-    const source = this.texts.find((one) => one.name === text.value);
+    const source = this.texts.find((offered) => offered.name === text.value);
     const taken = removed.checked;
     this.captioning.hidden = text.value !== "captioner";
     this.editing.hidden = text.value !== "phrases";

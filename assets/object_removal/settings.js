@@ -133,7 +133,7 @@ export class Settings {
     say(this.opened, "");
     try {
       const { dataset } = await this.waiting.open(source, captions);
-      this.start.datasets = [...this.start.datasets.filter((one) => one.name !== dataset.name), dataset];
+      this.start.datasets = [...this.start.datasets.filter((known) => known.name !== dataset.name), dataset];
       choose(this.datasets, this.start.datasets, dataset.name);
       say(this.opened, [`${dataset.title}: ${grouped(dataset.images)} images.`, ...(dataset.notes ?? [])].join(" "));
       this.explain();

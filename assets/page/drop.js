@@ -115,7 +115,7 @@ async function below(entry, above) {
   for (;;) { // a reader gives a hundred at a time
     const some = await new Promise((got, failed) => reader.readEntries(got, failed));
     if (!some.length) return files;
-    for (const one of some) files.push(...await below(one, `${path}/`));
+    for (const child of some) files.push(...await below(child, `${path}/`));
   }
 }
 

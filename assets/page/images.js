@@ -40,7 +40,7 @@ export function images(field, value, changed, { sources, folders, dropped }) {
     if (drop) drop.node.hidden = Boolean(source);
     fieldset.replaceChildren(...(source?.fields ?? []).map((each) => labelled(each, PLAIN[each.control](each, given[each.name] ?? each.default, (now) => {
       const values = { ...given, [each.name]: now };
-      const parts = source.fields.filter((field) => (values[field.name] ?? field.default) !== field.default).map((one) => `${one.name}=${values[one.name]}`);
+      const parts = source.fields.filter((field) => (values[field.name] ?? field.default) !== field.default).map((field) => `${field.name}=${values[field.name]}`);
       Object.assign(given, values);
       changed(parts.length ? `${source.name}:${parts.join(",")}` : source.name, false);
     }))));

@@ -45,8 +45,8 @@ export class GalleryParameters {
     const { controls, parameters } = this.forms.get(name);
     const values = valuesOf(controls);
     const said = parameters.filter((parameter) => parameter.main || (values[parameter.name] !== null && values[parameter.name] !== parameter.default));
-    if (said.some((one) => one.main && !String(values[one.name] ?? "").trim())) return;
-    this.open({ name, ...Object.fromEntries(said.map((one) => [one.name, values[one.name]])) });
+    if (said.some((parameter) => parameter.main && !String(values[parameter.name] ?? "").trim())) return;
+    this.open({ name, ...Object.fromEntries(said.map((parameter) => [parameter.name, values[parameter.name]])) });
   }
 }
 

@@ -66,11 +66,11 @@ class LookedAt {
     choose(this.fill, [{ name: SUITS, title: "As suits the images" }, ...fills], SUITS);
     this.queries.max = background.queries;
     this.queries.value = Math.min(QUERIES, background.queries);
-    this.redrawing = new Set(background.fills.filter((fill) => fill.redraws).map((one) => one.name));
+    this.redrawing = new Set(background.fills.filter((fill) => fill.redraws).map((fill) => fill.name));
   }
 
   chosen() {
-    const run = this.tab.usable.find((one) => one.id === this.run.value);
+    const run = this.tab.usable.find((usable) => usable.id === this.run.value);
     this.begin.disabled = !run?.weights;
     this.problem.say(run && !run.weights ? NO_WEIGHTS : null);
     this.offerOwn(run?.objects_unknown ?? null);

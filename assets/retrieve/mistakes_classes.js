@@ -74,7 +74,7 @@ export class MistakesByClass {
     this.files.replaceChildren(el("a", { href: api.csvUrl("classes", this.wanted), download: "", text: "Classes as CSV" }));
   }
 
-  name(one, answer) {
-    return el("button", { type: "button", class: "rs-linkbutton", text: brief(one.name), title: inFull(one.name), disabled: !reachable(one, answer), onclick: () => this.open(one, answer) });
+  name(listed, answer) {
+    return el("button", { type: "button", class: "rs-linkbutton", text: brief(listed.name), title: inFull(listed.name), disabled: !reachable(listed, answer), onclick: () => this.open(listed, answer) });
   }
 }

@@ -68,7 +68,7 @@ class AreaPanel {
 
   nearest(event) {
     const step = this.chart.under(event);
-    return this.all.reduce((best, one) => (Math.abs(one - step) < Math.abs(best - step) ? one : best));
+    return this.all.reduce((best, known) => (Math.abs(known - step) < Math.abs(best - step) ? known : best));
   }
 
   at(step) {
@@ -84,6 +84,6 @@ class AreaPanel {
 
 /** Place of the last step that is not after `step`; null: of the last one. */
 function newest(steps, step) {
-  const before = step === null || step === undefined ? steps.length : steps.filter((one) => one <= step).length;
+  const before = step === null || step === undefined ? steps.length : steps.filter((known) => known <= step).length;
   return Math.max(0, before - 1);
 }
