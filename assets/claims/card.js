@@ -37,8 +37,8 @@ export class Card {
 
   folds({ protocol, ours, tried, recipe, runs, name }) {
     const list = (items) => el("ul", { class: "rs-claimlist" }, ...items.map((text) => el("li", { text })));
-    const protocolFold = runs ? [fold("What is run here", list(protocol), el("p", { class: "rs-note", text: "Ours:" }), list(ours), ...(tried.length ? [el("p", { class: "rs-note", text: "Looked at:" }), list(tried)] : []), el("code", { class: "rs-claimrecipe", text: `python -m trainers claims ${name}` }))] : [];
-    return [...protocolFold, fold("At full size", el("p", { class: "rs-note", text: "The command for people with the data and a GPU." }), el("code", { class: "rs-claimrecipe", text: recipe }))];
+    const own = runs ? [fold("What is run here", list(protocol), el("p", { class: "rs-note", text: "Ours:" }), list(ours), ...(tried.length ? [el("p", { class: "rs-note", text: "Looked at:" }), list(tried)] : []), el("code", { class: "rs-claimrecipe", text: `python -m trainers claims ${name}` }))] : [];
+    return [...own, fold("At full size", el("p", { class: "rs-note", text: "The command for people with the data and a GPU." }), el("code", { class: "rs-claimrecipe", text: recipe }))];
   }
 
   show(claim) {

@@ -195,13 +195,9 @@ def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> Non
     try:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            query_head, result_head = (
-                tuple(f"{side}_{level}" for level in probe.hierarchy.levels) for side in ("query", "first")
-            )
+            own, other = (tuple(f"{side}_{level}" for level in probe.hierarchy.levels) for side in ("query", "first"))
             writer.writerow(
-                plain_cells(
-                    ("arm", "query", "row", *query_head, *metrics, "first_result", *result_head, "levels_shared")
-                )
+                plain_cells(("arm", "query", "row", *own, *metrics, "first_result", *other, "levels_shared"))
             )
             for ids, arm in zip(results, measured, strict=True):
                 for query, result in enumerate(ids[:, 0]):

@@ -32,7 +32,7 @@ def routes(board: Board) -> list[Route]:
     def listed(_request: Request) -> Response:
         return json_reply(board.every())
 
-    def claim(request: Request) -> Response:
+    def one(request: Request) -> Response:
         return json_reply(board.here(request.path_params["name"]))
 
     def start(request: Request, _body: bytes) -> Response:
@@ -45,7 +45,7 @@ def routes(board: Board) -> list[Route]:
 
     posting = Route("/claims/{name}", answering(posted(start, BODY, AT_ONCE), 400), methods=["POST"])
     files = {"/claims.csv": table(board.csv, "claims.csv"), "/claims.tex": table(board.latex, "claims.tex")}
-    return [*reads({"/claims": listed, **files, "/claims/{name}": claim}), posting]
+    return [*reads({"/claims": listed, **files, "/claims/{name}": one}), posting]
 
 
 DESCRIPTOR = Tab(

@@ -178,8 +178,8 @@ class Objects:
 
 
 def _fill(fill: FillDescriptor) -> dict[str, Any]:
-    about = {"name": fill.name, "title": fill.title, "sentence": fill.sentence, "missing": fill.lacking()}
-    return {**about, "redraws": fill.redraw is not None}
+    told = {"name": fill.name, "title": fill.title, "sentence": fill.sentence, "missing": fill.lacking()}
+    return {**told, "redraws": fill.redraw is not None}
 
 
 def _preset(preset: Preset) -> dict[str, Any]:

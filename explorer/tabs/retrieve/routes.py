@@ -64,7 +64,7 @@ def _earlier(ends: RetrievalEndpoints) -> list[Route]:
     }
     posts: dict[str, Callable[[bytes], bodies.Search]] = {
         "/objects/neighbours": bodies.neighbours,
-        "/retrieval/background/own": bodies.earlier_search,
+        "/retrieval/background/own": bodies.own,
     }
     routes = [Route(path, answering(end, 400), methods=["GET"]) for path, end in reads.items()]
     for path, read in posts.items():
