@@ -24,10 +24,10 @@ def full_size(name: str, *arms: str, vary: Mapping[str, Sequence[Any]] | None = 
         settings: in place of its own.
     """
     recipe = RECIPES[name]
-    chosen = [_written(recipe, arm) for arm in arms]
+    chosen = [_own(recipe, arm) for arm in arms]
     return command(recipe.changed(chosen, **settings) if arms or settings else recipe, vary=vary)
 
 
-def _written(recipe: Recipe, arm: str) -> str:
+def _own(recipe: Recipe, arm: str) -> str:
     alike = [written for written in recipe.arms.value if written.partition(":")[0] == arm]
     return alike[0] if len(alike) == 1 else arm

@@ -76,9 +76,9 @@ def spread(measured: Measured, described: Described) -> str:
 def counted(verdicts: Iterable[str]) -> str:
     """Count the verdicts, as a sentence."""
     known = list(verdicts)
-    counts = [f"{known.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in known]
-    decided = sum(verdict in (SEEN, OPPOSITE) for verdict in known)
-    return f"{len(known)} claims, {decided} decided: {', '.join(counts)}."
+    told = [f"{known.count(one)} {one}" for one in VERDICTS if one in known]
+    decided = sum(one in (SEEN, OPPOSITE) for one in known)
+    return f"{len(known)} claims, {decided} decided: {', '.join(told)}."
 
 
 def old(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:

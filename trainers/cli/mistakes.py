@@ -149,10 +149,10 @@ def _queries(probe: Probe, folder: RunFolder, k: int, baseline: RunFolder | None
     from trainers.metrics import describe
     from trainers.retrieval.disagreements import disagreements
 
-    differing = disagreements(folder, k, metric, baseline=baseline, most=LINES)
-    if len(differing.arms) < 2:
+    answer = disagreements(folder, k, metric, baseline=baseline, most=LINES)
+    if len(answer.arms) < 2:
         return []
-    titles = [arm.title if arm.run == folder.id else f"{arm.title} (baseline)" for arm in differing.arms]
+    titles = [arm.title if arm.run == folder.id else f"{arm.title} (baseline)" for arm in answer.arms]
     names = probe.hierarchy.names[0]
     rows = [
         (
@@ -160,9 +160,9 @@ def _queries(probe: Probe, folder: RunFolder, k: int, baseline: RunFolder | None
             names[probe.labels[query.points[0], 0]],
             *(None if v is None else Rounded(v) for v in query.values),
         )
-        for query in differing.differing
+        for query in answer.differing
     ]
-    title = f"Queries whose {describe(metric, probe.hierarchy.levels).title} differs most, of {differing.queries}"
+    title = f"Queries whose {describe(metric, probe.hierarchy.levels).title} differs most, of {answer.queries}"
     return [Table(title=title, columns=("query", "class", *titles), rows=rows)]
 
 
