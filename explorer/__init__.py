@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from explorer.settings import Settings
@@ -12,6 +13,14 @@ if TYPE_CHECKING:
 
 SESSIONS = 64
 """Visits that Gradio remembers; each takes two thirds of a megabyte."""
+
+_LAUNCH: Mapping[str, Any] = {
+    "footer_links": ["api", "settings"],
+    "ssr_mode": False,
+    "run_history": False,
+    "state_session_capacity": SESSIONS,
+    "show_error": True,
+}
 
 __all__ = ["Explorer", "Settings"]
 
@@ -54,19 +63,13 @@ class Explorer:
         from explorer.server.turns import Turns
         from explorer.tabs import TABS
         from trainers.cluster.address import address
-        from trainers.cluster.executor import ClusterExecutor
         from trainers.data import access
         from trainers.devices.gpus import gpus
-        from trainers.devices.zerogpu import on_zerogpu
-        from trainers.training.executor import ProcessExecutor
 
         limit_waiting()
         self._released = access.serve_strangers() if settings.public else lambda: None
-        if executor is None and address():
-            executor = cluster = ClusterExecutor()
-            settings = dataclasses.replace(settings, max_parallel=settings.max_parallel or cluster.slots)
-        elif executor is None:
-            executor = (SliceExecutor if on_zerogpu() else ProcessExecutor)(detach=settings.detach)
+        if executor is None:
+            settings, executor = _executor(settings)
         self.scheduler = Scheduler(settings, executor, () if address() else gpus())
         keep = settings.keep
         self.keeper = None if keep is None else Keeper(settings.runs, keep, self.scheduler.take_in)
@@ -84,22 +87,10 @@ class Explorer:
         self.hub = HubJobs(settings, self.library)
         form = form_routes(FormService(runs, Drops(drop_limits(settings))), turns.admitted)
         more = [*form, *download_routes(self.library), *login_routes(settings), *hub_routes(self.hub)]
-        self.launch_options: dict[str, Any] = {
-            "theme": theme(),
-            "css_paths": STYLES,
-            "head": head(self.tabs.values()),
-            "app_kwargs": {
-                "routes": mounted([*routes, *more]),
-                "middleware": [
-                    Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
-                ],
-            },
-            "footer_links": ["api", "settings"],
-            "ssr_mode": False,
-            "run_history": False,
-            "state_session_capacity": SESSIONS,
-            "show_error": True,
-        }
+        guard = Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
+        app = {"routes": mounted([*routes, *more]), "middleware": [guard]}
+        style = {"theme": theme(), "css_paths": STYLES, "head": head(self.tabs.values())}
+        self.launch_options: dict[str, Any] = {**_LAUNCH, **style, "app_kwargs": app}
 
     def start(self) -> None:
         """Start the queue and the process that draws maps; returns at once."""
@@ -120,3 +111,20 @@ class Explorer:
         self.hub.close()
         self.library.close()
         self._released()
+
+
+def _executor(settings: Settings) -> tuple[Settings, ProcessExecutor]:
+    """Return what runs the trainers here, and the settings with as many runs at once as it has room for."""
+    from trainers.cluster.address import address
+    from trainers.cluster.executor import ClusterExecutor
+    from trainers.devices.zerogpu import on_zerogpu
+    from trainers.training.executor import ProcessExecutor
+
+    if address():
+        cluster = ClusterExecutor()
+        return dataclasses.replace(settings, max_parallel=settings.max_parallel or cluster.slots), cluster
+    if not on_zerogpu():
+        return settings, ProcessExecutor(detach=settings.detach)
+    from explorer.server.slices import SliceExecutor
+
+    return settings, SliceExecutor(detach=settings.detach)

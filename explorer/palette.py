@@ -71,9 +71,9 @@ def palette(labels: np.ndarray, level: int = 0, mode: Mode = LIGHT) -> Palette:
     colours = dict.fromkeys(np.unique(labels[:, level]).tolist(), mode.grey)
     hues = min(len(shown), MAX_HUES)
     for round, lightness in enumerate((mode.lightness, mode.darker)):
-        for place, family in enumerate(sorted(shown[round * MAX_HUES :][:MAX_HUES])):
+        for index, family in enumerate(sorted(shown[round * MAX_HUES :][:MAX_HUES])):
             members = np.unique(labels[labels[:, up] == family, level])
-            hue = 28 + 360 * (place + round / 2) / hues
+            hue = 28 + 360 * (index + round / 2) / hues
             painted = _paint(len(members), hue, min(300 / hues, 84), lightness, mode.chroma)
             colours |= dict(zip(members.tolist(), painted, strict=True))
     return Palette(level=up, families=tuple(shown), colours=colours)

@@ -62,7 +62,7 @@ def make_runs(
 
 def _make_run(root: Path, plan: str, planned: PlannedRun, phase: str, gains: Mapping[str, float]) -> None:
     run = RunFolder.create(
-        root, planned.config, run_id=id_within(plan, planned.name), part_of=plan, place=planned.title
+        root, planned.config, run_id=id_within(plan, planned.name), part_of=plan, place_in_plan=planned.title
     )
     if phase == "finished":
         write_probe(run, POINTS)

@@ -30,7 +30,7 @@ PLAN_VERBS = MappingProxyType({"sweep": "sweep", "fair_comparison": "fair"})
 """The plans by name with their verbs, which no kind of run may have; they stand above both."""
 Made = TypeVar("Made", bound="DataclassInstance")
 C = TypeVar("C", bound="Config")
-_DESCRIPTORS = tuple(Rule(help="", registry=place) for place in ("trainers.kinds:KINDS", "trainers.plans:PLANS"))
+_DESCRIPTORS = tuple(Rule(help="", registry=path) for path in ("trainers.kinds:KINDS", "trainers.plans:PLANS"))
 """Kinds of run and plans by name, looked up when a configuration is read: they stand above this module."""
 
 
@@ -424,7 +424,7 @@ def read_config(text: str) -> Config:
     Raises:
         ParameterError: it cannot be read.
     """
-    configs = {name: one.config for entries in _DESCRIPTORS for name, one in entries.entries().items()}
+    configs = {name: descriptor.config for entries in _DESCRIPTORS for name, descriptor in entries.entries().items()}
     try:
         values = json.loads(text)
         if values.get("version", 1) < VERSION:

@@ -142,9 +142,9 @@ class Rule:
         return typing.cast(Menu, imported(self.menu))
 
 
-def imported(place: str) -> Any:
+def imported(path: str) -> Any:
     """Import the object at ``module:NAME``."""
-    module, _, name = place.partition(":")
+    module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
@@ -334,8 +334,8 @@ def describe(spec: Spec) -> str:
     kind = spec.item or spec.type
     if rule.registry:
         names = ", ".join(rule.entries())
-        one = f"one of {names}" if kind is str else f"name and parameters of one of {names}"
-        return f"a list; each {one}" if spec.type is tuple else one
+        choice = f"one of {names}" if kind is str else f"name and parameters of one of {names}"
+        return f"a list; each {choice}" if spec.type is tuple else choice
     if dataclasses.is_dataclass(kind):
         return f"by name: {', '.join(f'{inner.name} ({describe(inner)})' for inner in specs(kind))}"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}.get(kind, kind.__name__)

@@ -7,10 +7,13 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeGuard, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from trainers.errors import ParameterError
 
 Value = TypeVar("Value")
 CHECKED = ConfigDict(strict=True, allow_inf_nan=False, revalidate_instances="always")
@@ -37,6 +40,21 @@ def values_of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """Make the fields of a dataclass, by name, from what ``json.loads`` gave; unknown names are left as they are."""
     hints = _hints(kind)
     return {name: _made(value, hints[name]) if name in hints else value for name, value in values.items()}
+
+
+@contextmanager
+def readable(title: str) -> Iterator[None]:
+    """Make what is raised for plain values that no configuration can hold an error about the settings of ``title``.
+
+    Raises:
+        ParameterError: within, as it is; or in place of what else such values cause.
+    """
+    try:
+        yield
+    except ParameterError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
+        raise ParameterError(f"{title}: the settings cannot be read: {error}.") from error
 
 
 def check_types(value: Value) -> Value:
@@ -73,7 +91,7 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 def _made(value: Any, hint: Any) -> Any:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return None if value is None else _made(value, next(one for one in inner if one is not type(None)))
+        return None if value is None else _made(value, next(kind for kind in inner if kind is not type(None)))
     if origin is tuple and isinstance(value, (list, tuple)):
         return tuple(_made(item, inner[0]) for item in value)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):

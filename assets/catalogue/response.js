@@ -17,7 +17,7 @@ const PANELS = [
 export function response(loss) {
   const node = el("div", { class: "rs-response" }, el("p", { class: "rs-note", text: "Computing the plot …" }));
   json(`catalogue/response/${loss}`).then(
-    (told) => node.replaceChildren(armKey(told.moves.map(({ title }) => title)), el("div", { class: "rs-columns" }, ...PANELS.map((panel) => drawn(told, ...panel))), el("p", { class: "rs-note", text: told.made })),
+    (curves) => node.replaceChildren(armKey(curves.moves.map(({ title }) => title)), el("div", { class: "rs-columns" }, ...PANELS.map((panel) => drawn(curves, ...panel))), el("p", { class: "rs-note", text: curves.made })),
     (error) => node.replaceChildren(el("p", { class: "rs-note", text: error.message })),
   );
   return node;

@@ -48,8 +48,8 @@ class Board {
   fill(works, verdicts, claims) {
     const option = (title, of) => `${title} (${claims.filter(of).length})`;
     const choices = (all, named, of) => [{ name: "", title: all }, ...named.map(({ name, title }) => ({ name, title: option(title, of(name)) }))];
-    const own = [choices("All works", works, (name) => (claim) => claim.work === name), choices("All verdicts", verdicts.map((name) => ({ name, title: name })), (name) => (claim) => claim.verdict === name)];
-    [this.work, this.verdict].forEach((menu, at) => menu.replaceChildren(...own[at].map(({ name, title }) => el("option", { value: name, text: title }))));
+    const filters = [choices("All works", works, (name) => (claim) => claim.work === name), choices("All verdicts", verdicts.map((name) => ({ name, title: name })), (name) => (claim) => claim.verdict === name)];
+    [this.work, this.verdict].forEach((menu, at) => menu.replaceChildren(...filters[at].map(({ name, title }) => el("option", { value: name, text: title }))));
     for (const claim of claims) this.cards.set(claim.name, new Card(claim, () => this.poll.schedule(0)));
     this.draw();
   }

@@ -24,6 +24,6 @@ export function arrows(list, beside = () => null) {
 /** The Tab key stops at the button that has the focus, else at the one that is pressed, else at the first. */
 function settle(list) {
   const buttons = within(list);
-  const stop = buttons.find((one) => one === document.activeElement) ?? buttons.find((one) => one.ariaPressed === "true") ?? buttons[0];
-  for (const one of buttons) if (one.tabIndex !== (one === stop ? 0 : -1)) one.tabIndex = one === stop ? 0 : -1;
+  const stop = buttons.find((button) => button === document.activeElement) ?? buttons.find((button) => button.ariaPressed === "true") ?? buttons[0];
+  for (const button of buttons) if (button.tabIndex !== (button === stop ? 0 : -1)) button.tabIndex = button === stop ? 0 : -1;
 }

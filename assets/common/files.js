@@ -51,7 +51,7 @@ export function acceptDrops(node, accept) {
 export function acceptFiles(node, accept) {
   acceptDrops(node, ({ files }) => files[0] && accept(files[0]));
   window.addEventListener("paste", (event) => {
-    const file = [...(event.clipboardData?.files ?? [])].find((one) => one.type.startsWith("image/"));
+    const file = [...(event.clipboardData?.files ?? [])].find((pasted) => pasted.type.startsWith("image/"));
     if (file && node.offsetParent !== null) accept(file);
   });
 }

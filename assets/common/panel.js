@@ -27,8 +27,8 @@ export class Panel {
   /** `stages`: [step, title] of each; all but the first get a dotted line where they begin. `beside`: lines of a
    * baseline, [line, arm or null]. */
   draw(series, last, stages = [], beside = []) {
-    const own = [[this.key, ""], [this.dashed, " rs-dashed"]].flatMap(([key, form]) => (key ? series.arms(key).map((line, arm) => [line, ink(arm) + form]) : []));
-    const lines = [...beside.map(([line, arm]) => [line, `${arm === null ? "rs-grey" : ink(arm)} rs-dotted`]), ...own].filter(([line]) => line.length);
+    const keys = [[this.key, ""], [this.dashed, " rs-dashed"]].flatMap(([key, form]) => (key ? series.arms(key).map((line, arm) => [line, ink(arm) + form]) : []));
+    const lines = [...beside.map(([line, arm]) => [line, `${arm === null ? "rs-grey" : ink(arm)} rs-dotted`]), ...keys].filter(([line]) => line.length);
     const now = JSON.stringify([last, stages, lines.map(([line, kind]) => [line.length, line.at(-1), kind])]);
     if (now === this.drawn) return; // only the cursor moves
     this.drawn = now;

@@ -20,7 +20,7 @@ export async function pictureOf(node, run = null) {
   const { backgroundColor, color } = getComputedStyle(node);
   pen.fillStyle = backgroundColor;
   pen.fillRect(0, 0, box.width, height);
-  for (const svg of shown(node, "svg").filter((one) => !one.closest("button"))) await drawSvg(pen, svg, within(svg, box));
+  for (const svg of shown(node, "svg").filter((drawing) => !drawing.closest("button"))) await drawSvg(pen, svg, within(svg, box));
   for (const mark of shown(node, MARKS)) square(pen, mark, box);
   for (const text of textsOf(node)) write(pen, text, box);
   arms.forEach((arm, place) => legend(pen, node, arm, place, box.height + 4 + place * LINE, color));
@@ -30,7 +30,7 @@ export async function pictureOf(node, run = null) {
   return page;
 }
 
-const shown = (node, what) => [...node.querySelectorAll(what)].filter((one) => one.getClientRects().length);
+const shown = (node, what) => [...node.querySelectorAll(what)].filter((element) => element.getClientRects().length);
 
 /** The place of an element, counted from the corner of `box`. */
 function within(node, box) {

@@ -20,16 +20,16 @@ export class CellRuns {
     this.node.hidden = !cell;
     if (!cell) return this.node.replaceChildren();
     const { row, metric } = cell;
-    const found = row.cells[metric.key];
+    const number = row.cells[metric.key];
     const where = named(row.condition);
     const title = `${metric.title}: ${brief(row.variant, 120)}${where ? `, ${where}` : ""}`;
     const head = el("div", { class: "rs-flow rs-cellhead" }, el("h3", { text: title }), this.close);
-    const values = found.values.filter(({ value }) => Number.isFinite(value)).sort((one, other) => one.seed - other.seed);
-    const [low, high] = limits([found.low, found.high, ...values.map(({ value }) => value)]);
-    const items = values.map((one) => this.item(one, row, metric, ([low, high]), report));
+    const values = number.values.filter(({ value }) => Number.isFinite(value)).sort((first, other) => first.seed - other.seed);
+    const [low, high] = limits([number.low, number.high, ...values.map(({ value }) => value)]);
+    const items = values.map((value) => this.item(value, row, metric, ([low, high]), report));
     const lacking = (row.missing ?? []).map((seed) => el("li", { class: "rs-flow rs-note", text: `seed ${seed}: no result` }));
-    const covers = found.covers ? el("p", { class: "rs-note", text: found.covers }) : null;
-    this.node.replaceChildren(head, el("p", { text: formatWithInterval(metric, found) }), el("ul", { class: "rs-seeds" }, ...items, ...lacking), ...(covers ? [covers] : []));
+    const covers = number.covers ? el("p", { class: "rs-note", text: number.covers }) : null;
+    this.node.replaceChildren(head, el("p", { text: formatWithInterval(metric, number) }), el("ul", { class: "rs-seeds" }, ...items, ...lacking), ...(covers ? [covers] : []));
   }
 
   item({ seed, value, run, arm }, row, metric, [low, high], report) {

@@ -34,7 +34,7 @@ class Tab {
     this.opened = []; // comparisons of the Hub, which the server does not list
     this.note = el("p", { class: "rs-note", hidden: true });
     this.parts = el("div", {});
-    this.metricMenu = select((key) => this.about({ metric: this.part.metrics.find((one) => one.key === key) }));
+    this.metricMenu = select((key) => this.about({ metric: this.part.metrics.find((metric) => metric.key === key) }));
     this.conditionMenu = select((place) => this.about({ condition: this.part.conditions[Number(place)] }));
     this.metricField = field("Metric", this.metricMenu);
     this.conditionField = field("Under", this.conditionMenu);

@@ -43,7 +43,7 @@ class Over {
     this.axis = Math.min(this.axis, axes.length - 1);
     const axis = axes[this.axis];
     say(this.title, `Over ${inSentence(axis.title)}`);
-    choose(this.axisMenu, axes.map((one, place) => ({ name: place, title: one.title })), this.axis);
+    choose(this.axisMenu, axes.map((axis, place) => ({ name: place, title: axis.title })), this.axis);
     this.axisField.hidden = axes.length < 2;
     const others = axes.filter((one) => one !== axis);
     const all = distinct(part.rows.map((row) => places(row, others)));
@@ -78,7 +78,7 @@ function distinct(all) {
 function lines(rows, axis) {
   const families = new Map();
   for (const row of rows) families.set(row.family, [...(families.get(row.family) ?? []), row]);
-  return [...families].map(([title, own]) => ({ title, colour: colour(own[0]), rows: own.map((row) => [axis.values.findIndex((value) => value === at(row, axis)), row]).sort(([a], [b]) => a - b) }));
+  return [...families].map(([title, ofFamily]) => ({ title, colour: colour(ofFamily[0]), rows: ofFamily.map((row) => [axis.values.findIndex((value) => value === at(row, axis)), row]).sort(([a], [b]) => a - b) }));
 }
 
 const describe = (metric, axis, all) => all.map((line) => `${line.title}: ${line.rows.map(([place, row]) => `${place < 0 ? "" : `${shown(axis.values[place])} `}${format(metric, row.cells[metric.key]?.mean)}`).join(", ")}`).join("; ");

@@ -28,7 +28,7 @@ class Part {
 
   /** What the verdicts in a metric under a condition come to; empty where nothing is compared. */
   conclusion(metric, condition) {
-    return this.conclusions.find((one) => one.metric === metric && same(one.condition, condition))?.words ?? "";
+    return this.conclusions.find((conclusion) => conclusion.metric === metric && same(conclusion.condition, condition))?.words ?? "";
   }
 
   /** Verdicts on pairs in a metric under a condition. */
@@ -40,18 +40,18 @@ class Part {
 /** A row per planned variant and condition: what the table has of it, its look, its runs and how many seeds there are. */
 function rows(part, runs) {
   const looks = new Map(part.variants.map((variant) => [variant.title, variant]));
-  const found = new Map((part.table?.rows ?? []).map((row) => [text([row.variant, row.condition]), row]));
+  const rows = new Map((part.table?.rows ?? []).map((row) => [text([row.variant, row.condition]), row]));
   const made = new Map();
   for (const run of runs) {
     for (const variant of run.variants) {
       const key = text([variant, run.condition]);
-      if (!made.has(key)) made.set(key, { cells: {}, missing: [], ...found.get(key), ...looks.get(variant), variant, condition: run.condition, runs: [], seeds: new Set() });
+      if (!made.has(key)) made.set(key, { cells: {}, missing: [], ...rows.get(key), ...looks.get(variant), variant, condition: run.condition, runs: [], seeds: new Set() });
       made.get(key).runs.push(run);
       made.get(key).seeds.add(run.seed);
     }
   }
-  const order = [...looks.keys()].sort((one, other) => looks.get(one).color - looks.get(other).color); // stable: as planned within a loss
-  return [...made.values()].sort((one, other) => order.indexOf(one.variant) - order.indexOf(other.variant));
+  const order = [...looks.keys()].sort((first, other) => looks.get(first).color - looks.get(other).color); // stable: as planned within a loss
+  return [...made.values()].sort((first, other) => order.indexOf(first.variant) - order.indexOf(other.variant));
 }
 
 /** Different conditions in the order in which they come first. */
@@ -61,15 +61,15 @@ function distinct(conditions) {
 }
 
 /** Orders conditions by their numbers; what is no number stays in its place. */
-function rising(one, other) {
-  for (const [name, value] of Object.entries(one)) {
+function rising(first, other) {
+  for (const [name, value] of Object.entries(first)) {
     const apart = value - other[name];
     if (apart) return apart;
   }
   return 0;
 }
 
-export const same = (one, other) => text(one) === text(other);
+export const same = (first, other) => text(first) === text(other);
 const text = (value) => JSON.stringify(value);
 
 /** "noise 0.2, batch 64"; empty where nothing is varied. */

@@ -113,8 +113,8 @@ class Table {
 
   detail() {
     const at = this.opened;
-    const row = at && this.part.rows.find((one) => one.variant === at.variant && same(one.condition, at.condition));
-    const metric = at && this.part.metrics.find((one) => one.key === at.metric);
+    const row = at && this.part.rows.find((row) => row.variant === at.variant && same(row.condition, at.condition));
+    const metric = at && this.part.metrics.find((metric) => metric.key === at.metric);
     this.values.show(row && metric ? { row, metric } : null, this.report);
   }
 }

@@ -147,12 +147,12 @@ export class Baseline {
   /** Lines of the baseline for a curve up to a step: [line, arm], `arm` being the run's of the same title or null. */
   lines(key, last) {
     if (!this.comparable) return [];
-    const own = this.run.arms.map(({ title }) => title);
+    const titles = this.run.arms.map(({ title }) => title);
     return this.series.arms(key).flatMap((line, arm) => {
       const shown = line.filter(([step]) => step <= last);
       const end = this.series.between(key, arm, last);
       if (end && end[0] > shown.at(-1)[0]) shown.push(end);
-      const same = own.indexOf(this.about.arms[arm]);
+      const same = titles.indexOf(this.about.arms[arm]);
       return shown.length ? [[shown, same < 0 ? null : same]] : [];
     });
   }

@@ -51,15 +51,15 @@ function corner(disc, width) {
 /** The numbers of those whose names fit, among `of`. */
 function choice(discs, width, height, of = discs.keys()) {
   const taken = [];
-  const found = [];
+  const labelled = [];
   [...of].forEach((i) => {
     const disc = discs[i];
-    if (found.length >= MOST || disc.x < 0 || disc.x > width || disc.y < 0 || disc.y + disc.radius + HEIGHT > height) return;
+    if (labelled.length >= MOST || disc.x < 0 || disc.x > width || disc.y < 0 || disc.y + disc.radius + HEIGHT > height) return;
     const [left, top] = corner(disc, width);
     const right = left + wide(disc);
     if (taken.some(([l, t, r]) => left < r && right > l && top < t + HEIGHT && top + HEIGHT > t)) return;
     taken.push([left, top, right]);
-    found.push(i);
+    labelled.push(i);
   });
-  return found;
+  return labelled;
 }

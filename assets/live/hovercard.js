@@ -45,6 +45,6 @@ export class HoverCard {
 function ringed(run, i) {
   const one = ringedAttribute(run);
   if (!one || one.values[i] !== one.ringed) return "";
-  const told = run.attributes.filter((each) => each.ringed !== undefined || each.level !== undefined);
-  return told.map(({ name, names, values, level }) => `${brief(name)}: ${brief((level === undefined ? names : run.names[level])[values[i]])}`).join(" · ");
+  const shown = run.attributes.filter((each) => each.ringed !== undefined || each.level !== undefined);
+  return shown.map(({ name, names, values, level }) => `${brief(name)}: ${brief((level === undefined ? names : run.names[level])[values[i]])}`).join(" · ");
 }

@@ -60,8 +60,8 @@ export class Legend {
     this.node.hidden = false;
     const readable = run.levels.findIndex((_, level) => new Set(run.labels[level]).size <= 24);
     this.chosen = readable === -1 ? Math.max(run.levels.length - 1, 0) : readable;
-    this.groupings = [...run.levels.map((_, level) => ({ tree: run, level, colours: run.colours[level] })), ...(run.attributes ?? []).map((one) => grouping(run, one))];
-    const titles = [...run.levels, ...(run.attributes ?? []).map((one) => one.name)];
+    this.groupings = [...run.levels.map((_, level) => ({ tree: run, level, colours: run.colours[level] })), ...(run.attributes ?? []).map((attribute) => grouping(run, attribute))];
+    const titles = [...run.levels, ...(run.attributes ?? []).map((attribute) => attribute.name)];
     this.levels.replaceChildren(...titles.map((name, place) => this.segment(name, place)));
     this.levels.hidden = titles.length < 2;
     this.recolour(dark);
@@ -199,7 +199,7 @@ export class Legend {
  * that a class keeps its colour. */
 function grouping(run, { names, values, level, colours }) {
   if (level === undefined) return { tree: { names: [names], labels: [values], parents: [] }, level: 0, colours };
-  return { tree: { ...run, labels: run.labels.map((one, at) => (at === level ? values : one)) }, level, colours };
+  return { tree: { ...run, labels: run.labels.map((label, at) => (at === level ? values : label)) }, level, colours };
 }
 
 function compare(a, b) {

@@ -16,7 +16,7 @@ export function trailOf(frames, arm, i) {
 }
 
 /** What is ringed on the maps of a run, such as a wrong label: an attribute of its images; none of most runs. */
-export const ringedAttribute = (run) => (run.attributes ?? []).find((one) => one.ringed !== undefined);
+export const ringedAttribute = (run) => (run.attributes ?? []).find((attribute) => attribute.ringed !== undefined);
 
 /** The points that have it. */
 export function ringedOf(run) {

@@ -183,11 +183,11 @@ export class Scene {
   /** Indices inside a polygon of CSS pixels. */
   inside(arm, polygon, width, height, now, wanted) {
     const corners = polygon.map((pixel) => this.toWorld(pixel, width, height, now));
-    const found = [];
+    const points = [];
     for (let i = 0; i < this.count; i += 1) {
-      if (wanted(i) && contains(corners, this.at(arm, i, now))) found.push(i);
+      if (wanted(i) && contains(corners, this.at(arm, i, now))) points.push(i);
     }
-    return found;
+    return points;
   }
 }
 

@@ -35,16 +35,16 @@ export class Truth {
   show(about, level) {
     const known = (arm, { key, levels }) => (levels ? arm?.measures?.[key]?.[level] : arm?.measures?.[key]);
     const rows = [...this.own(about), ...this.figures.map((figure) => [figure.short, known(about, figure), known(about?.before, figure), figure.sentence])];
-    const told = rows.filter(([, value]) => Number.isFinite(value));
+    const measured = rows.filter(([, value]) => Number.isFinite(value));
     const remarks = (level === null ? null : about?.remarks?.[level]) ?? [];
     const early = about?.method === "pca";
     const care = early || remarks.length > 0 || about?.quality < KEPT;
-    this.badge.hidden = !told.length;
+    this.badge.hidden = !measured.length;
     this.badge.classList.toggle("rs-care", care);
     say(this.badge, care ? "read with care" : "faithful");
     const why = [...(early ? ["Principal components, while UMAP warms up."] : []), ...remarks];
     if (!why.length) why.push(care ? "The map keeps few of the nearest images." : "The map keeps the nearest images and the classes as they are in the space.");
-    const words = told.map(([name, value, before, sentence]) => [`${name} ${short(value)}${Number.isFinite(before) ? ` (${signed(value - before, short)})` : ""}`, sentence]);
+    const words = measured.map(([name, value, before, sentence]) => [`${name} ${short(value)}${Number.isFinite(before) ? ` (${signed(value - before, short)})` : ""}`, sentence]);
     this.write(why, words);
   }
 

@@ -115,10 +115,10 @@ export class Benchmark {
 
   failing(model, arm) {
     if (!model.failing.length) return el("p", { class: "rs-note" }, swatch(arm), ` ${model.title}: no first caption names what was removed.`);
-    const failure = (one) => {
-      const image = el("img", { src: api.imageUrl(one.image, 160), alt: "", loading: "lazy" });
-      const words = el("span", { class: "rs-clamp rs-failurecaption" }, ...captionNodes(one));
-      return el("li", {}, el("button", { type: "button", class: "rs-failure", onclick: () => this.on.open(one.image, one.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${one.removed.join(", ")}: ` }), words));
+    const failure = (caption) => {
+      const image = el("img", { src: api.imageUrl(caption.image, 160), alt: "", loading: "lazy" });
+      const words = el("span", { class: "rs-clamp rs-failurecaption" }, ...captionNodes(caption));
+      return el("li", {}, el("button", { type: "button", class: "rs-failure", onclick: () => this.on.open(caption.image, caption.removed) }, image, el("span", { class: "rs-unseen", text: `Without ${caption.removed.join(", ")}: ` }), words));
     };
     const title = el("h3", { class: "rs-flow" }, swatch(arm), el("span", { text: model.title }), el("span", { class: "rs-note rs-sideabout", text: "first caption names what was removed; press an image to open it above" }));
     const list = el("ul", { class: "rs-strip rs-failures", tabindex: "0", "aria-label": `Images that ${model.title} gets wrong` }, ...model.failing.map(failure));

@@ -68,7 +68,7 @@ export class Finetune {
   }
 
   preset(name) {
-    const preset = this.offer.presets.find((one) => one.name === name);
+    const preset = this.offer.presets.find((preset) => preset.name === name);
     say(this.presetAbout, preset?.sentence ?? "");
     this.train(preset?.training);
     this.recipes = [];
@@ -85,14 +85,14 @@ export class Finetune {
   }
 
   add(values) {
-    const recipe = new Recipe(this.offer, values, { changed: () => this.explain(), drop: (one) => this.drop(one) });
+    const recipe = new Recipe(this.offer, values, { changed: () => this.explain(), drop: (given) => this.drop(given) });
     this.recipes.push(recipe);
     this.cards.append(recipe.node);
     this.explain();
   }
 
   drop(recipe) {
-    this.recipes = this.recipes.filter((one) => one !== recipe);
+    this.recipes = this.recipes.filter((kept) => kept !== recipe);
     recipe.node.remove();
     this.explain();
     this.more.focus();

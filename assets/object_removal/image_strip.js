@@ -20,9 +20,9 @@ export class ImageStrip {
     this.back = iconButton("back", "Previous image", () => this.step(-1), "rs-act rs-step");
     this.forward = iconButton("forward", "Next image", () => this.step(1), "rs-act rs-step");
     this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.fileChosen() });
-    const own = button("Your image", () => this.file.click());
-    own.title = "Choose a file, drop one on the image, or paste one";
-    const end = el("div", {}, own, this.file);
+    const upload = button("Your image", () => this.file.click());
+    upload.title = "Choose a file, drop one on the image, or paste one";
+    const end = el("div", {}, upload, this.file);
     this.node = el("div", { class: "rs-images" }, this.back, this.list, this.forward, this.place, end);
     this.list.addEventListener("scroll", () => this.isNearEnd() && this.loadMore());
     arrows(this.list);
@@ -122,8 +122,8 @@ export class ImageStrip {
 
   /** Place of the shown image in the dataset, from 0; -1 if it is a visitor's own. */
   get number() {
-    const own = `${this.dataset}.`;
-    return this.chosen?.startsWith(own) ? Number(this.chosen.slice(own.length)) : -1;
+    const prefix = `${this.dataset}.`;
+    return this.chosen?.startsWith(prefix) ? Number(this.chosen.slice(prefix.length)) : -1;
   }
 
   get at() {

@@ -37,17 +37,17 @@ export class Reading {
   async ask() {
     const all = this.begun ? await api.encoding() : await api.encode(this.dataset, this.models);
     this.begun = true;
-    const going = all.encoding.filter((one) => one.dataset === this.dataset && this.models.includes(one.model));
+    const going = all.encoding.filter((job) => job.dataset === this.dataset && this.models.includes(job.model));
     if (!going.length) this.end();
     else this.show(going);
     return true;
   }
 
   show(going) {
-    const left = going.reduce((sum, one) => sum + 1 - one.fraction, 0);
+    const left = going.reduce((sum, job) => sum + 1 - job.fraction, 0);
     this.bar.value = Math.max(this.bar.value, 1 - left / this.models.length);
-    const same = new Set(going.map((one) => one.message)).size === 1;
-    const said = same ? `${this.titles(going.map((one) => one.model)).join(" and ")}: ${going[0].message}` : going.map((one) => `${this.titles([one.model])}: ${one.message}`).join("; ");
+    const same = new Set(going.map((job) => job.message)).size === 1;
+    const said = same ? `${this.titles(going.map((job) => job.model)).join(" and ")}: ${going[0].message}` : going.map((job) => `${this.titles([job.model])}: ${job.message}`).join("; ");
     say(this.said, `${BEFORE} For further queries, in the background: ${said}.`);
   }
 

@@ -54,15 +54,15 @@ export class Recipe {
 
   update() {
     const { originals, removed, text, fill, captions_each: each, only_edited: edited } = this.controls;
-    const source = this.texts.find((one) => one.name === text.value);
+    const source = this.texts.find((offered) => offered.name === text.value);
     const taken = removed.checked;
     this.captioning.hidden = text.value !== "captioner";
     this.editing.hidden = text.value !== "phrases";
     for (const control of [text, fill, each, edited, this.ratio.range]) control.disabled = !taken;
-    const own = { all: "Originals", matched: "Some originals", none: "" }[originals.value];
-    this.title = [own, taken ? `${own ? "and" : "Only"} removed: ${(source?.title ?? "").toLowerCase()}` : ""].filter(Boolean).join(" ") || "Nothing";
+    const chosen = { all: "Originals", matched: "Some originals", none: "" }[originals.value];
+    this.title = [chosen, taken ? `${chosen ? "and" : "Only"} removed: ${(source?.title ?? "").toLowerCase()}` : ""].filter(Boolean).join(" ") || "Nothing";
     this.named([]);
-    say(this.about, !own && !taken ? "Nothing is left to train on: choose originals, removed images or both." : taken ? (source?.sentence ?? "") : "Nothing is removed: the comparison that shows what removal changes.");
+    say(this.about, !chosen && !taken ? "Nothing is left to train on: choose originals, removed images or both." : taken ? (source?.sentence ?? "") : "Nothing is removed: the comparison that shows what removal changes.");
   }
 
   /** The title, and in a few words what sets this recipe apart from others of the same title. */

@@ -85,8 +85,8 @@ export class Settings {
   }
 
   explain() {
-    const dataset = this.start.datasets.find((one) => one.name === this.datasets.value);
-    const fill = this.start.fills.find((one) => one.name === this.fill)?.sentence;
+    const dataset = this.start.datasets.find((dataset) => dataset.name === this.datasets.value);
+    const fill = this.start.fills.find((fill) => fill.name === this.fill)?.sentence;
     this.fills.title = fill ?? "";
     for (const node of this.models) node.title = this.start.models.find((model) => model.name === node.value)?.sentence ?? "";
     say(this.about, [dataset?.note, fill].filter(Boolean).map((part) => part.replace(/([^.!?])$/, "$1.")).join(" "));
@@ -133,7 +133,7 @@ export class Settings {
     say(this.opened, "");
     try {
       const { dataset } = await this.waiting.open(source, captions);
-      this.start.datasets = [...this.start.datasets.filter((one) => one.name !== dataset.name), dataset];
+      this.start.datasets = [...this.start.datasets.filter((known) => known.name !== dataset.name), dataset];
       choose(this.datasets, this.start.datasets, dataset.name);
       say(this.opened, [`${dataset.title}: ${grouped(dataset.images)} images.`, ...(dataset.notes ?? [])].join(" "));
       this.explain();

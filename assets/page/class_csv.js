@@ -23,7 +23,7 @@ export function cells(text) {
   }
   end();
   rows.push(row);
-  return rows.map((each) => each.map((one) => one.trim())).filter((each) => each.some(Boolean));
+  return rows.map((each) => each.map((cell) => cell.trim())).filter((each) => each.some(Boolean));
 }
 
 /** A tree for `classes` [{name, images}] of a table, and sentences: {tree, said}. Throws an error that is a sentence. */

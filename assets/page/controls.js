@@ -109,11 +109,11 @@ function slider(field, value, changed) {
   const { place, at, places } = field.log ? byFactors(field) : bySteps(field);
   const box = text("", { class: "rs-input rs-number", inputmode: "decimal", value: value ?? "" });
   const range = el("input", { type: "range", class: "rs-range", "aria-label": `${field.label}, slider`, min: 0, max: places, step: 1, value: place(Number(value)) });
-  const told = () => range.setAttribute("aria-valuetext", box.value);
+  const announce = () => range.setAttribute("aria-valuetext", box.value);
   // the handle stays where it is put: moved to the rounded value it could never leave it by the arrow keys
-  range.addEventListener("input", () => { box.value = at(Number(range.value)); told(); changed(Number(box.value)); });
-  box.addEventListener("change", () => { range.value = place(Number(box.value)); told(); changed(typed(box)); });
-  told();
+  range.addEventListener("input", () => { box.value = at(Number(range.value)); announce(); changed(Number(box.value)); });
+  box.addEventListener("change", () => { range.value = place(Number(box.value)); announce(); changed(typed(box)); });
+  announce();
   return el("div", { class: "rs-slide" }, box, range);
 }
 

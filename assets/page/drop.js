@@ -35,8 +35,8 @@ export class Drop {
 
   async take(given) {
     const entries = [...given.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
-    const found = entries.length ? (await Promise.all(entries.map((entry) => below(entry, "")))).flat() : [...given.files].map((file) => ({ file, path: file.name }));
-    if (found.length) this.send(found);
+    const files = entries.length ? (await Promise.all(entries.map((entry) => below(entry, "")))).flat() : [...given.files].map((file) => ({ file, path: file.name }));
+    if (files.length) this.send(files);
   }
 
   /** Send files with their paths, and say how far it is. */
@@ -111,11 +111,11 @@ async function below(entry, above) {
   const path = `${above}${entry.name}`;
   if (entry.isFile) return [{ file: await new Promise((got, failed) => entry.file(got, failed)), path }];
   const reader = entry.createReader();
-  const found = [];
+  const files = [];
   for (;;) { // a reader gives a hundred at a time
     const some = await new Promise((got, failed) => reader.readEntries(got, failed));
-    if (!some.length) return found;
-    for (const one of some) found.push(...await below(one, `${path}/`));
+    if (!some.length) return files;
+    for (const child of some) files.push(...await below(child, `${path}/`));
   }
 }
 

@@ -41,12 +41,12 @@ function missing(entries) {
 }
 
 /** The fold of an entry's parameters, made when it is opened. */
-function parameters(about, { parameters: given }, told, changed) {
+function parameters(about, { parameters: given }, explained, changed) {
   const values = { ...given };
   const body = el("div", { class: "rs-fields" });
   const head = fold("Parameters", body);
   const draw = () => body.replaceChildren(
-    ...(told ? [el("p", { class: "rs-help", text: about.sentence })] : []),
+    ...(explained ? [el("p", { class: "rs-help", text: about.sentence })] : []),
     ...(about.fields.length ? about.fields.map((field) => labelled(field, PLAIN[field.control](field, values[field.name] ?? field.default, (value) => {
       if (JSON.stringify(value) === JSON.stringify(field.default)) delete values[field.name];
       else values[field.name] = value;

@@ -48,8 +48,8 @@ export class Form {
 
   after(section) {
     const about = section.about ? [el("p", { class: "rs-help", text: section.about })] : [];
-    const found = section.names.includes(SOURCE) ? [this.about] : [];
-    return [...found, ...about, ...(section.views ? this.views() : [])];
+    const reading = section.names.includes(SOURCE) ? [this.about] : [];
+    return [...reading, ...about, ...(section.views ? this.views() : [])];
   }
 
   /** A field, which can be drawn anew in its place. */
@@ -94,7 +94,7 @@ export class Form {
   redraw(names) {
     for (const name of names) {
       const node = this.nodes.get(name);
-      const section = this.kind.sections.find((one) => one.names.includes(name));
+      const section = this.kind.sections.find((section) => section.names.includes(name));
       node?.replaceWith(this.field(this.fields.find((field) => field.name === name), section));
     }
   }

@@ -14,7 +14,7 @@ const SHOWN = 5;
  * ...]], images: [of each class], dropped: [[class, images]], more}.
  */
 export function hierarchy(field, value, changed, entries, first) {
-  const all = entries.map((one) => (one.name === "mapping" ? { ...one, fields: one.fields.map((each) => ({ ...each, control: "file" })) } : one));
+  const all = entries.map((entry) => (entry.name === "mapping" ? { ...entry, fields: entry.fields.map((each) => ({ ...each, control: "file" })) } : entry));
   let now = value;
   const set = (next, name) => {
     now = next;

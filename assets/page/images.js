@@ -17,14 +17,14 @@ export function images(field, value, changed, { sources, folders, dropped }) {
   const words = folders ? "Hub id, words, or a folder" : "Hub id, or words";
   choose(menu, [...sources, { name: OTHER, title: dropped ? "Another: your own, or from the Hub …" : "Another: from the Hub …" }], known ? name : OTHER);
   const typed = text(words, { value: known || String(value).startsWith(DROPPED) ? "" : value, "aria-label": words, maxlength: 400 });
-  let told = known ? OTHER : value;
+  let listed = known ? OTHER : value;
   const tell = (source) => { // leaving the line tells again what was taken from the list
-    if (!source || source === told) return;
-    told = source;
+    if (!source || source === listed) return;
+    listed = source;
     changed(source, true);
   };
   const search = new HubSearch(typed, "datasets", tell);
-  const own = el("div", { class: "rs-fields" });
+  const fieldset = el("div", { class: "rs-fields" });
   const node = el("div", { class: "rs-fields rs-imagesbox" }, menu, search.node);
   const begun = () => {
     menu.value = OTHER;
@@ -33,21 +33,21 @@ export function images(field, value, changed, { sources, folders, dropped }) {
   };
   const drop = dropped && new Drop(dropped, node, { begun, arrived: tell });
   if (drop) node.append(drop.node);
-  node.append(own);
+  node.append(fieldset);
   const draw = (given) => {
-    const source = sources.find((one) => one.name === menu.value);
+    const source = sources.find((source) => source.name === menu.value);
     search.node.hidden = Boolean(source);
     if (drop) drop.node.hidden = Boolean(source);
-    own.replaceChildren(...(source?.fields ?? []).map((each) => labelled(each, PLAIN[each.control](each, given[each.name] ?? each.default, (now) => {
+    fieldset.replaceChildren(...(source?.fields ?? []).map((each) => labelled(each, PLAIN[each.control](each, given[each.name] ?? each.default, (now) => {
       const values = { ...given, [each.name]: now };
-      const parts = source.fields.filter((one) => (values[one.name] ?? one.default) !== one.default).map((one) => `${one.name}=${values[one.name]}`);
+      const parts = source.fields.filter((field) => (values[field.name] ?? field.default) !== field.default).map((field) => `${field.name}=${values[field.name]}`);
       Object.assign(given, values);
       changed(parts.length ? `${source.name}:${parts.join(",")}` : source.name, false);
     }))));
   };
   menu.addEventListener("change", () => {
     draw({});
-    told = menu.value;
+    listed = menu.value;
     changed(menu.value, true);
     if (!menu.value) typed.focus();
   });

@@ -38,7 +38,7 @@ export const changes = (values, fields) => Object.fromEntries(fields.filter(({ n
 /** Kept settings that fit the fields there are now: of the type of the default, and of an entry that can be chosen. */
 export function usable(settings, fields, registries) {
   const entries = Object.entries(isObject(settings) ? settings : {}).filter(([name, value]) => {
-    const field = fields.find((one) => one.name === name);
+    const field = fields.find((field) => field.name === name);
     return field && fits(field, value, registries[field.registry] ?? []);
   });
   return Object.fromEntries(entries);

@@ -20,6 +20,6 @@ export async function mount(element) {
   // browsers may keep the cookie of a login out of a frame of another site
   const link = { class: "rs-textlink", text: "Sign in with Hugging Face", href: `${framed && address ? address : root()}/login/huggingface?${here}` };
   const why = framed ? " (in a tab of its own) to find your runs again elsewhere." : " to find your runs again elsewhere.";
-  const told = failed ? "You are not signed in: it was declined, or Hugging Face did not answer. " : "";
-  return host.replaceChildren(el("p", { class: "rs-sentence" }, told, el("a", framed ? { ...link, target: "_blank", rel: "noopener" } : link), why));
+  const refusal = failed ? "You are not signed in: it was declined, or Hugging Face did not answer. " : "";
+  return host.replaceChildren(el("p", { class: "rs-sentence" }, refusal, el("a", framed ? { ...link, target: "_blank", rel: "noopener" } : link), why));
 }

@@ -69,7 +69,7 @@ class Sidebar {
 
   /** Show the form of a kind as it was left. */
   open(name) {
-    const kind = this.all.kinds.find((one) => one.name === name);
+    const kind = this.all.kinds.find((kind) => kind.name === name);
     const state = this.held.forms[name] ?? undefined;
     this.kinds.value = name;
     this.menu.hidden = !kind.presets.length;
@@ -98,7 +98,7 @@ class Sidebar {
   /** Train once, or a plan. */
   schedule(name, chosen = false) {
     if (chosen && this.planned.plan) this.state = this.planned.values;
-    const plan = this.plans.find((one) => one.name === name);
+    const plan = this.plans.find((plan) => plan.name === name);
     this.often.value = name;
     this.planned.show(plan ?? null, this.state);
     if (chosen && plan) this.planned.node.scrollIntoView({ block: "center" });
@@ -107,7 +107,7 @@ class Sidebar {
 
   preset(name) {
     const { kind, values } = this.current;
-    const preset = kind.presets.find((one) => one.name === name);
+    const preset = kind.presets.find((preset) => preset.name === name);
     say(this.sentence, preset?.sentence ?? kind.sentence);
     const kept = ["data.", "minutes", "steps", "epochs"];
     const stays = Object.fromEntries(Object.entries(values).filter(([key]) => kept.some((start) => key.startsWith(start))));

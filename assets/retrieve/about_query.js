@@ -43,7 +43,7 @@ class Card {
   }
 
   setText(classes, otherwise, note) {
-    const names = classes.map((one) => brief(one));
+    const names = classes.map((cls) => brief(cls));
     this.node.style.visibility = "";
     say(this.name, names[0] ?? otherwise);
     say(this.path, names.slice(1).join(" › "));

@@ -49,8 +49,8 @@ const legend = (models) => el("ul", { class: "rs-flow rs-note" }, ...models.map(
 export const armSwatch = (arm) => el("span", { class: `rs-swatch rs-ink rs-ink-${arm}`, "aria-hidden": "true" });
 
 function valuesOf(answer, arm) {
-  const own = answer.numbers.filter((number) => number.run === arm.run && number.arm === arm.arm);
-  return Object.fromEntries(own.map(({ form, objects, measure, mean, low, high }) => [[measure, form, objects].filter(Boolean).join("."), { mean, low, high }]));
+  const ofArm = answer.numbers.filter((number) => number.run === arm.run && number.arm === arm.arm);
+  return Object.fromEntries(ofArm.map(({ form, objects, measure, mean, low, high }) => [[measure, form, objects].filter(Boolean).join("."), { mean, low, high }]));
 }
 
 /** A measure of every form. */

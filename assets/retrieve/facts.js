@@ -29,8 +29,8 @@ export class Facts {
 function sentence(indexes) {
   const [{ title, reason }] = indexes;
   const range = (values, digits) => [...new Set([Math.min(...values), Math.max(...values)].map((value) => value.toFixed(digits)))].join(" to ");
-  const recall = `Recall at 10 against exact search: ${range(indexes.map((one) => one.recall), 3)}.`;
-  const seconds = indexes.map((one) => one.seconds);
+  const recall = `Recall at 10 against exact search: ${range(indexes.map((index) => index.recall), 3)}.`;
+  const seconds = indexes.map((index) => index.seconds);
   const time = Math.max(...seconds) ? ` Built in ${range(seconds, 1)} s.` : "";
   return `${title}: ${reason} ${recall}${time}`;
 }

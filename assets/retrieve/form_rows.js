@@ -44,17 +44,17 @@ export class FormRows {
 }
 
 function tile(result, rank, run, whole) {
-  const one = new Tile("div", {});
-  const word = one.show(run, result.row, result.severity);
-  one.word.hidden = !word;
+  const tile = new Tile("div", {});
+  const word = tile.show(run, result.row, result.severity);
+  tile.word.hidden = !word;
   const name = brief(result.classes[0] ?? "");
   const change = whole && changed(whole.get(result.row), rank);
-  one.press.append(el("span", { class: "rs-note rs-tiletext", text: name }));
-  if (whole) one.press.append(el("span", { class: "rs-note rs-tiletext rs-staysword", text: change }));
-  one.press.setAttribute("role", "group");
-  one.press.setAttribute("aria-label", [`Rank ${rank + 1}`, word, name, change ?? ""].filter(Boolean).join(", "));
-  one.press.title = [...result.classes.map(inFull), why(result)].filter(Boolean).join("\n");
-  return one.node;
+  tile.press.append(el("span", { class: "rs-note rs-tiletext", text: name }));
+  if (whole) tile.press.append(el("span", { class: "rs-note rs-tiletext rs-staysword", text: change }));
+  tile.press.setAttribute("role", "group");
+  tile.press.setAttribute("aria-label", [`Rank ${rank + 1}`, word, name, change ?? ""].filter(Boolean).join(", "));
+  tile.press.title = [...result.classes.map(inFull), why(result)].filter(Boolean).join("\n");
+  return tile.node;
 }
 
 /** "new", how many ranks it rose or fell, or "stays". */

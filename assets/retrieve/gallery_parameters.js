@@ -18,9 +18,9 @@ export class GalleryParameters {
   /** What the server offers. */
   offer({ galleries, datasets, anywhere }) {
     this.known.replaceChildren(...datasets.map(({ name, title }) => el("option", { value: name, text: title })));
-    for (const { name, parameters } of galleries.filter((one) => one.parameters.length)) {
-      const controls = Object.fromEntries(parameters.map((one) => [one.name, controlOf(one, anywhere)]));
-      const fields = parameters.map((one) => field(one.title, controls[one.name], { title: one.help }));
+    for (const { name, parameters } of galleries.filter((gallery) => gallery.parameters.length)) {
+      const controls = Object.fromEntries(parameters.map((parameter) => [parameter.name, controlOf(parameter, anywhere)]));
+      const fields = parameters.map((parameter) => field(parameter.title, controls[parameter.name], { title: parameter.help }));
       const form = rowForm(fields, "Open", () => this.submit(name));
       form.hidden = true;
       this.forms.set(name, { form, controls, parameters });
@@ -44,14 +44,14 @@ export class GalleryParameters {
   submit(name) {
     const { controls, parameters } = this.forms.get(name);
     const values = valuesOf(controls);
-    const said = parameters.filter((one) => one.main || (values[one.name] !== null && values[one.name] !== one.default));
-    if (said.some((one) => one.main && !String(values[one.name] ?? "").trim())) return;
-    this.open({ name, ...Object.fromEntries(said.map((one) => [one.name, values[one.name]])) });
+    const said = parameters.filter((parameter) => parameter.main || (values[parameter.name] !== null && values[parameter.name] !== parameter.default));
+    if (said.some((parameter) => parameter.main && !String(values[parameter.name] ?? "").trim())) return;
+    this.open({ name, ...Object.fromEntries(said.map((parameter) => [parameter.name, values[parameter.name]])) });
   }
 }
 
 function controlOf({ name, help, default: usual, choices, low, high, whole, main }, anywhere) {
-  if (choices) return select(() => {}, choices.map((one) => ({ name: one, title: capital(String(one)) })), usual);
+  if (choices) return select(() => {}, choices.map((choice) => ({ name: choice, title: capital(String(choice)) })), usual);
   if (typeof usual === "boolean") return el("input", { type: "checkbox", checked: usual });
   if (typeof usual === "number") return number(usual, low ?? "", high ?? "", whole ? 1 : "any");
   if (name !== SOURCE) return text(help, { value: main ? "" : usual });

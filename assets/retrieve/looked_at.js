@@ -66,11 +66,11 @@ class LookedAt {
     choose(this.fill, [{ name: SUITS, title: "As suits the images" }, ...fills], SUITS);
     this.queries.max = background.queries;
     this.queries.value = Math.min(QUERIES, background.queries);
-    this.redrawing = new Set(background.fills.filter((one) => one.redraws).map((one) => one.name));
+    this.redrawing = new Set(background.fills.filter((fill) => fill.redraws).map((fill) => fill.name));
   }
 
   chosen() {
-    const run = this.tab.usable.find((one) => one.id === this.run.value);
+    const run = this.tab.usable.find((usable) => usable.id === this.run.value);
     this.begin.disabled = !run?.weights;
     this.problem.say(run && !run.weights ? NO_WEIGHTS : null);
     this.offerOwn(run?.objects_unknown ?? null);
@@ -125,11 +125,11 @@ class LookedAt {
     const { key, words, own } = this.answer;
     const forms = Object.fromEntries(Object.entries(this.answer.forms).filter(([form]) => this.answer.pictured.includes(form)));
     try {
-      const found = await api.query(key, query);
+      const answer = await api.query(key, query);
       if (key !== this.answer.key) return;
-      const arms = found.arms.map((arm) => ({ ...arm, note: staying(arm.forms.without?.stays), forms: Object.fromEntries(Object.entries(arm.forms).map(([form, one]) => [form, one.results])) }));
-      const more = own && this.run.value === this.tab.home.id ? [button("Search with this image", () => this.tab.search({ row: found.row, gallery: { name: "test" } }))] : [];
-      this.rows.show({ title: found.classes.map((name) => brief(name)).join(", "), about: `The object covers ${percent(found.covered)} of the image.`, titles: forms, picture: (form) => api.formUrl(key, form, query), images: { imageUrl: (place) => api.imageUrl(key, place) }, words, arms, more: more.map((one) => el("div", { class: "rs-flow" }, one)) });
+      const arms = answer.arms.map((arm) => ({ ...arm, note: staying(arm.forms.without?.stays), forms: Object.fromEntries(Object.entries(arm.forms).map(([form, one]) => [form, one.results])) }));
+      const more = own && this.run.value === this.tab.home.id ? [button("Search with this image", () => this.tab.search({ row: answer.row, gallery: { name: "test" } }))] : [];
+      this.rows.show({ title: answer.classes.map((name) => brief(name)).join(", "), about: `The object covers ${percent(answer.covered)} of the image.`, titles: forms, picture: (form) => api.formUrl(key, form, query), images: { imageUrl: (place) => api.imageUrl(key, place) }, words, arms, more: more.map((one) => el("div", { class: "rs-flow" }, one)) });
       this.reveal();
     } catch (error) {
       this.problem.say(error.message);

@@ -107,7 +107,7 @@ class Mistakes {
 
   /** Every drawn map keeps the nearest images, so that any step of `series` can be shown. */
   timeline(series) {
-    const steps = [...new Set(series.flatMap((one) => one.steps))].sort((a, b) => a - b);
+    const steps = [...new Set(series.flatMap((training) => training.steps))].sort((a, b) => a - b);
     this.steps = steps.map((step, k) => [k, step]);
     this.scrubber.node.hidden = steps.length < 2;
     const place = this.step === null ? steps.length - 1 : steps.filter((step) => step <= this.step).length - 1;
@@ -134,17 +134,17 @@ class Mistakes {
     const [severity, training] = await Promise.all([api.severity, api.training].map((what) => Promise.allSettled(usable.map((run) => what(this.asked(run))))));
     if (turn !== this.turn) return;
     this.body.setAttribute("aria-busy", "false");
-    const failed = severity.flatMap((one) => (one.status === "rejected" ? [one.reason.message] : []));
+    const failed = severity.flatMap((answer) => (answer.status === "rejected" ? [answer.reason.message] : []));
     this.problem.say(failed.length ? failed.join(" ") : null);
-    const answered = severity.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const answered = severity.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
     this.answers = new Map(answered.flatMap((answer) => answer.arms.map((arm) => [`${answer.run}.${arm.arm}`, { answer, arm }])));
     this.diverged = new Map(answered.flatMap((answer) => answer.diverged.map(({ arm, why }) => [`${answer.run}.${arm}`, why])));
     this.body.hidden = !this.answers.size;
-    const series = training.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const series = training.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
     this.timeline(series);
     if (!this.answers.size) return;
     this.bars.show(this.places, this.answers, this.diverged, (place) => this.pair(place), files("severity", "Shares as CSV", usable, (run) => this.asked(run)));
-    this.training.show(this.places, new Map(series.map((one) => [one.run, one])), this.step);
+    this.training.show(this.places, new Map(series.map((shares) => [shares.run, shares])), this.step);
     this.training.files.replaceChildren(files("training", "Shares over training as CSV", usable, (run) => this.asked(run)));
     this.confusions.show(this.places, this.answers, this.diverged);
     this.confusions.files.replaceChildren(files("confusions", "Confusions as CSV", usable, (run) => this.asked(run)));
@@ -157,10 +157,10 @@ class Mistakes {
 
   /** The baseline's arm that one of the open run is compared with. */
   pair(place) {
-    const others = this.places.filter((one) => one.run === this.baseline.value);
+    const others = this.places.filter((place) => place.run === this.baseline.value);
     if (!others.length || place.run !== this.tab.home.id) return null;
-    const own = this.places.filter((one) => one.run === place.run);
-    return others[paired(own.map(({ title }) => title), others.map(({ title }) => title))[place.arm]];
+    const ofRun = this.places.filter((other) => other.run === place.run);
+    return others[paired(ofRun.map(({ title }) => title), others.map(({ title }) => title))[place.arm]];
   }
 
   /** Show what every arm finds for a query. */

@@ -17,26 +17,26 @@ export class MistakesBars {
   /** `answers`: {place.key of an arm: {answer, arm}}; `diverged`: {place.key: why it has none}; `pair(place)`: the arm that
    * it is compared with, or null. */
   show(places, answers, diverged, pair, files) {
-    const runs = [...new Set(places.map((place) => place.run))].map((run) => places.filter((place) => place.run === run && answers.has(place.key))).filter((own) => own.length);
-    const known = runs.map((own) => answers.get(own[0].key).answer);
+    const runs = [...new Set(places.map((place) => place.run))].map((run) => places.filter((place) => place.run === run && answers.has(place.key))).filter((ofRun) => ofRun.length);
+    const known = runs.map((ofRun) => answers.get(ofRun[0].key).answer);
     if (!known.length) return this.node.replaceChildren();
     const words = [...new Map(known.map((answer) => [answer.words.join(), answer.words])).values()];
     const parts = known.flatMap((answer) => this.run(answer, places.filter((place) => place.run === answer.run), answers, diverged, pair));
-    const rows = runs.flatMap((own) => tabulated(own, answers));
+    const rows = runs.flatMap((ofRun) => tabulated(ofRun, answers));
     const head = ["Arm", "Results", ...severities(words[0]).map(({ word }) => brief(word))];
     const numbers = words.length === 1 ? fold("Numbers as a table", tableBox(table(head, rows))) : null;
     return this.node.replaceChildren(el("h3", { text: "How bad are the results?" }), el("p", { class: "rs-note", text: about(known[0]) }), ...words.map(severityKey), el("div", { class: "rs-sharebars" }, ...parts), numbers ?? "", files);
   }
 
-  run(answer, own, answers, diverged, pair) {
-    const arms = own.flatMap((place) => {
+  run(answer, ofRun, answers, diverged, pair) {
+    const arms = ofRun.flatMap((place) => {
       if (diverged.has(place.key)) return [named(place), el("p", { class: "rs-note rs-sharename", text: diverged.get(place.key) })];
       const { arm } = answers.get(place.key);
       const other = answers.get(pair(place)?.key)?.arm ?? null;
       const wrong = ifWrong(answer, arm).flatMap((shares) => line(WRONG, answer.words, shares, null, place.title));
       return [named(place), ...line("First result", answer.words, arm.top1, other?.top1, place.title), ...wrong, ...line(`First ${answer.k}`, answer.words, arm.topk, other?.topk, place.title)];
     });
-    return [...arms, el("h4", { class: "rs-note rs-sharename", text: `Best possible${own[0].of ? `, ${own[0].of}` : ""}` }), ...line(`First ${answer.k}`, answer.words, answer.best, null, "Best possible", "rs-bestbar")];
+    return [...arms, el("h4", { class: "rs-note rs-sharename", text: `Best possible${ofRun[0].of ? `, ${ofRun[0].of}` : ""}` }), ...line(`First ${answer.k}`, answer.words, answer.best, null, "Best possible", "rs-bestbar")];
   }
 }
 
@@ -68,8 +68,8 @@ function about({ queries, left_out: left, k, step }) {
   return `${grouped(queries)} queries, each image of the map searched among the others; the first result and the first ${k}, at step ${grouped(step)}.${out} ${WRONG}: the first results that are of another class, alone. The best possible is what perfect lists would have: a small class cannot fill ${k} places.`;
 }
 
-function tabulated(own, answers) {
-  return own.flatMap((place) => {
+function tabulated(ofRun, answers) {
+  return ofRun.flatMap((place) => {
     const { answer, arm } = answers.get(place.key);
     const cells = (shares) => severities(answer.words).map(({ shared }) => share(shares[shared]));
     const name = place.of ? `${place.title}, ${place.of}` : place.title;

@@ -69,12 +69,12 @@ export class MistakesByClass {
     this.box.hidden = !total;
     const several = `first ${answer.k}`;
     const head = ["Class", "Level", "Queries", ...answer.arms.flatMap((title) => [`${brief(title)}: first result of it`, several]), `${several}, at best`];
-    const rows = classes.map((one) => el("tr", {}, el("th", { scope: "row" }, this.name(one, answer)), ...[brief(one.level), grouped(one.queries), ...one.arms.flatMap((arm) => [share(arm.own1), share(arm.own)]), share(one.best)].map((cell) => el("td", { text: cell }))));
+    const rows = classes.map((cls) => el("tr", {}, el("th", { scope: "row" }, this.name(cls, answer)), ...[brief(cls.level), grouped(cls.queries), ...cls.arms.flatMap((arm) => [share(arm.own1), share(arm.own)]), share(cls.best)].map((cell) => el("td", { text: cell }))));
     this.box.replaceChildren(el("table", { class: "rs-table rs-classtable" }, el("thead", {}, el("tr", {}, ...head.map((cell) => el("th", { scope: "col", text: cell })))), el("tbody", {}, ...rows)));
     this.files.replaceChildren(el("a", { href: api.csvUrl("classes", this.wanted), download: "", text: "Classes as CSV" }));
   }
 
-  name(one, answer) {
-    return el("button", { type: "button", class: "rs-linkbutton", text: brief(one.name), title: inFull(one.name), disabled: !reachable(one, answer), onclick: () => this.open(one, answer) });
+  name(listed, answer) {
+    return el("button", { type: "button", class: "rs-linkbutton", text: brief(listed.name), title: inFull(listed.name), disabled: !reachable(listed, answer), onclick: () => this.open(listed, answer) });
   }
 }

@@ -33,18 +33,18 @@ export class Confusions {
     if (!found) return el("p", { class: "rs-note", text: diverged.get(place.key) });
     const { answer, arm } = found;
     if (!arm.confusions.length) return el("p", { class: "rs-note", text: "No result was of another class before its own ran out." });
-    return longList(arm.confusions, (one) => this.item(one, answer, place.run), FEW);
+    return longList(arm.confusions, (confusion) => this.item(confusion, answer, place.run), FEW);
   }
 
-  item(one, answer, run) {
+  item(confusion, answer, run) {
     const images = this.images(run);
-    const names = el("span", { class: "rs-clamp rs-pairname", style: "--lines: 2", text: `${brief(one.query_class)} mistaken for ${brief(one.result_class)}` });
-    const cost = el("span", { class: "rs-note", text: `${one.count} ${one.count === 1 ? "result" : "results"}, ${one.missing} of ${answer.levels.length} levels missed, cost ${one.cost}` });
-    const press = el("button", { type: "button", class: "rs-pairrow", title: `${inFull(one.query_class)}\n${inFull(one.result_class)}`, onclick: () => this.open(one, answer) }, picture(images, one.query), marked(images, one.result, answer.words, one.shared), el("span", { class: "rs-pairtext" }, names, cost));
-    if (!reachable(one, answer)) Object.assign(press, { disabled: true, title: answer.apart });
+    const names = el("span", { class: "rs-clamp rs-pairname", style: "--lines: 2", text: `${brief(confusion.query_class)} mistaken for ${brief(confusion.result_class)}` });
+    const cost = el("span", { class: "rs-note", text: `${confusion.count} ${confusion.count === 1 ? "result" : "results"}, ${confusion.missing} of ${answer.levels.length} levels missed, cost ${confusion.cost}` });
+    const press = el("button", { type: "button", class: "rs-pairrow", title: `${inFull(confusion.query_class)}\n${inFull(confusion.result_class)}`, onclick: () => this.open(confusion, answer) }, picture(images, confusion.query), marked(images, confusion.result, answer.words, confusion.shared), el("span", { class: "rs-pairtext" }, names, cost));
+    if (!reachable(confusion, answer)) Object.assign(press, { disabled: true, title: answer.apart });
     return el("li", {}, press);
   }
 }
 
 /** Whether the run whose gallery is searched has an image. */
-export const reachable = (one, answer) => one.point !== null || !answer.apart;
+export const reachable = (listed, answer) => listed.point !== null || !answer.apart;

@@ -59,17 +59,17 @@ export class DifferentQueries {
     this.draw = () => this.show(answer, asked);
     say(this.said, answer.found.length ? `${answer.title} of ${grouped(answer.queries)} queries; those first on which ${answer.arms.length > 2 ? `the ${answer.arms.length} arms` : "the two arms"} lie furthest apart.${answer.diverged ? " Arms whose training diverged are left out." : ""}` : none(answer));
     const of = (arm) => this.places.find((place) => place.run === arm.run && place.arm === arm.arm) ?? { place: 0, title: brief(arm.title) };
-    this.list.replaceChildren(...(answer.found.length ? [longList(answer.found, (one) => this.item(one, answer, answer.arms.map(of)), FEW)] : []));
+    this.list.replaceChildren(...(answer.found.length ? [longList(answer.found, (query) => this.item(query, answer, answer.arms.map(of)), FEW)] : []));
     this.files.replaceChildren(...(answer.found.length ? [el("a", { href: api.csvUrl("queries", asked), download: "", text: "Queries as CSV" })] : []));
   }
 
-  item(one, answer, places) {
-    const names = one.classes.map((name) => brief(name));
-    const values = places.map((place, at) => el("span", { class: "rs-flow rs-armvalue" }, swatch(place.place), el("span", { text: figure(one.values[at]) })));
-    const dots = places.map((place, at) => one.values[at] === null ? "" : el("span", { class: `rs-pairdot ${look(place.place).colour}`, style: `left: ${(one.values[at] * 100).toFixed(1)}%` }));
-    const label = places.map((place, at) => `${place.title}${place.of ? `, ${place.of}` : ""} ${figure(one.values[at])}`).join("; ");
+  item(query, answer, places) {
+    const names = query.classes.map((name) => brief(name));
+    const values = places.map((place, at) => el("span", { class: "rs-flow rs-armvalue" }, swatch(place.place), el("span", { text: figure(query.values[at]) })));
+    const dots = places.map((place, at) => query.values[at] === null ? "" : el("span", { class: `rs-pairdot ${look(place.place).colour}`, style: `left: ${(query.values[at] * 100).toFixed(1)}%` }));
+    const label = places.map((place, at) => `${place.title}${place.of ? `, ${place.of}` : ""} ${figure(query.values[at])}`).join("; ");
     const texts = el("span", { class: "rs-pairtext" }, el("span", { class: "rs-clamp rs-pairname", style: "--lines: 1", text: names[0] }), el("span", { class: "rs-note rs-ellipsis", text: names.slice(1).join(" › ") }));
-    const press = el("button", { type: "button", class: "rs-pairrow", title: one.classes.map(inFull).join("\n"), "aria-label": `Image ${one.point + 1}: ${names.join(", ")}. ${answer.title}: ${label}`, onclick: () => this.open(one, answer) }, picture(this.images(answer.run), one.point), texts, el("span", { class: "rs-dotline", "aria-hidden": "true" }, ...dots), el("span", { class: "rs-flow rs-values" }, ...values));
+    const press = el("button", { type: "button", class: "rs-pairrow", title: query.classes.map(inFull).join("\n"), "aria-label": `Image ${query.point + 1}: ${names.join(", ")}. ${answer.title}: ${label}`, onclick: () => this.open(query, answer) }, picture(this.images(answer.run), query.point), texts, el("span", { class: "rs-dotline", "aria-hidden": "true" }, ...dots), el("span", { class: "rs-flow rs-values" }, ...values));
     return el("li", {}, press);
   }
 }

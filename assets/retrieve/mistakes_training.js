@@ -48,8 +48,8 @@ export class MistakesTraining {
 
 /** The steps at which an arm has results, and `all`; it has none once its training diverged. */
 function known(all, shares) {
-  const there = shares.map((one) => one !== null);
-  return { all, steps: all.filter((_, at) => there[at]), shares: shares.filter((one) => one !== null) };
+  const there = shares.map((share) => share !== null);
+  return { all, steps: all.filter((_, at) => there[at]), shares: shares.filter((share) => share !== null) };
 }
 
 class AreaPanel {
@@ -68,7 +68,7 @@ class AreaPanel {
 
   nearest(event) {
     const step = this.chart.under(event);
-    return this.all.reduce((best, one) => (Math.abs(one - step) < Math.abs(best - step) ? one : best));
+    return this.all.reduce((best, known) => (Math.abs(known - step) < Math.abs(best - step) ? known : best));
   }
 
   at(step) {
@@ -84,6 +84,6 @@ class AreaPanel {
 
 /** Place of the last step that is not after `step`; null: of the last one. */
 function newest(steps, step) {
-  const before = step === null || step === undefined ? steps.length : steps.filter((one) => one <= step).length;
+  const before = step === null || step === undefined ? steps.length : steps.filter((known) => known <= step).length;
   return Math.max(0, before - 1);
 }

@@ -92,7 +92,7 @@ export class OneImage {
   /** Buttons of the objects that are known in the image: [{class, share}]. */
   offer(known) {
     this.objects.hidden = !known.length;
-    this.objects.replaceChildren(...known.map((one) => this.object(one)));
+    this.objects.replaceChildren(...known.map((object) => this.object(object)));
     say(this.hint, known.length ? PRESS : DRAW);
   }
 

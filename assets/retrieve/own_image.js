@@ -10,10 +10,10 @@ export class OwnImage {
   constructor(on, area) {
     this.on = on;
     this.file = el("input", { type: "file", accept: "image/*", class: "rs-unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => this.fileChosen() });
-    const own = button("Your image", () => this.file.click());
-    own.title = "Choose a file, drop one here, or paste one";
+    const upload = button("Your image", () => this.file.click());
+    upload.title = "Choose a file, drop one here, or paste one";
     this.webcam = new Webcam(on);
-    this.node = el("div", { class: "rs-flow" }, own, this.webcam.button, this.file);
+    this.node = el("div", { class: "rs-flow" }, upload, this.webcam.button, this.file);
     acceptFiles(area, on.taken);
   }
 

@@ -122,7 +122,7 @@ export class Picker {
 
   press(row, classes) {
     const image = thumbnail(el("span", { class: "rs-picture" }), this.images, row);
-    const name = classes.map((one) => brief(one)).join(", ");
+    const name = classes.map((cls) => brief(cls)).join(", ");
     return el("button", { type: "button", class: "rs-pick", "aria-pressed": "false", "aria-label": `Image ${row + 1}${name && `: ${name}`}`, title: classes.map(inFull).join("\n"), onclick: () => this.on.choose(row) }, image);
   }
 
@@ -141,7 +141,7 @@ export class Picker {
   /** Mark the image that is searched with; null: it comes from elsewhere. */
   show(row) {
     this.row = row;
-    const item = this.items.findIndex((one) => one.row === row);
+    const item = this.items.findIndex((item) => item.row === row);
     if (item >= 0) this.at = this.begin + item;
     else if (row === null) this.at = null;
     else return this.read(0, row);

@@ -28,5 +28,5 @@ export const heading = (place) => [swatch(place.place), el("span", { text: place
 /** Every arm of the runs: {key, run, arm, title, of, place}; `of` names the run where there are several. */
 export function placesOf(runs) {
   const arms = runs.flatMap((run) => run.arms.map((title, arm) => ({ key: `${run.id}.${arm}`, run: run.id, arm, title: brief(title), of: runs.length > 1 ? named(run) : "" })));
-  return arms.map((one, place) => ({ ...one, place }));
+  return arms.map((arm, place) => ({ ...arm, place }));
 }

@@ -44,8 +44,8 @@ class Query {
     this.picker = new Picker({ choose: (row) => this.choose(row), fail: (sentence) => this.problem.say(sentence) }, this.own.node);
     asked.append(this.picker.node, this.own.webcam.node, this.problem.node);
     const body = el("div", { class: "rs-found" }, this.about.node, el("div", { class: "rs-stack" }, this.rows.node, this.notes));
-    const found = el("section", { class: "rs-panel rs-stack", "aria-label": "Results" }, this.settings.node, this.task.node, this.scrubber.node, body, this.facts.node, this.files);
-    this.node = el("div", { class: "rs-section" }, asked, found, this.curves.node, this.aloud);
+    const results = el("section", { class: "rs-panel rs-stack", "aria-label": "Results" }, this.settings.node, this.task.node, this.scrubber.node, body, this.facts.node, this.files);
+    this.node = el("div", { class: "rs-section" }, asked, results, this.curves.node, this.aloud);
   }
 
   /** Other runs are shown; `fresh`: also another one whose gallery is searched. */

@@ -145,7 +145,7 @@ class ResultTile extends Tile {
     say(this.near, figure(result.similarity));
     say(this.move, move === null ? "" : moved(move) || "same rank");
     this.move.hidden = move === null;
-    const path = result.classes.map((one) => brief(one)).join(", ");
+    const path = result.classes.map((cls) => brief(cls)).join(", ");
     const about = [word, path].filter(Boolean).join(": ");
     this.press.setAttribute("aria-label", `Rank ${rank + 1}${about && `, ${about}`}${similarity(result.similarity)}. ${why(result)}${move === null ? "" : ` ${moved(move) || "same rank"}`}`);
     this.press.title = [...result.classes.map(inFull), why(result)].filter(Boolean).join("\n");

@@ -78,7 +78,7 @@ class Tab {
   }
 
   remove(id) {
-    const rest = this.extra.filter((one) => one !== id);
+    const rest = this.extra.filter((added) => added !== id);
     if (pinned()?.run !== id) return this.compare(rest);
     this.extra = rest;
     pin(null);

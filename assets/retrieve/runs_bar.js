@@ -20,11 +20,11 @@ export class RunsBar {
   /** `runs`: those shown, the open one first; `others`: those that can be added. */
   show(runs, others, most) {
     const places = placesOf(runs.filter((run) => !run.why));
-    this.list.replaceChildren(...runs.slice(1).map((run) => this.chip(run, places.filter((one) => one.run === run.id))));
+    this.list.replaceChildren(...runs.slice(1).map((run) => this.chip(run, places.filter((place) => place.run === run.id))));
     this.list.hidden = runs.length < 2;
     const open = runs[0] && !others.some((run) => run.id === runs[0].id) ? [runs[0]] : [];
     choose(this.home, [...open, ...others].map((run) => ({ name: run.id, title: inMenu(run), disabled: Boolean(run.why) })), runs[0]?.id);
-    const rest = others.filter((one) => !runs.some((run) => run.id === one.id));
+    const rest = others.filter((other) => !runs.some((run) => run.id === other.id));
     this.field.hidden = !rest.length || runs.length >= most;
     const choices = rest.map((run) => ({ name: run.id, title: inMenu(run), disabled: Boolean(run.why) }));
     choose(this.more, [{ name: "", title: "Add a run …" }, ...choices], "");
@@ -34,7 +34,7 @@ export class RunsBar {
   chip(run, places) {
     const title = brief(run.title, 120);
     const about = [run.recorded ? "recorded run" : run.created ? when(run.created) : "", pinned()?.run === run.id ? "baseline" : ""].filter(Boolean).join(", ");
-    const name = el("span", { class: "rs-flow rs-chipname" }, ...places.map((one) => swatch(one.place)), el("span", { class: "rs-ellipsis", text: title, title: inFull(run.title) }));
+    const name = el("span", { class: "rs-flow rs-chipname" }, ...places.map((place) => swatch(place.place)), el("span", { class: "rs-ellipsis", text: title, title: inFull(run.title) }));
     const away = iconButton("close", `Remove ${title}`, () => this.on.remove(run.id));
     return el("li", { class: "rs-flow rs-chip" }, name, el("span", { class: "rs-note", text: (places.length ? null : run.why) ?? about }), away);
   }

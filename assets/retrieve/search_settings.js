@@ -55,7 +55,7 @@ export class SearchSettings {
   opened(gallery, about) {
     this.gallery.value = gallery.name;
     this.parameters.show(gallery.name);
-    const sentence = this.given.galleries.find((one) => one.name === gallery.name)?.sentence ?? "";
+    const sentence = this.given.galleries.find((listed) => listed.name === gallery.name)?.sentence ?? "";
     say(this.about, [sentence, ...about.notes].join(" "));
     const title = brief(about.title, 120);
     const count = grouped(about.count);

@@ -28,16 +28,16 @@ export class Unnoticing {
 
   list(arm, at, key) {
     const heading = el("h4", { class: "rs-flow" }, armSwatch(at), el("span", { text: brief(arm.title) }));
-    const items = arm.unnoticing.filter((one) => one.stays > 0);
-    return el("div", { class: "rs-stack rs-tight" }, heading, items.length ? longList(items, (one) => this.item(one, key), FEW) : el("p", { class: "rs-note", text: NONE }));
+    const items = arm.unnoticing.filter((query) => query.stays > 0);
+    return el("div", { class: "rs-stack rs-tight" }, heading, items.length ? longList(items, (query) => this.item(query, key), FEW) : el("p", { class: "rs-note", text: NONE }));
   }
 
-  item(one, key) {
-    const name = one.classes.map((each) => brief(each));
-    const image = (form, text) => el("img", { class: "rs-picture rs-pairpicture", src: api.formUrl(key, form, one.query), alt: text, loading: "lazy" });
-    const said = `${percent(one.stays)} stay, similarity ${one.similarity.toFixed(2)}, object ${percent(one.covered)} of the image`;
+  item(query, key) {
+    const name = query.classes.map((each) => brief(each));
+    const image = (form, text) => el("img", { class: "rs-picture rs-pairpicture", src: api.formUrl(key, form, query.query), alt: text, loading: "lazy" });
+    const said = `${percent(query.stays)} stay, similarity ${query.similarity.toFixed(2)}, object ${percent(query.covered)} of the image`;
     const texts = el("span", { class: "rs-pairtext" }, el("span", { class: "rs-clamp rs-pairname", style: "--lines: 1", text: name[0] }), el("span", { class: "rs-note", text: said }));
-    return el("li", {}, el("button", { type: "button", class: "rs-pairrow", title: one.classes.map(inFull).join("\n"), onclick: () => this.open(one.query) }, image(WHOLE, ""), image(REMOVED, ""), texts));
+    return el("li", {}, el("button", { type: "button", class: "rs-pairrow", title: query.classes.map(inFull).join("\n"), onclick: () => this.open(query.query) }, image(WHOLE, ""), image(REMOVED, ""), texts));
   }
 
   empty() {

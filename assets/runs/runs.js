@@ -107,10 +107,10 @@ class Runs {
   }
 
   heading(column) {
-    const own = this.sort?.key === column.key;
-    const mark = own ? (this.sort.up ? " ▲" : " ▼") : "";
+    const sorted = this.sort?.key === column.key;
+    const mark = sorted ? (this.sort.up ? " ▲" : " ▼") : "";
     const press = el("button", { type: "button", class: "rs-sort", "data-column": column.key, text: `${column.title}${mark}`, onclick: () => this.by(column) });
-    return el("th", { scope: "col", "aria-sort": own ? (this.sort.up ? "ascending" : "descending") : "none" }, press);
+    return el("th", { scope: "col", "aria-sort": sorted ? (this.sort.up ? "ascending" : "descending") : "none" }, press);
   }
 
   by(column) {

@@ -128,7 +128,7 @@ class Keeper:
             for folder in list_runs(self._root):
                 if until is not None and time.monotonic() > until:
                     break
-                self._one(folder, self._copy if self._writes else self._read, at_once=until is not None)
+                self._each(folder, self._copy if self._writes else self._read, at_once=until is not None)
             self._say("")
         except OSError as error:
             self._say(f"Runs are not kept at the moment: the folder for it {_cause(error)}.")
@@ -169,7 +169,7 @@ class Keeper:
             with self._apart(run_id):
                 manifest = read_manifest(self._into / run_id)
                 manifests += [manifest] if manifest is not None else []
-        for manifest in sorted(manifests, key=lambda one: "part_of" not in one.files):
+        for manifest in sorted(manifests, key=lambda manifest: "part_of" not in manifest.files):
             if self._closed:
                 return
             self._kept[manifest.id] = manifest
@@ -196,7 +196,7 @@ class Keeper:
                 _log.warning("run %s is passed over: %s", run_id, error)
             self._said[run_id] = str(error)
 
-    def _one(self, folder: RunFolder, act: Callable[[RunFolder], object], at_once: bool) -> None:
+    def _each(self, folder: RunFolder, act: Callable[[RunFolder], object], at_once: bool) -> None:
         known = self._kept.get(folder.id)
         if known is not None and known.stamp == stamp_of(folder.path):
             return

@@ -98,11 +98,11 @@ def _joined(rows: np.ndarray, before: np.ndarray, k: int) -> tuple[np.ndarray, n
                     similarity += rows[i, d] * rows[j, d]
                 if similarity <= similarities[i, k - 1]:
                     continue
-                place = k - 1
-                while place > 0 and similarities[i, place - 1] < similarity:
-                    similarities[i, place] = similarities[i, place - 1]
-                    ids[i, place] = ids[i, place - 1]
-                    place -= 1
-                similarities[i, place] = similarity
-                ids[i, place] = j
+                slot = k - 1
+                while slot > 0 and similarities[i, slot - 1] < similarity:
+                    similarities[i, slot] = similarities[i, slot - 1]
+                    ids[i, slot] = ids[i, slot - 1]
+                    slot -= 1
+                similarities[i, slot] = similarity
+                ids[i, slot] = j
     return ids, similarities

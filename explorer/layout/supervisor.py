@@ -42,7 +42,7 @@ class LayoutSupervisor:
         self._ending = threading.Event()
         self._lock = threading.Lock()
         self.watched: dict[str, float] = {}
-        self._told: dict[str, float] = {}
+        self._renewed: dict[str, float] = {}
 
     def start(self) -> None:
         """Start the process and the thread that supervises it; nothing happens if it was started before."""
@@ -93,7 +93,7 @@ class LayoutSupervisor:
         self._end()
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        self._told = {}
+        self._renewed = {}
         # when this process dies, however it dies, the other one reads the end of this pipe and ends too
         return subprocess.Popen(
             [sys.executable, "-m", "explorer.layout.process", str(self._root.resolve())],
@@ -120,8 +120,12 @@ class LayoutSupervisor:
         with self._lock:
             self.watched = {run: seen for run, seen in self.watched.items() if now - seen < FORGET_SECONDS}
             watched = dict(self.watched)
-        due = [run for run, seen in watched.items() if run not in self._told or seen - self._told[run] > RENEW_SECONDS]
-        self._told = {run: told for run, told in self._told.items() if run in watched} | dict.fromkeys(due, now)
+        due = [
+            run
+            for run, seen in watched.items()
+            if run not in self._renewed or seen - self._renewed[run] > RENEW_SECONDS
+        ]
+        self._renewed = {run: at for run, at in self._renewed.items() if run in watched} | dict.fromkeys(due, now)
         return due
 
     def _end(self) -> None:

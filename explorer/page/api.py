@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gradio as gr
@@ -18,11 +18,18 @@ from trainers.kinds.base import Kind
 from trainers.parameters import Spec, describe, entry, specs
 from trainers.plans import PLANS, Plan
 from trainers.plans.config import FIRST, apart
-from trainers.values import check_types, values_of
+from trainers.values import check_types, readable, values_of
 
 
 def add_api(runs: Runs) -> None:
     """Add the endpoints of every kind, and those that the kinds add, to the page that is being built."""
+    of_page = (function for page in PAGES.values() for function in page.endpoints(runs))
+    for function in (*of_page, *_kind_functions(runs), *_run_functions(runs)):
+        gr.api(typed(function), api_name=function.__name__)
+
+
+def _kind_functions(runs: Runs) -> list[Callable[..., Any]]:
+    """Return ``start_kind`` and ``list_kinds``."""
 
     def start_kind(
         kind: str,
@@ -44,6 +51,12 @@ def add_api(runs: Runs) -> None:
     def list_kinds() -> list[dict[str, Any]]:
         """List every kind of run with its settings: name, what is accepted, default and help."""
         return [*map(about, KINDS.values()), *map(about_plan, PLANS.values())]
+
+    return [start_kind, list_kinds]
+
+
+def _run_functions(runs: Runs) -> list[Callable[..., Any]]:
+    """Return ``run_status``, ``stop_run``, ``add_seeds`` and ``list_runs``."""
 
     def run_status(run_id: str) -> dict[str, Any]:
         """Return phase, progress, position in the queue and newest numbers of a run.
@@ -88,9 +101,7 @@ def add_api(runs: Runs) -> None:
         """List every run, newest first, recorded ones last."""
         return runs.listing()
 
-    own = (function for page in PAGES.values() for function in page.endpoints(runs))
-    for function in (*own, start_kind, list_kinds, run_status, stop_run, add_seeds, list_runs):
-        gr.api(typed(function), api_name=function.__name__)
+    return [run_status, stop_run, add_seeds, list_runs]
 
 
 _MACHINE = ("device", "threads")
@@ -104,11 +115,9 @@ def configured(name: str, settings: dict[str, Any]) -> Config:
         UserError: there is no such kind, or a setting is unknown or wrong.
     """
     started = entry({**KINDS, **PLANS}, name, "kind of run")
-    try:
+    with readable(started.title):
         config = _planned(started, settings) if isinstance(started, Plan) else _single(started, settings)
         check_types(config)
-    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-        raise ParameterError(f"{started.title}: the settings cannot be read: {error}.") from error
     check(config)
     return config
 
@@ -125,12 +134,12 @@ def _planned(plan: Plan, settings: Mapping[str, Any]) -> Config:
     """Make a plan, whose settings stand beside those of its runs, or with those in ``run``, as a plan's config.json has
     them.
     """
-    own, name, run = apart(plan.config, settings)
+    of_plan, name, run = apart(plan.config, settings)
     if "run" in run:
         run = {**run.pop("run"), **run}
         name = run.pop("kind", name)
     kind = entry(KINDS, name, "kind of run")
-    return plan.config(run=_single(kind, run), **values_of(plan.config, own))
+    return plan.config(run=_single(kind, run), **values_of(plan.config, of_plan))
 
 
 def about(kind: Kind) -> dict[str, Any]:
@@ -145,8 +154,8 @@ def about(kind: Kind) -> dict[str, Any]:
 def about_plan(plan: Plan) -> dict[str, Any]:
     """Describe a plan as :func:`about` does: its settings, the kind of its runs, and the settings of the first kind."""
     suited = [kind.name for kind in KINDS.values() if plan.suits(kind)]
-    told = "The kind of its runs; those of the settings that follow which are not its own are given in their place."
-    of = {"name": "of", "accepts": f"one of {', '.join(suited)}", "default": repr(FIRST), "help": told}
+    sentence = "The kind of its runs; those of the settings that follow which are not its own are given in their place."
+    of = {"name": "of", "accepts": f"one of {', '.join(suited)}", "default": repr(FIRST), "help": sentence}
     known = about(plan)
     return known | {"settings": [*known["settings"], of, *about(KINDS[FIRST])["settings"]]}
 

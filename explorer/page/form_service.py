@@ -97,14 +97,14 @@ class FormService:
 
     def start(self) -> Json:
         """Describe all forms."""
-        places = sorted({place for form in self._forms.values() for place in form.registries()})
+        places = sorted({path for form in self._forms.values() for path in form.registries()})
         most = self._runs.most_runs
         return {
             "kinds": [{**form.json(), "plans": plans_json(form, most)} for form in self._forms.values()],
-            "registries": {place: registry_json(place) for place in places},
+            "registries": {path: registry_json(path) for path in places},
             "sources": registry_json("trainers.data:SOURCES"),
             "folders": access.opens_folders(),
-            "dropped": self.drops.told(),
+            "dropped": self.drops.json(),
         }
 
     def look(self, asked: Described) -> Json:
@@ -184,7 +184,7 @@ class FormService:
             started = self._runs.start(config, token, caller)
         except (UserError, OSError) as error:
             return {"problem": str(error)}
-        said = [waiting(self._runs.place(started)), *kind_of(config).advice(config), self._runs.lost]
+        said = [waiting(self._runs.wait(started)), *kind_of(config).advice(config), self._runs.lost]
         return {"id": started, "said": [line for line in said if line]}
 
     def of_run(self, run_id: str) -> Json:
@@ -236,6 +236,6 @@ def _arms(form: Form, run_id: str, config: Config) -> list[Json]:
     sets = {name: value for name, value in values.items() if name.partition(".")[0] in given}
     on = f"on {kind.data_title(config)}" + (", its run of the same seed" if kind.plans else "")
     return [
-        {"value": f"{run_id}:{arm}" if arm else run_id, "title": f"{one.title} {on}", "sets": sets}
-        for arm, one in enumerate(kind.arms(config))
+        {"value": f"{run_id}:{arm}" if arm else run_id, "title": f"{view.title} {on}", "sets": sets}
+        for arm, view in enumerate(kind.arms(config))
     ]

@@ -36,7 +36,7 @@ def needs(what: str) -> WrapValidator:
         try:
             return handler(value)
         except ValidationError as error:
-            if any(one["type"] == "needs" for one in error.errors(include_url=False)):
+            if any(detail["type"] == "needs" for detail in error.errors(include_url=False)):
                 raise  # a value inside this one has its own message
             raise PydanticCustomError("needs", "{what}; got {got}", {"what": what, "got": seen(value)}) from None
 

@@ -88,7 +88,7 @@ class Drops:
         self._kept: dict[str, str] = {}  # id to visitor, of what arrived since the page started
         self._lock = threading.Lock()
 
-    def told(self) -> dict[str, Any] | None:
+    def json(self) -> dict[str, Any] | None:
         """Return what the page has to know to send files; None: nothing can be dropped here."""
         if dropped.home() is None:
             return None

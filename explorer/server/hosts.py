@@ -13,12 +13,12 @@ from explorer.settings import Settings
 def is_own(host: str, settings: Settings) -> bool:
     """Return whether the page answers under this ``Host``: a name that another site could point here is refused."""
     name = (host[1:].partition("]") if host.startswith("[") else host.partition(":"))[0].lower()
-    if name in {"localhost", "127.0.0.1", "::1", *(one.lower() for one in (settings.host, *settings.hosts))}:
+    if name in {"localhost", "127.0.0.1", "::1", *(each.lower() for each in (settings.host, *settings.hosts))}:
         return True
     if _is_loopback(settings.host):
         return False
-    own = socket.gethostname().lower()
-    return name in {own, f"{own}.local"} or parsed(name) is not None
+    machine = socket.gethostname().lower()
+    return name in {machine, f"{machine}.local"} or parsed(name) is not None
 
 
 def from_another_site(headers: Mapping[str, str]) -> bool:

@@ -72,9 +72,9 @@ def unless_known(request: Request, version: str, reply: Response, *, varies: str
 
 def in_a_line(error: Exception) -> str:
     """Write one line on an unexpected error and where it was raised, for the log."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
+    frame = traceback.extract_tb(error.__traceback__)[-1]
     said = " ".join(str(error).split())[:200].encode("ascii", "backslashreplace").decode()
-    return f"{type(error).__name__}: {said} ({place.filename}:{place.lineno})"
+    return f"{type(error).__name__}: {said} ({frame.filename}:{frame.lineno})"
 
 
 def _worded(error: Exception, request: Request, refused: int) -> Response:

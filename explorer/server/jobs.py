@@ -178,7 +178,7 @@ class Jobs(Generic[J]):
         if self._each is None:
             return
         for identity in job.caller.identities():
-            if sum(identity in one.caller.identities() for one in going) >= self._each:
+            if sum(identity in job.caller.identities() for job in going) >= self._each:
                 said = f"{self._each} of your {self._noun} wait or are worked on already; stop one of them, or wait."
                 raise DataError(said)
 

@@ -52,9 +52,9 @@ def open_folder(root: Path, run_id: str, *recorded: Path) -> RunFolder:
 
 def folders(root: Path, recorded: Path) -> list[RunFolder]:
     """Own runs, newest first, then recordings, newest first. They may be damaged."""
-    own = list_runs(root)
-    taken = {folder.id for folder in own}
-    every = own + [folder for folder in list_runs(recorded, read_only=True) if folder.id not in taken]
+    trained = list_runs(root)
+    taken = {folder.id for folder in trained}
+    every = trained + [folder for folder in list_runs(recorded, read_only=True) if folder.id not in taken]
     return list(_plans_in_order(every))
 
 
@@ -65,9 +65,9 @@ def _plans_in_order(folders: list[RunFolder]) -> Iterator[RunFolder]:
         yield from sorted(alike, key=lambda folder: _counted(folder.place_in_plan)) if len(alike) > 1 else alike
 
 
-def _counted(place: str) -> list[tuple[float, str]]:
+def _counted(title: str) -> list[tuple[float, str]]:
     """Return a key by which seed 2 comes before seed 10."""
-    words = re.split(r"(\d+(?:\.\d+)?)", place)
+    words = re.split(r"(\d+(?:\.\d+)?)", title)
     return [(float(word), "") if at % 2 else (-1.0, word) for at, word in enumerate(words)]
 
 

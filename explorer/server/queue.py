@@ -30,8 +30,8 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """The place of a waiting run.
+class Wait:
+    """Where a run stands in the queue.
 
     Attributes:
         position: 1 is next.
@@ -71,19 +71,19 @@ def next_up(waiting: Sequence[Job], training: Sequence[Job], slots: int, per_own
     return chosen
 
 
-def place(waiting: Sequence[Job], training: Sequence[Job], slots: int, run_id: str) -> Place | None:
-    """Return the place of ``run_id``, None if it does not wait; the estimate spreads the work ahead over the slots."""
+def wait(waiting: Sequence[Job], training: Sequence[Job], slots: int, run_id: str) -> Wait | None:
+    """Return the wait of ``run_id``, None if it does not wait; the estimate spreads the work ahead over the slots."""
     order = ordered(waiting)
     ids = [job.id for job in order]
     if run_id not in ids:
         return None
     ahead = order[: ids.index(run_id)]
     work = [job.minutes and job.minutes * job.slots for job in (*ahead, *training)]
-    own = waiting[[job.id for job in waiting].index(run_id)].slots
-    free = sum(job.slots for job in (*ahead, *training)) + own <= slots
+    needed = waiting[[job.id for job in waiting].index(run_id)].slots
+    free = sum(job.slots for job in (*ahead, *training)) + needed <= slots
     known = [minutes for minutes in work if minutes is not None]
     total = None if len(known) < len(work) else sum(known) / max(slots, 1)
-    return Place(position=len(ahead) + 1, minutes=0.0 if free else total)
+    return Wait(position=len(ahead) + 1, minutes=0.0 if free else total)
 
 
 def minutes_left(config: RunConfig, state: RunState) -> float | None:

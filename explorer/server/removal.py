@@ -56,7 +56,7 @@ class Removal(Body):
         Raises:
             DataError: it names nothing, or nothing of what was drawn lies inside the image.
         """
-        strokes = [Drawn(radius=one.radius, points=one.points) for one in self.strokes or ()]
+        strokes = [Drawn(radius=stroke.radius, points=stroke.points) for stroke in self.strokes or ()]
         return Target.of(self.classes, self.boxes, None if self.strokes is None else strokes)
 
     def named(self) -> Target:

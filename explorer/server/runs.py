@@ -12,7 +12,7 @@ from typing import Any
 from explorer.keeping.keeper import Keeper, Kept
 from explorer.server.library import folders, open_folder
 from explorer.server.maps import ask_refined
-from explorer.server.queue import Place, minutes_left
+from explorer.server.queue import Wait, minutes_left
 from explorer.server.scheduler import Scheduler
 from explorer.server.shares import Shares, check_size
 from explorer.server.visitors import NOBODY, Caller, owner_of, owns
@@ -199,19 +199,19 @@ class Runs:
         named = {"pause": self.pause, "resume": self.resume, "stop": self.stop, "delete": self.delete}
         return {name: functools.partial(act, caller=caller) for name, act in named.items()}
 
-    def place(self, run_id: str) -> Place | None:
+    def wait(self, run_id: str) -> Wait | None:
         """Return the place of a run in the queue; None when it does not wait."""
-        return self._scheduler.place(run_id)
+        return self._scheduler.wait(run_id)
 
     def position(self, run_id: str) -> int | None:
         """Return the position in the queue, 1 is next; None when it does not wait."""
-        place = self._scheduler.place(run_id)
-        return place.position if place else None
+        wait = self._scheduler.wait(run_id)
+        return wait.position if wait else None
 
     def status(self, run_id: str) -> dict[str, Any]:
         """Return the state and the newest numbers of a run or recording. The fields are those of ``run_status``."""
         folder = self.find(run_id)
-        state, place = folder.state(), self._scheduler.place(run_id)
+        state, wait = folder.state(), self._scheduler.wait(run_id)
         with reading(run_id):
             config, probe = folder.config, folder.probe()
             newest: list[dict[str, float]] = [{} for _ in _names(config)]
@@ -223,8 +223,8 @@ class Runs:
         keys = sorted({key for numbers in newest for key in numbers}, key=measures.order)
         return {
             **_about(folder, config, state),
-            "queue_position": place.position if place else None,
-            "wait_minutes": place.minutes if place else None,
+            "queue_position": wait.position if wait else None,
+            "wait_minutes": wait.minutes if wait else None,
             "metrics": newest,
             "measures": {key: _measure(measures.describe(key, levels)) for key in keys},
             "notes": [] if probe is None else list(probe.notes),

@@ -13,7 +13,7 @@ from functools import partial
 
 from explorer.server import queue
 from explorer.server.plans import Plans, RunQueue
-from explorer.server.queue import Job, Place, minutes_left
+from explorer.server.queue import Job, Wait, minutes_left
 from explorer.settings import Settings
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import kind_of
@@ -137,13 +137,13 @@ class Scheduler:
         """Runs that may train at once."""
         return self._slots
 
-    def place(self, run_id: str) -> Place | None:
+    def wait(self, run_id: str) -> Wait | None:
         """Return the place of a run in the queue; None when it does not wait."""
         with self._lock:
             if run_id not in self._waiting:
                 return None
             waiting, training = self._jobs()
-            return queue.place(waiting, training, self._slots, run_id)
+            return queue.wait(waiting, training, self._slots, run_id)
 
     def is_busy(self, run_id: str) -> bool:
         """Return whether a run waits or trains, or is a plan that is worked on."""

@@ -243,10 +243,10 @@ def _affordable(sentence: str, duration: float, seconds: float) -> float | None:
 
     ZeroGPU counts the seconds of a faster card as more, in what was requested and in what is left.
     """
-    told = _LEFT.search(sentence)
-    if told is None or int(told[1]) <= 0:
+    left = _LEFT.search(sentence)
+    if left is None or int(left[1]) <= 0:
         return None
-    return int(told[2]) / int(told[1]) * duration - (duration - seconds) - 1
+    return int(left[2]) / int(left[1]) * duration - (duration - seconds) - 1
 
 
 def _phase(folder: RunFolder) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from explorer.server.queue import Place
+from explorer.server.queue import Wait
 from explorer.server.run import Run
 from trainers.data.labelled.rows import UNREADABLE
 from trainers.kinds import kind_of
@@ -17,8 +17,8 @@ def data_title(run: Run) -> str:
 
 def run_title(run: Run) -> str:
     """Write ``Smooth-AP vs HAPPIER on Drawn world``, or as its kind words it; first its place in its plan, if any."""
-    title, place = kind_of(run.config).run_title(run.config, data_title(run)), run.folder.place_in_plan
-    return f"{place[:1].upper()}{place[1:]}: {title}" if place else title
+    title, in_plan = kind_of(run.config).run_title(run.config, data_title(run)), run.folder.place_in_plan
+    return f"{in_plan[:1].upper()}{in_plan[1:]}: {title}" if in_plan else title
 
 
 def summary(run: Run) -> str:
@@ -27,12 +27,12 @@ def summary(run: Run) -> str:
     return ". ".join([kind_of(run.config).summary(run.config, data_title(run)), *notes])
 
 
-def waiting(place: Place | None) -> str:
+def waiting(wait: Wait | None) -> str:
     """Say how long a run waits for its turn; empty if it need not wait."""
-    if place is None or place.minutes == 0:
+    if wait is None or wait.minutes == 0:
         return ""
-    time = "for how long is not known" if place.minutes is None else f"about {math.ceil(place.minutes)} min"
-    return f"It is number {place.position} in the queue, {time}. The page may be closed meanwhile."
+    time = "for how long is not known" if wait.minutes is None else f"about {math.ceil(wait.minutes)} min"
+    return f"It is number {wait.position} in the queue, {time}. The page may be closed meanwhile."
 
 
 def work(count: int, minutes: float | None, *, at_most: bool = False) -> str:

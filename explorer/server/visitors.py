@@ -67,7 +67,7 @@ def owns(owner: str, token: str, caller: Caller = NOBODY) -> bool:
     What was started before signing in stays with the token. A run without an owner is nobody's.
     """
     known = {owner_of("", caller), owner_of(token)} - {""}
-    return any(secrets.compare_digest(owner.encode(), one.encode()) for one in known)
+    return any(secrets.compare_digest(owner.encode(), each.encode()) for each in known)
 
 
 def digest(token: str) -> str:

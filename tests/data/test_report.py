@@ -12,7 +12,7 @@ from tests.data.world import encode, write_split, write_tree
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
-from trainers.data.labelled.selection import level_names
+from trainers.data.labelled.chosen_columns import level_names
 from trainers.errors import DataError
 from trainers.runs import list_runs
 

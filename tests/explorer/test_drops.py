@@ -186,4 +186,4 @@ def test_no_link_is_followed(cache: Path, tmp_path: Path) -> None:
 
 def test_without_a_cache_nothing_can_be_dropped(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_CACHE", "off")
-    assert page.drops.told() is None and "keeps nothing" in page.ask("begin")["error"]
+    assert page.drops.json() is None and "keeps nothing" in page.ask("begin")["error"]

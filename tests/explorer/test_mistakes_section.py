@@ -118,7 +118,7 @@ def test_classes_are_found_by_name_and_lead_to_their_worst_query(site: Site, run
 def test_queries_are_those_on_which_arms_differ(site: Site, run: RunFolder) -> None:
     answer = site.answer("queries", run=run.id, metric="HAP", count=7)
     found = disagreements(run, newest_embeddings(run), "HAP", most=7)
-    assert [one["point"] for one in answer["found"]] == [one.points[0] for one in found.found]
+    assert [one["point"] for one in answer["found"]] == [one.points[0] for one in found.differing]
     assert answer["title"] == "H-AP" and len(answer["arms"]) == 2
 
 

@@ -160,7 +160,7 @@ def test_one_grey_level_is_another_picture(objects: Idle) -> None:
     filled = objects.fills.remove(objects.images.get(query.image), query.remove, query.fill)
 
     def told(filled: FilledImage) -> object:
-        return Recorded(objects.models).told("drawn_scenes", filled, CHOSEN, K)
+        return Recorded(objects.models).answer("drawn_scenes", filled, CHOSEN, K)
 
     assert told(filled) is not None
     for name in ("original", "pixels"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.server.queue import Job, next_up, ordered, place
+from explorer.server.queue import Job, next_up, ordered, wait
 
 
 def jobs(*owners: str, minutes: float | None = 2.0) -> list[Job]:
@@ -33,31 +33,31 @@ def test_a_run_of_several_gpus_gets_them_at_once_or_waits_and_is_not_passed():
     assert next_up([large, small], [first], 4, None) == []
     assert next_up([large, small], [], 4, None) == [large]
     assert next_up([small], [first], 4, None) == [small]
-    assert place([large], [first], 4, "2").minutes is None
-    assert place([large], [Job(id="1", minutes=4.0)], 4, "2").minutes == 1.0
+    assert wait([large], [first], 4, "2").minutes is None
+    assert wait([large], [Job(id="1", minutes=4.0)], 4, "2").minutes == 1.0
 
 
 def test_the_estimate_is_the_work_ahead_spread_over_the_slots():
     waiting, training = jobs("a", "b", "c"), [Job(id="9" * 26, minutes=4.0)]
-    found = place(waiting, training, 2, waiting[2].id)
+    found = wait(waiting, training, 2, waiting[2].id)
     assert found is not None
     assert (found.position, found.minutes) == (3, (2 + 2 + 4) / 2)
 
 
 def test_an_unknown_budget_ahead_makes_an_unknown_wait():
     waiting = jobs("a", "b")
-    found = place(waiting, [Job(id="9" * 26, minutes=None)], 1, waiting[0].id)
+    found = wait(waiting, [Job(id="9" * 26, minutes=None)], 1, waiting[0].id)
     assert found is not None
     assert found.minutes is None
 
 
 def test_a_run_with_a_free_slot_waits_for_nothing():
     waiting = jobs("a")
-    assert place(waiting, [], 1, waiting[0].id).minutes == 0.0
+    assert wait(waiting, [], 1, waiting[0].id).minutes == 0.0
 
 
 def test_who_does_not_wait_has_no_place():
-    assert place(jobs("a"), [], 1, "7" * 26) is None
+    assert wait(jobs("a"), [], 1, "7" * 26) is None
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=4), st.integers(1, 4))

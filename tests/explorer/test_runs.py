@@ -34,7 +34,7 @@ def test_one_trains_and_the_others_wait_their_turn(bench):
     first, second, third = (b.runs.start(MetricLearningConfig(minutes=5.0), "") for _ in range(3))
     b.until(first, "running")
     assert [b.runs.position(run) for run in (first, second, third)] == [None, 1, 2]
-    place = b.runs.place(third)
+    place = b.runs.wait(third)
     assert place is not None
     assert 9.0 < place.minutes <= 10.0
     b.until(second, "running", "finished")

@@ -142,7 +142,9 @@ def test_a_run_is_part_of_nothing_but_another_run(text: str, tmp_path: Path) -> 
 
 
 def test_what_tells_a_run_from_others_is_read_as_far_as_it_is_kept(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path, MetricLearningConfig(), part_of="A" * 26, place="seed 0, \u2211 " + "x" * 5000)
+    folder = RunFolder.create(
+        tmp_path, MetricLearningConfig(), part_of="A" * 26, place_in_plan="seed 0, \u2211 " + "x" * 5000
+    )
     assert folder.part_of == "A" * 26
     assert folder.place_in_plan.startswith("seed 0, \u2211 xxx") and len(folder.place_in_plan) <= 300
     (folder.path / "part_of").write_text("A" * 26 + "\nseed\n 0,\r\n\x00\u202enoise\u2028 1 \x1b[31m" + "y" * 3000)

@@ -93,7 +93,9 @@ def test_mistakes_follow_their_definitions(depth, k) -> None:
             own = [q for q in asked if labels[q, level] == name]
             same = np.array([[labels[j, level] == name for j in ids[q]] for q in own])
             assert table.queries[row] == len(own)
-            assert table.own[row] == pytest.approx(same.mean()) and table.own1[row] == pytest.approx(same[:, 0].mean())
+            assert table.of_class[row] == pytest.approx(same.mean()) and table.of_class1[row] == pytest.approx(
+                same[:, 0].mean()
+            )
             many = sum(labels[:, level] == name) - 1
             assert table.best[row] == pytest.approx(min(many, k) / k)
             shared = np.array([[(labels[q] == labels[j]).sum() for j in ids[q]] for q in own])
@@ -138,7 +140,7 @@ def test_a_perfect_ranking_has_no_mistakes(k) -> None:
     assert found.confusions == ()
     np.testing.assert_allclose(found.topk, found.best, atol=1e-15)
     for table in found.levels:
-        np.testing.assert_allclose(table.own, table.best, atol=1e-15)
+        np.testing.assert_allclose(table.of_class, table.best, atol=1e-15)
 
 
 def test_other_names_for_the_classes_change_nothing() -> None:

@@ -19,7 +19,7 @@ from trainers.runs import RunFolder
 def test_runs_are_a_table_and_members_stand_below_their_sweep(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     config = KINDS["metric_learning"].config(steps=3, minutes=None)
     plan = RunFolder.create(tmp_path, SweepConfig(run=config))
-    member = RunFolder.create(tmp_path, config, part_of=plan.id, place="seed 1")
+    member = RunFolder.create(tmp_path, config, part_of=plan.id, place_in_plan="seed 1")
     own = make_run(tmp_path, points=30, frames=1)
     assert main(["list", "--runs", str(tmp_path)]) == 0
     head, *lines = capsys.readouterr().out.splitlines()

@@ -77,8 +77,8 @@ class Difference:
     @property
     def title(self) -> str:
         """As printed."""
-        told = f"{self.first.title} − {self.second.title}"
-        return told if self.beyond is None else f"({told}) − ({self.beyond[0].title} − {self.beyond[1].title})"
+        title = f"{self.first.title} − {self.second.title}"
+        return title if self.beyond is None else f"({title}) − ({self.beyond[0].title} − {self.beyond[1].title})"
 
 
 @dataclass(frozen=True, kw_only=True)

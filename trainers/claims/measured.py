@@ -41,7 +41,7 @@ class Measured:
 
 def measure(claim: Claim, cells: Sequence[Cell]) -> tuple[Measured, ...]:
     """Measure every difference of a claim from the results of its runs."""
-    return tuple(_measured(one, cells, len(claim.differences)) for one in claim.differences)
+    return tuple(_measured(difference, cells, len(claim.differences)) for difference in claim.differences)
 
 
 def _measured(difference: Difference, cells: Sequence[Cell], parts: int) -> Measured:
@@ -49,9 +49,9 @@ def _measured(difference: Difference, cells: Sequence[Cell], parts: int) -> Meas
     combined = _combined(difference, of_side)
     estimate = _alone(combined, difference.metric)
     sides = []
-    for side, metric, own in zip(difference.sides, difference.metrics, of_side, strict=True):
-        alone = _alone([replace(cell, condition={}) for cell in own.values()], metric)
-        values = {seed: value for seed, cell in own.items() if (value := cell.value(metric)) is not None}
+    for side, metric, by_seed in zip(difference.sides, difference.metrics, of_side, strict=True):
+        alone = _alone([replace(cell, condition={}) for cell in by_seed.values()], metric)
+        values = {seed: value for seed, cell in by_seed.items() if (value := cell.value(metric)) is not None}
         sides.append(Arm(title=side.title, mean=alone.mean, low=alone.low, high=alone.high, values=values))
     return Measured(
         title=difference.title,
@@ -77,15 +77,15 @@ def _alone(cells: Sequence[Cell], metric: str) -> Estimate:
 
 def _combined(difference: Difference, of_side: Sequence[Mapping[int, Cell]]) -> list[Cell]:
     """Return a result per seed that every side has: the sum of the sides, each with its sign."""
-    found = []
-    for seed in sorted(set.intersection(*(set(own) for own in of_side))):
-        own = [cells[seed] for cells in of_side]
-        values = [cell.value(metric) for metric, cell in zip(difference.metrics, own, strict=True)]
+    combined = []
+    for seed in sorted(set.intersection(*(set(of_seed) for of_seed in of_side))):
+        of_seed = [cells[seed] for cells in of_side]
+        values = [cell.value(metric) for metric, cell in zip(difference.metrics, of_seed, strict=True)]
         if any(value is None for value in values):
             continue
         total = sum(sign * value for sign, value in zip(_SIGNS, values, strict=False) if value is not None)
-        queries = _queries(difference, [cell.queries for cell in own])
-        found.append(
+        queries = _queries(difference, [cell.queries for cell in of_seed])
+        combined.append(
             Cell(
                 variant=difference.title,
                 condition={},
@@ -94,7 +94,7 @@ def _combined(difference: Difference, of_side: Sequence[Mapping[int, Cell]]) -> 
                 queries=queries,
             )
         )
-    return found
+    return combined
 
 
 def _queries(difference: Difference, every: Sequence[QueryScores | None]) -> QueryScores | None:

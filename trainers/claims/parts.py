@@ -43,8 +43,8 @@ def parts(claim: Claim) -> tuple[str, ...]:
     package of their kind, and what these import of such packages.
     """
     plans = [made() for made in (claim.plan, claim.begins) if made is not None]
-    scored = [describe(key).measure.score for one in claim.differences for key in one.metrics]
-    begun = {name for plan in plans for name in _chosen(plan.run)} | {one.__module__ for one in scored if one}
+    scored = [describe(key).measure.score for difference in claim.differences for key in difference.metrics]
+    begun = {name for plan in plans for name in _chosen(plan.run)} | {score.__module__ for score in scored if score}
     return tuple(sorted(_closure(frozenset(begun))))
 
 
@@ -114,13 +114,13 @@ def _imported(name: str) -> tuple[str, ...]:
     """Return the modules that a module imports at its top or within a function."""
     path = _path(name)
     assert path is not None
-    found: list[str] = []
+    modules: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return tuple(found)
+            modules += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(modules)
 
 
 @cache

@@ -49,12 +49,12 @@ class Result:
 
     def verdict(self, claim: Claim) -> str:
         """Return the verdict that the rule gives on these numbers."""
-        return verdict([one.numbers for one in self.measured], claim.differences)
+        return verdict([difference.numbers for difference in self.measured], claim.differences)
 
     def fits(self, claim: Claim) -> bool:
         """Return whether it has the differences that the claim is decided by."""
-        own = [(one.title, one.metric) for one in self.measured]
-        return own == [(one.title, one.metric) for one in claim.differences]
+        titles = [(measured.title, measured.metric) for measured in self.measured]
+        return titles == [(difference.title, difference.metric) for difference in claim.differences]
 
     def to_json(self) -> str:
         """Write JSON; numbers that are not known become null."""

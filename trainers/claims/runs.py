@@ -39,7 +39,7 @@ def steps(claim: Claim) -> Sequence[Callable[[], SweepConfig]]:
     return [made for made in (claim.begins, claim.plan) if made is not None]
 
 
-def found(claim: Claim, find: Callable[[SweepConfig], RunFolder | None]) -> list[RunFolder]:
+def plans_of(claim: Claim, find: Callable[[SweepConfig], RunFolder | None]) -> list[RunFolder]:
     """Find the plans of a claim, first that which it begins with; fewer if not all are there.
 
     Args:
@@ -134,7 +134,7 @@ def duration(claims: Sequence[Claim], root: Path, results: Path, *, again: bool 
     """
     left: dict[str, float] = {}  # claims with the same plan share its runs
     for claim in claims:
-        plans = found(claim, lambda config: with_settings(config, root))
+        plans = plans_of(claim, lambda config: with_settings(config, root))
         done = len(plans) == len(steps(claim)) and all(plan.state().phase == "finished" for plan in plans)
         if again or not done:
             result = read(claim, results)

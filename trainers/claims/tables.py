@@ -43,33 +43,33 @@ def words(claim: Claim, result: Result | None) -> str:
     if result is None or claim.plan is None:
         guess = f" Its runs take about {claim.minutes:g} processor minutes." if claim.plan is not None else ""
         return f"{verdict.capitalize()}.{f' {claim.lacking}' if claim.lacking else guess}"
-    told = [
-        sentence(one, of, judge(one.numbers, of.expected, of.margin))
-        for one, of in zip(result.measured, claim.differences, strict=True)
+    sentences = [
+        sentence(measured, difference, judge(measured.numbers, difference.expected, difference.margin))
+        for measured, difference in zip(result.measured, claim.differences, strict=True)
     ]
-    return f"{verdict.capitalize()}. {' '.join(told)}"
+    return f"{verdict.capitalize()}. {' '.join(sentences)}"
 
 
-def sentence(found: Measured, difference: Difference, verdict: str) -> str:
+def sentence(measured: Measured, difference: Difference, verdict: str) -> str:
     """Say what one difference is; of one that is not seen, what these seeds could have shown."""
-    described, numbers = named(difference.metric), found.numbers
+    described, numbers = named(difference.metric), measured.numbers
     if numbers.seeds < LEAST_SEEDS:
         have = "no seed has" if not numbers.seeds else f"{numbers.seeds} of the {LEAST_SEEDS} seeds needed have"
-        return f"{described.title}, {found.title}: {have} a result on every side."
+        return f"{described.title}, {measured.title}: {have} a result on every side."
     unit = " points" if described.measure.unit == "share" else ""
-    told = f"{described.title}, {found.title}: {spread(found, described)}{unit}"
+    text = f"{described.title}, {measured.title}: {spread(measured, described)}{unit}"
     if difference.margin:
-        told += f", claimed {_CLAIMED[difference.expected].format(number(difference.margin, described.measure) + unit)}"
+        text += f", claimed {_CLAIMED[difference.expected].format(number(difference.margin, described.measure) + unit)}"
     if verdict == NOT_SEEN:
         least = number(numbers.least, described.measure)
         what = "a difference of" if difference.expected == "larger" else "a margin of"
-        told += f"; {numbers.seeds} seeds would have shown {what} {least}{unit} four times in five"
-    return f"{told}."
+        text += f"; {numbers.seeds} seeds would have shown {what} {least}{unit} four times in five"
+    return f"{text}."
 
 
-def spread(found: Measured, described: Described) -> str:
+def spread(measured: Measured, described: Described) -> str:
     """Write a difference with its interval."""
-    mean, low, high = (number(value, described.measure) for value in _bounds(found))
+    mean, low, high = (number(value, described.measure) for value in _bounds(measured))
     return f"{mean} [{low}, {high}]"
 
 
@@ -89,17 +89,18 @@ def old(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAI
 
 def rows(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> list[tuple[str, ...]]:
     """Return a row of texts per claim, below :data:`HEAD`."""
-    found: list[tuple[str, ...]] = []
+    lines: list[tuple[str, ...]] = []
     for name, claim in claims.items():
         result = results[name]
         decides = "; ".join(
-            f"{named(one.metric).title} {spread(one, named(one.metric))}" for one in (result.measured if result else ())
+            f"{named(difference.metric).title} {spread(difference, named(difference.metric))}"
+            for difference in (result.measured if result else ())
         )
         seeds = str(len(result.seeds)) if result else ""
         minutes = f"{result.minutes:.1f}" if result else ""
         verdict = standing(claim, result)
-        found.append((name, WORKS[claim.work], claim.where, verdict, decides, seeds, minutes))
-    return found
+        lines.append((name, WORKS[claim.work], claim.where, verdict, decides, seeds, minutes))
+    return lines
 
 
 def markdown(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
@@ -113,8 +114,8 @@ def markdown(results: Mapping[str, Result | None], claims: Mapping[str, Claim] =
         for name, claim in claims.items():
             if claim.work == work:
                 row = every[name]
-                told = (f"`{name}`", markdown_text(claim.statement), markdown_text(claim.where), f"**{row[3]}**")
-                lines.append((*told, markdown_text(row[4]), *row[5:]))
+                cells = (f"`{name}`", markdown_text(claim.statement), markdown_text(claim.where), f"**{row[3]}**")
+                lines.append((*cells, markdown_text(row[4]), *row[5:]))
         blocks.append(f"### {title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines))
     return "\n\n".join(blocks)
 
@@ -139,9 +140,11 @@ def as_csv(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = C
             lines.append([*about, *[""] * (len(head) - len(about))])
             continue
         made = [result.minutes, result.machine, result.commit, result.made, is_stale(claim, result)]
-        for one, of in zip(result.measured, claim.differences, strict=True):
-            found = [*_bounds(one), one.numbers.least, one.numbers.seeds]
-            lines.append([*about, one.metric, one.title, of.expected, of.margin, *found, *made])
+        for measured, difference in zip(result.measured, claim.differences, strict=True):
+            numbers = [*_bounds(measured), measured.numbers.least, measured.numbers.seeds]
+            lines.append(
+                [*about, measured.metric, measured.title, difference.expected, difference.margin, *numbers, *made]
+            )
     return csv_text(head, lines)
 
 
@@ -172,16 +175,19 @@ def _result_json(claim: Claim, result: Result) -> dict[str, Any]:
     made = {name: getattr(result, name) for name in ("minutes", "machine", "commit", "made", "budget")}
     return made | {
         "seeds": list(result.seeds),
-        "differences": [_difference_json(one, of) for one, of in zip(result.measured, claim.differences, strict=True)],
+        "differences": [
+            _difference_json(measured, difference)
+            for measured, difference in zip(result.measured, claim.differences, strict=True)
+        ],
     }
 
 
-def _difference_json(found: Measured, difference: Difference) -> dict[str, Any]:
-    described = named(found.metric)
-    verdict = judge(found.numbers, difference.expected, difference.margin)
-    mean, low, high = map(finite_number, _bounds(found))
+def _difference_json(measured: Measured, difference: Difference) -> dict[str, Any]:
+    described = named(measured.metric)
+    verdict = judge(measured.numbers, difference.expected, difference.margin)
+    mean, low, high = map(finite_number, _bounds(measured))
     return {
-        "title": found.title,
+        "title": measured.title,
         "metric": described.title,
         "unit": described.measure.unit,
         "expected": difference.expected,
@@ -189,10 +195,10 @@ def _difference_json(found: Measured, difference: Difference) -> dict[str, Any]:
         "mean": mean,
         "low": low,
         "high": high,
-        "least": finite_number(found.numbers.least),
+        "least": finite_number(measured.numbers.least),
         "verdict": verdict,
-        "words": sentence(found, difference, verdict),
-        "covers": found.covers,
+        "words": sentence(measured, difference, verdict),
+        "covers": measured.covers,
         "sides": [
             {
                 "title": side.title,
@@ -201,10 +207,10 @@ def _difference_json(found: Measured, difference: Difference) -> dict[str, Any]:
                 "high": finite_number(side.high),
                 "values": [{"seed": seed, "value": value} for seed, value in side.values.items()],
             }
-            for side in found.sides
+            for side in measured.sides
         ],
     }
 
 
-def _bounds(found: Measured) -> tuple[float, float, float]:
-    return found.numbers.mean, found.numbers.low, found.numbers.high
+def _bounds(measured: Measured) -> tuple[float, float, float]:
+    return measured.numbers.mean, measured.numbers.low, measured.numbers.high

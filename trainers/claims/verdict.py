@@ -70,23 +70,26 @@ def numbers(estimate: Estimate, difference: Difference, parts: int) -> Numbers:
     )
 
 
-def judge(found: Numbers, expected: Expected, margin: float) -> str:
+def judge(measured: Numbers, expected: Expected, margin: float) -> str:
     """Return the verdict on one difference: :data:`SEEN`, :data:`NOT_SEEN` or :data:`OPPOSITE`."""
-    if found.seeds < LEAST_SEEDS:
+    if measured.seeds < LEAST_SEEDS:
         return NOT_SEEN
     if {
-        "larger": found.low > margin,
-        "equal": found.low > -margin and found.high < margin,
-        "held": found.low > -margin,
+        "larger": measured.low > margin,
+        "equal": measured.low > -margin and measured.high < margin,
+        "held": measured.low > -margin,
     }[expected]:
         return SEEN
-    above = expected == "equal" and found.wide_low > margin
-    return OPPOSITE if above or found.wide_high < -margin else NOT_SEEN
+    above = expected == "equal" and measured.wide_low > margin
+    return OPPOSITE if above or measured.wide_high < -margin else NOT_SEEN
 
 
-def verdict(found: Sequence[Numbers], differences: Sequence[Difference]) -> str:
+def verdict(measured: Sequence[Numbers], differences: Sequence[Difference]) -> str:
     """Return the verdict on a claim from the numbers of its differences."""
-    each = [judge(one, of.expected, of.margin) for one, of in zip(found, differences, strict=True)]
-    if OPPOSITE in each:
+    verdicts = [
+        judge(judged, difference.expected, difference.margin)
+        for judged, difference in zip(measured, differences, strict=True)
+    ]
+    if OPPOSITE in verdicts:
         return OPPOSITE
-    return SEEN if each and all(one == SEEN for one in each) else NOT_SEEN
+    return SEEN if verdicts and all(judged == SEEN for judged in verdicts) else NOT_SEEN

@@ -79,7 +79,9 @@ def background(arguments: argparse.Namespace) -> int:
         others = [_measured(arguments.runs, run, settings) for run in arguments.against]
         pooled = over_runs(results, others)
     if arguments.json:
-        of_runs = [{"run": run} | one.json(arguments.list) for run, one in zip(arguments.ids, results, strict=True)]
+        of_runs = [
+            {"run": run} | measured.json(arguments.list) for run, measured in zip(arguments.ids, results, strict=True)
+        ]
         print_json({"runs": of_runs, "pooled": [{"title": part.title} | part.table.json() for part in pooled]})
     elif pooled:
         print(f"\n{text(pooled)}")

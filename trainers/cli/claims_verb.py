@@ -59,18 +59,18 @@ def _show(folder: Path, arguments: argparse.Namespace) -> None:
     from trainers.claims import tables
     from trainers.claims.catalogue import CLAIMS
 
-    found = tables.results(folder)
+    results = tables.results(folder)
     if arguments.json:
-        print_json([tables.as_json(claim, found[name]) for name, claim in CLAIMS.items()])
+        print_json([tables.as_json(claim, results[name]) for name, claim in CLAIMS.items()])
         return
     for form, write in (("csv", tables.as_csv), ("latex", tables.as_latex), ("markdown", tables.markdown)):
         if getattr(arguments, form):
-            print(write(found))
+            print(write(results))
             return
-    rows = tables.rows(found)
+    rows = tables.rows(results)
     print(Table(columns=tables.HEAD, rows=rows).text())
     print(f"\n{tables.counted(row[3] for row in rows)}")
-    if said := tables.old(found):
+    if said := tables.old(results):
         print(said)
 
 

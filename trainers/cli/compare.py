@@ -87,9 +87,9 @@ def _cells(folders: Sequence[RunFolder], kind: Kind) -> Iterator[Cell]:
     together = dataclasses.replace(configs[0], **all_arms)
     titles = {shown(arm): view.title for arm, view in zip(every, kind.arms(together), strict=True)}
     differing = _differing(configs, kind.compares)
-    for folder, own, settings in zip(folders, arms, differing, strict=True):
-        queries = queries_of(folder, len(own))
-        for index, (arm, numbers) in enumerate(zip(own, ended_with(folder, folder.config), strict=True)):
+    for folder, compared, settings in zip(folders, arms, differing, strict=True):
+        queries = queries_of(folder, len(compared))
+        for index, (arm, numbers) in enumerate(zip(compared, ended_with(folder, folder.config), strict=True)):
             yield Cell(
                 variant=", ".join([titles[shown(arm)], *settings]),
                 condition={},

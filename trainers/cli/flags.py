@@ -28,7 +28,7 @@ LISTED = MappingProxyType(
         "models": "trainers.image_text.models:MODELS",
         "encoders": "trainers.encoders:ENCODERS",
         "augmentations": "trainers.training.augmentations:AUGMENTATIONS",
-        **{verb: place for kind in KINDS.values() for verb, place in kind.lists.items()},
+        **{verb: registry for kind in KINDS.values() for verb, registry in kind.lists.items()},
     }
 )
 """The verbs that list what may be chosen, with where it stands, ``module:NAME``."""
@@ -69,8 +69,8 @@ def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
             inner = given(arguments, spec.type)
             if inner:
                 values[spec.name] = dataclasses.replace(spec.default, **inner)
-        elif hasattr(arguments, _place(spec)):
-            written = getattr(arguments, _place(spec))
+        elif hasattr(arguments, _dest(spec)):
+            written = getattr(arguments, _dest(spec))
             items = [_read(spec, item) for item in (written if isinstance(written, list) else [written])]
             values[spec.name] = tuple(items) if spec.type is tuple else items[0]
     return values
@@ -120,7 +120,7 @@ class _Accepts:
         elif (spec.item or spec.type) in (int, float):
             words.append(describe(spec))
         words[1:] = [f"{text}, or none" if spec.optional else text for text in words[1:]]
-        verbs = [verb for verb, place in LISTED.items() if place in (rule.registry, rule.menu)]
+        verbs = [verb for verb, registry in LISTED.items() if registry in (rule.registry, rule.menu)]
         return "; ".join([*words, *(f"`python -m trainers {verb}` describes them" for verb in verbs)])
 
 
@@ -168,7 +168,7 @@ def _add_flag(parser: argparse._ActionsContainer, spec: Spec) -> None:
     else:
         options["metavar"] = spec.name.upper()
     text = f"{spec.rule.help.replace('%', '%%')} [%(accepts)s]"
-    vars(parser.add_argument(f"--{_flag(spec)}", dest=_place(spec), help=text, **options))["accepts"] = _Accepts(spec)
+    vars(parser.add_argument(f"--{_flag(spec)}", dest=_dest(spec), help=text, **options))["accepts"] = _Accepts(spec)
 
 
 def given_text(spec: Spec, text: str) -> Any:
@@ -205,5 +205,5 @@ def _flag(spec: Spec) -> str:
     return spec.rule.flag or spec.name.replace("_", "-")
 
 
-def _place(spec: Spec) -> str:
+def _dest(spec: Spec) -> str:
     return "setting_" + _flag(spec).replace("-", "_")

@@ -69,7 +69,7 @@ def _rows(folders: Sequence[RunFolder]) -> Iterator[dict[str, Any]]:
         members.setdefault(folder.part_of if folder.part_of in there else "", []).append(folder)
     for folder in members.get("", []):
         yield _row(folder, "")
-        for member in sorted(members.get(folder.id, []), key=lambda one: one.place_in_plan):
+        for member in sorted(members.get(folder.id, []), key=lambda run: run.place_in_plan):
             yield _row(member, folder.id)
 
 
@@ -82,8 +82,8 @@ def _row(folder: RunFolder, part_of: str) -> dict[str, Any]:
         keys = kind.headline(config)
         newest = folder.newest(*keys) if keys else {}
         what = f"{folder.place_in_plan}: {kind.line(config)}" if part_of else kind.line(config)
-        told = [_number(kind.measures_of(config).describe(key).short, newest, key, config.arms) for key in keys]
-        numbers = [words for words in told if words]
+        texts = [_number(kind.measures_of(config).describe(key).short, newest, key, config.arms) for key in keys]
+        numbers = [words for words in texts if words]
         row |= {"phase": state.phase, "step": state.step, "by_stage": kind.by_stage(folder)}
         return row | {"what": what, "numbers": ", ".join(numbers)}
     except UserError as error:

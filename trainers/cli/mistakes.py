@@ -134,7 +134,7 @@ def _classes(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes], t
         for title, arm in zip(titles, of_arms, strict=True):
             table = arm.levels[level]
             for at in (table.ids == number).nonzero()[0]:
-                shares = (Share(share[at]) for share in (table.own1, table.own, table.best))
+                shares = (Share(share[at]) for share in (table.of_class1, table.of_class, table.best))
                 name = probe.hierarchy.names[level][number]
                 rows.append((name, probe.hierarchy.levels[level], title, int(table.queries[at]), *shares))
     head = ("class", "level", "arm", "queries", "first result is of it", f"first {of_arms[0].k}", "at best")
@@ -149,10 +149,10 @@ def _queries(probe: Probe, folder: RunFolder, k: int, baseline: RunFolder | None
     from trainers.metrics import describe
     from trainers.retrieval.disagreements import disagreements
 
-    differing = disagreements(folder, k, metric, baseline=baseline, most=LINES)
-    if len(differing.arms) < 2:
+    answer = disagreements(folder, k, metric, baseline=baseline, most=LINES)
+    if len(answer.arms) < 2:
         return []
-    titles = [arm.title if arm.run == folder.id else f"{arm.title} (baseline)" for arm in differing.arms]
+    titles = [arm.title if arm.run == folder.id else f"{arm.title} (baseline)" for arm in answer.arms]
     names = probe.hierarchy.names[0]
     rows = [
         (
@@ -160,9 +160,9 @@ def _queries(probe: Probe, folder: RunFolder, k: int, baseline: RunFolder | None
             names[probe.labels[query.points[0], 0]],
             *(None if v is None else Rounded(v) for v in query.values),
         )
-        for query in differing.found
+        for query in answer.differing
     ]
-    title = f"Queries whose {describe(metric, probe.hierarchy.levels).title} differs most, of {differing.queries}"
+    title = f"Queries whose {describe(metric, probe.hierarchy.levels).title} differs most, of {answer.queries}"
     return [Table(title=title, columns=("query", "class", *titles), rows=rows)]
 
 

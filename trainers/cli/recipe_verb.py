@@ -67,7 +67,7 @@ def _list(recipes: list[Recipe], as_json: bool) -> None:
     from trainers.recipes import tables
 
     if as_json:
-        print_json([tables.as_json(one) for one in recipes])
+        print_json([tables.as_json(each) for each in recipes])
     else:
         print(Table(columns=tables.HEAD, rows=tables.rows(recipes)).text())
 

@@ -35,23 +35,23 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     for destination in DESTINATIONS:
         destination.add_flags(parser.add_argument_group(destination.title))
     json_flag(parser)
-    told = "What to train: a command that starts a run, with its flags, or `resume RUN`; last."
-    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help=told)
+    sentence = "What to train: a command that starts a run, with its flags, or `resume RUN`; last."
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help=sentence)
     parser.set_defaults(run=submit)
 
 
 def submit(arguments: argparse.Namespace) -> int:
     """Check everything, say what it takes, make the run or open it, and hand it over."""
-    destination = next(one for one in DESTINATIONS if getattr(arguments, one.name))
+    destination = next(each for each in DESTINATIONS if getattr(arguments, each.name))
     submission = destination.submission(_given(arguments, destination))
-    told = arguments.parse(arguments.words or ["--help"])
-    old = _resumed(told)
-    config = _configuration(told, arguments.words[0]) if old is None else old.config
+    command = arguments.parse(arguments.words or ["--help"])
+    old = _resumed(command)
+    config = _configuration(command, arguments.words[0]) if old is None else old.config
     submission.check(config)
     if old is not None:
         _check_unfinished(old := submission.refresh(old))
     submission.agree(config)
-    folder = RunFolder.create(told.runs.resolve(), pinned(config)) if old is None else old
+    folder = RunFolder.create(command.runs.resolve(), pinned(config)) if old is None else old
     if old is None:  # before a page with the same folder sees a run that waits for its turn
         _set_handed(folder, destination.message)
     print(f"run {folder.id} in {folder.path}", file=sys.stderr)
@@ -72,30 +72,32 @@ def _given(arguments: argparse.Namespace, destination: Destination) -> dict[str,
         ParameterError: some are given that are another's.
     """
     given: dict[str, dict[str, Any]] = {}
-    for one in DESTINATIONS:
+    for offered in DESTINATIONS:
         parser = argparse.ArgumentParser(add_help=False)
-        one.add_flags(parser.add_argument_group())
+        offered.add_flags(parser.add_argument_group())
         names = [action.dest for action in parser._actions]
-        given[one.name] = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
-        if one is not destination and given[one.name]:
-            flag = next(iter(given[one.name])).replace("_", "-")
-            raise ParameterError(f"--{flag} is a flag of --{one.name}, and not of --{destination.name}. Leave it out.")
+        given[offered.name] = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+        if offered is not destination and given[offered.name]:
+            flag = next(iter(given[offered.name])).replace("_", "-")
+            raise ParameterError(
+                f"--{flag} is a flag of --{offered.name}, and not of --{destination.name}. Leave it out."
+            )
     return given[destination.name]
 
 
-def _configuration(told: argparse.Namespace, word: str) -> Config:
-    if not hasattr(told, "plan"):
+def _configuration(command: argparse.Namespace, word: str) -> Config:
+    if not hasattr(command, "plan"):
         raise ParameterError(f"A command that starts a run was needed, such as train; got {word!r:.40}.")
-    return configuration(told, KINDS[told.kind], PLANS.get(told.plan))
+    return configuration(command, KINDS[command.kind], PLANS.get(command.plan))
 
 
-def _resumed(told: argparse.Namespace) -> RunFolder | None:
+def _resumed(command: argparse.Namespace) -> RunFolder | None:
     """Return the run that ``resume RUN`` names; None: the command is another one."""
-    if told.command != "resume":
+    if command.command != "resume":
         return None
-    if told.more_seeds or told.processes is not None:
+    if command.more_seeds or command.processes is not None:
         raise ParameterError("Of a run that is handed over, `resume` takes its id and --runs. Leave the rest out.")
-    folder = RunFolder.open(told.runs.resolve(), told.id)
+    folder = RunFolder.open(command.runs.resolve(), command.id)
     if folder.is_alive():
         raise RunError(f"The run {folder.id} is being trained on this machine; stop it before handing it over.")
     _check_unfinished(folder)

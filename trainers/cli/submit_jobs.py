@@ -100,9 +100,9 @@ class JobsSubmission:
         assert self._client is not None and self._hardware is not None, "check comes first"
         wish = Wish(hardware=self._hardware, seconds=self._seconds, every=self._every, image=self._image)
         record = submit(folder, wish, self._client, lines(True), new=new)
-        told = f"job {record.id}: {record.url}\nIts state, and the way back: python -m trainers job {folder.id}\n"
+        text = f"job {record.id}: {record.url}\nIts state, and the way back: python -m trainers job {folder.id}\n"
         values = {"job": record.id, "url": record.url, "repository": record.repository}
-        return Handed(text=told, values=values | {"most_usd": self._hardware.most(self._seconds)})
+        return Handed(text=text, values=values | {"most_usd": self._hardware.most(self._seconds)})
 
 
 class Jobs:

@@ -61,7 +61,7 @@ def result(folder: RunFolder) -> str:
     config = folder.config
     kind = kind_of(config)
     titles = [arm.title for arm in kind.arms(config)]
-    taken = f"{told} in " if (told := kind.by_stage(folder)) else ""
+    taken = f"{steps} in " if (steps := kind.by_stage(folder)) else ""
     lines = [f"finished after {taken}{folder.state().seconds:.0f} s; {kind.result(config, folder)}"]
     for title, said in zip(titles, diagnoses(config, folder), strict=True):
         lines += [f"  {title}: {sentence}" for sentence in said]
@@ -83,7 +83,9 @@ def described(folder: RunFolder) -> dict[str, Any]:
     titles, said = arm_titles(config), diagnoses(config, folder)
     numbers = final_numbers(folder.scalars(), len(titles))
     arms = zip(titles, numbers, said, strict=True)
-    return about | {"arms": [{"title": title, "numbers": own, "diagnosis": told} for title, own, told in arms]}
+    return about | {
+        "arms": [{"title": title, "numbers": finals, "diagnosis": diagnosis} for title, finals, diagnosis in arms]
+    }
 
 
 def _refused(folder: RunFolder, state: RunState) -> bool:
@@ -162,8 +164,8 @@ def _followed(
         executor.close()
     state = folder.state()
     if PHASES[state.phase].moving and leave.is_set():
-        told = f"it trains on; to follow it: python -m trainers resume {folder.id} --ray {address()}"
-        return dataclasses.replace(state, message=told)
+        message = f"it trains on; to follow it: python -m trainers resume {folder.id} --ray {address()}"
+        return dataclasses.replace(state, message=message)
     if PHASES[state.phase].moving:
         raise RunError(f"The processes ended before they trained (exit status {ended[0].code}): {ended[0].last_line}")
     return state

@@ -45,14 +45,14 @@ def check(cells: Sequence[Cell]) -> None:
     """
     seen: set[object] = set()
     for cell in cells:
-        place = (cell.variant, condition_key(cell.condition), cell.seed)
-        if place in seen:
+        key = (cell.variant, condition_key(cell.condition), cell.seed)
+        if key in seen:
             under = "".join(f", {name} {value}" for name, value in cell.condition.items())
             raise UserError(
                 f"One result for each variant, condition and seed was needed; got two of {cell.variant[:80]}, "
                 f"seed {cell.seed}{under}. Leave one out."
             )
-        seen.add(place)
+        seen.add(key)
         if cell.queries is not None and len(cell.queries.values) != 1:
             raise UserError(
                 f"The results per query of one arm were needed; got those of {len(cell.queries.values)}. "

@@ -117,10 +117,10 @@ def _group(cells: Sequence[Cell], metric: str, zero: bool) -> Group:
     rows = tuple(
         Row(
             variant=variant,
-            estimate=_estimate(own, queries, variant),
-            missing=tuple(seed for seed in seeds if seed not in own),
+            estimate=_estimate(by_seed, queries, variant),
+            missing=tuple(seed for seed in seeds if seed not in by_seed),
         )
-        for variant, own in values.items()
+        for variant, by_seed in values.items()
     )
     pairs = [_pair(first, second, values, queries) for first, second in itertools.combinations(values, 2)]
     if zero:

@@ -41,8 +41,8 @@ def _all_chance(judged: Sequence[Pair], title: str, measure: Measure) -> str:
     size = _size(largest, measure)
     if len(judged) == 1:
         return _sentence(f"The difference of {size} in {title} between {first} and {second} could be chance", largest)
-    told = f"Every difference in {title} could be chance. The largest is {size}, between {first} and {second}"
-    return _sentence(told, largest)
+    begin = f"Every difference in {title} could be chance. The largest is {size}, between {first} and {second}"
+    return _sentence(begin, largest)
 
 
 def _ranked(rows: Sequence[Row], pairs: Sequence[Pair], title: str, measure: Measure) -> str:
@@ -67,8 +67,8 @@ def _ranked(rows: Sequence[Row], pairs: Sequence[Pair], title: str, measure: Mea
 
 def _sentence(words: str, pair: Pair, what: str = "") -> str:
     """End a sentence with the seeds that would show the difference of a pair; ``what``: which difference that is."""
-    told = needed(pair.needed, what)
-    return f"{words}; {told}." if told else f"{words}."
+    enough = needed(pair.needed, what)
+    return f"{words}; {enough}." if enough else f"{words}."
 
 
 def _in_order(pair: Pair) -> tuple[str, str]:

@@ -100,7 +100,7 @@ _LATEX = {
     "–": "--",
 }
 _GREEK = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu"]
-_LATEX |= {chr(0x3B1 + place): f"$\\{name}$" for place, name in enumerate(_GREEK)}
+_LATEX |= {chr(0x3B1 + index): f"$\\{name}$" for index, name in enumerate(_GREEK)}
 _LATEX |= {"π": r"$\pi$", "ρ": r"$\rho$", "σ": r"$\sigma$", "τ": r"$\tau$", "φ": r"$\phi$", "ω": r"$\omega$"}
 
 

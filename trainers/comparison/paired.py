@@ -45,7 +45,7 @@ class PairedQueries:
                 sets.append([(cell, queries)])
         seeds = [{cell.seed for cell, _ in some} for some in sets]
         every = sum(map(len, sets)) == len(having)
-        apart = every and len(set().union(*seeds)) == len(sets) > 1 and all(len(own) == 1 for own in seeds)
+        apart = every and len(set().union(*seeds)) == len(sets) > 1 and all(len(of_set) == 1 for of_set in seeds)
         known = [[(cell, scores) for cell, scores in some if metric in scores.metrics] for some in sets]
         largest = max(known, key=len, default=[])
         if not largest:

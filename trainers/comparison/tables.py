@@ -97,9 +97,9 @@ class Table:
 
     def only(self, keys: Sequence[str]) -> Table:
         """Return the table of these metrics alone."""
-        chosen = [place for place, metric in enumerate(self.metrics) if metric.key in keys]
-        metrics = tuple(self.metrics[place] for place in chosen)
-        return replace(self, metrics=metrics, comparisons=tuple(self.comparisons[place] for place in chosen), main=())
+        chosen = [index for index, metric in enumerate(self.metrics) if metric.key in keys]
+        metrics = tuple(self.metrics[index] for index in chosen)
+        return replace(self, metrics=metrics, comparisons=tuple(self.comparisons[index] for index in chosen), main=())
 
     @property
     def brief(self) -> Table:
@@ -202,12 +202,12 @@ class Table:
                     "first": pair.first,
                     "second": pair.second,
                     "verdict": pair.verdict,
-                    "words": told,
+                    "words": said,
                     "p": finite_number(pair.difference.p_value),
                     "p_holm": finite_number(pair.adjusted),
                     **_estimate_json(pair.difference),
                 }
-                for metric, group, pair, told in self.verdicts()
+                for metric, group, pair, said in self.verdicts()
             ],
             "conclusions": [
                 {"metric": metric.key, "condition": dict(group.condition), "words": sentence}
@@ -224,13 +224,13 @@ class Table:
         headings = [words.heading(metric.title, metric.measure) for metric in self.metrics]
         verdicts = []
         differing_first = sorted(self.verdicts(), key=lambda listed: listed[2].verdict not in ("above", "below"))
-        for metric, group, pair, told in differing_first:
+        for metric, group, pair, sentence in differing_first:
             if self.told is not None and metric.key not in self.told:
                 continue
             if self.against and self.against not in (pair.first, pair.second):
                 continue
             where = words.condition(group)
-            verdicts.append(f"{metric.title}{f', {where}' if where else ''}: {told}.")
+            verdicts.append(f"{metric.title}{f', {where}' if where else ''}: {sentence}.")
         return Sheet(
             head=("variant", *self.conditions, *headings, "seeds"),
             texts=1 + len(self.conditions),
@@ -300,7 +300,7 @@ def table(
     """
     names = dict.fromkeys(name for cell in cells for name in cell.condition)
     described = tuple(describe_any(metric, levels) if isinstance(metric, str) else metric for metric in metrics)
-    keys = [one.key for one in described]
+    keys = [measure.key for measure in described]
     return Table(
         metrics=described,
         conditions=tuple(names),

@@ -47,22 +47,22 @@ def verdict(pair: Pair, measure: Measure) -> str:
     size, low, high = difference.mean, difference.low, difference.high
     if size < 0:
         first, second, size, low, high = second, first, -size, -high, -low
-    told = _told(size, low, high, measure)
+    shown_size = _interval(size, low, high, measure)
     if pair.verdict != "could be chance":
-        return f"{first} above {second} by {told}"
+        return f"{first} above {second} by {shown_size}"
     alone = " (seen for this pair alone, not after the correction for all pairs)" if _seen_alone(difference) else ""
-    return f"{first} and {second}: the difference of {told} could be chance{alone}{_needed(pair)}"
+    return f"{first} and {second}: the difference of {shown_size} could be chance{alone}{_needed(pair)}"
 
 
 def _against_zero(pair: Pair, measure: Measure) -> str:
     difference = pair.difference
     if pair.verdict == "unknown":
         return f"{pair.first} cannot be judged: {_why(difference)}"
-    told = _told(difference.mean, difference.low, difference.high, measure)
+    shown_size = _interval(difference.mean, difference.low, difference.high, measure)
     if pair.verdict != "could be chance":
-        return f"{pair.first} {pair.verdict} 0: {told}"
+        return f"{pair.first} {pair.verdict} 0: {shown_size}"
     alone = " (seen alone, not after the correction for all pairs)" if _seen_alone(difference) else ""
-    return f"{pair.first}: the difference from 0 of {told} could be chance{alone}{_needed(pair)}"
+    return f"{pair.first}: the difference from 0 of {shown_size} could be chance{alone}{_needed(pair)}"
 
 
 def _needed(pair: Pair) -> str:
@@ -92,7 +92,7 @@ def shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _told(mean: float, low: float, high: float, measure: Measure) -> str:
+def _interval(mean: float, low: float, high: float, measure: Measure) -> str:
     """Write a difference with its interval."""
     unit = " points" if measure.unit == "share" else ""
     return f"{number(mean, measure)}{unit} [{number(low, measure)}, {number(high, measure)}]"

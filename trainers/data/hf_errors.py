@@ -44,7 +44,7 @@ def explain(error: BaseException, source: str) -> DataError:
     if any(isinstance(cause, MemoryError) for cause in chain):
         return DataError(f"{source!r} does not fit in memory. Choose a smaller dataset.")
     answers: list[Any] = [getattr(cause, "response", None) for cause in chain]
-    answer = next((one for one in answers if one is not None), None)
+    answer = next((each for each in answers if each is not None), None)
     status = getattr(answer, "status_code", None)
     if answer is not None and status == 429:
         return throttled(answer.headers)

@@ -42,16 +42,16 @@ class Hit:
     @property
     def words(self) -> str:
         """What stands beside the name."""
-        told = [
+        facts = [
             f"{self.size} rows" if self.size else "",
             self.licence,
             f"{self.downloads:,} downloads a month" if self.downloads else "",
             "access on request" if self.gated else "",
         ]
-        return " · ".join(filter(None, told))
+        return " · ".join(filter(None, facts))
 
 
-_found: Cache[tuple[Hit, ...]] = Cache(limit=_KEPT)
+_hits: Cache[tuple[Hit, ...]] = Cache(limit=_KEPT)
 
 
 def search(text: str, kind: Kind) -> tuple[Hit, ...]:
@@ -69,7 +69,7 @@ def search(text: str, kind: Kind) -> tuple[Hit, ...]:
             raise DataError("The Hugging Face Hub cannot be reached, so nothing is searched.")
         return within(LOOK_SECONDS, words, lambda: tuple(_asked(words, kind)))
 
-    return _found.get((kind, words.lower(), access.public()), ask)
+    return _hits.get((kind, words.lower(), access.public()), ask)
 
 
 def _asked(words: str, kind: Kind) -> Iterator[Hit]:

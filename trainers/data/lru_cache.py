@@ -49,8 +49,8 @@ class Bound:
         owners = {owner for owner, cost in held.items() if cost == most}
         firsts = []
         for cache in self.caches:  # their values lie in the order of their uses
-            own = ((each.use, key) for key, each in cache.values.items() if each.owner in owners)
-            firsts += [(*first, cache) for first in itertools.islice(own, 1)]
+            uses = ((each.use, key) for key, each in cache.values.items() if each.owner in owners)
+            firsts += [(*first, cache) for first in itertools.islice(uses, 1)]
         _, key, cache = min(firsts, key=lambda first: first[0])
         return cache, key
 

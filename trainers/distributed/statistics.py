@@ -74,8 +74,8 @@ class _Normalised(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         axes = [axis for axis in range(rows.ndim) if axis != 1]
         exact = rows if rows.dtype == torch.float64 else rows.float()
-        own = torch.stack(torch.var_mean(exact, axes, correction=0))
-        every = gathered(own)
+        moments = torch.stack(torch.var_mean(exact, axes, correction=0))
+        every = gathered(moments)
         mean = every[:, 1].mean(0)
         var = every[:, 0].mean(0) + (every[:, 1] - mean).square().mean(0)
         ctx.save_for_backward(rows, weight, mean, var)
@@ -92,8 +92,8 @@ class _Normalised(torch.autograd.Function):
         exact = rows if rows.dtype == torch.float64 else rows.float()
         grad = grads[0].to(exact.dtype)
         unit = (exact - mean.view(shape)) * scale.view(shape)
-        own = torch.stack([grad.sum(ctx.axes), (grad * unit).sum(ctx.axes)])
-        total = own.clone()
+        sums = torch.stack([grad.sum(ctx.axes), (grad * unit).sum(ctx.axes)])
+        total = sums.clone()
         dist.all_reduce(total)
         total /= rows.numel() // rows.shape[1] * world()
         gain = scale if weight is None else scale * weight
@@ -101,7 +101,7 @@ class _Normalised(torch.autograd.Function):
         needs = ctx.needs_input_grad
         return (
             back.to(rows.dtype) if needs[0] else None,
-            own[1].to(weight.dtype) if weight is not None and needs[1] else None,
-            own[0] if needs[2] else None,
+            sums[1].to(weight.dtype) if weight is not None and needs[1] else None,
+            sums[0] if needs[2] else None,
             None,
         )

@@ -42,8 +42,8 @@ def clip_loss(images: Tensor, texts: Tensor, scale: Tensor | float) -> Tensor:
     """
     with torch.autocast(images.device.type, enabled=False):
         logits = _wide(scale) * _cosines(images, texts)
-        own = torch.arange(len(logits), device=logits.device)
-        return (functional.cross_entropy(logits, own) + functional.cross_entropy(logits.T, own)) / 2
+        targets = torch.arange(len(logits), device=logits.device)
+        return (functional.cross_entropy(logits, targets) + functional.cross_entropy(logits.T, targets)) / 2
 
 
 def siglip_loss(images: Tensor, texts: Tensor, scale: Tensor | float, bias: Tensor | float) -> Tensor:
@@ -84,8 +84,8 @@ def hardest_triplet_loss(images: Tensor, texts: Tensor, margin: float = MARGIN) 
     """
     with torch.autocast(images.device.type, enabled=False):
         cosines = _cosines(images, texts)
-        own = torch.eye(len(cosines), dtype=torch.bool, device=cosines.device)
-        others = cosines.masked_fill(own, -math.inf)
+        matching = torch.eye(len(cosines), dtype=torch.bool, device=cosines.device)
+        others = cosines.masked_fill(matching, -math.inf)
         hardest = torch.stack([others.amax(1), others.amax(0)])
         return (margin + hardest - cosines.diagonal()).clamp_min(0).sum(0).mean()
 

@@ -64,8 +64,8 @@ def chosen(name: str, offered: Sequence[Hardware]) -> Hardware:
     for hardware in offered:
         if hardware.name == name:
             return hardware
-    listed = ", ".join(f"{one.name} (${one.hourly:.2f} an hour)" for one in offered) or "none"
-    names = [one.name for one in offered]
+    listed = ", ".join(f"{each.name} (${each.hourly:.2f} an hour)" for each in offered) or "none"
+    names = [each.name for each in offered]
     raise ParameterError(
         f"The Hub offers no hardware called {name!r:.60}.{meant(name, names)} Give --flavor one of: {listed}."
     )

@@ -82,7 +82,7 @@ class Remote:
         if self._child is not None:
             self._child.terminate()
 
-    def _watch_limit(self, *_told: object) -> None:
+    def _watch_limit(self, *_: object) -> None:
         if not self._leaving and time.time() > self._end - LEAVE_SECONDS - 2 * self._longest:
             print("The job's time is almost up: the run is saved.", flush=True)
             self._leave()
@@ -125,13 +125,13 @@ def main(argv: list[str]) -> int:
     parser.add_argument("repository")
     parser.add_argument("run")
     parser.add_argument("--every", type=float, required=True)
-    told = parser.parse_args(argv)
+    arguments = parser.parse_args(argv)
     try:
-        target = Target(name=told.repository, private=True, token=os.environ.get(SECRET))
+        target = Target(name=arguments.repository, private=True, token=os.environ.get(SECRET))
         root = Path("runs").resolve()
         root.mkdir(exist_ok=True)
         with opened(target) as repository:
-            return Remote(repository, root, told.run, _end(), told.every).train()
+            return Remote(repository, root, arguments.run, _end(), arguments.every).train()
     except UserError as error:
         print(f"rankscope: {error}", file=sys.stderr, flush=True)
         return 1

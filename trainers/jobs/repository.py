@@ -67,7 +67,9 @@ class Repository:
             files |= {self._named(folder.id, name): self._copies / folder.id / name for name in names}
         if not files:
             return None
-        steps = ", ".join(f"{run} at step {one.step}" for run, one in manifests.items() if one != self._sent.get(run))
+        steps = ", ".join(
+            f"{run} at step {manifest.step}" for run, manifest in manifests.items() if manifest != self._sent.get(run)
+        )
         message = f"Run {steps}" if len(folders) == 1 else f"{len(folders)} runs"
         done = send(files, self.target, progress, message=message, kind="dataset", gone=sorted(gone))
         self._sent = manifests

@@ -30,10 +30,10 @@ class KindTitles(Generic[C]):
         """
         begun = folder.stages() if self.stages else {}
         ends = [*begun.values(), folder.state().step][1:]
-        told = [
+        counts = [
             f"{end - begun[title]:,} {self.stages.get(title, title)}" for title, end in zip(begun, ends, strict=True)
         ]
-        return f"{', '.join(told)} steps" if told else ""
+        return f"{', '.join(counts)} steps" if counts else ""
 
     @abstractmethod
     def arms(self, config: C) -> list[ArmView]:

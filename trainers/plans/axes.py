@@ -74,13 +74,13 @@ def offered(run: RunConfig) -> dict[str, str]:
 
     Left out is what is written as free text. An arm that this program does not know is passed over.
     """
-    own = {
+    of_arms = {
         f"{family}.{spec.name}": f"{title}: {spec.name.replace('_', ' ')}"
         for family, (title, known) in _families(run).items()
         for spec in known
         if _is_plain(spec)
     }
-    return own | {spec.name: spec.label for _, spec in _settings(run) if _is_plain(spec)}
+    return of_arms | {spec.name: spec.label for _, spec in _settings(run) if _is_plain(spec)}
 
 
 def conditions(run: RunConfig, settings: Sequence[Axis]) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -101,9 +101,9 @@ def variants(run: RunConfig, varied: Sequence[Axis]) -> tuple[list[Any], list[Va
     kind = kind_of(run)
     bases, chosen, origin = kind.arms(run), [], []
     for index, arm in enumerate(kind.listed(run)):
-        own = [axis for axis in varied if bases[index].family in axis.families]
-        for values in itertools.product(*(axis.values for axis in own)):
-            given = dict(zip([axis.parameter for axis in own], values, strict=True))
+        varied_here = [axis for axis in varied if bases[index].family in axis.families]
+        for values in itertools.product(*(axis.values for axis in varied_here)):
+            given = dict(zip([axis.parameter for axis in varied_here], values, strict=True))
             chosen.append(kind.with_parameters(arm, given))
             origin.append(index)
     views = kind.arms(kind.with_arms(run, chosen)) if chosen else bases
@@ -192,10 +192,10 @@ def _checked(spec: Spec, values: Sequence[Any], owner: str) -> tuple[Any, ...]:
 
 def _unknown(name: str, run: RunConfig) -> str:
     settings = [spec.name for path, spec in _settings(run) if len(path) == 1]
-    own = [f"{family}.{spec.name}" for family, (_, known) in _families(run).items() for spec in known]
+    parameters = [f"{family}.{spec.name}" for family, (_, known) in _families(run).items() for spec in known]
     return (
         f"A sweep varies settings and parameters of its {kind_of(run).compares}; there is no {name!r:.60}. "
-        f"Settings: {', '.join(settings)}. Parameters: {', '.join(own) or 'none'}."
+        f"Settings: {', '.join(settings)}. Parameters: {', '.join(parameters) or 'none'}."
     )
 
 

@@ -120,9 +120,9 @@ class Plan(Kind[S]):
         said: dict[str, None] = {}
         planned = self.rehearsed(config)
         for number, run in enumerate(planned):
-            told = part_of(progress, number / len(planned), (number + 1) / len(planned))
+            share = part_of(progress, number / len(planned), (number + 1) / len(planned))
             try:
-                said |= dict.fromkeys(kind_of(run.config).rehearse(run.config, root, told))
+                said |= dict.fromkeys(kind_of(run.config).rehearse(run.config, root, share))
             except UserError as error:
                 raise UserError(f"The runs that are planned cannot be trained. {error} ({run.title})") from error
         return list(said)
@@ -130,7 +130,7 @@ class Plan(Kind[S]):
     def advice(self, config: S) -> list[str]:
         """List the advice on its runs, which may have other settings, each sentence once."""
         planned = self.plan(config, {})
-        return list(dict.fromkeys(told for run in planned for told in kind_of(run.config).advice(run.config)))
+        return list(dict.fromkeys(sentence for run in planned for sentence in kind_of(run.config).advice(run.config)))
 
     def runs_of(self, config: S) -> Sequence[RunConfig]:
         """Return those that are planned before any has ended."""

@@ -77,7 +77,7 @@ class Children:
             owner=self.plan.owner,
             run_id=child.id,
             part_of=self.plan.id,
-            place=child.planned.title,
+            place_in_plan=child.planned.title,
             processes=self.plan.processes,
         )
 

@@ -77,14 +77,14 @@ class SweepConfig(Config):
     def read(cls, values: Mapping[str, Any]) -> Config:
         """See :class:`Config`; of earlier versions the settings of the runs stood beside those of the plan."""
         if "run" not in values:
-            own, name, settings = apart(cls, values)
-            values = own | {"run": {"kind": name} | settings}
+            of_plan, name, settings = apart(cls, values)
+            values = of_plan | {"run": {"kind": name} | settings}
         run = dict(values["run"])
         name = run.pop("kind")
         if name not in KINDS or (cls.folded and not KINDS[name].folds):
             raise ValueError(f"there is no kind of run {name!r:.40} that it could plan")
-        own = {setting: value for setting, value in values.items() if setting != "run"}
-        return cls(**values_of(cls, own), run=build(KINDS[name].config, run))
+        of_plan = {setting: value for setting, value in values.items() if setting != "run"}
+        return cls(**values_of(cls, of_plan), run=build(KINDS[name].config, run))
 
     def changed(self, **settings: Any) -> Self:
         """Return the same plan of runs with other settings."""
@@ -163,6 +163,6 @@ def data_of(run: RunConfig) -> DataChoice:
 def apart(plan: type[SweepConfig], values: Mapping[str, Any]) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """Take apart the settings of a plan, the kind of its runs (``of``) and their settings, all by name."""
     names = {spec.name for spec in specs(plan)}
-    own = {name: value for name, value in values.items() if name in names}
+    of_plan = {name: value for name, value in values.items() if name in names}
     rest = {name: value for name, value in values.items() if name not in names}
-    return own, rest.pop("of", FIRST), rest
+    return of_plan, rest.pop("of", FIRST), rest

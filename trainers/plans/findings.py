@@ -52,16 +52,16 @@ def changes(given: Table, chosen: Table, metric: str) -> tuple[int, list[str]]:
     """Count the verdicts of one metric that are in both tables, and write a sentence for each that differs."""
     before, after = _verdicts(given, metric), _verdicts(chosen, metric)
     both = [key for key in before if key in after]
-    told = []
+    changed = []
     for key in both:
         where, pair = key[0], before[key]
         was, now = _words(pair), _words(after[key])
         if was != now:
-            told.append(
+            changed.append(
                 f"{pair.first} and {pair.second}{f', {where}' if where else ''}: {was} at the settings given, {now} at "
                 "the settings chosen."
             )
-    return len(both), told
+    return len(both), changed
 
 
 def _conclusion(config: FairComparisonConfig, tables: Mapping[str, Table | None], ended: bool) -> Iterator[str]:
@@ -78,11 +78,11 @@ def _conclusion(config: FairComparisonConfig, tables: Mapping[str, Table | None]
     unchanged = []
     tested = [each for each in given.metrics if not given.told or each.key in (*given.told, config.select_by)]
     for metric in sorted(tested, key=lambda each: each.key != config.select_by):
-        count, told = changes(given, chosen, metric.key)
+        count, changed = changes(given, chosen, metric.key)
         decided = ", by which trials were chosen" if metric.key == config.select_by else ""
-        if told:
-            yield f"{metric.title}{decided}: the search changed {len(told)} of {_counted(count, 'verdict')}."
-            yield from told
+        if changed:
+            yield f"{metric.title}{decided}: the search changed {len(changed)} of {_counted(count, 'verdict')}."
+            yield from changed
         elif decided:
             yield f"{metric.title}{decided}: the search changed no verdict ({_counted(count, 'pair')} compared)."
         elif count:
@@ -129,13 +129,13 @@ def _chosen(search: Search, config: FairComparisonConfig) -> str:
     values = search.space.values(best.point)
     other = [dimension for dimension in search.space.dimensions if values[dimension.name] != dimension.given]
     same = [dimension.words for dimension in search.space.dimensions if dimension not in other]
-    told = ", ".join(
+    changed = ", ".join(
         f"{dimension.words} {_value(values[dimension.name])} instead of {_value(dimension.given)}"
         for dimension in other
     )
     return (
         f"{title}: trial {best.number + 1}, {metric.title} {_score(best.score, metric)} on the folds against {before} "
-        f"at the settings given: {told}{f'; {_listed(same)} as given' if same else ''}."
+        f"at the settings given: {changed}{f'; {_listed(same)} as given' if same else ''}."
     )
 
 
@@ -192,13 +192,13 @@ def trials_csv(config: FairComparisonConfig, searched: Sequence[Search]) -> str:
 
 def _cost(children: Sequence[Child]) -> Iterator[str]:
     for part, title in _TITLES.items():
-        own = [child for child in children if child.planned.part == part]
-        ended = [child.outcome for child in own if child.outcome is not None]
+        of_part = [child for child in children if child.planned.part == part]
+        ended = [child.outcome for child in of_part if child.outcome is not None]
         failed = sum(not outcome.finished for outcome in ended)
         seconds = sum(outcome.seconds for outcome in ended)
-        if own:
+        if of_part:
             without = f", {failed} without a result" if failed else ""
-            yield f"{title}: {len(ended)} of {len(own)} runs have ended{without}; {seconds:,.0f} s of training."
+            yield f"{title}: {len(ended)} of {len(of_part)} runs have ended{without}; {seconds:,.0f} s of training."
 
 
 def _score(score: float | None, metric: Described) -> str:

@@ -177,8 +177,8 @@ def results_table(
     if only:
         chosen = [key for key in dict.fromkeys(only) if key in keys]
         return table(cells, chosen, levels) if chosen else None
-    told = [key for key in chosen if key in measures.whole] or None
-    return table(cells, chosen, levels, told=told, main=chosen[:MAIN]) if chosen else None
+    judged = [key for key in chosen if key in measures.whole] or None
+    return table(cells, chosen, levels, told=judged, main=chosen[:MAIN]) if chosen else None
 
 
 def results_of(folder: RunFolder, children: Sequence[Child]) -> list[Cell]:

@@ -28,10 +28,10 @@ def part_json(part: Part) -> dict[str, Any]:
     runs = _values(part.children)
     for row in values["rows"]:
         for key, cell in row["cells"].items():
-            place = (row["variant"], condition_key(row["condition"]))
+            cell_key = (row["variant"], condition_key(row["condition"]))
             cell["values"] = [
                 {"seed": seed, "value": finite_number(outcome.numbers[arm].get(key)), "run": run, "arm": arm}
-                for seed, outcome, run, arm in runs.get(place, ())
+                for seed, outcome, run, arm in runs.get(cell_key, ())
             ]
     return about | {"table": values}
 

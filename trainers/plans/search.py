@@ -119,10 +119,10 @@ def search(config: FairComparisonConfig, contender: Contender, outcomes: Outcome
 
 def with_point(contender: Contender, space: Space, point: Point) -> RunConfig:
     """Return the settings of a contender's runs with the values of a point."""
-    rate, own = space.apart(point)
+    rate, parameters = space.apart(point)
     kind = kind_of(contender.config)
     (arm,) = kind.listed(contender.config)
-    changed: RunConfig = kind.with_arms(contender.config, [kind.with_parameters(arm, own)])
+    changed: RunConfig = kind.with_arms(contender.config, [kind.with_parameters(arm, parameters)])
     return changed.changed(learning_rate=rate)
 
 

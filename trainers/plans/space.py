@@ -77,8 +77,8 @@ class Space:
 
     def apart(self, point: Point) -> tuple[float, dict[str, Any]]:
         """Take a point apart: the learning rate, and the parameters of the arm that differ from the first point's."""
-        rate, *own = zip(self.dimensions, point, strict=True)
-        return rate[1], {dimension.name: value for dimension, value in own if value != dimension.given}
+        rate, *others = zip(self.dimensions, point, strict=True)
+        return rate[1], {dimension.name: value for dimension, value in others if value != dimension.given}
 
 
 def in_words(name: str) -> str:
@@ -103,12 +103,12 @@ def space_of(schema: type, given: Mapping[str, Any], learning_rate: float) -> Sp
         given: those that were given, which are not searched.
         learning_rate: as it was given.
     """
-    own = [spec for spec in specs(schema) if spec.name not in given]
-    searched = [_dimension(spec, spec.default) for spec in own]
+    free = [spec for spec in specs(schema) if spec.name not in given]
+    searched = [_dimension(spec, spec.default) for spec in free]
     return Space(
         dimensions=(_rate(learning_rate), *(dimension for dimension in searched if dimension is not None)),
         fixed=tuple(given),
-        left=tuple(spec.name for spec, dimension in zip(own, searched, strict=True) if dimension is None),
+        left=tuple(spec.name for spec, dimension in zip(free, searched, strict=True) if dimension is None),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +32,8 @@ def numbers_of(folder: RunFolder, arm: int) -> Numbers:
     measures = kind_of(config).measures_of(config)
     finals = final_numbers(folder.scalars(), config.arms)
     keys = [key for key in measures.summary or finals[arm] if key in finals[arm]]
-    told = [(key, measures.describe(key)) for key in keys]
-    shown = [(key, about.title, finals[arm][key]) for key, about in told if about.measure.family != "count"]
+    described = [(key, measures.describe(key)) for key in keys]
+    shown = [(key, about.title, finals[arm][key]) for key, about in described if about.measure.family != "count"]
     return Numbers(about=measures.scored(finals[arm]) if shown else "", values=tuple(shown))
 
 
@@ -45,11 +44,42 @@ def card(folder: RunFolder, arm: int, repository: str, *, timm: str, picture: st
         timm: name of the timm model that it is; empty: an encoder of this program alone.
         picture: what the picture beside the card shows; empty: there is none.
     """
+    shown = numbers_of(folder, arm)
+    rows = "\n".join(f"| {title} | {value:.4f} |" for _, title, value in shown.values)
+    facts = "\n".join(f"- **{name}**: {words}" for name, words in _facts(folder, arm, timm).items() if words)
+    shown_as = f"\n![{markdown_text(picture)}]({NAME})\n" if picture else ""
+    numbers = (
+        f"| {shown.about} | |\n|---|---|\n{rows}\n\nOne training, one seed: others give other numbers.\n"
+        if rows
+        else "It has no final numbers.\n"
+    )
+    return f"""---
+{_header(folder, shown, repository, timm)}
+---
+
+# {repository.rpartition("/")[2]}
+
+An image encoder trained with Rankscope. Whoever uploads it chooses its licence, within those of the images and of the
+weights that it started from.
+
+{facts}
+{shown_as}
+## Numbers
+
+{numbers}
+## Use
+
+{_use(repository, timm)}
+`config.json` beside `run.json`, the settings of the run, and `results.json`, all final numbers, unrounded.
+"""
+
+
+def _header(folder: RunFolder, shown: Numbers, repository: str, timm: str) -> str:
+    """Write the metadata that the Hub reads, as YAML."""
     from huggingface_hub import EvalResult, ModelCardData
 
-    config, run = folder.config, folder.config.single
-    kind, shown = kind_of(config), numbers_of(folder, arm)
-    about, source = kind.arms(config)[arm], source_name(kind.source(config))
+    config = folder.config
+    kind, source = kind_of(config), source_name(kind_of(config).source(config))
     data: dict[str, Any] = {
         "task_type": "image-feature-extraction",
         "dataset_type": source,
@@ -62,7 +92,7 @@ def card(folder: RunFolder, arm: int, repository: str, *, timm: str, picture: st
         for key, title, value in shown.values
     ]
     more: dict[str, Any] = {"eval_results": results} if results else {}
-    header = ModelCardData(
+    header: str = ModelCardData(
         model_name=repository.rpartition("/")[2],
         library_name="timm" if timm else None,
         pipeline_tag="image-feature-extraction",
@@ -70,43 +100,24 @@ def card(folder: RunFolder, arm: int, repository: str, *, timm: str, picture: st
         datasets=[source] if folder.revision else None,
         tags=["metric-learning", "image-retrieval", "rankscope"],
         **more,
-    )
-    rows = "\n".join(f"| {title} | {value:.4f} |" for _, title, value in shown.values)
-    facts: Mapping[str, str] = {
+    ).to_yaml()
+    return header
+
+
+def _facts(folder: RunFolder, arm: int, timm: str) -> dict[str, str]:
+    """Return what was trained how, by name."""
+    config = folder.config
+    kind = kind_of(config)
+    about, source = kind.arms(config)[arm], source_name(kind.source(config))
+    return {
         "Trained": f"{about.title} ({about.paper})" if about.paper else about.title,
         "Parameters": ", ".join(f"{name} {value}" for name, value in about.parameters.items()),
         "Images": f"{source} at commit {folder.revision}" if folder.revision else source,
         "Encoder": timm or config.encoder.name,  # type: ignore[attr-defined]
         "Settings": kind.summary(config, kind.data_title(config)),
         "Steps": kind.by_stage(folder) or f"{folder.state().step:,}",
-        "Seed": str(run.seed),
+        "Seed": str(config.single.seed),
     }
-    told = "\n".join(f"- **{name}**: {words}" for name, words in facts.items() if words)
-    shown_as = f"\n![{markdown_text(picture)}]({NAME})\n" if picture else ""
-    numbers = (
-        f"| {shown.about} | |\n|---|---|\n{rows}\n\nOne training, one seed: others give other numbers.\n"
-        if rows
-        else "It has no final numbers.\n"
-    )
-    return f"""---
-{header.to_yaml()}
----
-
-# {repository.rpartition("/")[2]}
-
-An image encoder trained with Rankscope. Whoever uploads it chooses its licence, within those of the images and of the
-weights that it started from.
-
-{told}
-{shown_as}
-## Numbers
-
-{numbers}
-## Use
-
-{_use(repository, timm)}
-`config.json` beside `run.json`, the settings of the run, and `results.json`, all final numbers, unrounded.
-"""
 
 
 def _use(repository: str, timm: str) -> str:

@@ -96,7 +96,7 @@ class _Contents:
             "seconds": state.seconds,
             "error": state.error,
             "revision": run.revision,
-            "probe": None if probe is None else self._place(probe),
+            "probe": None if probe is None else self._index(probe),
             "queries": None,
         }
         if queries is not None:
@@ -104,7 +104,7 @@ class _Contents:
             about["queries"] = {"metrics": list(queries.metrics), **tested}
         self.runs.append(about)
 
-    def _place(self, probe: Probe) -> int:
+    def _index(self, probe: Probe) -> int:
         about = {
             "levels": list(probe.hierarchy.levels),
             "names": [list(names) for names in probe.hierarchy.names],
@@ -142,11 +142,11 @@ def write_queries(runs: Sequence[QueryScores | None], path: Path) -> None:
     )
     schema = pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
     with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as writer:
-        for place, scores in enumerate(runs):
+        for run, scores in enumerate(runs):
             for arm in range(0 if scores is None else len(scores.values)):
                 assert scores is not None
                 count = len(scores.rows)
-                identity = [np.full(count, place), np.full(count, arm), scores.rows, scores.labels]
+                identity = [np.full(count, run), np.full(count, arm), scores.rows, scores.labels]
                 missing = np.full(count, np.nan)
                 values = [
                     scores.values[arm, scores.metrics.index(name)] if name in scores.metrics else missing

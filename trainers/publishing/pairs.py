@@ -159,7 +159,7 @@ def _card(dataset: CaptionedDataset, settings: PairSettings, repository: str, ma
         "Class": "every class in turn that may go" if settings.every else f"one per image, seed {settings.seed}",
         "Longer side": f"at most {settings.longest} pixels",
     }
-    told = "\n".join(f"- **{name}**: {markdown_text(text)}" for name, text in facts.items())
+    lines = "\n".join(f"- **{name}**: {markdown_text(text)}" for name, text in facts.items())
     return f"""---
 {header.to_yaml()}
 ---
@@ -169,7 +169,7 @@ def _card(dataset: CaptionedDataset, settings: PairSettings, repository: str, ma
 {made.pairs:,} images with and without an object, from {made.tally.images:,} images of {markdown_text(dataset.title)}.
 Made with Rankscope: what may go, and goes with it, is chosen as for the queries of ODmAP (Kim et al. 2023).
 
-{told}
+{lines}
 {left}
 ## Columns
 

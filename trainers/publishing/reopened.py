@@ -134,18 +134,18 @@ class _Made:
         queries: tuple[_Columns, Sequence[str]],
     ) -> None:
         self.config = _config(about.settings)
-        self.places = {run.name: place for place, run in enumerate(about.runs)}
+        self.places = {run.name: index for index, run in enumerate(about.runs)}
         self.about, self.curves, self.queries = about, curves, queries
         if not is_id(about.id) or created(about.id) > time.time() + 86400 or len(self.places) < len(about.runs):
             raise ValueError("its id is none, or one of its runs is there twice")
 
     def add(self, child: Child, plan: RunFolder) -> None:
         """Make the folder of a run."""
-        place = self.places[child.planned.name]
-        run = self.about.runs[place]
+        index = self.places[child.planned.name]
+        run = self.about.runs[index]
         title = child.planned.title
         root, arms = plan.path.parent, child.planned.config.arms
-        folder = RunFolder.create(root, child.planned.config, run_id=child.id, part_of=plan.id, place=title)
+        folder = RunFolder.create(root, child.planned.config, run_id=child.id, part_of=plan.id, place_in_plan=title)
         try:
             folder.drop_ballast()
             numbers = self.curves.get(run.name, [])
@@ -157,15 +157,15 @@ class _Made:
             if run.probe is not None:
                 folder.write_probe(_probe(self.about.probes[run.probe]), ())
             if run.queries is not None:
-                folder.write_queries(self._scores(place, run.queries, arms))
+                folder.write_queries(self._scores(index, run.queries, arms))
             state = RunState(phase=run.phase, step=run.step, seconds=run.seconds, error=run.error)
             folder.db.set_state(state)
         finally:
             folder.db.close()
 
-    def _scores(self, place: int, tested: _Tested, arms: int) -> QueryScores:
+    def _scores(self, run: int, tested: _Tested, arms: int) -> QueryScores:
         columns, names = self.queries
-        parts = [columns[place, arm] for arm in range(arms)]
+        parts = [columns[run, arm] for arm in range(arms)]
         chosen = [len(IDENTITY) + names.index(metric) for metric in tested.metrics]
         values = [[part[column] for column in chosen] for part in parts]
         scores = QueryScores(

@@ -94,8 +94,8 @@ def _refused(error: BaseException, to: str) -> UserError:
         again = "Sign in again" if access.public() else "Log in again with `hf auth login`, or correct HF_TOKEN"
         return UserError(f"The Hub does not know this token. {again}.")
     if status == 403:
-        own = "Choose a name of your own" if access.public() else "Make one with write access to your repositories"
-        return UserError(f"This token may not write to {to!r}. {own}.")
+        advice = "Choose a name of your own" if access.public() else "Make one with write access to your repositories"
+        return UserError(f"This token may not write to {to!r}. {advice}.")
     if status == 412:
         return UserError(f"Others are committing to {to!r} at the same time. Try again.")
     if status is not None and status >= 500:

@@ -125,7 +125,7 @@ class Recipe:
             data: in place of the source of the dataset.
         """
         source = "scenes.source" if not self.dataset.levels else "data.source"
-        given = {source: data or self.dataset.source} | {name: one.value for name, one in self.settings.items()}
+        given = {source: data or self.dataset.source} | {name: setting.value for name, setting in self.settings.items()}
         given[self.arms_setting] = self._arms()
         known = [name for name, _ in flat(self.of.config)]
         return {name: given[name] for name in sorted(given, key=known.index)}

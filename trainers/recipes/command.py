@@ -46,7 +46,7 @@ def _words(value: Any) -> Iterator[str]:
     elif isinstance(value, Choice):
         yield ":".join(filter(None, (value.name, _parameters(value.parameters))))
     elif isinstance(value, Mapping):
-        yield _parameters({name: _quoted(one) for name, one in value.items()}) or "-"
+        yield _parameters({name: _quoted(inner) for name, inner in value.items()}) or "-"
     else:
         yield _value(value).removesuffix(".0")
 

@@ -24,13 +24,13 @@ class Beside:
     """A number of the user's and the paper's; of either there may be none.
 
     Attributes:
-        own: mean over the seeds, in per cent.
+        here: mean over the seeds, in per cent.
         seeds: that it is over.
     """
 
     arm: str
     metric: str
-    own: float | None
+    here: float | None
     seeds: int
     figure: Figure | None
 
@@ -47,10 +47,10 @@ def beside(recipe: Recipe, arms: Sequence[str], plan: RunFolder) -> list[Beside]
     kind = kind_of(config.run)
     titles = {arm: view.title for arm, view in zip(arms, kind.arms(config.run), strict=True)}
     rows = [_row(titles.get(figure.arm, ""), figure.metric, cells, levels, figure) for figure in recipe.figures]
-    told = {(figure.arm, figure.metric) for figure in recipe.figures}
+    printed = {(figure.arm, figure.metric) for figure in recipe.figures}
     headline = [key.removeprefix("test/") for key in kind.headline(config.run)]
     for arm, title in titles.items():
-        rows += [_row(title, key, cells, levels, None) for key in headline if (arm, key) not in told]
+        rows += [_row(title, key, cells, levels, None) for key in headline if (arm, key) not in printed]
     return rows
 
 
@@ -61,7 +61,7 @@ def _row(arm: str, metric: str, cells: Sequence[Cell], levels: tuple[str, ...], 
     return Beside(
         arm=arm or (figure.row if figure else ""),
         metric=described.title,
-        own=scale * fmean(values) if values else None,
+        here=scale * fmean(values) if values else None,
         seeds=len(values),
         figure=figure,
     )

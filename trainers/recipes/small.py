@@ -64,7 +64,7 @@ def small(recipe: Recipe, folder: Path) -> Small:
     """
     full = recipe.values()
     arms = tuple(arm for arm in recipe.arms.value if f"text={_NEEDS_WEIGHTS}" not in arm)
-    kept = [one for arm, one in zip(recipe.arms.value, full[recipe.arms_setting], strict=True) if arm in arms]
+    kept = [value for arm, value in zip(recipe.arms.value, full[recipe.arms_setting], strict=True) if arm in arms]
     values = full | _changes(recipe, folder) | {recipe.arms_setting: tuple(map(_small_arm, kept))}
     values |= dict.fromkeys(BUDGET) | {"steps": _STEPS[recipe.kind]}
     run = configured(recipe.of, values)

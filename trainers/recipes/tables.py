@@ -17,7 +17,7 @@ NO_FIGURES = "Our text of the paper has no figures for it."
 
 def rows(recipes: Iterable[Recipe]) -> list[Sequence[object]]:
     """List the recipes, one a row."""
-    return [(one.name, one.title, one.paper, one.dataset.source, len(one.figures)) for one in recipes]
+    return [(recipe.name, recipe.title, recipe.paper, recipe.dataset.source, len(recipe.figures)) for recipe in recipes]
 
 
 def settings_rows(recipe: Recipe) -> list[Sequence[object]]:
@@ -28,22 +28,25 @@ def settings_rows(recipe: Recipe) -> list[Sequence[object]]:
 
 def figures_rows(recipe: Recipe) -> list[Sequence[object]]:
     """List the printed figures, one a row."""
-    return [(one.arm, one.row, describe_any(one.metric).title, f"{one.value:.1f}", one.where) for one in recipe.figures]
+    return [
+        (figure.arm, figure.row, describe_any(figure.metric).title, f"{figure.value:.1f}", figure.where)
+        for figure in recipe.figures
+    ]
 
 
 def beside_rows(numbers: Iterable[Beside], *, small: bool) -> list[Sequence[object]]:
     """List what the runs ended with beside what is printed."""
     return [
         (
-            one.arm,
-            one.metric,
-            None if one.own is None else f"{one.own:.1f}",
-            one.seeds or None,
-            one.figure and f"{one.figure.value:.1f}",
-            one.figure and f"{one.figure.where}: {one.figure.row}",
-            STAND_IN if small and one.figure and one.own is not None else None,
+            line.arm,
+            line.metric,
+            None if line.here is None else f"{line.here:.1f}",
+            line.seeds or None,
+            line.figure and f"{line.figure.value:.1f}",
+            line.figure and f"{line.figure.where}: {line.figure.row}",
+            STAND_IN if small and line.figure and line.here is not None else None,
         )
-        for one in numbers
+        for line in numbers
     ]
 
 
@@ -76,8 +79,14 @@ def as_json(recipe: Recipe, data: str | None = None) -> dict[str, Any]:
         },
         "settings": [{"name": name, "value": value, "source": said} for name, value, said in settings_rows(recipe)],
         "figures": [
-            {"arm": one.arm, "metric": one.metric, "value": one.value, "where": one.where, "row": one.row}
-            for one in recipe.figures
+            {
+                "arm": figure.arm,
+                "metric": figure.metric,
+                "value": figure.value,
+                "where": figure.where,
+                "row": figure.row,
+            }
+            for figure in recipe.figures
         ],
         "differs": list(recipe.differs),
         "command": command(recipe, data),
@@ -88,7 +97,15 @@ def markdown(recipes: Iterable[Recipe]) -> str:
     """Write the table of the documentation."""
     head = ("recipe", "what it is", "paper", "images", "printed figures")
     lines: list[Sequence[str]] = [head, ["---"] * len(head)]
-    for one in recipes:
-        tables = "; ".join(dict.fromkeys(figure.where for figure in one.figures)) or "none in our text"
-        lines.append((f"`{one.name}`", one.title, one.paper, f"{one.dataset.title} (`{one.dataset.source}`)", tables))
+    for recipe in recipes:
+        tables = "; ".join(dict.fromkeys(figure.where for figure in recipe.figures)) or "none in our text"
+        lines.append(
+            (
+                f"`{recipe.name}`",
+                recipe.title,
+                recipe.paper,
+                f"{recipe.dataset.title} (`{recipe.dataset.source}`)",
+                tables,
+            )
+        )
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -36,7 +36,7 @@ class Asked:
     """A query, resolved once for all arms.
 
     Attributes:
-        own: place of the query in the gallery; None: it is not in it.
+        query_row: of the query in the gallery; None: it is not in it.
         collection, row: where its pixels are, unless it is an image.
         image: the content of an image file.
         classes: int64 ``[L]``; None: not known.
@@ -45,7 +45,7 @@ class Asked:
     """
 
     gallery: Gallery
-    own: int | None
+    query_row: int | None
     collection: Gallery
     row: int | None
     image: bytes | None
@@ -75,6 +75,6 @@ def with_labels(asked: Asked) -> Asked:
     relation = related(gallery.labels, gallery.hierarchy, collection.hierarchy)
     notes: tuple[str, ...] = (relation.sentence,) if relation.sentence else ()
     match = None if relation.labels is None else relation.labels == classes
-    if match is not None and match.any(axis=1).sum() == (asked.own is not None):
+    if match is not None and match.any(axis=1).sum() == (asked.query_row is not None):
         notes += ("The gallery has no image that is related to the query.",)
     return replace(asked, classes=classes, labels=relation.labels, match=match, notes=notes)

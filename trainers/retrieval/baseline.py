@@ -50,13 +50,13 @@ def differences(folder: RunReader, baseline: RunReader) -> BaselineDifferences:
     shared = shared_images(folder, baseline)
     pairs = paired(arm_titles(folder.config), arm_titles(baseline.config))
     mine, others = _points(folder.scalars()), _points(baseline.scalars())
-    both = [(place, (pairs[place[0]], place[1])) for place in mine if (pairs[place[0]], place[1]) in others]
-    curves = {place: subtracted(mine[place], others[other]) for place, other in both}
+    both = [(curve, (pairs[curve[0]], curve[1])) for curve in mine if (pairs[curve[0]], curve[1]) in others]
+    curves = {curve: subtracted(mine[curve], others[other]) for curve, other in both}
     return BaselineDifferences(
         pairs=pairs,
         whole=shared.whole,
         curves={(arm, key): points for (arm, key), points in curves.items() if points and describe_any(key).is_curve},
-        numbers={place: mine[place][-1][1] - others[other][-1][1] for place, other in both},
+        numbers={curve: mine[curve][-1][1] - others[other][-1][1] for curve, other in both},
     )
 
 

@@ -40,14 +40,16 @@ class Built:
     seconds: float
     bytes: int
 
-    def nearest(self, vectors: Vectors, query: np.ndarray, k: int, own: int | None) -> tuple[np.ndarray, np.ndarray]:
+    def nearest(
+        self, vectors: Vectors, query: np.ndarray, k: int, left_out: int | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return rows int64 ``[n]`` and exact similarities float32 ``[n]`` of about the ``k`` nearest, nearest first.
 
         Args:
             query: float32 ``[D]``, unit.
-            own: row that is left out.
+            left_out: row that is left out.
         """
-        return _nearest(self.index, self.descriptor.candidates, vectors, query[None], k, [own])[0]
+        return _nearest(self.index, self.descriptor.candidates, vectors, query[None], k, [left_out])[0]
 
 
 def build(descriptor: IndexDescriptor, vectors: Vectors, parameters: Any, progress: Progress) -> Built:
@@ -107,8 +109,8 @@ def _nearest(
     """Return for each query the rows that the index finds, ordered by exact similarity, equal ones by row."""
     wanted = min(len(vectors), (k + 1) * candidates)
     answers = []
-    for query, own, ids in zip(queries, owns, index.search(queries, wanted), strict=True):
-        rows = np.unique(ids[(ids >= 0) & (ids < len(vectors)) & (ids != (-1 if own is None else own))])
+    for query, left_out, ids in zip(queries, owns, index.search(queries, wanted), strict=True):
+        rows = np.unique(ids[(ids >= 0) & (ids < len(vectors)) & (ids != (-1 if left_out is None else left_out))])
         similarity = vectors.take(rows) @ query
         order = np.lexsort((rows, -similarity))[:k]
         answers.append((rows[order], similarity[order]))

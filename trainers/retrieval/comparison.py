@@ -40,23 +40,23 @@ class Comparison:
         In float64 up to :data:`EXACT` numbers, as the metrics do: scores are then those of
         :func:`trainers.metrics.evaluate`. In float32 beyond.
         """
-        own: Future[np.ndarray | None] = Future()
+        answered: Future[np.ndarray | None] = Future()
         with self._lock:
-            self._waiting.append((query, own))
+            self._waiting.append((query, answered))
             waits, self._busy = self._busy, True
-        if waits and (answer := own.result()) is not None:
+        if waits and (answer := answered.result()) is not None:
             return answer
-        return self._lead(own)
+        return self._lead(answered)
 
-    def _lead(self, own: Future[np.ndarray | None]) -> np.ndarray:
+    def _lead(self, leader: Future[np.ndarray | None]) -> np.ndarray:
         """Answer all that wait, then let the first of those that came meanwhile lead: its future gets None."""
         with self._lock:
             taken, self._waiting = self._waiting, []
-        others = [future for _, future in taken if future is not own]
+        others = [future for _, future in taken if future is not leader]
         try:
             table = self._products(np.stack([query for query, _ in taken]))
             for row, (_, future) in zip(table, taken, strict=True):
-                if future is own:
+                if future is leader:
                     answer = row
                 else:
                     future.set_result(row)

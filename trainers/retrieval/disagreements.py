@@ -38,14 +38,14 @@ class Disagreements:
         arms: titles and runs of the arms that are compared, those of the baseline last.
         diverged: how many arms are left out, as their embeddings are not finite.
         queries: how many images are query and gallery of every arm.
-        found: the queries whose spread is above 0.
+        differing: the queries whose spread is above 0.
     """
 
     metric: str
     arms: tuple[ArmMetrics, ...]
     diverged: int
     queries: int
-    found: tuple[Disagreement, ...]
+    differing: tuple[Disagreement, ...]
 
 
 def disagreements(
@@ -94,7 +94,7 @@ def disagreements(
         arms=tuple(compared),
         diverged=diverged,
         queries=len(rows),
-        found=ordered(values, rows, points)[:most],
+        differing=ordered(values, rows, points)[:most],
     )
 
 

@@ -18,8 +18,9 @@ class ClassResults:
         ids: int64 ``[C]``, classes that have queries, into the names of the level.
         queries: int64 ``[C]``.
         top1, topk: float64 ``[C, L + 1]``, share of first and of all results that agree on so many levels.
-        own1, own: float64 ``[C]``, share of first and of all results that are of the query's class at this level.
-        best: float64 ``[C]``, the highest ``own`` that the size of the class allows.
+        of_class1, of_class: float64 ``[C]``, share of first and of all results that are of the query's
+            class at this level.
+        best: float64 ``[C]``, the highest ``of_class`` that the size of the class allows.
     """
 
     level: int
@@ -27,8 +28,8 @@ class ClassResults:
     queries: np.ndarray
     top1: np.ndarray
     topk: np.ndarray
-    own1: np.ndarray
-    own: np.ndarray
+    of_class1: np.ndarray
+    of_class: np.ndarray
     best: np.ndarray
 
 
@@ -109,9 +110,9 @@ def mistakes(
         most: how many confusions; None: all.
         among: int64 ``[N]``, rows of the queries that are counted; None: all.
     """
-    own = gallery_labels is None
+    within = gallery_labels is None
     kept = labels if gallery_labels is None else gallery_labels
-    wanted = np.stack([_found(labels[:, level], kept[:, level], own) for level in range(labels.shape[1])], axis=1)
+    wanted = np.stack([_wanted(labels[:, level], kept[:, level], within) for level in range(labels.shape[1])], axis=1)
     asked = np.flatnonzero(wanted[:, 0] > 0)
     chosen = len(labels) if among is None else len(among)
     asked = asked if among is None else np.intersect1d(asked, among)
@@ -133,7 +134,7 @@ def mistakes(
 
 def severity_shares(ids: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return ``top1`` and ``topk`` of :func:`mistakes` alone, for many frames."""
-    asked = _found(labels[:, 0], labels[:, 0], own=True) > 0
+    asked = _wanted(labels[:, 0], labels[:, 0], within=True) > 0
     shared = shared_levels(labels[ids[asked]], labels[asked][:, None])
     return _shares(shared[:, :1], labels.shape[1]), _shares(shared, labels.shape[1])
 
@@ -153,10 +154,10 @@ def find_classes(hierarchy: Hierarchy, text: str, most: int = 50) -> list[tuple[
     return [(level, number) for _, level, _, number in sorted(classes)[:most]]
 
 
-def _found(labels: np.ndarray, gallery: np.ndarray, own: bool) -> np.ndarray:
+def _wanted(labels: np.ndarray, gallery: np.ndarray, within: bool) -> np.ndarray:
     """Count the images of its class that each query has to find, int64 ``[Q]``."""
     size = 1 + max(labels.max(initial=-1), gallery.max(initial=-1))
-    counts: np.ndarray = np.bincount(gallery, minlength=size)[labels] - own
+    counts: np.ndarray = np.bincount(gallery, minlength=size)[labels] - within
     return counts
 
 
@@ -193,8 +194,8 @@ def _by_class(
         queries=queries,
         top1=grid(shared[:, :1]),
         topk=grid(shared),
-        own1=mean(same[:, 0]),
-        own=mean(same.mean(1)),
+        of_class1=mean(same[:, 0]),
+        of_class=mean(same.mean(1)),
         best=mean(np.minimum(wanted[:, level], k) / k),
     )
 

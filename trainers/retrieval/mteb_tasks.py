@@ -116,8 +116,8 @@ def _about(encoders: Encoders, encoder: ImageEncoder) -> Any:
     from mteb.models.model_meta import ModelMeta
 
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{encoders.id}-{encoder.arm}").strip("-.")
-    told = {"name": f"rankscope/{name}", "revision": encoder.digest[:40], "modalities": ["image"]}
-    return ModelMeta.create_empty(told | {"framework": ["PyTorch"], "similarity_fn_name": "cosine"})
+    about = {"name": f"rankscope/{name}", "revision": encoder.digest[:40], "modalities": ["image"]}
+    return ModelMeta.create_empty(about | {"framework": ["PyTorch"], "similarity_fn_name": "cosine"})
 
 
 def _trained_on(encoders: Encoders, encoder: ImageEncoder, progress: Progress) -> set[bytes] | None:

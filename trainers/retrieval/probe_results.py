@@ -140,16 +140,16 @@ def nearest(
     Raises:
         UserError: values are not finite.
     """
-    own = gallery is None
+    within = gallery is None
     known, kept = (embeddings, labels) if gallery is None or gallery_labels is None else (gallery, gallery_labels)
     check_finite(embeddings, "embeddings")
     check_finite(known, "gallery")
-    count = min(count, len(known) - own)
-    parts = [_block(part, keys, labels, kept, count) for part, keys in _keys(embeddings, known, own)]
+    count = min(count, len(known) - within)
+    parts = [_block(part, keys, labels, kept, count) for part, keys in _keys(embeddings, known, within)]
     return np.concatenate(parts) if parts else np.zeros((0, count), np.int64)
 
 
-def _keys(queries: Tensor, gallery: Tensor, own: bool) -> Iterator[tuple[slice, Tensor]]:
+def _keys(queries: Tensor, gallery: Tensor, within: bool) -> Iterator[tuple[slice, Tensor]]:
     """Yield slices of the queries and their cosines ``[b, G]`` on the metrics' grid, the nearest the highest."""
     number = torch.float64 if len(queries) * len(gallery) <= EXACT else torch.float32
     unit = functional.normalize(gallery.to(number), dim=1, eps=1e-12)
@@ -157,7 +157,7 @@ def _keys(queries: Tensor, gallery: Tensor, own: bool) -> Iterator[tuple[slice, 
     for first in range(0, len(queries), step):
         part = slice(first, min(first + step, len(queries)))
         keys = (functional.normalize(queries[part].to(number), dim=1, eps=1e-12) * GRID[number]) @ unit.T
-        if own:
+        if within:
             rows = torch.arange(part.start, part.stop)
             keys[rows - part.start, rows] = -torch.inf
         yield part, keys

@@ -39,11 +39,11 @@ def related(labels: np.ndarray, hierarchy: Hierarchy, query: Hierarchy) -> Relat
             f"and the gallery {', '.join(hierarchy.levels)}.",
         )
     columns, common = [], 0
-    for level, place in enumerate(places):
+    for level, column in enumerate(places):
         ids = {_plain(name): number for number, name in enumerate(query.names[level])}
-        table = np.array([ids.get(_plain(name), -1) for name in hierarchy.names[place]], np.int64)
+        table = np.array([ids.get(_plain(name), -1) for name in hierarchy.names[column]], np.int64)
         common += int((table >= 0).sum())
-        columns.append(table[labels[:, place]])
+        columns.append(table[labels[:, column]])
     if not common:
         return Relation(
             labels=None,

@@ -53,7 +53,7 @@ def reranked(
         UserError: a metric is unknown, values are not finite, or the images are too alike to have neighbourhoods.
     """
     before: Any = evaluate(embeddings, labels, gallery, gallery_labels, metrics)
-    own = np.arange(len(embeddings)) if gallery is None else None
+    left_out = np.arange(len(embeddings)) if gallery is None else None
     if gallery is None or gallery_labels is None:
         gallery, gallery_labels, rows = embeddings, labels, embeddings
     else:
@@ -67,6 +67,6 @@ def reranked(
         return torch.from_numpy(scores(slice(first + part.start, first + part.stop))[:, :last])
 
     asked, known = columns(labels), columns(gallery_labels)
-    blocks = ranked_by(block, asked, known, own, device=torch.device("cpu"))
+    blocks = ranked_by(block, asked, known, left_out, device=torch.device("cpu"))
     after: Any = score_blocks(blocks, parse_all(metrics, asked.shape[1])).means(asked.shape[1])
     return Reranked(before=before, after=after)

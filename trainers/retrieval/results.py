@@ -162,7 +162,9 @@ class ArmResult:
         """Return it as plain lists, dictionaries, texts and numbers."""
         rankings = {"ranking": self.ranking, "reranked": self.reranked}
         about = dataclasses.asdict(dataclasses.replace(self, ranking=None, reranked=None, after=None))
-        plain: dict[str, Any] = {name: None if one is None else one.as_json() for name, one in rankings.items()}
+        plain: dict[str, Any] = {
+            name: None if ranking is None else ranking.as_json() for name, ranking in rankings.items()
+        }
         if self.after is not None:
             plain["after"] = self.after.as_json()
         return {**about, **plain, "seconds": dict(self.seconds)}

@@ -61,6 +61,17 @@ class _Wish:
     scores: bool
     curves: bool
 
+    def check(self) -> None:
+        """Raise ParameterError for what no search can be made with."""
+        if not 1 <= self.k <= MOST_RESULTS:
+            raise ParameterError(f"k needs a whole number from 1 to {MOST_RESULTS:,}; got {self.k}.")
+        if self.step is not None and self.step < 0:
+            raise ParameterError(f"Steps are counted from 0; got {self.step}.")
+        if self.index.name != _AUTO.name:
+            entry(INDEXES, self.index.name, "index").checked(self.index.parameters)
+        if self.rerank is not None:
+            entry(RERANKINGS, self.rerank.name, "re-ranking").checked(self.rerank.parameters)
+
 
 @dataclass
 class _Clock:
@@ -140,17 +151,12 @@ class Retriever:
         Raises:
             UserError: the query or the gallery cannot be read, or a parameter is wrong.
         """
-        wish = _Wish(k=_checked(k), index=index or _AUTO, rerank=rerank, step=step, scores=scores, curves=curves)
+        wish = _Wish(k=k, index=index or _AUTO, rerank=rerank, step=step, scores=scores, curves=curves)
+        wish.check()
         if not arms:
             raise ParameterError("A query needs a run; got none.")
-        if step is not None and step < 0:
-            raise ParameterError(f"Steps are counted from 0; got {step}.")
-        if wish.index.name != _AUTO.name:
-            entry(INDEXES, wish.index.name, "index").checked(wish.index.parameters)
-        if rerank is not None:
-            entry(RERANKINGS, rerank.name, "re-ranking").checked(rerank.parameters)
         asked = self._ask(home, arms, query, gallery, part_of(progress, 0.0, 0.2))
-        if step is not None and (asked.gallery.name != "probe" or asked.own is None):
+        if step is not None and (asked.gallery.name != "probe" or asked.query_row is None):
             raise UserError(
                 "Earlier steps are stored for the images on the maps alone. Choose the gallery probe and a row of it, "
                 "or leave the step out."
@@ -168,7 +174,7 @@ class Retriever:
             title=asked.gallery.title,
             count=len(asked.gallery),
             levels=asked.gallery.hierarchy.levels,
-            query=asked.own,
+            query=asked.query_row,
             classes=None if asked.classes is None else class_path(asked.classes, asked.collection.hierarchy),
             notes=asked.notes,
             arms=tuple(answers),
@@ -197,13 +203,15 @@ class Retriever:
         if query.row is None:
             decode_query(query.image or b"", channels=3, side=8)  # what is no image is refused before anything is read
             note = "The classes of the query are not known, so there are no severities and no scores."
-            return Asked(gallery=gallery, own=None, collection=gallery, row=None, image=query.image, notes=(note,))
+            return Asked(
+                gallery=gallery, query_row=None, collection=gallery, row=None, image=query.image, notes=(note,)
+            )
         collection = gallery if query.collection is None else self.gallery(home, query.collection, progress)
         if not 0 <= query.row < len(collection):
             raise UserError(f"{collection.title}: {len(collection):,} images, numbered from 0; got {query.row}.")
         asked = Asked(
             gallery=gallery,
-            own=gallery_row(gallery, collection, query.row),
+            query_row=gallery_row(gallery, collection, query.row),
             collection=collection,
             row=query.row,
             image=None,
@@ -231,11 +239,11 @@ class Retriever:
             config = image_config(folder)
             check_arm(config, folder.id, arm.arm)
             title = kind_of(config).arms(config)[arm.arm].title
-            return self._found(arm, title, asked, wish, progress)
+            return self._results(arm, title, asked, wish, progress)
         except UserError as error:
             return ArmResult(run=folder.id, arm=arm.arm, title=title, error=str(error))
 
-    def _found(self, arm: RunArm, title: str, asked: Asked, wish: _Wish, progress: Progress) -> ArmResult:
+    def _results(self, arm: RunArm, title: str, asked: Asked, wish: _Wish, progress: Progress) -> ArmResult:
         clock = _Clock()
         with clock.over("vectors"):
             compared, step = self._compared(arm, asked, wish, part_of(progress, 0.0, 0.8))
@@ -250,9 +258,9 @@ class Retriever:
             whole = compared.similarities(query) if chosen.descriptor.exact or wish.scores else None
             depth = max(wish.k, RERANKED) if wish.rerank is not None else wish.k
             if chosen.descriptor.exact and whole is not None:
-                rows, near = nearest(whole, depth, asked.own)
+                rows, near = nearest(whole, depth, asked.query_row)
             else:
-                rows, near = built.nearest(vectors, query, depth, asked.own)
+                rows, near = built.nearest(vectors, query, depth, asked.query_row)
         scored = whole if wish.scores else None
         with clock.over("score"):
             numbers = measured(asked, scored, None, curves=wish.curves)
@@ -261,7 +269,7 @@ class Retriever:
         if wish.rerank is not None:
             with clock.over("rerank"):
                 order = reranked_order(wish.rerank, query, vectors.take(rows), near)
-                ranked = None if scored is None else whole_order(scored, rows[order], asked.own)
+                ranked = None if scored is None else whole_order(scored, rows[order], asked.query_row)
                 kept = order[: wish.k]
                 numbers = measured(asked, scored, ranked, curves=wish.curves)
                 reranked = ranking(asked, rows[kept], near[kept], numbers)
@@ -293,21 +301,21 @@ class Retriever:
             with self._encoding:
                 vectors = dict(zip((WITHOUT, ALONE), encoder.embed(seen(removed, asked, encoder)).numpy(), strict=True))
         except UserError as error:
-            stored = asked.gallery.without(asked.own, removed.classes, removed.fill.name)
+            stored = asked.gallery.without(asked.query_row, removed.classes, removed.fill.name)
             if stored is None:
                 return After(error=str(error))
             vectors = {WITHOUT: compared.vectors.take(np.array([stored]))[0]}
         before, rankings = [result.row for result in first.results], {}
         for form, vector in vectors.items():
             whole = compared.similarities(vector)
-            whole[asked.gallery.twins(asked.own)] = -1.0
-            rows, near = nearest(whole, len(before), asked.own)
+            whole[asked.gallery.twins(asked.query_row)] = -1.0
+            rows, near = nearest(whole, len(before), asked.query_row)
             rankings[form] = ranking(asked, rows, near, measured(asked, whole, None, curves=False))
         stay = len({result.row for result in rankings[WITHOUT].results} & set(before))
         return After(rankings=rankings, stays=stay / len(before) if before else float("nan"))
 
     def _compared(self, arm: RunArm, asked: Asked, wish: _Wish, progress: Progress) -> tuple[Comparison, int]:
-        if asked.gallery.name == "probe" and asked.own is not None and not self._embeds(arm, asked):
+        if asked.gallery.name == "probe" and asked.query_row is not None and not self._embeds(arm, asked):
             stored = stored_vectors(arm.folder, arm.arm, asked.gallery, wish.step)
             if stored is not None:
                 vectors, at = stored
@@ -339,8 +347,8 @@ class Retriever:
 
     def _query_vector(self, arm: RunArm, asked: Asked, vectors: Vectors) -> np.ndarray:
         """Return the query's vector, float32 ``[D]``, unit."""
-        if asked.own is not None:
-            return vectors.take(np.array([asked.own]))[0]
+        if asked.query_row is not None:
+            return vectors.take(np.array([asked.query_row]))[0]
         encoder = self._encoder(arm)
         if asked.image is not None:
             pixels = decode_query(asked.image, channels=encoder.channels, side=encoder.side)
@@ -367,9 +375,3 @@ def _own_shape(folder: RunFolder, datasets: Datasets) -> tuple[int, int]:
     """Return the channels and side of the images that a run is trained on."""
     _, channels, side, _ = datasets.load(images_of(folder)).train.images.shape
     return channels, side
-
-
-def _checked(k: int) -> int:
-    if not 1 <= k <= MOST_RESULTS:
-        raise ParameterError(f"k needs a whole number from 1 to {MOST_RESULTS:,}; got {k}.")
-    return k

@@ -22,8 +22,8 @@ def stored_vectors(folder: RunFolder, arm: int, gallery: Gallery, step: int | No
         RunError: they are damaged or not finite.
     """
     probe = folder.probe()
-    own = images_of(folder)
-    if probe is None or gallery.origin != origin(own, probe.part) or not np.array_equal(probe.rows, gallery.rows):
+    images = images_of(folder)
+    if probe is None or gallery.origin != origin(images, probe.part) or not np.array_equal(probe.rows, gallery.rows):
         return None
     there = [(k, at) for k, at, _ in folder.snapshots() if folder.embeddings_path(k).is_file()]
     if not there:

@@ -92,7 +92,7 @@ def write_copy(folder: RunFolder, into: Path) -> Manifest:
         RunError: the run cannot be read, or was deleted.
         OSError: the copy cannot be written, or a file of the run has gone meanwhile.
     """
-    target = _own(into / folder.id)
+    target = _no_link(into / folder.id)
     _check_kept(target)
     before = read_manifest(target)
     stamp, step = stamp_of(folder.path), folder.state().step
@@ -120,7 +120,7 @@ def read_manifest(target: Path) -> Manifest | None:
         OSError: it cannot be read.
     """
     try:
-        content = read_regular(_own(target) / MANIFEST, MANIFEST_BYTES)
+        content = read_regular(_no_link(target) / MANIFEST, MANIFEST_BYTES)
     except FileNotFoundError:
         return None
     except IrregularError as error:
@@ -170,7 +170,7 @@ def forget(run_id: str, into: Path) -> None:
         RunError: it is no folder.
         OSError: it cannot be done now.
     """
-    target = _own(into / run_id)
+    target = _no_link(into / run_id)
     target.mkdir(exist_ok=True)
     _write(target / DELETED, b"")
     _empty(target)
@@ -252,7 +252,7 @@ def _fetch(source: Path, file: Path, entry: Entry, run_id: str) -> None:
     os.utime(file, ns=(entry.time, entry.time))
 
 
-def _own(target: Path) -> Path:
+def _no_link(target: Path) -> Path:
     """Return the folder of a copy, if it is not a link to another one."""
     if target.is_symlink():
         raise RunError(f"The copy of run {target.name} is a link, not a folder.")

@@ -94,7 +94,7 @@ class RunFolder(RunReader):
         *,
         run_id: str = "",
         part_of: str = "",
-        place: str = "",
+        place_in_plan: str = "",
         processes: int | None = None,
     ) -> RunFolder:
         """Make a queued run.
@@ -103,7 +103,7 @@ class RunFolder(RunReader):
             owner: digest of the token that may control it; empty: anyone.
             run_id: empty: a new one. What was left half-made under it is made anew.
             part_of: id of the plan that it belongs to; empty: none.
-            place: what tells it from the other runs of its plan; of a long one only the beginning is kept.
+            place_in_plan: what tells it from the other runs of its plan; of a long one only the beginning is kept.
             processes: that train it; None: as many as the settings say.
         """
         path = root / (run_id or new_id())
@@ -118,7 +118,7 @@ class RunFolder(RunReader):
             folder.db.create()
             write_bytes(path / "owner", owner.encode(), home=path)
             if part_of:
-                write_bytes(path / "part_of", f"{part_of}\n{place[:PLACE]}".encode(errors="replace"), home=path)
+                write_bytes(path / "part_of", f"{part_of}\n{place_in_plan[:PLACE]}".encode(errors="replace"), home=path)
             folder.set_processes(config.single.processes if processes is None else processes)
             write_bytes(path / "ballast", bytes(BALLAST), home=path)
             # last: a folder without it is not a run

@@ -146,9 +146,9 @@ class RunReader:
     @property
     def place_in_plan(self) -> str:
         """What tells it from the other runs of its plan (``seed 0, label noise 0.2``), a line; empty if not known."""
-        place = self._membership()[1]
+        written = self._membership()[1]
         # no line breaks, no marks that turn text
-        seen = "".join(letter if letter.isprintable() else " " for letter in place)
+        seen = "".join(letter if letter.isprintable() else " " for letter in written)
         return " ".join(seen.split())[:PLACE]
 
     def is_alive(self) -> bool:
@@ -259,7 +259,7 @@ class RunReader:
         """Read thumbnail sheet ``index``, encoded WebP."""
         if not is_there(self.sheet_path(index)):
             raise RunError(f"The run {self.id} has no thumbnail sheet {index}.")
-        self._own(self.sheet_path(index))
+        self._within(self.sheet_path(index))
         return read_regular(self.sheet_path(index), SHEET_BYTES)
 
     def frame_path(self, k: int) -> Path:
@@ -374,8 +374,8 @@ class RunReader:
             text = read_regular(self.path / "part_of", MEMBER_BYTES).decode()
         except (OSError, ValueError):
             return "", ""
-        plan, _, place = text.partition("\n")
-        return (plan, place) if checked.is_id(plan) and plan != self.id else ("", "")
+        plan, _, title = text.partition("\n")
+        return (plan, title) if checked.is_id(plan) and plan != self.id else ("", "")
 
     def _arm_count(self) -> int:
         if self._arms is None:
@@ -388,7 +388,7 @@ class RunReader:
             raise ValueError(f"a number is of arm {arm}; the run has {self._arm_count()}, counted from 0")
         return index
 
-    def _own(self, path: Path) -> None:
+    def _within(self, path: Path) -> None:
         """Check that this is a regular file of this folder: neither it nor the folder it lies in is a link."""
         check_regular(path)
         if path.parent != self.path and path.parent.is_symlink():
@@ -396,7 +396,7 @@ class RunReader:
 
     def _read(self, path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         try:
-            self._own(path)
+            self._within(path)
             return read_tensors(path)
         except (OSError, SafetensorError, ValueError) as error:
             raise RunError(f"The run {self.id} lacks {path.name}, or it is damaged ({words(error)}).") from error

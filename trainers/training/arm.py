@@ -92,9 +92,9 @@ class Arm(ABC):
         encoders = [part for net in self.networks.values() for part in net.modules() if isinstance(part, Encoder)]
         shares: dict[nn.Parameter, float] = {}
         for encoder in encoders:
-            own = encoder.rates()
+            shares_of = encoder.rates()
             inside = (weight for layer in encoder.in_front() for weight in layer.parameters())
-            shares |= {weight: rate * own.get(weight, 1.0) for weight in inside}
+            shares |= {weight: rate * shares_of.get(weight, 1.0) for weight in inside}
         split = []
         for group in groups:
             parts: dict[float, list[nn.Parameter]] = {1.0: []}  # first: a checkpoint counts weights in this order
@@ -157,12 +157,12 @@ class Arm(ABC):
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore what :meth:`tensors` returned."""
-        own = under(tensors, f"arm{self.index}/")
+        saved = under(tensors, f"arm{self.index}/")
         for network, net in self.networks.items():
-            net.load_state_dict(under(own, f"{network}/"))
+            net.load_state_dict(under(saved, f"{network}/"))
         for name, value in self.state.items():
-            value.copy_(own[f"state/{name}"])
-        self.optimizer.load(under(own, "optimiser/"))
+            value.copy_(saved[f"state/{name}"])
+        self.optimizer.load(under(saved, "optimiser/"))
 
     def _blame(self, step: int, rows: Tensor | np.ndarray, value: float, norm: float) -> str:
         first = ", ".join(str(row) for row in rows[:6].tolist())

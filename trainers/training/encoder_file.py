@@ -92,8 +92,8 @@ class RunEncoders:
     def _check_names(self, tensors: dict[str, Tensor]) -> None:
         if not self._norm:
             return
-        own = without_head(without_values(self.choice, channels=3, side=32, dim=2).state_dict(), self._class)
-        if own.keys() != tensors.keys():
+        expected = without_head(without_values(self.choice, channels=3, side=32, dim=2).state_dict(), self._class)
+        if expected.keys() != tensors.keys():
             raise UserError(
                 f"The encoder of run {self._run} has {self._norm} normalisation in place of its batch "
                 "normalisation, so the library that it comes from cannot load it. Only encoders trained with the "
@@ -161,8 +161,8 @@ def begin(encoder: Encoder, folder: RunFolder, config: StartConfig) -> None:
     encoder.frozen_norm = config.frozen_norm
     if config.frozen_norm:
         count = len(encoder.batch_norms())
-        told = f"{count} layers keep the statistics they start with" if count else "the encoder has none to freeze"
-        folder.log(f"frozen batch norm: {told}")
+        frozen = f"{count} layers keep the statistics they start with" if count else "the encoder has none to freeze"
+        folder.log(f"frozen batch norm: {frozen}")
 
 
 def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:
@@ -179,17 +179,19 @@ def start_from(encoder: Encoder, folder: RunFolder, written: str) -> None:
         UserError: there is no such run or arm, or it has another encoder; of a plan, no run or several of that seed.
         RunError: it is damaged.
     """
-    own = without_head(encoder.state_dict(), type(encoder))
+    mine = without_head(encoder.state_dict(), type(encoder))
     if folder.read_checkpoint() is not None:
         given = RunEncoders(folder).tensors(0)
-        encoder.load_state_dict({name: given[name] for name in own if name in given}, strict=False)
+        encoder.load_state_dict({name: given[name] for name in mine if name in given}, strict=False)
         return
-    given, origin = weights_to_start_from(own, folder.path.parent, written, folder.config.single.seed)
+    given, origin = weights_to_start_from(mine, folder.path.parent, written, folder.config.single.seed)
     encoder.load_state_dict(given, strict=False)
     folder.log(f"start: {len(given)} tensors of the encoder of {origin}")
 
 
-def weights_to_start_from(own: dict[str, Tensor], root: Path, written: str, seed: int) -> tuple[dict[str, Tensor], str]:
+def weights_to_start_from(
+    wanted: dict[str, Tensor], root: Path, written: str, seed: int
+) -> tuple[dict[str, Tensor], str]:
     """Return the weights of the encoder that a run of a seed starts from, and where they come from in words.
 
     Args:
@@ -210,12 +212,12 @@ def weights_to_start_from(own: dict[str, Tensor], root: Path, written: str, seed
         norm = beside.config.single.encoder_norm
     finally:
         beside.db.close()
-    different = [name for name in sorted(own | given) if shape(own, name) != shape(given, name)]
+    different = [name for name in sorted(wanted | given) if shape(wanted, name) != shape(given, name)]
     if different:
         why = f" It was trained with {norm} normalisation, which this program cannot start from." if norm else ""
         raise UserError(
-            f"The encoder of run {run} is not the one of this run: {len(different)} of {len(own | given)} tensors are "
-            f"missing or of another shape, the first of them {different[0]}.{why} Choose the same encoder with the "
+            f"The encoder of run {run} is not the one of this run: {len(different)} of {len(wanted | given)} tensors "
+            f"are missing or of another shape, the first of them {different[0]}.{why} Choose the same encoder with the "
             "same parameters."
         )
     return given, f"run {run}, arm {arm}, at step {source.step}"
@@ -226,14 +228,14 @@ def of_seed(folder: RunFolder, seed: int) -> RunFolder:
     parts = [part for part in list_runs(folder.path.parent) if part.part_of == folder.id]
     if not parts:
         return folder
-    own = [part for part in parts if part.config.single.seed == seed]
-    if len(own) != 1:
+    of_it = [part for part in parts if part.config.single.seed == seed]
+    if len(of_it) != 1:
         raise UserError(
             f"A run of seed {seed} starts from the run of the same seed of a sweep; of its runs {folder.id} has "
-            f"{len(own) or 'none'} with that seed. Choose a sweep that has this seed and varies nothing, or one run."
+            f"{len(of_it) or 'none'} with that seed. Choose a sweep that has this seed and varies nothing, or one run."
         )
     folder.db.close()
-    return own[0]
+    return of_it[0]
 
 
 def shape(tensors: dict[str, Tensor], name: str) -> tuple[int, ...] | None:

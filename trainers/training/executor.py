@@ -139,9 +139,9 @@ class ProcessExecutor:
         with self._lock:
             taken = [trained.device for trained in self._trained.values()]
         held = {gpu for device in taken for gpu in device.gpus}
-        own = [gpu for device in self._devices for gpu in device.gpus if gpu not in held]
+        free = [gpu for device in self._devices for gpu in device.gpus if gpu not in held]
         if any(device.gpus for device in self._devices):
-            return Device(gpus=tuple(own[:processes]), processes=processes) if len(own) >= processes else None
+            return Device(gpus=tuple(free[:processes]), processes=processes) if len(free) >= processes else None
         if len(taken) >= len(self._devices):
             return None
         share = self._devices[len(taken)]
@@ -179,9 +179,9 @@ class ProcessExecutor:
         """End a trainer that has not begun yet; nothing happens if it is not ours."""
         with self._lock:
             trained = [trained for folder, trained in self._trained.items() if folder.name == run_id]
-            for one in trained:
-                one.over = True
-                one.gang.kill()
+            for run in trained:
+                run.over = True
+                run.gang.kill()
 
     def ask(self) -> None:
         """Have every trainer save and leave, in its own time."""

@@ -43,8 +43,8 @@ class Gang:
         self.since = time.monotonic()
         try:
             with open_regular(output) as file:
-                for told in _roles(count):
-                    self._processes.append(_started(command, {**environment, **told}, file, detach))
+                for role in _roles(count):
+                    self._processes.append(_started(command, {**environment, **role}, file, detach))
         except OSError:
             self.kill()
             raise
@@ -122,5 +122,5 @@ def _roles(count: int) -> list[dict[str, str]]:
         return [{}]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        told = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(probe.getsockname()[1])}
-    return [{**told, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
+        world = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(probe.getsockname()[1])}
+    return [{**world, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]

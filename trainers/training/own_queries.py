@@ -70,8 +70,8 @@ def part(
     places = torch.arange(len(embeddings) * views, device=embeddings.device).reshape(embeddings.shape[:-1])
     known = {"own": places[first::of]} if net.leaves_self_out else {}
     gallery, beside = embeddings.flatten(0, -2), labels.repeat_interleave(views, dim=0)
-    own = terms(embeddings[first::of], labels[first::of], gallery, beside, **known)
-    return {name: term / of for name, term in own.items()}
+    losses = terms(embeddings[first::of], labels[first::of], gallery, beside, **known)
+    return {name: term / of for name, term in losses.items()}
 
 
 def is_exact(name: str, settings: Any) -> bool:
@@ -95,8 +95,8 @@ class _Shared:
             for weight in self._net.parameters():
                 weight.register_hook(lambda gradient: gradient * world())
         whole: Tensor = _Added.apply(embeddings)
-        own = part(self._net, self._terms, whole, labels, rank(), world())
-        return {name: _of_all(term) for name, term in own.items()}
+        losses = part(self._net, self._terms, whole, labels, rank(), world())
+        return {name: _of_all(term) for name, term in losses.items()}
 
     def _check(self, images: int) -> None:
         remembers = isinstance(self._net, WithMemory)

@@ -29,9 +29,9 @@ class Stages:
         """Return the progress callback of the next stage, 0 to 1; a fraction lower than an earlier one is not shown."""
         share, start = next(self._shares), self._begun
         self._begun += share
-        return partial(self._told, start, share)
+        return partial(self._report, start, share)
 
-    def _told(self, start: float, share: float, text: str, fraction: float) -> None:
+    def _report(self, start: float, share: float, text: str, fraction: float) -> None:
         self._most = max(self._most, min(1.0, start + share * fraction))
         self._tell(text, self._most)
 

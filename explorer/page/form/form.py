@@ -20,9 +20,7 @@ from trainers.kinds.sections import Section
 from trainers.parameters import Choice, Spec, describe, flat, imported
 from trainers.parameters import check as checked
 from trainers.recipes.catalogue import RECIPES
-from trainers.values import check_types, values_of
-
-_CANNOT = (TypeError, ValueError, KeyError, AttributeError, RecursionError)
+from trainers.values import check_types, readable, values_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,15 +105,11 @@ class Form:
     def part(self, values: Mapping[str, Any]) -> RunConfig:
         """Make the configuration, whose values are checked one by one and not yet together."""
         settings: dict[str, Any] = dataclasses.asdict(self.kind.config())
-        try:
+        with readable(self.kind.title):
             for name, value in values.items():
                 _put(settings, name.split("."), self._read(self.known[name], value))
             made = self.kind.config(**values_of(self.kind.config, settings))
             check_types(made)
-        except ParameterError:
-            raise
-        except _CANNOT as error:
-            raise ParameterError(f"{self.kind.title}: the settings cannot be read: {error}.") from error
         return made
 
     def _read(self, spec: Spec, value: Any) -> Any:
@@ -160,7 +154,7 @@ class Form:
             made["offered"] = list(self.page.entries[name])
         if name in self.page.sets:
             follow = self.page.sets[name]
-            made["sets"] = {entry: dict(follow(one)) for entry, one in spec.rule.entries().items()}
+            made["sets"] = {entry: dict(follow(follower)) for entry, follower in spec.rule.entries().items()}
         return made
 
     def _preset(self, preset: Preset) -> Json:
@@ -181,22 +175,25 @@ class Form:
         if self.public:
             return []
         presets = [self.kind.configured({}, {"preset": preset.name}) for preset in self.kind.presets()]
-        made = [(one, one.config().run) for one in RECIPES.values() if one.kind == self.kind.name]
-        fitting = [(one, run) for one, run in made if set(one.values()) <= set(self.names) and run not in presets]
+        made = [(recipe, recipe.config().run) for recipe in RECIPES.values() if recipe.kind == self.kind.name]
+        fitting = [
+            (recipe, run) for recipe, run in made if set(recipe.values()) <= set(self.names) and run not in presets
+        ]
         return [
             {
-                "name": one.name,
-                "title": one.title,
-                "sentence": f"{one.sentence} {one.paper}. Sources: `python -m trainers recipe {one.name} --print`.",
+                "name": recipe.name,
+                "title": recipe.title,
+                "sentence": f"{recipe.sentence} {recipe.paper}. Sources: "
+                f"`python -m trainers recipe {recipe.name} --print`.",
                 "values": self.values(run),
             }
-            for one, run in fitting
+            for recipe, run in fitting
         ]
 
 
-def registry_json(place: str) -> list[Json]:
+def registry_json(path: str) -> list[Json]:
     """Describe the entries of the registry at ``module:NAME``."""
-    return entries(imported(place))
+    return entries(imported(path))
 
 
 def _at(config: Any, name: str) -> Any:

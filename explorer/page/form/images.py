@@ -30,7 +30,9 @@ def looked_at(choice: DataChoice) -> Json:
         "readable": named(choice.source) is None or bool(report.labels),
         "columns": {
             "image_column": [[name, name] for name in report.image_columns],
-            "label_columns": [[one.name, f"{one.name} ({one.classes:,})"] for one in report.labels if one.usable],
+            "label_columns": [
+                [column.name, f"{column.name} ({column.classes:,})"] for column in report.labels if column.usable
+            ],
             "train_split": [[name, name] for name in report.splits],
             "test_split": [[name, name] for name in report.splits],
         },

@@ -77,14 +77,14 @@ def _allowed(form: Form, name: str, usual: Mapping[str, Any], most: int) -> Json
 
 
 def planned(
-    form: Form, settings: Mapping[str, Any], name: str, own: Mapping[str, Any], vary: Sequence[Sequence[str]]
+    form: Form, settings: Mapping[str, Any], name: str, of_plan: Mapping[str, Any], vary: Sequence[Sequence[str]]
 ) -> Config:
     """Make the checked configuration of a plan of the runs that a form describes.
 
     Args:
         settings: values of the fields of the form.
         name: of the plan; empty: the run itself.
-        own: values of the fields of the plan.
+        of_plan: values of the fields of the plan.
         vary: pairs of what is varied and the values to try, as typed.
 
     Raises:
@@ -95,9 +95,9 @@ def planned(
         return run
     plan = entry(PLANS, name, "plan")
     known = _specs(plan.config)
-    given = {key: checked(known[key], value, plan.title) for key, value in own.items() if key in known}
+    given = {key: checked(known[key], value, plan.title) for key, value in of_plan.items() if key in known}
     if plan.config.folded:
-        run = _folded(run, own.get("folds", FOLDS))
+        run = _folded(run, of_plan.get("folds", FOLDS))
     made: Config = plan.config(run=run, vary=_varied(vary), **given)
     check(made)
     return made

@@ -35,7 +35,7 @@ def views(config: ContrastiveConfig) -> Json:
 DESCRIPTOR = KindPage(
     name=KIND.name,
     entries={"encoder": [name for name, encoder in ENCODERS.items() if not encoder.frozen]},
-    unlabelled=f"{', '.join(one.title for one in METHODS.values() if one.labels)} need classes, as do "
+    unlabelled=f"{', '.join(method.title for method in METHODS.values() if method.labels)} need classes, as do "
     "hard conditions and further metrics; the other methods do without.",
     views=views,
     added=("supcon", "moco_v1", "cross_entropy"),

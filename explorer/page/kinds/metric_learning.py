@@ -41,7 +41,7 @@ def configuration(
     parameters = [*given, *({} for _ in losses[len(given) :])]
     settings = {
         "data.source": images,
-        "losses": [{"name": name, "parameters": own} for name, own in zip(losses, parameters, strict=True)],
+        "losses": [{"name": name, "parameters": values} for name, values in zip(losses, parameters, strict=True)],
         "encoder": {"name": encoder, "parameters": encoder_parameters or {}},
         **(training or {}),
         **{f"data.conditions.{name}": value for name, value in (conditions or {}).items()},

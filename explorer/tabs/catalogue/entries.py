@@ -21,8 +21,8 @@ def sections() -> Iterator[tuple[str, list[Entry]]]:
     for family, losses in FAMILIES.items():
         yield family, [_loss(loss) for loss in losses]
     for kind in KINDS.values():
-        for listed, place in kind.lists.items():
-            entries = Rule(help="", registry=place).entries().values()
+        for listed, path in kind.lists.items():
+            entries = Rule(help="", registry=path).entries().values()
             yield f"{listed.capitalize()} of {kind.title.lower()}", [_listed(entry) for entry in entries]
     yield "Metrics", [_metric(metric) for metric in METRICS.values()]
     yield "Frozen features", [_metric(metric) for metric in REPRESENTATION_METRICS.values()]
@@ -36,8 +36,8 @@ def _loss(loss: LossDescriptor) -> Entry:
     facts = [", ".join(f"`{name}`" for name in names), *_needs(loss)]
     paper = f"[{loss.paper} {loss.year}]({loss.url})"
     notes = f"<details><summary>Notes</summary>\n\n{loss.differs}\n\n</details>" if loss.differs else ""
-    told = (loss.unlike, *_formula(loss), paper, " · ".join(facts), loss.slow, notes, _panel(loss.parameters))
-    return _entry(loss, *told) | {"loss": loss.name}
+    fields = (loss.unlike, *_formula(loss), paper, " · ".join(facts), loss.slow, notes, _panel(loss.parameters))
+    return _entry(loss, *fields) | {"loss": loss.name}
 
 
 def _listed(entry: Any) -> Entry:

@@ -10,7 +10,7 @@ from explorer.server.visitors import Caller
 from trainers.claims import tables
 from trainers.claims.base import WORKS, Claim
 from trainers.claims.catalogue import CLAIMS
-from trainers.claims.runs import check_at_hand, described, found, mark, result, steps
+from trainers.claims.runs import check_at_hand, described, mark, plans_of, result, steps
 from trainers.claims.verdict import VERDICTS
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
@@ -38,7 +38,7 @@ class Board:
             "counted": tables.counted(row[3] for row in tables.rows(results)),
             "claims": [
                 tables.as_json(claim, results[name])
-                | {"protocol": described(claim), "here": self._stands(found(claim, there), claim)}
+                | {"protocol": described(claim), "here": self._stands(plans_of(claim, there), claim)}
                 for name, claim in CLAIMS.items()
             ],
         }
@@ -50,7 +50,7 @@ class Board:
             UserError: there is no such claim, or its runs are not finished.
         """
         claim = entry(CLAIMS, name, "claim")
-        plans = found(claim, self._there())
+        plans = plans_of(claim, self._there())
         if len(plans) < len(steps(claim)) or not plans or plans[-1].state().phase != "finished":
             raise RunError(f"The runs of {claim.title} are not finished here. Run it first.")
         with reading(plans[-1].id):
@@ -64,7 +64,7 @@ class Board:
         """
         claim = entry(CLAIMS, name, "claim")
         check_at_hand(claim)
-        plans, start = found(claim, self._there()), ""
+        plans, start = plans_of(claim, self._there()), ""
         for plan, make in zip([*plans, None], steps(claim), strict=False):
             if plan is None:
                 config = make().changed(start=start) if start else make()

@@ -137,7 +137,7 @@ class _Plan:
                     self._children, self._phase = Children(run.folder), phase
                 self._known = self._children.all()
                 self._seen = time.monotonic()
-            return self._known, self._found(run)
+            return self._known, self._reported(run)
 
     def tables(self, run: Run) -> dict[str, Table]:
         """Return the table of every part that has results, by name."""
@@ -145,7 +145,7 @@ class _Plan:
         parts = () if self._report is None else self._report.parts
         return {part.name: part.table for part in parts if part.table is not None}
 
-    def _found(self, run: Run) -> Json:
+    def _reported(self, run: Run) -> Json:
         ended = tuple((child.id, child.phase) for child in self._known if child.outcome is not None)
         if self._report is None or ended != self._ended:
             self._report, self._ended = report(run.folder, self._known), ended

@@ -85,11 +85,11 @@ class OpenDataset:
     def about(self) -> dict[str, Any]:
         """Describe it for the page."""
         licence = self.data.licence
-        told = f" Licence: {licence}." if licence and licence != "unknown" else ""
+        known = f" Licence: {licence}." if licence and licence != "unknown" else ""
         return {
             "name": self.name,
             "title": self.data.title,
-            "note": f"{len(self.scenes):,} images of the {self.data.test_split} split.{told}",
+            "note": f"{len(self.scenes):,} images of the {self.data.test_split} split.{known}",
             "images": len(self.scenes),
             "classes": list(self.data.classes),
             "notes": list(self.notes),
@@ -160,9 +160,9 @@ class Datasets:
         """
         if source.strip() == DRAWN:
             return self.drawn()
-        for place in (source, captions_from or DRAWN):
-            if named(place) is None:
-                resolve(place)  # refuses what may not be opened here
+        for origin in (source, captions_from or DRAWN):
+            if named(origin) is None:
+                resolve(origin)  # refuses what may not be opened here
         limit = min(limit or self._most, self._most)
         name = self.name(source, captions_from, limit)
 

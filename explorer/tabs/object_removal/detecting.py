@@ -93,8 +93,8 @@ class Detection:
         box = (x0 * width, y0 * height, x1 * width, y1 * height)
         known = self._models.known(asked.model)
         loaded = self._models.get(known.name)
-        own = image.dataset.matcher.classes if image.dataset is not None else ()
-        classes = tuple(dict.fromkeys((*own, *load_words().classes)))
+        listed = image.dataset.matcher.classes if image.dataset is not None else ()
+        classes = tuple(dict.fromkeys((*listed, *load_words().classes)))
         with loaded.use() as model:
             prompts = self._prompts.get((loaded.digest, classes), lambda: class_embeddings(model, classes))
             likeliest = name_box(model, picture.pixels, box, classes, prompts, top=NAMES)

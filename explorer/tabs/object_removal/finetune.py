@@ -48,7 +48,7 @@ class Finetuning:
             if asked.action == "finetune":
                 config = self.config(Finetune.of(values))
                 started = self._runs.start(config, asked.token, caller)
-                said = waiting(self._runs.place(started)) or "It starts now."
+                said = waiting(self._runs.wait(started)) or "It starts now."
                 return {"id": started, "said": said} | ({"plan": True} if kind_of(config).plans else {})
             if asked.action not in _ACTS:
                 raise RequestError(
@@ -72,13 +72,13 @@ class Finetuning:
             "model": Choice(name=name, parameters=parameters),
             "recipes": tuple(self._recipe(each) for each in asked.recipes),
         }
-        own = asked.model_extra or {}
+        settings = asked.model_extra or {}
         for spec in specs(FinetuningConfig):
-            if spec.name in _SETTINGS and spec.name in own:
-                given[spec.name] = check_value(spec, own[spec.name], "A fine-tuning")
+            if spec.name in _SETTINGS and spec.name in settings:
+                given[spec.name] = check_value(spec, settings[spec.name], "A fine-tuning")
         config: Config = KIND.configured(given)
-        if own.get(_SEEDS.name) is not None:
-            config = SweepConfig(run=config.single, seeds=check_value(_SEEDS, own[_SEEDS.name], "A sweep"))
+        if settings.get(_SEEDS.name) is not None:
+            config = SweepConfig(run=config.single, seeds=check_value(_SEEDS, settings[_SEEDS.name], "A sweep"))
         check(config)
         return config
 

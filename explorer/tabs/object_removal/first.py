@@ -18,10 +18,10 @@ def instructive(dataset: OpenDataset, images: InputImages) -> tuple[str, str | N
     """Choose an image, by its reference, and the class to remove: :data:`OPENING`, else the first image whose captions
     mention a small object that may be removed; without such an image any, and None.
     """
-    place = next((place for place, scene in enumerate(dataset.scenes) if scene.image_id == OPENING), None)
-    if place is not None:
-        return f"{dataset.name}.{place}", TAKEN
-    refs = [f"{dataset.name}.{place}" for place in range(min(_LOOKED_AT, len(dataset.scenes)))]
+    index = next((index for index, scene in enumerate(dataset.scenes) if scene.image_id == OPENING), None)
+    if index is not None:
+        return f"{dataset.name}.{index}", TAKEN
+    refs = [f"{dataset.name}.{index}" for index in range(min(_LOOKED_AT, len(dataset.scenes)))]
     for ref in refs:
         try:
             image = images.get(ref)

@@ -185,15 +185,15 @@ class InputImages:
         return self._pictures.get((image.ref, "drawn", side), lambda: _drawn(drawing, side, image))
 
     def _of_dataset(self, dataset: OpenDataset, key: str) -> InputImage:
-        place = int(key) if _NUMBER.fullmatch(key) else -1
-        if not 0 <= place < len(dataset.scenes):
+        index = int(key) if _NUMBER.fullmatch(key) else -1
+        if not 0 <= index < len(dataset.scenes):
             raise GoneError(
                 f"The dataset {dataset.data.title} has {len(dataset.scenes)} images; there is no number {key[:9]}."
             )
-        scene = dataset.scenes[place]
+        scene = dataset.scenes[index]
         bare = InputImage(
-            ref=f"{dataset.name}.{place}",
-            alt=_alt(dataset, place),
+            ref=f"{dataset.name}.{index}",
+            alt=_alt(dataset, index),
             captions=scene.captions,
             width=scene.width,
             height=scene.height,
@@ -267,9 +267,9 @@ def encoded(pixels: np.ndarray, kind: Literal["png", "jpeg"]) -> bytes:
     return out.getvalue()
 
 
-def _alt(dataset: OpenDataset, place: int) -> str:
-    captions = dataset.scenes[place].captions
-    return captions[0][:300] if captions else f"Image {place + 1} of {dataset.data.title}"
+def _alt(dataset: OpenDataset, index: int) -> str:
+    captions = dataset.scenes[index].captions
+    return captions[0][:300] if captions else f"Image {index + 1} of {dataset.data.title}"
 
 
 def _drawn(drawing: Drawing, side: int, image: InputImage) -> Picture:

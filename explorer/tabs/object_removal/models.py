@@ -84,9 +84,9 @@ class Known:
 
     def json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        told = asdict(self)
-        del told["scenes"]
-        return {**told, "ready": self.missing is None}
+        values = asdict(self)
+        del values["scenes"]
+        return {**values, "ready": self.missing is None}
 
 
 class Loaded:
@@ -140,14 +140,14 @@ class Models:
 
     def listed(self) -> list[Known]:
         """List the models of the menu, then the newest fine-tuned ones."""
-        own = [Known.of(descriptor, descriptor.name) for descriptor in self.menu.values()]
+        registered = [Known.of(descriptor, descriptor.name) for descriptor in self.menu.values()]
         of_runs: list[Known] = []
         for folder in self._library.folders():
             if len(of_runs) >= _LISTED:
                 break
             with suppress(RunError), reading(folder.id):  # a damaged run hides no other
                 of_runs += self._arms(self._library.get(folder.id))
-        return own + of_runs
+        return registered + of_runs
 
     def known(self, name: str) -> Known:
         """Return what is known of a model before it is loaded.
@@ -239,9 +239,9 @@ class Models:
         Raises:
             DataError: this is a folder, and it may not be.
         """
-        place = text.removeprefix("local-dir:")
-        if place != text or (place and is_folder(place)):
-            access.allowed_path(place)
+        path = text.removeprefix("local-dir:")
+        if path != text or (path and is_folder(path)):
+            access.allowed_path(path)
 
     def _arms(self, run: Run) -> list[Known]:
         """Return the models of a fine-tuning run, none if it is another kind of run or has no weights yet."""

@@ -47,16 +47,16 @@ class Answers:
         dataset = image.dataset.name if image.dataset is not None else query.dataset
         models = tuple(dict.fromkeys(query.models))
         known = self._index.has(models, dataset)
-        told = None if known else self._recorded.told(dataset, filled, models, query.k)
-        recorded = told is not None
-        if told is None:
+        ranked = None if known else self._recorded.answer(dataset, filled, models, query.k)
+        recorded = ranked is not None
+        if ranked is None:
             times = (query.patience, HURRY) if wait is None else (wait, wait)
-            told = self._told(query.k, image, filled, *self._index.enough(models, dataset, *times))
+            ranked = self._ranked(query.k, image, filled, *self._index.enough(models, dataset, *times))
         reply = filled.json()
-        notes = [*reply["notes"], *told["notes"]]
-        return {"image": image.ref, "dataset": dataset, **reply, **told, "notes": notes, "recorded": recorded}
+        notes = [*reply["notes"], *ranked["notes"]]
+        return {"image": image.ref, "dataset": dataset, **reply, **ranked, "notes": notes, "recorded": recorded}
 
-    def _told(
+    def _ranked(
         self, k: int, image: InputImage, filled: FilledImage, encodings: Sequence[CaptionEncoding], count: int
     ) -> dict[str, Any]:
         """Return what the models retrieve, from the first ``count`` captions."""
@@ -68,10 +68,10 @@ class Answers:
                 continue
             gallery = _naming(encoding.gallery.first(count), filled)
             notes, words = _notes(gallery, k), _words(gallery, filled)
-            models.append(self._one(known, encoding, gallery, k, image, filled))
+            models.append(self._of_model(known, encoding, gallery, k, image, filled))
         return {"notes": notes, "words": words, "models": models}
 
-    def _one(
+    def _of_model(
         self,
         known: Known,
         encoding: CaptionEncoding,

@@ -42,7 +42,7 @@ class Recorded:
         self._models = models
         self._path = path
 
-    def told(self, dataset: str, filled: FilledImage, models: Sequence[str], k: int) -> dict[str, Any] | None:
+    def answer(self, dataset: str, filled: FilledImage, models: Sequence[str], k: int) -> dict[str, Any] | None:
         """Return what the models retrieve before and after; None unless exactly this was recorded: the page's first
         query, its pixels, models and words.
         """
@@ -95,5 +95,5 @@ def pixels_digest(filled: FilledImage) -> str:
 
 def told_digest(record: Mapping[str, Any]) -> str:
     """Hash what is told: a reply is passed on as it is, so it must not differ in one letter."""
-    told = json.dumps([record[name] for name in TOLD], sort_keys=True)
-    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+    text = json.dumps([record[name] for name in TOLD], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

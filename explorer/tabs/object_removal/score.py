@@ -187,13 +187,13 @@ class _Table:
     """The results of each query, by the addresses of the page."""
 
     def __init__(self, dataset: OpenDataset, gallery: Gallery, benchmark: Benchmark, result: Result) -> None:
-        places = {id(scene): place for place, scene in enumerate(dataset.scenes)}
+        places = {id(scene): index for index, scene in enumerate(dataset.scenes)}
         self._refs = [f"{dataset.name}.{places[id(removal.scene)]}" for removal in benchmark.removals]
         self._judgements = [removal.judgement for removal in benchmark.removals]
         self._image_ids = [removal.scene.image_id for removal in benchmark.removals]
         self._matcher, self._values = gallery.matcher, result.filled.values
         self._sizes = len(gallery.texts), gallery.total
-        self._first = [gallery.texts[place] for place in result.filled.top[:, 0]]
+        self._first = [gallery.texts[index] for index in result.filled.top[:, 0]]
         self._codes = result.filled.verdicts[:, 0].tolist()
 
     def failing(self) -> list[dict[str, Any]]:

@@ -104,9 +104,9 @@ class Galleries:
         """
         gallery = self.get(run, choice)
         matches = matching(gallery, text)
-        place = None if row is None else int(np.searchsorted(matches, row))
-        if place is not None and (place == len(matches) or matches[place] != row):
-            place = None
+        at = None if row is None else int(np.searchsorted(matches, row))
+        if at is not None and (at == len(matches) or matches[at] != row):
+            at = None
         page = matches[offset : offset + count].tolist()
         names = gallery.hierarchy.names
         classes = [
@@ -114,7 +114,7 @@ class Galleries:
         ]
         known = gallery.labelled
         rows = [[image, its if known else []] for image, its in zip(page, classes, strict=True)]
-        return {"total": len(matches), "rows": rows, "place": place}
+        return {"total": len(matches), "rows": rows, "place": at}
 
     def objects(self, run: str, choice: Choice, row: int) -> dict[str, Any]:
         """Return the classes whose objects are known in an image, and the share of it that each covers.
@@ -145,8 +145,8 @@ class Galleries:
         probe = opened.probe
         if probe is None:
             raise GoneError(f"Run {run} has no images yet; they are there once its dataset is read.")
-        number, place = divmod(row, probe.columns**2)
-        return cut(opened.folder.sheet(number), probe.columns, probe.tile, place)
+        number, tile = divmod(row, probe.columns**2)
+        return cut(opened.folder.sheet(number), probe.columns, probe.tile, tile)
 
     def _key(self, run: str, choice: Choice) -> tuple[str, str, str]:
         parameters = GALLERIES[choice.name].checked(choice.parameters) if choice.name in GALLERIES else None

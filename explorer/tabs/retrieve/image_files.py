@@ -47,9 +47,9 @@ def lightened(data: bytes, side: int) -> bytes:
     return out.getvalue()
 
 
-def cut(sheet: bytes, columns: int, tile: int, place: int) -> np.ndarray:
+def cut(sheet: bytes, columns: int, tile: int, index: int) -> np.ndarray:
     """Cut the tile number ``place`` out of a sheet of thumbnails, uint8 ``[3, tile, tile]``."""
     with open_header(sheet) as image, unpacked(image):
-        left, top = place % columns * tile, place // columns * tile
+        left, top = index % columns * tile, index // columns * tile
         cropped = image.convert("RGB").crop((left, top, left + tile, top + tile))
         return np.asarray(cropped, np.uint8).transpose(2, 0, 1)

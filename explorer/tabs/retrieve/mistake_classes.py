@@ -31,7 +31,7 @@ def listed_classes(frame: Frame, level: int | None, text: str) -> list[tuple[int
 
 def _gap(frame: Frame, level: int, at: int) -> float:
     """Return how far the arms stay below the best order, mean."""
-    return float(np.mean([arm.levels[level].best[at] - arm.levels[level].own[at] for arm in frame.mistakes]))
+    return float(np.mean([arm.levels[level].best[at] - arm.levels[level].of_class[at] for arm in frame.mistakes]))
 
 
 def class_row(frame: Frame, points: dict[int, int | None], level: int, at: int) -> Reply:
@@ -49,8 +49,8 @@ def class_row(frame: Frame, points: dict[int, int | None], level: int, at: int) 
         **placed(frame.probe, query, points),
         "arms": [
             {
-                "own1": float(table.own1[at]),
-                "own": float(table.own[at]),
+                "own1": float(table.of_class1[at]),
+                "own": float(table.of_class[at]),
                 "top1": plain(table.top1[at]),
                 "topk": plain(table.topk[at]),
             }

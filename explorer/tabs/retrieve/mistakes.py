@@ -203,7 +203,7 @@ class MistakeAnswers:
 
     def _differing(self, run: Run, baseline: Run | None, asked: bodies.Queries) -> Reply:
         probe = probe_of(run.folder)
-        differing = disagreements(
+        answer = disagreements(
             run.folder,
             frame_at(run, asked.step)[1],
             asked.metric,
@@ -216,9 +216,9 @@ class MistakeAnswers:
             "run": run.id,
             "metric": asked.metric,
             "title": describe(asked.metric, probe.hierarchy.levels).title,
-            "queries": differing.queries,
-            "arms": [{"run": arm.run, "arm": arm.arm, "title": arm.title} for arm in differing.arms],
-            "diverged": differing.diverged,
+            "queries": answer.queries,
+            "arms": [{"run": arm.run, "arm": arm.arm, "title": arm.title} for arm in answer.arms],
+            "diverged": answer.diverged,
             "found": [
                 {
                     "point": query.points[0],
@@ -228,7 +228,7 @@ class MistakeAnswers:
                     "values": list(query.values),
                     "spread": query.spread,
                 }
-                for query in differing.found
+                for query in answer.differing
             ],
         }
 

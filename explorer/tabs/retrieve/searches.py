@@ -186,16 +186,16 @@ class Searches:
         for name in order:
             try:
                 run = self._library.get(name)
-                own = [RunArm(folder=run.folder, arm=arm) for arm in range(image_config(run.folder).arms)]
+                of_run = [RunArm(folder=run.folder, arm=arm) for arm in range(image_config(run.folder).arms)]
             except UserError as error:
                 lost.append(ArmResult(run=name, arm=0, error=str(error)))
                 continue
-            arms += own
+            arms += of_run
             if not self._stored(asked, gallery, home, run):
                 made = (gallery.name, repr(gallery.parameters), home.id if gallery.name != "dataset" else "")
-                needs += [(name, arm.arm, written(run), *made, asked.index) for arm in own]
+                needs += [(name, arm.arm, written(run), *made, asked.index) for arm in of_run]
             elif asked.query.remove is not None:
-                needs += [(name, arm.arm, written(run), "embeds") for arm in own]
+                needs += [(name, arm.arm, written(run), "embeds") for arm in of_run]
         if asked.rerank:
             needs.append((_RERANKING, asked.rerank))
         return _Plan(

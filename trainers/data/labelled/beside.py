@@ -112,7 +112,7 @@ def listed(tables: Sequence[Written | str], images: Sequence[tuple[str, ...]]) -
     names = Names(images)
     columns: dict[str, list[Cell]] = {}
     owner: list[Written | None] = [None] * len(images)
-    for table in sorted(several, key=lambda one: (_rank(one.parts[-1]), len(one.parts))):
+    for table in sorted(several, key=lambda table: (_rank(table.parts[-1]), len(table.parts))):
         used = _Used.of(table, names)
         if isinstance(used, str):
             notes.append(f"{table.name} is not used: {used}")
@@ -162,7 +162,7 @@ class _Used:
             return sum(names.row(str(cell), folder) is not None for cell in cells if cell is not None)
 
         called = [name.strip().lower().replace(" ", "_") for name in header]
-        order = sorted(range(len(header)), key=lambda one: _FILES.index(called[one]) if called[one] in _FILES else 99)
+        order = sorted(range(len(header)), key=lambda at: _FILES.index(called[at]) if called[at] in _FILES else 99)
         best = max(order, key=meets, default=0)
         if not meets(best):
             likely = order[0]

@@ -44,8 +44,8 @@ def check_files(builder: Any, home: str, source: str) -> None:
     """
     for paths in (builder.config.data_files or {}).values():
         for path in paths:
-            own = str(path).rsplit("::", 1)[-1]
-            if not own.startswith(home) or ".." in own[len(home) :].split("/"):
+            inner = str(path).rsplit("::", 1)[-1]
+            if not inner.startswith(home) or ".." in inner[len(home) :].split("/"):
                 raise not_its_own(source)
 
 

@@ -133,8 +133,8 @@ def tables(source: FileSource, files: list[File]) -> Splits:
     made = {}
     for split in dict.fromkeys(name for name, keep in zip(splits, kept, strict=True) if keep):
         rows = [row for row, name in enumerate(splits) if name == split and kept[row]]
-        own = {name: [cells[row] for row in rows] for name, cells in columns.items()}
-        made[split] = FileTable(source, [files[row] for row in rows], own, kinds)
+        of_split = {name: [cells[row] for row in rows] for name, cells in columns.items()}
+        made[split] = FileTable(source, [files[row] for row in rows], of_split, kinds)
     return Splits(tables=made, notes=(*notes, *_left_out(source.others())), tree=tree)
 
 

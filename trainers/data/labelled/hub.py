@@ -194,7 +194,7 @@ def _shards(builder: Any, repo: Repository) -> Shards | None:
         return None
     sizes = _listed_sizes(builder, repo)
     files = {
-        str(split): [path for path in sizes if any(str(one).endswith(f"/{path}") for one in paths)]
+        str(split): [path for path in sizes if any(str(file).endswith(f"/{path}") for file in paths)]
         for split, paths in builder.config.data_files.items()
     }
     if sum(sizes.values()) < WHOLE_BYTES or all(len(paths) < 2 for paths in files.values()):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trainers.config import DataChoice
+from trainers.data.labelled.chosen_columns import choose_columns
 from trainers.data.labelled.columns import LabelColumn, candidates, describe, join
 from trainers.data.labelled.image_store import bad_headers
 from trainers.data.labelled.loader import check_sizes, glance, open_source
@@ -16,7 +17,6 @@ from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadab
 from trainers.data.labelled.samples import Sample, samples
 from trainers.data.labelled.selection import (
     all_rows,
-    choose_columns,
     dropped_classes,
     select_rows,
     used_splits,

@@ -87,8 +87,8 @@ class EncodedImages:
         """Return the file name of every row of the part; nothing if none has one."""
         names = [""] * len(self.part.rows)
         for table, column, places, inner in self._by_table(np.arange(len(names))):
-            for place, name in zip(places, table.names(column, inner), strict=True):
-                names[place] = name
+            for row, name in zip(places, table.names(column, inner), strict=True):
+                names[row] = name
         return tuple(names) if any(names) else ()
 
     def some_names(self, rows: np.ndarray) -> list[str]:

@@ -34,12 +34,12 @@ def grow(levels: Sequence[str], columns: Sequence[Codes]) -> Tree:
     for codes in reversed(columns):  # from the coarsest, so that each level can ask for its parent
         parents = ids[-1] if ids else np.zeros_like(codes.values)
         pairs, level_ids = np.unique(np.stack([codes.values, parents]), axis=1, return_inverse=True)
-        own, parent = pairs
-        shared = np.isin(own, own[1:][own[1:] == own[:-1]])
+        child, parent = pairs
+        shared = np.isin(child, child[1:][child[1:] == child[:-1]])
         names.append(
             tuple(
                 f"{names[-1][p]} / {codes.names[o]}" if double else codes.names[o]
-                for o, p, double in zip(own, parent, shared, strict=True)
+                for o, p, double in zip(child, parent, shared, strict=True)
             )
         )
         ids.append(level_ids.reshape(-1).astype(np.int64))

@@ -28,8 +28,8 @@ def cosine_blocks(rows: Tensor) -> Iterator[tuple[slice, Tensor]]:
 def squared_distances(part: slice, cosines: Tensor) -> Tensor:
     """Return the squared Euclidean distances of a block of unit rows, exactly 0 to the image itself; ``[b, N]``."""
     distance = (2 - 2 * cosines).clamp_(min=0)
-    own = torch.arange(part.start, part.stop)
-    distance[own - part.start, own] = 0
+    rows = torch.arange(part.start, part.stop)
+    distance[rows - part.start, rows] = 0
     return distance
 
 
@@ -39,10 +39,10 @@ def top(part: slice, distance: Tensor, k: int) -> np.ndarray:
     Args:
         distance: ``[b, N]``, of the images ``part``; k: at most N.
     """
-    own = torch.arange(part.start, part.stop)
-    distance[own - part.start, own] = -1  # before copies of itself
+    queries = torch.arange(part.start, part.stop)
+    distance[queries - part.start, queries] = -1  # before copies of itself
     values, ids = distance.topk(k, dim=1, largest=False)
-    distance[own - part.start, own] = 0
+    distance[queries - part.start, queries] = 0
     edge = values[:, -1:]
     for row in torch.nonzero((distance <= edge).sum(1) > k)[:, 0].tolist():  # which of the farthest is chance in topk
         order = distance[row].clone()

@@ -52,8 +52,8 @@ def prepare(rows: np.ndarray, parameters: ContextualReranking) -> Scores:
 
 def _scores(unit: torch.Tensor, context: sparse.csr_array, lam: float, part: slice) -> np.ndarray:
     scores = (unit[part] @ unit.T).double().numpy() * lam
-    own = context[part].tocoo()
-    scores[own.row, own.col] += (1 - lam) * own.data
+    weights = context[part].tocoo()
+    scores[weights.row, weights.col] += (1 - lam) * weights.data
     return scores
 
 

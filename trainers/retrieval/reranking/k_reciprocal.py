@@ -72,15 +72,15 @@ def prepare(rows: np.ndarray, parameters: KReciprocal) -> Scores:
 def _scores(sets: _Sets, part: slice) -> np.ndarray:
     distance = squared_distances(part, sets.unit[part] @ sets.unit.T).double().numpy()
     distance /= sets.farthest[part, None]
-    for row, own in enumerate(range(part.start, part.stop)):
-        common = _common(sets, own)
+    for row, query in enumerate(range(part.start, part.stop)):
+        common = _common(sets, query)
         distance[row] = (1 - sets.lam) * (1 - common / (2 - common)) + sets.lam * distance[row]
     return 1 - distance
 
 
-def _common(sets: _Sets, own: int) -> np.ndarray:
+def _common(sets: _Sets, query: int) -> np.ndarray:
     """Return sum min(V_p, V_g) of image ``own`` and every g: float64 ``[N]``. V sums to 1: sum max is 2 less this."""
-    members = slice(sets.weights.indptr[own], sets.weights.indptr[own + 1])
+    members = slice(sets.weights.indptr[query], sets.weights.indptr[query + 1])
     columns, values = sets.weights.indices[members], sets.weights.data[members]
     first, size = sets.columns.indptr[columns], np.diff(sets.columns.indptr)[columns]
     places = np.arange(size.sum()) + np.repeat(first - (size.cumsum() - size), size)

@@ -43,8 +43,8 @@ def load(request: CaptionedRequest) -> CaptionedDataset:
         report(f"Reading captions of {captions_from}", 0.5)
         ids = {id_ for name, table in tables.items() for id_ in _ids(table, columns[name], counts[name])}
         joined = _captions_by_id(captions_from, report, ids)
-    for name, own in columns.items():
-        _check(source, name, own, joined is not None)
+    for name, of_split in columns.items():
+        _check(source, name, of_split, joined is not None)
     report("reading captions and boxes", 0.9)
     rows = {
         name: list(_rows(table, columns[name], joined, counts[name])) for name, table in tables.items() if len(table)
@@ -110,7 +110,7 @@ def _check(source: str, split: str, columns: CaptionedColumns, joined: bool) -> 
 def _rows(
     table: ArrowTable, columns: CaptionedColumns, joined: Mapping[str, tuple[str, ...]] | None, count: int
 ) -> Iterator[Row]:
-    own = _side_by_side(table, columns.captions, count)
+    written = _side_by_side(table, columns.captions, count)
     objects = _object_cells(table, columns, count)
     sizes = [table.values(name, count) if name in table.kinds else [0] * count for name in ("width", "height")]
     for row, image_id in enumerate(_ids(table, columns, count)):
@@ -119,7 +119,7 @@ def _rows(
         listed = objects_of(objects[row], columns) if columns.box_key else []
         if listed and not (width and height):
             width, height = _size(load())
-        captions = joined.get(image_id, ()) if joined else captions_of(own[row])
+        captions = joined.get(image_id, ()) if joined else captions_of(written[row])
         yield CaptionedImage(image_id=image_id, load=load, captions=captions, width=width, height=height), listed
 
 

@@ -1,0 +1,126 @@
+"""Which columns of the tables are read: the images, and the labels with their values, finest first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from trainers.config import DataChoice
+from trainers.data.labelled.columns import (
+    LabelColumn,
+    candidates,
+    chain,
+    describe,
+    determines,
+    image_column,
+    join,
+    label_kinds,
+    listed,
+)
+from trainers.data.labelled.hierarchies import superclasses
+from trainers.data.labelled.table import Codes, Table
+from trainers.errors import DataError
+
+_PLAIN = ("label", "labels", "label name", "class name", "target", "y", "cls")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The columns that are read.
+
+    Attributes:
+        images: the image column of each table.
+        labels: the label columns, finest first.
+        codes: their values over all tables.
+    """
+
+    images: tuple[str, ...]
+    labels: tuple[str, ...]
+    codes: Mapping[str, Codes]
+
+
+def choose_columns(
+    used: Mapping[str, Table], choice: DataChoice, tree: tuple[str, ...] | None, notes: list[str]
+) -> Columns:
+    """Choose the image and label columns of the splits in use.
+
+    Args:
+        tree: label columns that the layout of the dataset gives.
+
+    Raises:
+        DataError: a wanted column is missing or cannot be read as that, or none is found.
+    """
+    tables = tuple(used.values())
+    images = tuple(image_column(table, choice.image_column) for table in tables)
+    source, parameters = superclasses(choice)
+    if source.of_files(parameters):
+        return Columns(images=images, labels=(), codes={})
+    wanted = choice.label_columns or tree
+    if wanted:
+        codes = {name: _wanted(tables, name) for name in wanted}
+        return Columns(images=images, labels=_in_order(wanted, codes, notes), codes=codes)
+    common, unread = candidates(tables)
+    codes = {name: join(tables, name) for name in common}
+    columns = [describe(name, kind, codes[name]) for name, kind in common.items()]
+    labels = chain(columns, codes)
+    if unread:
+        notes.append(f"{unread:,} columns were not looked at as labels; choose the label column if it is one of them.")
+    if not labels and choice.held_out == "images":
+        notes.append("No label column was found, so the images have no classes.")
+    elif not labels and tree is not None:
+        raise DataError(
+            "The images lie in one folder. Put them in one sub-folder per class, or write a table metadata.csv beside "
+            "them with the columns file_name and label."
+        )
+    elif not labels:
+        raise DataError(_no_labels(columns, tables[0]))
+    dropped = [column.name for column in columns if column.likely and column.name not in labels]
+    if dropped:
+        notes.append(f"Labels: {', '.join(labels)}. Not part of that tree and left out: {listed(dropped)}.")
+    return Columns(images=images, labels=labels, codes=codes)
+
+
+def level_names(columns: Sequence[str]) -> tuple[str, ...]:
+    """Name levels after columns: ``fine_label`` is ``fine``, ``label`` is ``class``; as they are if that makes two
+    equal.
+    """
+    names = tuple(column.replace("_", " ").removesuffix(" label").strip() for column in columns)
+    names = tuple("class" if name.lower() in _PLAIN else name for name in names)
+    return names if len(set(names)) == len(names) and all(names) else tuple(columns)
+
+
+def _wanted(tables: Sequence[Table], name: str) -> Codes:
+    kinds = [label_kinds(table) for table in tables]
+    if not all(name in each for each in kinds):
+        common = [each for each in kinds[0] if all(each in other for other in kinds)]
+        raise DataError(f"Label column {name!r} was asked for; {_offer(common, tables[0])}")
+    codes = join(tables, name)
+    if codes.reason:
+        raise DataError(f"Label column {name!r} was asked for; {codes.reason}. {_offer(kinds[0], tables[0])}")
+    return codes
+
+
+def _in_order(wanted: tuple[str, ...], codes: dict[str, Codes], notes: list[str]) -> tuple[str, ...]:
+    """Order columns finest first if they are a chain in some order; otherwise as asked, to be combined."""
+    order = tuple(sorted(wanted, key=lambda name: -len(np.unique(codes[name].values))))
+    nested = all(determines(codes[a].values, codes[b].values) for a, b in pairwise(order))
+    if nested and order != tuple(wanted):
+        notes.append(f"Label columns were put in order, finest first: {', '.join(order)}.")
+    return order if nested else tuple(wanted)
+
+
+def _offer(common: Collection[str], table: Table) -> str:
+    if common:
+        return f"columns that can be labels are: {listed(common)}."
+    return f"no column can be a label; the columns are: {listed(table.kinds)}."
+
+
+def _no_labels(columns: Sequence[LabelColumn], table: Table) -> str:
+    usable = [column for column in columns if column.usable]
+    text = f"No label column was found. The columns are: {listed(table.kinds)}. "
+    if usable:
+        return text + f"If one of these is the class, choose it: {listed(column.name for column in usable)}."
+    return text + "A dataset needs a column that says which class an image belongs to."
