@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from operator import attrgetter
 from typing import Any
 
 from trainers.config import RunConfig
@@ -23,10 +23,10 @@ def differences(wanted: RunConfig, run: RunConfig) -> Iterator[str]:
         wanted, run: of one kind.
     """
     for name, spec in flat(type(run)):
-        before, after = (reduce(getattr, name.split("."), config) for config in (wanted, run))
+        before, after = map(attrgetter(name), (wanted, run))
         if name in _NO_MATTER or _effective(spec, before) == _effective(spec, after):
             continue
-        if isinstance(after, tuple) and len(before) == len(after):
+        if isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after):
             pairs = [(one, own) for one, own in zip(before, after, strict=True) if _one(spec, one) != _one(spec, own)]
             before, after = zip(*pairs, strict=True)
         yield f"{name}: {in_words(before)} → {in_words(after)}"
