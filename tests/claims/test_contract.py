@@ -17,6 +17,7 @@ from trainers.claims.verdict import LEAST_SEEDS, VERDICTS
 from trainers.cli.main import whole_parser
 from trainers.comparison import condition_key
 from trainers.kinds import kind_of
+from trainers.metrics.catalogue.training import PROCESSOR
 from trainers.metrics.names import default_metrics, describe
 from trainers.plans.base import plan_of
 
@@ -73,6 +74,7 @@ def test_its_plan_has_its_arms_metrics_and_seeds(claim: Claim) -> None:
         for side in difference.sides:
             assert (side.arm, condition_key(side.under)) in there
         listed = {*measures.numbers, *measures.whole, *measures.later, *measures.compared, *measures.summary}
+        listed |= {PROCESSOR}  # the loop writes it, of every kind
         known = {describe(key).measure.name for key in listed if "_l" not in key}
         for key in difference.metrics:
             assert describe(key).measure.name in known or key in default_metrics(3)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
 from trainers.cli.main import main
+from trainers.parameters import Choice
+from trainers.plans.config import FairComparisonConfig, SweepConfig
 from trainers.recipes.catalogue import RECIPES
 from trainers.recipes.figures import STAND_IN
 from trainers.recipes.tables import BESIDE_HEAD, HEAD, NO_FIGURES
-from trainers.runs import list_runs
+from trainers.runs import RunFolder, list_runs
 
 QUICK = "sop_deit"
 
@@ -79,6 +82,67 @@ def test_a_rehearsal_trains_and_its_numbers_stand_beside_the_printed_ones(
 
     assert main(["recipe", "coco_clip", "--of", plan.id, *runs]) == 1
     assert "A run of the recipe coco_clip was needed" in capsys.readouterr().err
+
+
+def not_as_in(name: str, config: SweepConfig, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """What ``--of`` lists of a run, which need not have ended."""
+    run = RunFolder.create(folder, config)
+    run.db.close()
+    assert main(["recipe", name, "--of", run.id, "--json", "--runs", str(folder)]) == 0
+    differs: list[str] = json.loads(capsys.readouterr().out)["differs"]
+    return differs
+
+
+def test_settings_of_a_run_that_are_not_the_recipes_are_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = RECIPES["sop_hierarchy"]
+    config = recipe.config("here/sop")
+    images = "images: here/sop, not checked to be Stanford Online Products"
+    assert not_as_in(recipe.name, config, tmp_path, capsys) == [images]
+    losses = list(config.run.losses)  # type: ignore[attr-defined]
+    losses[0] = Choice(name="smooth_ap", parameters={"tau": 0.01})  # its default, so no difference
+    losses[4] = Choice(name="happier", parameters={"preset": "inat"})
+    changed = {"learning_rate": 1e-3, "classes_per_batch": 16, "encoder": Choice(name="conv4"), "epochs": 2.0}
+    run = config.run.changed(losses=tuple(losses), device="cpu", **changed)
+    run = run.changed(data=dataclasses.replace(run.data, image_size=64))  # type: ignore[attr-defined]
+    assert set(not_as_in(recipe.name, SweepConfig(run=run, seeds=(7,)), tmp_path, capsys)) == {
+        images,
+        "losses: happier:preset=sop → happier:preset=inat",
+        "learning_rate: 0.0001 → 0.001",
+        "classes_per_batch: 64 → 16",
+        "encoder: timm:model=resnet50.tv_in1k,layer_norm=true → conv4",
+        "data.image_size: 224 → 64",
+        "epochs: 100 → 2",
+        "seeds: 0 1 2 → 7",
+    }
+
+
+def test_a_run_of_the_recipes_own_images_that_was_searched_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = RECIPES["cub_contextual"].config("elsewhere")
+    searched = FairComparisonConfig(run=config.run, seeds=config.seeds)
+    assert not_as_in("cub_contextual", searched, tmp_path, capsys) == [
+        "data.source: cub200 → elsewhere",
+        "plan: sweep → fair comparison",
+    ]
+
+
+@pytest.mark.parametrize("vary", [{}, {"weight_decay": [0.0, 1e-4]}])
+def test_other_losses_and_varied_settings_are_no_run_of_a_recipe(
+    vary: dict[str, list[float]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their numbers would stand in the rows of the recipe's."""
+    config = RECIPES["sop_recall"].config("here/sop")
+    losses = config.run.losses  # type: ignore[attr-defined]
+    run = config.run.changed(losses=losses if vary else losses[::-1])
+    folder = RunFolder.create(tmp_path, SweepConfig(run=run, vary=vary))
+    folder.db.close()
+    assert main(["recipe", "sop_recall", "--of", folder.id, "--runs", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "of losses smooth_recall, sup_recall, rod_recall, rod_recall;" in said
+    assert ("and varies other settings" in said) == bool(vary)
 
 
 @pytest.mark.long

@@ -41,7 +41,7 @@ def weights(run: MetricLearningLoop) -> dict[str, torch.Tensor]:
 
 def numbers(run: MetricLearningLoop) -> dict[tuple[int, int, str], float]:
     """Those that are no means over stretches of time."""
-    over_time = ("images_per_s", "loss", "term/")
+    over_time = ("images_per_s", "loss", "term/", "test/processor")
     return {(s.arm, s.step, s.key): s.value for s in run.folder.scalars() if not s.key.startswith(over_time)}
 
 

@@ -52,7 +52,8 @@ def repeated(folder: RunFolder) -> list[tuple[object, ...]]:
 
 def single_numbers(folder: RunFolder) -> dict[tuple[int, int, str], float]:
     """Those that are no speeds and no means over a stretch of time."""
-    return {(s.arm, s.step, s.key): s.value for s in folder.scalars() if s.key not in ("images_per_s", "loss")}
+    timed = ("images_per_s", "loss", "test/processor_seconds")
+    return {(s.arm, s.step, s.key): s.value for s in folder.scalars() if s.key not in timed}
 
 
 def last_words(child: subprocess.Popen[bytes]) -> list[str]:

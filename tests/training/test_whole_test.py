@@ -150,6 +150,6 @@ def test_stopped_while_it_scores_it_is_resumed_to_the_same_end(tmp_path: Path, i
 
 
 def _rows(folder: RunFolder) -> list[tuple[int, int, str, float]]:
-    timed = ("images_per_s", "loss")  # a speed, and means over windows of time
+    timed = ("images_per_s", "loss", "test/processor")  # speeds, and means over windows of time
     found = [dataclasses.astuple(s) for s in folder.scalars() if not s.key.startswith((*timed, "term/"))]
     return sorted((arm, step, key, value) for arm, step, _, key, value in found if step in (0, 6))

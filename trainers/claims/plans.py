@@ -159,6 +159,11 @@ def batches() -> SweepConfig:
     return losses("sup_ap", "roadmap", vary={"classes_per_batch": [6, 24]})
 
 
+def cost() -> SweepConfig:
+    """Plan the bound with pairs, with proxies and alone, in batches of 256 images; the first arm pays for the start."""
+    return losses("roadmap:terms=table_ii_pairs", "roadmap", "sup_ap", classes_per_batch=64)
+
+
 # ------------------------------------------------------------------- contextual
 
 PAIRS = ("contextual", "contrastive", "multi_similarity")

@@ -1,4 +1,4 @@
-"""The command at full size on the card of a claim: that of a recipe, with the arms that the claim compares."""
+"""What the card of a claim has of recipes: the command at full size, with the arms that it compares, and figures."""
 
 from __future__ import annotations
 
@@ -26,6 +26,27 @@ def full_size(name: str, *arms: str, vary: Mapping[str, Sequence[Any]] | None = 
     recipe = RECIPES[name]
     chosen = [_own(recipe, arm) for arm in arms]
     return command(recipe.changed(chosen, **settings) if arms or settings else recipe, vary=vary)
+
+
+def printed(sentence: str, *figures: tuple[str, ...]) -> str:
+    """Fill in what the paper printed.
+
+    Args:
+        sentence: with ``{}`` for each of ``figures``.
+        figures: name of a recipe, key of a metric, and the rows whose figures are joined by *and*, as the recipe names
+            them.
+
+    Raises:
+        ValueError: a recipe has no such figure, or more than one.
+    """
+    return sentence.format(
+        *(" and ".join(_figure(recipe, metric, row) for row in rows) for recipe, metric, *rows in figures)
+    )
+
+
+def _figure(recipe: str, metric: str, row: str) -> str:
+    (value,) = (one.value for one in RECIPES[recipe].figures if (one.metric, one.row) == (metric, row))
+    return f"{value:.1f}"
 
 
 def _own(recipe: Recipe, arm: str) -> str:

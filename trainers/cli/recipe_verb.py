@@ -11,6 +11,7 @@ from trainers.cli.output import Table, json_flag, print_json
 from trainers.errors import ParameterError
 
 if TYPE_CHECKING:
+    from trainers.plans.config import SweepConfig
     from trainers.recipes.base import Recipe
     from trainers.recipes.small import Small
     from trainers.runs import RunFolder
@@ -117,14 +118,23 @@ def _compare(chosen: Recipe, arguments: argparse.Namespace) -> int:
     folder = RunFolder.open(arguments.runs, arguments.of)
     config, small = sweep_of(folder.config), _small(chosen, arguments.runs)
     rehearsed = config.to_json() == small.config.to_json()
-    wanted = len(small.arms if rehearsed else chosen.arms.value)
-    if config.run.kind != chosen.kind or config.run.arms != wanted:
+    wanted = small.config if rehearsed else chosen.config()
+    if _arms(config) != _arms(wanted) or config.vary:
         raise ParameterError(
-            f"A run of the recipe {chosen.name} was needed, of {wanted} {chosen.of.compares}; {folder.id} has other "
-            "arms. `python -m trainers list` lists the runs."
+            f"A run of the recipe {chosen.name} was needed, of {chosen.of.compares} {', '.join(_arms(wanted))}; "
+            f"{folder.id} has {', '.join(_arms(config))}{' and varies other settings' if config.vary else ''}. "
+            "`python -m trainers list` lists the runs."
         )
     _tell(chosen, folder, small if rehearsed else None, as_json=arguments.json)
     return 0
+
+
+def _arms(config: SweepConfig) -> list[str]:
+    """Name the kind of each arm; fine-tunings have no names for theirs."""
+    from trainers.kinds import kind_of
+
+    kind = kind_of(config.run)
+    return [getattr(arm, "name", kind.name) for arm in getattr(config.run, kind.compares)]
 
 
 def _small(chosen: Recipe, runs: Path) -> Small:
@@ -134,19 +144,25 @@ def _small(chosen: Recipe, runs: Path) -> Small:
 
 
 def _tell(chosen: Recipe, folder: RunFolder, small: Small | None, *, as_json: bool) -> None:
-    """Print what was scaled, and the numbers of the runs beside the printed ones."""
+    """Print which settings are not the recipe's, and the numbers of the runs beside the printed ones."""
+    from trainers.plans.config import sweep_of
     from trainers.recipes import tables
+    from trainers.recipes.differences import of_run
     from trainers.recipes.figures import beside
 
     numbers = beside(chosen, chosen.arms.value if small is None else small.arms, folder)
     scaled = () if small is None else small.scaled
+    changed = of_run(chosen, sweep_of(folder.config)) if small is None else []
     rows = tables.beside_rows(numbers, small=small is not None)
     if as_json:
         named = [dict(zip(tables.BESIDE_HEAD, row, strict=True)) for row in rows]
-        print_json({"recipe": chosen.name, "run": folder.id, "scaled": list(scaled), "numbers": named})
+        print_json(
+            {"recipe": chosen.name, "run": folder.id, "scaled": list(scaled), "differs": changed, "numbers": named}
+        )
         return
-    if scaled:
-        print("\n".join(["Scaled for this machine:", *(f"  {change}" for change in scaled), ""]))
+    for title, lines in (("Scaled for this machine:", scaled), ("Not as in the recipe:", changed)):
+        if lines:
+            print("\n".join([title, *(f"  {line}" for line in lines), ""]))
     print(Table(columns=tables.BESIDE_HEAD, rows=rows).text())
     if not chosen.figures:
         print(tables.NO_FIGURES)

@@ -101,13 +101,15 @@ class Children:
             return Child(planned=planned, id=run_id, phase=_phase(self._ended[run_id]), outcome=self._ended[run_id])
         if not path.is_dir() or in_the_making(path):
             return Child(planned=planned, id=run_id, phase="planned")
+        message = ""
         try:
-            phase, outcome = _read(self.plan.beside(run_id), planned.config)
+            state, outcome = _read(self.plan.beside(run_id), planned.config)
+            phase, message = state.phase, state.message
         except RunError as error:
             phase, outcome = "failed", Outcome(finished=False, error=str(error))
         if outcome is not None:
             self._ended[run_id] = outcome
-        return Child(planned=planned, id=run_id, phase=phase, outcome=outcome)
+        return Child(planned=planned, id=run_id, phase=phase, message=message, outcome=outcome)
 
 
 def children_of(plan: RunFolder) -> Iterator[RunFolder]:
@@ -137,7 +139,8 @@ def check_hopeful(children: Sequence[Child]) -> None:
 def total(children: Sequence[Child]) -> RunState:
     """Return the state of a plan whose runs stand like this, as far as they say it: how many of them have ended."""
     ended = [child.outcome for child in children if child.outcome is not None]
-    at_work = [child.planned.title for child in children if child.phase in PHASES and PHASES[child.phase].active]
+    active = [child for child in children if child.phase in PHASES and PHASES[child.phase].active]
+    at_work = [f"{child.planned.title} ({child.message})" if child.message else child.planned.title for child in active]
     failed = sum(not outcome.finished for outcome in ended)
     words = [f"{len(ended) - failed} of {len(children)} runs finished"]
     words += [f"{failed} without a result"] if failed else []
@@ -151,13 +154,13 @@ def total(children: Sequence[Child]) -> RunState:
     )
 
 
-def _read(folder: RunFolder, config: Config) -> tuple[str, Outcome | None]:
+def _read(folder: RunFolder, config: Config) -> tuple[RunState, Outcome | None]:
     try:
         folder.check()
         with reading(folder.id):
             state = folder.state()
             if state.phase == "finished":
-                return state.phase, Outcome(
+                return state, Outcome(
                     finished=True, numbers=ended_with(folder, config), seconds=state.seconds, steps=state.step
                 )
             if state.phase in ("failed", "stopped"):
@@ -165,8 +168,8 @@ def _read(folder: RunFolder, config: Config) -> tuple[str, Outcome | None]:
                 error = "It was stopped." if stopped else state.error or "It failed without a message."
                 begun = stopped or state.step > 0 or bool(folder.snapshots())
                 outcome = Outcome(finished=False, stopped=stopped, begun=begun, seconds=state.seconds, error=error)
-                return state.phase, outcome
-            return state.phase, None
+                return state, outcome
+            return state, None
     finally:
         folder.db.close()
 

@@ -91,10 +91,12 @@ class Child:
     Attributes:
         id: of its run, whether it is there or not.
         phase: as in :data:`trainers.runs.records.PHASES`, or ``planned`` before its folder is made.
+        message: what it is doing, in words.
         outcome: None until it has ended.
     """
 
     planned: PlannedRun
     id: str
     phase: str
+    message: str = ""
     outcome: Outcome | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from trainers.config import BUDGET
 from trainers.parameters import Choice, flat
 from trainers.plans.config import SweepConfig
 from trainers.recipes.base import Recipe, configured
-from trainers.recipes.command import written
+from trainers.recipes.differences import differences, in_words
 from trainers.recipes.stand_in import MOST, SIDE, stand_in
 
 SEEDS = (0, 1)
@@ -33,11 +33,11 @@ _MOST_RATE = {"adam": 4e-3, "adamw": 4e-3, "sgd": 0.05, "lars": 0.3, "rmsprop": 
 _STEPS = {"metric_learning": 40, "contrastive": 30, "finetuning": 10}
 _SCENES: Mapping[str, Any] = {
     "scenes.source": "drawn_scenes",
-    "scenes.limit": 150,
+    "scenes.limit": 100,
     "model": Choice(name="tiny_clip"),
     "batch": 32,
     "queries": 50,
-    "gallery": 500,
+    "gallery": 100,
 }
 _NEEDS_WEIGHTS = "captioner"
 
@@ -66,10 +66,11 @@ def small(recipe: Recipe, folder: Path) -> Small:
     arms = tuple(arm for arm in recipe.arms.value if f"text={_NEEDS_WEIGHTS}" not in arm)
     kept = [value for arm, value in zip(recipe.arms.value, full[recipe.arms_setting], strict=True) if arm in arms]
     values = full | _changes(recipe, folder) | {recipe.arms_setting: tuple(map(_small_arm, kept))}
-    values |= dict.fromkeys(BUDGET) | {"steps": _STEPS[recipe.kind]}
+    steps = _STEPS[recipe.kind]
+    values |= dict.fromkeys(BUDGET) | {"steps": steps, "snapshot_steps": steps}  # frames first and last: each is scored
     run = configured(recipe.of, values)
     left_out = tuple(f"left out: {arm}, which needs weights" for arm in recipe.arms.value if arm not in arms)
-    scaled = (*_differences(recipe.config().run, run), f"seeds: {_text(recipe.config().seeds)} → {_text(SEEDS)}")
+    scaled = (*differences(recipe.config().run, run), f"seeds: {in_words(recipe.config().seeds)} → {in_words(SEEDS)}")
     return Small(config=SweepConfig(run=run, seeds=SEEDS), arms=arms, scaled=(*scaled, *left_out))
 
 
@@ -97,21 +98,3 @@ def _small_arm(arm: Any) -> Any:
     fields = {field.name for field in dataclasses.fields(METHODS[arm.name].parameters)}
     smaller: dict[str, Any] = {name: _QUEUE for name in ("queue", "negatives") if name in fields}
     return Choice(name=arm.name, parameters={**arm.parameters, **smaller})
-
-
-def _differences(full: Any, run: Any) -> Iterator[str]:
-    for name, _ in flat(type(run)):
-        before, after = (_at(config, name) for config in (full, run))
-        if before != after:
-            yield f"{name}: {_text(before)} → {_text(after)}"
-
-
-def _at(config: Any, name: str) -> Any:
-    for part in name.split("."):
-        config = getattr(config, part)
-    return config
-
-
-def _text(value: Any) -> str:
-    several: Sequence[Any] = value if isinstance(value, (tuple, list)) else (value,)
-    return " ".join(written(several)) or "none"

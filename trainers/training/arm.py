@@ -42,7 +42,7 @@ class Arm(ABC):
     checkpointed: Sequence[Encoder] = ()
     """Encoders that keep fewer activations."""
     processor_seconds = 0.0
-    """Processor time of its steps so far, all threads; 0 where :meth:`step` does not add it up."""
+    """Processor time of its steps so far, all threads; the loop adds it up where :meth:`step` does not."""
 
     def __init__(
         self,

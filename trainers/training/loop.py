@@ -18,6 +18,8 @@ from trainers.devices.precision import computing_in
 from trainers.distributed.group import agreed
 from trainers.errors import RunError
 from trainers.losses import LossDescriptor
+from trainers.metrics.catalogue.training import PROCESSOR
+from trainers.metrics.measures import TEST
 from trainers.progress import Progress, silent, worded
 from trainers.runs import RunFolder
 from trainers.runs.checked import real, whole
@@ -233,6 +235,9 @@ class Loop(ABC):
         """
         self.snapshot()
         self.checkpoint()
+        if self._device.type == "cpu":  # elsewhere the processor waits while the device works
+            for arm in self.arms:
+                self._scalars.now(arm.index, self.step, self.seconds, {f"{TEST}{PROCESSOR}": arm.processor_seconds})
         with computing_in(self.config.precision):
             self._last_numbers(progress or silent)
         for sentence in (sentence for arm in self.arms for sentence in arm.sentences()):
@@ -277,17 +282,21 @@ class Loop(ABC):
         return stage_over or due.snapshot or due.checkpoint
 
     def _one_step(self) -> None:
+        begun = time.process_time()
         batch = self._batch()
+        made = time.process_time() - begun
         factor = self.stage.factor(self.step - self._stage.step, self._reached.scheduled, self._epoch)
         for arm in self.arms:
             if arm.waits:
                 continue
             # dropout and the like must be the same for every arm, and the same again after a resume
             torch.manual_seed(self.config.seed * 1_000_003 + self.step)
-            started = time.monotonic()
+            started, begun, counted = time.monotonic(), time.process_time(), arm.processor_seconds
             with computing_in(self.config.precision):
                 scalars = arm.step(batch, factor)
             arm.after_step()
+            if arm.processor_seconds == counted:  # it does not count itself; the batch is charged to every arm
+                arm.processor_seconds += made + time.process_time() - begun
             scalars["images_per_s"] = scalars.pop("examples") / (time.monotonic() - started)
             self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)
         self.step += 1

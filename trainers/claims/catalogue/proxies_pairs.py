@@ -14,9 +14,12 @@ DESCRIPTOR = Claim(
         "SOP."
     ),
     where="Table II and section VII-A2",
-    printed=(
-        "R@1 with proxies and with pairs: ROADMAP 71.8 and 69.1 on iNaturalist, 81.9 and 81.7 on SOP; ROD-R@k 71.9 and "
-        "69.3, 81.9 and 82.4."
+    printed=recipes.printed(
+        "R@1 with proxies and with pairs: ROADMAP {} on iNaturalist, {} on SOP; ROD-R@k {}, {}.",
+        ("inat_average_precision", "R_at_1", "ROADMAP with proxies", "ROADMAP with pairs"),
+        ("sop_average_precision", "R_at_1", "ROADMAP with proxies", "ROADMAP with pairs"),
+        ("inat_recall", "R_at_1", "ROD-R@k with proxies", "ROD-R@k with pairs"),
+        ("sop_recall", "R_at_1", "ROD-R@k with proxies", "ROD-R@k with pairs"),
     ),
     differences=differences("ROADMAP (terms tables_i_iii_proxies)", "ROADMAP (terms table_ii_pairs)", "R_at_1"),
     plan=plans.ranks,

@@ -28,6 +28,6 @@ DESCRIPTOR = Recipe(
             _ARMS[3]: ("noun phrases removed", 70.1, 63.7, 58.5),
         },
     ),
-    differs=(*paper.DIFFERS, "The captioner is BLIP where the paper has ClipCap."),
+    differs=(*paper.DIFFERS, paper.TABLE_3, "The captioner is BLIP where the paper has ClipCap."),
     order=503,
 )

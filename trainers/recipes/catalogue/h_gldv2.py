@@ -23,6 +23,7 @@ DESCRIPTOR = Recipe(
     kind="metric_learning",
     settings={
         **paper.TRAINING,
+        **{name: ours(paper.TRAINING[name].value, "as on the other sets") for name in paper.UNSAID},
         "encoder": stated(
             Choice(
                 name="timm",
@@ -31,7 +32,6 @@ DESCRIPTOR = Recipe(
             "section VII-C3: ResNet-101, GeM pooling, projection begun by PCA; the tag of the weights is ours",
         ),
         "frozen_norm": published(True, paper.CODE),
-        "dim": ours(512),
         "optimiser": stated("adam", "section VII-C3"),
         "schedule": stated("cosine", "section VII-C3"),
         "sampler": published("m_per_class", paper.CODE),
@@ -55,6 +55,7 @@ DESCRIPTOR = Recipe(
         },
     ),
     differs=(
+        "The text gives alpha of HAPPIER-F for SOP and iNaturalist; here it is that of SOP, 5.",
         "The queries of GLDv2 are photographs apart from its index; here every test image is a query for the others.",
         "At most a million images of a split are read, and the code's cap of images for each class is no setting here.",
         paper.COUNTED,

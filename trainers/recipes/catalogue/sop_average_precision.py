@@ -26,6 +26,6 @@ DESCRIPTOR = Recipe(
             _ARMS[3]: ("ROADMAP with proxies", 81.9, 55.7),
         },
     ),
-    differs=(paper.WARM_UP,),
+    differs=(paper.WARM_UP, paper.PAIRS),
     order=200,
 )

@@ -23,6 +23,6 @@ DESCRIPTOR = Recipe(
     },
     arms=stated(_ARMS, f"Table IV; {paper.BOUND}"),
     figures=paper.table("Table IV, SOP, DeiT-S", paper.RECALL_SOP, {_ARMS[0]: ("ROADMAP (ours)", 85.2, 94.5, 97.9)}),
-    differs=(paper.WARM_UP,),
+    differs=(paper.WARM_UP, paper.PAIRS, paper.LATEST),
     order=204,
 )

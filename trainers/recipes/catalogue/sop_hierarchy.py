@@ -45,6 +45,6 @@ DESCRIPTOR = Recipe(
             },
         ),
     ),
-    differs=(paper.WARM_UP, paper.COUNTED),
+    differs=(paper.WARM_UP, paper.PAIRS, paper.COUNTED),
     order=202,
 )

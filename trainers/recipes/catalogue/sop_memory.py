@@ -36,6 +36,8 @@ DESCRIPTOR = Recipe(
     ),
     differs=(
         paper.WARM_UP,
+        paper.PAIRS,
+        paper.LATEST,
         "The R@k and XBM rows of Table IV were trained as their own papers say, with other batches; here all arms have "
         "the batches of ROADMAP.",
     ),

@@ -26,6 +26,6 @@ DESCRIPTOR = Recipe(
             _ARMS[3]: ("ROD-R@k with proxies", 81.9, 55.8),
         },
     ),
-    differs=(paper.WARM_UP,),
+    differs=(paper.WARM_UP, paper.PAIRS),
     order=201,
 )

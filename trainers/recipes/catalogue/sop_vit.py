@@ -23,6 +23,6 @@ DESCRIPTOR = Recipe(
     },
     arms=stated(_ARMS, f"Table IV; {paper.BOUND}"),
     figures=paper.table("Table IV, SOP, ViT-B", paper.RECALL_SOP, {_ARMS[0]: ("ROADMAP (ours)", 88.4, 96.4, 98.7)}),
-    differs=(paper.WARM_UP,),
+    differs=(paper.WARM_UP, paper.PAIRS, paper.LATEST),
     order=205,
 )

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from trainers.parameters import Choice
 from trainers.recipes.base import Dataset, Setting, ours, published, stated
-from trainers.recipes.papers.rank_losses import CODE, COUNTED, PAPER, TRAINING, asked, bound, table
+from trainers.recipes.papers.rank_losses import CODE, COUNTED, PAPER, TRAINING, UNSAID, asked, bound, table
 
 __all__ = ["COLUMNS", "DIFFERS", "PAPER", "arms", "dataset", "settings", "sourced", "table"]
 COLUMNS = ("level_mean_AP", "ASI", "level_mean_R_at_1")
 DIFFERS = (
     "The code trains by SGD with Nesterov's momentum; sgd here has the ordinary one.",
-    "Our text of the paper names no encoder for these sets.",
+    "Our text of the paper says nothing of the training on these sets.",
     COUNTED,
 )
 
@@ -47,6 +47,7 @@ def settings(*, learning_rate: float) -> Mapping[str, Setting]:
     """Return the settings of one set."""
     return {
         **TRAINING,
+        **{name: ours(TRAINING[name].value, "as on the other sets") for name in UNSAID},
         "encoder": ours(Choice(name="timm", parameters={"model": "resnet34.tv_in1k"})),
         "frozen_norm": ours(True, "as on the other sets"),
         "sampler": published("m_per_class", CODE),

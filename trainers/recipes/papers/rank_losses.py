@@ -40,6 +40,14 @@ CUB = Dataset(
     levels=1,
 )
 WARM_UP = "The code trains the head alone for five epochs first; no setting does that."
+PAIRS = (
+    "The code takes five batches an epoch of every pair of super-classes; here one comes up as often as it takes to "
+    "show all its classes."
+)
+LATEST = (
+    "The code's memory has the latest embedding of every image; here it has the last ones, and an image may be in it "
+    "twice."
+)
 SPECIES = (
     "Which species are trained on is drawn here by --data-seed; our text of the paper does not say how it is done."
 )
@@ -59,6 +67,8 @@ TRAINING: Mapping[str, Setting] = {
     "data.max_images": ours(ALL_IMAGES, "all images are read"),
     "data.image_size": ours(224, "our text has lost the number"),
 }
+UNSAID = ("dim", "augmentation", "schedule", "images_per_class")
+"""Settings that section VII-A states of SOP and iNaturalist alone."""
 RESNET: Mapping[str, Setting] = {
     "encoder": stated(
         Choice(name="timm", parameters={"model": "resnet50.tv_in1k", "layer_norm": True}),
