@@ -321,6 +321,13 @@ class RunConfig(Config):
         title="Activation checkpointing",
         help="A timm encoder computes most activations again in the backward pass: less memory, the same numbers.",
     )
+    compiled: bool = parameter(
+        False,
+        private=True,
+        title="Compiled encoder",
+        help="Code made for the encoder by torch.compile: the same numbers within rounding, and shorter steps on most "
+        "GPUs; the first steps take a minute or more. Needs a C++ compiler.",
+    )
     snapshot_steps: int | None = parameter(
         None, low=1, high=10_000_000, help="Steps between two frames of the maps; else as fast as the maps move."
     )

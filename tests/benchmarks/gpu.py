@@ -5,6 +5,7 @@ Without a GPU it says so and ends. ViT-B/32 with random weights at 224 pixels, u
 - images a second of the whole run against the bare training loop, see tests.benchmarks.whole_run;
 - the share of the loss in a step of a batch of 1,024, by loss;
 - a step in bfloat16 against one in float32, and how far its embeddings are from those of float32;
+- a step with a compiled encoder against one without, and the seconds of the first step;
 - what makes the host wait for the GPU in a step (torch.cuda.set_sync_debug_mode); nothing should;
 - the gathering of embeddings and the sum of gradients by NCCL in a group of one process, as shares of a step.
 
@@ -35,6 +36,7 @@ from trainers.kinds.metric_learning.batches import Batch
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
 from trainers.parameters import Choice
+from trainers.training.compiling import compile_encoders
 from trainers.training.stage import Stage
 
 LOSSES_TRIED = ("supcon", "smooth_ap", "roadmap", "contextual", "proxy_anchor")
@@ -138,6 +140,19 @@ def by_precision(model: str, images: int, device: torch.device) -> str:
     return f"bf16: {ratio:.2f} times the time of float32; unit embeddings are {apart:.4f} apart in the mean"
 
 
+def by_compiler(model: str, images: int, device: torch.device) -> str:
+    """A step of a compiled encoder against the plain one, both in bfloat16."""
+    batch = batch_of(images, device)
+    plain, compiled = (arm_of("supcon", model, images, device) for _ in range(2))
+    compile_encoders(compiled.encoder)
+    started = time.perf_counter()
+    compiled.step(batch, 1.0)
+    _wait(device)
+    first = time.perf_counter() - started
+    ratio = seconds_of(lambda: compiled.step(batch, 1.0), device) / seconds_of(lambda: plain.step(batch, 1.0), device)
+    return f"compiled: {ratio:.2f} times the time of the plain step, after a first one of {first:.0f} s"
+
+
 def by_nccl(model: str, images: int, device: torch.device) -> str:
     """What gathering and adding cost in a group of one, where nothing is sent."""
     backend = "nccl" if device.type == "cuda" else "gloo"
@@ -178,7 +193,7 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         whole_run.measure(config, Path(folder))
-    for part in (by_loss, by_precision, by_nccl):
+    for part in (by_loss, by_precision, by_compiler, by_nccl):
         print(f"\n{part(given.model, given.batch, device)}", flush=True)
 
 

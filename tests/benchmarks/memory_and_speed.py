@@ -1,11 +1,12 @@
 """Memory and time of a step under each setting of *Memory and speed*, as shares of the plain step:
 
-python -m tests.benchmarks.memory_and_speed [--images 64] [--side 224] [--ways chunks bf16 channels_last checkpointing]
+python -m tests.benchmarks.memory_and_speed [--images 64] [--side 224] [--ways chunks bf16 compiled ...]
 
 The plain step computes in float32, the whole batch at once, channels last off. Each way takes its steps in a process of
 its own. On a CPU memory is what a step adds to the process, at its highest, and time is processor time; on a GPU they
 are what torch allocates beyond the weights, and the clock. Time is the median of the steps after the first. What is
 left of the memory with ever smaller chunks is one chunk's activations, the embeddings, weights and their gradients.
+Compiled, the first step is the compiler's: its seconds by the clock are said, and on a CPU the memory is its own too.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from trainers.encoders import ENCODERS
 from trainers.losses import LOSSES
 from trainers.parameters import parse_choice
 from trainers.training.checkpointing import checkpointed, computed_again
+from trainers.training.compiling import compile_encoders
 from trainers.training.gradient_caching import chunks, encode_in_chunks
 
 ENCODERS_TRIED = (
@@ -54,6 +56,7 @@ class Way:
     precision: str = "float32"
     channels_last: bool = False
     checkpointing: bool = False
+    compiled: bool = False
 
 
 def step_of(way: Way) -> Callable[[], None]:
@@ -66,6 +69,8 @@ def step_of(way: Way) -> Callable[[], None]:
     layout = torch.channels_last if way.channels_last else torch.contiguous_format
     net = net.to(device).to(memory_format=layout)
     encoders = checkpointed(net) if way.checkpointing else []
+    if way.compiled:
+        compile_encoders(net)
     encode_in_chunks(net, way.chunk)
     labels = torch.arange(way.images) // EACH
     module = LOSSES[way.loss].build(num_classes=-(-way.images // EACH), dim=DIM, class_labels=labels[::EACH, None])
@@ -82,7 +87,7 @@ def step_of(way: Way) -> Callable[[], None]:
         with computed_again(encoders):
             loss.backward()
 
-    if device.type == "cpu":
+    if device.type == "cpu" and not way.compiled:
         embedded(batch[:2])  # what the libraries load, and the weights, are no part of a step
     return step
 
@@ -93,15 +98,17 @@ def measured(way: Way) -> dict[str, float]:
     step, on_gpu = step_of(way), way.device != "cpu"
     if on_gpu:
         torch.cuda.reset_peak_memory_stats()
-    before, seconds = _bytes(way.device), []
+    before, seconds, began = _bytes(way.device), [], time.perf_counter()
+    first = 0.0
     for _ in range(STEPS):
         started = time.perf_counter() if on_gpu else time.process_time()
         step()
         if on_gpu:
             torch.cuda.synchronize()
         seconds.append((time.perf_counter() if on_gpu else time.process_time()) - started)
+        first = first or time.perf_counter() - began
     after = torch.cuda.max_memory_allocated() if on_gpu else _bytes(way.device)
-    return {"megabytes": (after - before) / 2**20, "seconds": statistics.median(seconds[1:])}
+    return {"megabytes": (after - before) / 2**20, "seconds": statistics.median(seconds[1:]), "first": first}
 
 
 def _bytes(device: str) -> int:
@@ -130,6 +137,8 @@ def ways(plain: Way, named: list[str]) -> dict[str, Way]:
             made[name] = dataclasses.replace(plain, precision=name)
         elif name == "channels_last":
             made["channels last"] = dataclasses.replace(plain, channels_last=True)
+        elif name == "compiled":
+            made["compiled"] = dataclasses.replace(plain, compiled=True)
         elif "timm" in plain.encoder:  # others keep all activations
             made["checkpointing"] = dataclasses.replace(plain, checkpointing=True)
     return made
@@ -138,7 +147,7 @@ def ways(plain: Way, named: list[str]) -> dict[str, Way]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--encoders", nargs="+", default=ENCODERS_TRIED)
-    known = ["chunks", "bf16", "fp16", "channels_last", "checkpointing"]
+    known = ["chunks", "bf16", "fp16", "channels_last", "checkpointing", "compiled"]
     parser.add_argument("--ways", nargs="+", default=[name for name in known if name != "fp16"], choices=known)
     parser.add_argument("--images", type=int, default=64)
     parser.add_argument("--side", type=int, default=224)
@@ -153,6 +162,7 @@ def main() -> None:
         rows.append([encoder, f"plain: {whole['megabytes']:.0f} MB, {whole['seconds']:.2f} s", "1.00", "1.00"])
         for name, way in ways(plain, asked.ways).items():
             got = apart(way)
+            name += f", first step {got['first']:.0f} s" if way.compiled else ""
             rows.append([encoder, name, *(f"{got[key] / whole[key]:.2f}" for key in ("megabytes", "seconds"))])
     print(markdown(["encoder", "way", "memory", "time"], rows))
 

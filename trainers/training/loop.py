@@ -27,6 +27,7 @@ from trainers.runs.damage import words
 from trainers.runs.records import STAGE, Snapshot
 from trainers.training.arm import Arm
 from trainers.training.checkpointing import checkpointed
+from trainers.training.compiling import compile_encoders
 from trainers.training.evaluation import Evaluation, Finish, Finisher
 from trainers.training.gradient_caching import encode_in_chunks
 from trainers.training.own_queries import share_queries
@@ -89,6 +90,8 @@ class Loop(ABC):
         self.stages = tuple(stage.in_steps(self._epoch) for stage in self._stages())
         self._stage = StageStart()
         self._restore()
+        if self.config.compiled:
+            (progress or silent)("compiling the encoder, in the first steps", 0.0)
 
     # ------------------------------------------------------- what a run trains
 
@@ -253,6 +256,8 @@ class Loop(ABC):
         if self.config.checkpointing:
             arm.checkpointed = [encoder for net in arm.networks.values() for encoder in checkpointed(net)]
         for net in arm.networks.values():
+            if self.config.compiled:
+                compile_encoders(net)
             encode_in_chunks(net, self.config.chunk)
         entry = getattr(arm, "descriptor", None)
         if isinstance(entry, LossDescriptor):

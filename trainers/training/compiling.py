@@ -1,0 +1,74 @@
+"""Compiled encoders: ``torch.compile`` of what encodes a batch in training."""
+
+from __future__ import annotations
+
+from types import MethodType
+
+import torch
+from torch import Tensor, nn
+
+from trainers.errors import UserError, brief
+
+KINDS_OF_CALL = 64
+"""Most versions that are compiled of one function. An arm needs up to four, with and without a gradient, for the first
+size of a batch and for any other; arms of one architecture share them."""
+
+
+class Compiled:
+    """Calls ``encode`` compiled in training, and as it is in evaluation, whose batches have other sizes.
+
+    The network keeps its layers and the names of its weights. A batch of a second size is compiled once more, for any
+    size; random numbers, such as those of dropout, are those of the plain network.
+
+    Args:
+        net: whose method ``encode`` is.
+        encode: from ``[N, ...]`` to ``[N, D]``.
+    """
+
+    def __init__(self, net: nn.Module, encode: MethodType) -> None:
+        self.net, self.encode = net, encode
+        self._compiled = torch.compile(encode.__func__, options={"fallback_random": True})
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        """Encode a batch.
+
+        Raises:
+            UserError: it cannot be compiled here.
+        """
+        if not self.net.training:
+            return self.encode(inputs)
+        try:
+            encoded: Tensor = self._compiled(self.net, inputs)
+        except torch._dynamo.exc.TorchDynamoException as error:
+            raise _refused(error) from error
+        return encoded
+
+
+def compile_encoders(net: nn.Module) -> None:
+    """Have what ``net`` names in ``encodes``, itself or in its parts, be compiled when it is first called in training.
+
+    To be called before :func:`trainers.training.gradient_caching.encode_in_chunks`, so that chunks are compiled.
+
+    Raises:
+        UserError: torch cannot compile on this Python.
+    """
+    import torch._dynamo  # takes a second
+
+    torch._dynamo.config.recompile_limit = KINDS_OF_CALL
+    within: set[nn.Module] = set()  # what is inside a compiled method is compiled with it
+    try:
+        for part in net.modules():
+            names = () if part in within else getattr(part, "encodes", ())
+            for name in names:
+                vars(part)[name] = Compiled(part, getattr(part, name))
+            within.update(part.modules() if names else ())
+    except RuntimeError as error:
+        raise _refused(error) from error
+
+
+def _refused(error: Exception) -> UserError:
+    why = brief(getattr(error, "inner_exception", error))  # without torch's advice on its own logs
+    return UserError(
+        "A compiled encoder needs a C++ compiler (g++, or clang on macOS), the headers of Python, and a Python and a "
+        f"network that torch.compile takes; torch says: {why}. Install what is missing, or leave compiled off."
+    )
