@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from explorer.server.routes import PREFIX
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, new_page, profile, rest, until, visit
-from tests.browser.test_access import findings, darken
+from tests.browser.test_access import darken, findings
 from tests.browser.test_retrieve import settled
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.retrieval.baseline import paired, subtracted

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, open_tab, visit
-from tests.browser.test_access import findings, darken
+from tests.browser.test_access import darken, findings
 from tests.made_up_plan import make_plan
 from trainers.claims.catalogue import CLAIMS
 

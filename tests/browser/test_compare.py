@@ -10,7 +10,7 @@ from explorer.settings import ASSETS
 from tests.browser import sidebar
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import PHONE, open_tab, visit
-from tests.browser.test_access import findings, darken
+from tests.browser.test_access import darken, findings
 from tests.made_up_plan import make_plan, make_runs, sweep
 from tests.synthetic import make_run
 from trainers.plans.planned import PlannedRun

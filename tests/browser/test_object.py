@@ -19,7 +19,7 @@ from explorer.tabs.object_removal.recorded import RECORD
 from tests.browser.conftest import Site
 from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
 from tests.browser.pages import PHONE, WIDE, open_tab, visit
-from tests.browser.test_access import findings, darken
+from tests.browser.test_access import darken, findings
 from trainers.config import SceneChoice, read_config
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import PHONE, rest, seek, visit
-from tests.browser.test_access import findings, darken
+from tests.browser.test_access import darken, findings
 from tests.synthetic import STEPS_PER_FRAME, make_run
 from trainers.kinds.metric_learning.plots import PLOTS
 from trainers.kinds.metric_learning.plots.decomposability import BATCH, GAP, WHOLE

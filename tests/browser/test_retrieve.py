@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.conftest import Site
 from tests.browser.image_folder import jpeg
 from tests.browser.pages import WIDE, new_page, profile, rest, until, visit
-from tests.browser.test_access import findings, darken
+from tests.browser.test_access import darken, findings
 from tests.synthetic import make_run
 from trainers.runs import RunFolder
 

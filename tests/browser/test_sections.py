@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Site
 from tests.browser.image_folder import jpeg
 from tests.browser.pages import PHONE, open_tab, visit
-from tests.browser.test_access import findings, darken
+from tests.browser.test_access import darken, findings
 from tests.browser.test_retrieve import query, settled, tab
 from tests.synthetic import diverge, make_run
 from tests.tiny import tiny_config
