@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from explorer.exports.archive import zip_chunks
 from explorer.exports.encoders import has_encoders, write_encoders
@@ -16,7 +16,8 @@ from explorer.server.run import Run
 from trainers.kinds import kind_of
 
 
-class Export(NamedTuple):
+@dataclass(frozen=True)
+class Export:
     """One kind of download: either a file that is written, or parts that are sent as they are made.
 
     Attributes:

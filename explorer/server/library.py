@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -20,16 +21,28 @@ from trainers.runs.damage import damaged, reading
 from trainers.runs.records import Frame
 from trainers.runs.regular import is_regular
 
-OPEN_RUNS = 512
-"""Runs of which something is kept; of one that nobody watches a few kilobytes, for the list."""
-OPEN_DATABASES = 16
-"""Most databases held open; each is up to three files. Of more that are watched, the others are opened when needed."""
 _TIME = 10  # letters of an id that say when; those of a plan and of its runs are the same
-WATCHED_SECONDS = 15.0  # a page that shows a run polls it at least every five
-SWEEP_SECONDS = 2.0
 MEGABYTE = 2**20
 READ_AGAIN = 64 * MEGABYTE
 """Most bytes kept of what could be read again: maps, coordinates, embeddings, images of datasets."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a library holds open, and for how long.
+
+    Attributes:
+        runs: of which something is kept; of one that nobody watches a few kilobytes, for the list.
+        databases: most held open; each is up to three files. Of more that are watched, the others are opened when
+            needed.
+        watched: seconds after which a run is watched no more; a page that shows one polls it at least every five.
+        sweep: seconds between two sweeps that close what nobody watches.
+    """
+
+    runs: int = 512
+    databases: int = 16
+    watched: float = 15.0
+    sweep: float = 2.0
 
 
 def open_folder(root: Path, run_id: str, *recorded: Path) -> RunFolder:
@@ -78,13 +91,15 @@ class Library:
         root: folder of the own runs; need not exist yet.
         recorded: folder of the recordings; nothing is ever written there.
         opened: folder of further recordings, which are opened by their ids and not listed; None: there is none.
+        limits: what it holds open; None: the usual ones.
     """
 
-    def __init__(self, root: Path, recorded: Path, opened: Path | None = None) -> None:
+    def __init__(self, root: Path, recorded: Path, opened: Path | None = None, *, limits: Limits | None = None) -> None:
         self.root = root
         self.recorded = recorded
         self._recordings = (recorded,) if opened is None else (recorded, opened)
-        self._runs: Cache[Run] = Cache(limit=OPEN_RUNS, dropped=Run.let_go)
+        self._limits = limits or Limits()
+        self._runs: Cache[Run] = Cache(limit=self._limits.runs, dropped=Run.let_go)
         self._made: weakref.WeakSet[Run] = weakref.WeakSet()  # those that were dropped and are still used, too
         self.room = Bound(READ_AGAIN)
         self._coordinates: Cache[bytes] = Cache(limit=self.room, cost=len)
@@ -159,18 +174,19 @@ class Library:
     def close_unwatched(self) -> int:
         """Let go of the runs that nobody has watched for a while; returns how many databases are still open.
 
-        Of more than :data:`OPEN_DATABASES` those are closed that were watched longest ago.
+        Of more than :attr:`Limits.databases` those are closed that were watched longest ago.
         """
         with self._lock:
             made = sorted(self._made, key=lambda run: run.watched, reverse=True)
-        since = time.monotonic() - WATCHED_SECONDS
+        since = time.monotonic() - self._limits.watched
         for run in made:
             if run.watched < since:
                 run.let_go()  # whoever uses it at this moment opens it again
         open_ = [run for run in made if run.folder.db.is_open]
-        for run in open_[OPEN_DATABASES:]:
+        most = self._limits.databases
+        for run in open_[most:]:
             run.folder.db.close()
-        return len(open_[:OPEN_DATABASES])
+        return len(open_[:most])
 
     def close(self) -> None:
         """Close every database and empty the caches."""
@@ -192,7 +208,7 @@ class Library:
         """Start the timer that closes databases, so that they are closed even if no further request arrives."""
         with self._lock:
             if self._sweep is None and not self._closed:
-                self._sweep = threading.Timer(SWEEP_SECONDS, self._swept)
+                self._sweep = threading.Timer(self._limits.sweep, self._swept)
                 self._sweep.daemon = True
                 self._sweep.start()
 

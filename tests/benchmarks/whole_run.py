@@ -22,7 +22,6 @@ from pathlib import Path
 import torch
 
 from trainers.config import DataChoice, RunConfig
-from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.parameters import Choice
@@ -50,49 +49,48 @@ class Tally:
         self.processor += time.process_time() - processor
 
 
-class Bare:
+class Bare(MetricLearningLoop):
     """Nothing but training, on the batches and from the weights of a run."""
 
     def __init__(self, run: MetricLearningLoop) -> None:
-        self._run, self._step = run, 0
-        twin = MetricLearningLoop(RunFolder.create(run.folder.path.parent, run.folder.config))
-        self._arm: LossArm = twin.arms[0]
+        super().__init__(RunFolder.create(run.folder.path.parent, run.folder.config))
+        self._run = run
 
     def train(self, seconds: float) -> int:
         """Steps taken in about ``seconds``; the schedule is that of the run."""
-        end, before = time.perf_counter() + seconds, self._step
+        end, before = time.perf_counter() + seconds, self.step
         while time.perf_counter() < end:
-            self.step()
-        return self._step - before
+            self.train_once()
+        return self.step - before
 
-    def step(self) -> None:
-        """One step."""
-        run = self._run
-        factor = run.stage.factor(self._step, run.progress, 1)
-        torch.manual_seed(self._step)
-        self._arm.step(run._batches.batch(self._step), factor)
-        self._step += 1
+    def train_once(self) -> None:
+        """Take one step."""
+        factor = self._run.stage.factor(self.step, self._run.progress, 1)
+        torch.manual_seed(self.step)
+        self.arms[0].step(self._batch(), factor)
+        self.step += 1
 
 
-class Driven:
+class Driven(Worker):
     """The run, as its worker goes round: commands, a slice of training, state."""
 
     def __init__(self, run: MetricLearningLoop) -> None:
-        self._run, self._worker = run, Worker(run.folder)
-        self._worker._lock.acquire()
+        super().__init__(run.folder)
+        self._trainer = run
+        self._lock.acquire()
 
     def train(self, seconds: float) -> int:
         """Steps taken in about ``seconds``."""
-        run, end, before = self._run, time.perf_counter() + seconds, self._run.step
+        run, end, before = self._trainer, time.perf_counter() + seconds, self._trainer.step
         while time.perf_counter() < end and not run.done:
-            self._worker._listen()
+            self._listen()
             run.advance(LISTEN_SECONDS)
-            self._worker._show(run)
+            self._show(run)
         return run.step - before
 
     def end(self) -> None:
         """Let go of the folder."""
-        self._worker._lock.release()
+        self._lock.release()
 
 
 def measure(config: RunConfig, folder: Path) -> None:
@@ -100,7 +98,7 @@ def measure(config: RunConfig, folder: Path) -> None:
     run = MetricLearningLoop(RunFolder.create(folder, config))
     bare, driven = Bare(run), Driven(run)
     for _ in range(WARM_UP):
-        bare.step()
+        bare.train_once()
     whole, plain = Tally(), Tally()
     while not run.done:
         whole.count(lambda: driven.train(TURN))

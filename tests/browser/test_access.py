@@ -12,7 +12,7 @@ from tests.browser.pages import WIDE, rest, visit
 OPTIONS = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}, "preload": False}
 
 
-def _findings(page: Page, within: str) -> list[str]:
+def findings(page: Page, within: str) -> list[str]:
     """Serious and critical findings, one line each."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     found = axe.Axe().run(page, context=within, options=OPTIONS)
@@ -37,9 +37,9 @@ def test_no_serious_finding(browser: Browser, site: Site, size: tuple[int, int])
         for fold in page.locator(".rs-live details > summary").all():
             fold.click()
         page.get_by_role("button", name="Download").first.click()
-        assert _findings(page, "#live-view") == []
+        assert findings(page, "#live-view") == []
         darken(page, ".rs-live")
-        assert _findings(page, "#live-view") == []
+        assert findings(page, "#live-view") == []
 
 
 def test_the_page_follows_a_change_of_theme(browser: Browser, site: Site) -> None:

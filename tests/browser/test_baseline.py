@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from explorer.server.routes import PREFIX
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, new_page, profile, rest, until, visit
-from tests.browser.test_access import _findings, darken
+from tests.browser.test_access import darken, findings
 from tests.browser.test_retrieve import settled
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.retrieval.baseline import paired, subtracted
@@ -143,6 +143,6 @@ def test_no_serious_finding(browser: Browser, site: Site, other: RunFolder, size
         expect(differences(page)).to_have_count(8)
         page.get_by_text("Numbers as a table").click()
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        assert _findings(page, "#live-view") == []
+        assert findings(page, "#live-view") == []
         darken(page, ".rs-live")
-        assert _findings(page, "#live-view") == []
+        assert findings(page, "#live-view") == []

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, open_tab, visit
-from tests.browser.test_access import _findings, darken
+from tests.browser.test_access import darken, findings
 from tests.made_up_plan import make_plan
 from trainers.claims.catalogue import CLAIMS
 
@@ -26,7 +26,7 @@ def test_claims_are_read_narrowed_run_and_taken_home(browser: Browser, site: Sit
         for theme in ("light", "dark"):
             if theme == "dark":
                 darken(page, ".rs-claims")
-            assert _findings(page, "#claims-view") == []
+            assert findings(page, "#claims-view") == []
         page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
         page.set_viewport_size({"width": 1440, "height": 900})

@@ -10,7 +10,7 @@ from explorer.settings import ASSETS
 from tests.browser import sidebar
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import PHONE, open_tab, visit
-from tests.browser.test_access import _findings, darken
+from tests.browser.test_access import darken, findings
 from tests.made_up_plan import make_plan, make_runs, sweep
 from tests.synthetic import make_run
 from trainers.plans.planned import PlannedRun
@@ -94,10 +94,10 @@ def look_and_take(page: Page) -> None:
     view = page.locator(".rs-comparison")
     view.get_by_role("button", name="R@1 of HAPPIER: ").press("Enter")
     expect(view.locator(".rs-seeds li")).to_have_count(3)
-    assert _findings(page, "#compare-view") == []
+    assert findings(page, "#compare-view") == []
     darken(page, ".rs-comparison")
     page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-    assert _findings(page, "#compare-view") == []
+    assert findings(page, "#compare-view") == []
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
     page.set_viewport_size({"width": 1280, "height": 900})
     view.locator(".rs-takehome summary").click()

@@ -19,7 +19,7 @@ from explorer.tabs.object_removal.recorded import RECORD
 from tests.browser.conftest import Site
 from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
 from tests.browser.pages import PHONE, WIDE, open_tab, visit
-from tests.browser.test_access import _findings, darken
+from tests.browser.test_access import darken, findings
 from trainers.config import SceneChoice, read_config
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -183,7 +183,7 @@ def test_the_first_answer_says_what_goes_on_behind_it(browser: Browser, site: Si
         expect(bar).to_have_js_property("value", 0.75)
         expect(line).to_contain_text("All captions are read")
         expect(bar).to_be_hidden()
-        assert _findings(page, "#object-view") == []
+        assert findings(page, "#object-view") == []
 
 
 @pytest.mark.long
@@ -201,7 +201,7 @@ def test_a_dataset_that_takes_long_says_so_and_can_be_left(browser: Browser, sit
         line = page.locator(".rs-folds .rs-moving")
         expect(line).to_contain_text("Reading the captions of train2017")
         expect(line.locator("progress")).to_have_js_property("value", 0.25)
-        assert _findings(page, "#object-view") == []
+        assert findings(page, "#object-view") == []
         line.get_by_role("button", name="Cancel").click()
         expect(line).to_contain_text("Cancelling")
         held[0].fulfill(status=400, json={"error": "The dataset was left before it was read; nothing was opened."})
@@ -415,7 +415,7 @@ def test_the_benchmark_over_a_dataset_and_a_failing_image(browser: Browser, site
         expect(section.locator("tbody tr").first).to_contain_text("to")
         reply = page.request.get(section.get_by_role("link", name="Every query").get_attribute("href") or "")
         assert reply.ok and reply.text().startswith("model,captions,dataset_captions,image,")
-        assert _findings(page, "#object-view") == []
+        assert findings(page, "#object-view") == []
         failing = section.locator(".rs-failure").first
         words = failing.locator(".rs-unseen").first.text_content() or ""
         failing.click()
@@ -433,7 +433,7 @@ def test_fine_tuning_is_started_followed_and_stopped(opened: Page) -> None:
     section.get_by_role("button", name="Fine-tune this model").click()
     expect(section.locator(".rs-followline")).to_contain_text("queue")  # nothing trains here
     expect(section.locator(".rs-follow .rs-armkey li")).to_have_count(2)
-    assert _findings(page, "#object-view") == []
+    assert findings(page, "#object-view") == []
     section.get_by_role("button", name="Stop", exact=True).click()
     expect(section.locator(".rs-followline")).to_contain_text("Stopped")
 
@@ -493,6 +493,6 @@ def test_no_serious_finding(browser: Browser, site: Site, size: tuple[int, int])
         for fold in page.locator(".rs-object details > summary").all():
             fold.click()
         original(page).get_by_text("Brush", exact=True).first.click()
-        assert _findings(page, "#object-view") == []
+        assert findings(page, "#object-view") == []
         darken(page, ".rs-object")
-        assert _findings(page, "#object-view") == []
+        assert findings(page, "#object-view") == []

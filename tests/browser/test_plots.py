@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import PHONE, rest, seek, visit
-from tests.browser.test_access import _findings, darken
+from tests.browser.test_access import darken, findings
 from tests.synthetic import STEPS_PER_FRAME, make_run
 from trainers.kinds.metric_learning.plots import PLOTS
 from trainers.kinds.metric_learning.plots.decomposability import BATCH, GAP, WHOLE
@@ -100,9 +100,9 @@ def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site)
         expect(page.get_by_role("button", name="Make it a sweep")).to_be_visible()
 
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        assert _findings(page, ".rs-plotsection") == []
+        assert findings(page, ".rs-plotsection") == []
         darken(page, ".rs-live")
-        assert _findings(page, ".rs-plotsection") == []
+        assert findings(page, ".rs-plotsection") == []
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.conftest import Site
 from tests.browser.image_folder import jpeg
 from tests.browser.pages import WIDE, new_page, profile, rest, until, visit
-from tests.browser.test_access import _findings, darken
+from tests.browser.test_access import darken, findings
 from tests.synthetic import make_run
 from trainers.runs import RunFolder
 
@@ -187,6 +187,6 @@ def test_no_serious_finding(browser: Browser, site: Site, size: tuple[int, int])
     with tab(browser, site, site.finished, "&__theme=light", size=size) as page:
         page.get_by_text("How each arm was searched").click()
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        assert _findings(page, "#retrieve-view") == []
+        assert findings(page, "#retrieve-view") == []
         darken(page, ".rs-retrieve")
-        assert _findings(page, "#retrieve-view") == []
+        assert findings(page, "#retrieve-view") == []

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Site
 from tests.browser.image_folder import jpeg
 from tests.browser.pages import PHONE, open_tab, visit
-from tests.browser.test_access import _findings, darken
+from tests.browser.test_access import darken, findings
 from tests.browser.test_retrieve import query, settled, tab
 from tests.synthetic import diverge, make_run
 from tests.tiny import tiny_config
@@ -194,19 +194,19 @@ def test_no_serious_finding(browser: Browser, site: Site, pots: RunFolder, size:
         page.get_by_role("tab", name="Retrieve").click()
         settled(page)
         mistakes(page)
-        assert _findings(page, "#retrieve-view") == []
+        assert findings(page, "#retrieve-view") == []
         section(page, LOOKED_AT)
         page.get_by_label("Queries at most").fill("20")
         page.get_by_role("button", name="Measure").click()
         page.get_by_label("Queries that do not notice").locator(".rs-pairrow").first.click()
         expect(page.locator(".rs-formrow").first).to_be_visible()
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        assert _findings(page, "#retrieve-view") == []
+        assert findings(page, "#retrieve-view") == []
         darken(page, ".rs-retrieve")
-        assert _findings(page, "#retrieve-view") == []
+        assert findings(page, "#retrieve-view") == []
         section(page, MISTAKES)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        assert _findings(page, "#retrieve-view") == []
+        assert findings(page, "#retrieve-view") == []
 
 
 HELD = """() => Object.fromEntries(Object.entries({

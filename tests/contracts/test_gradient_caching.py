@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from unittest import mock
 
 import pytest
@@ -51,7 +52,7 @@ def together(chunked: Chunked, inputs: Tensor) -> Tensor:
     return torch.stack(whole)
 
 
-def kept() -> mock._patch[object]:
+def kept() -> AbstractContextManager[object]:
     return mock.patch.object(Chunked, "__call__", together)
 
 

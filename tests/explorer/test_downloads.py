@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import gzip
 import io
@@ -70,7 +71,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, name: str, before: Callable[[], objec
         before()
         write(*given)
 
-    monkeypatch.setitem(EXPORTS, name, EXPORTS[name]._replace(write=watched))
+    monkeypatch.setitem(EXPORTS, name, dataclasses.replace(EXPORTS[name], write=watched))
 
 
 def test_a_file_is_made_once_until_its_run_moves_on(

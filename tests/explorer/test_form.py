@@ -14,7 +14,8 @@ from explorer.page.form import Form
 from explorer.page.form.kind_page import KindPage
 from explorer.page.kinds import PAGES
 from explorer.page.kinds.metric_learning import configuration
-from explorer.tabs.live.view import _points
+from explorer.server.run import Run
+from explorer.tabs.live.view import about
 from tests.synthetic import make_run
 from trainers.config import MAX_ARMS, Conditions, DataChoice, RunConfig, StartConfig, read_config
 from trainers.errors import ParameterError, UserError
@@ -227,15 +228,13 @@ def test_a_configuration_with_a_bias_is_written_and_read() -> None:
 def test_the_page_gets_the_background_of_each_point(tmp_path: Path) -> None:
     folder = make_run(tmp_path, points=30, frames=1)
     old = folder.probe()
-    assert old is not None and old.attributes == () and _points(old)["attributes"] == []
+    assert old is not None and old.attributes == () and about(Run(folder))["attributes"] == []
     values = old.labels[:, -1] % 2
     tree = Hierarchy(levels=old.hierarchy.levels, names=old.hierarchy.names)
-    about = {"labels": old.labels, "rows": old.rows, "hierarchy": tree, "data_title": "made"}
+    known = {"labels": old.labels, "rows": old.rows, "hierarchy": tree, "data_title": "made"}
     colour = Attribute(name="background", names=("dark", "light"), values=values)
-    folder.write_probe(Probe(**about, attributes=(colour,)), ())
-    kept = folder.probe()
-    assert kept is not None
-    (about_points,) = _points(kept)["attributes"]
-    colours = about_points.pop("colours")
-    assert about_points == {"name": "background", "names": ["dark", "light"], "values": values.tolist()}
+    folder.write_probe(Probe(**known, attributes=(colour,)), ())
+    (shown,) = about(Run(folder))["attributes"]
+    colours = shown.pop("colours")
+    assert shown == {"name": "background", "names": ["dark", "light"], "values": values.tolist()}
     assert {mode: set(of) for mode, of in colours.items()} == {"light": {0, 1}, "dark": {0, 1}}

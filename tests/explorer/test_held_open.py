@@ -17,8 +17,8 @@ import pytest
 import explorer
 from explorer import Explorer, Settings
 from explorer.page import blocks
-from explorer.server import library
-from tests.campaigns._page import call, descriptors, wait
+from explorer.server.library import Library, Limits
+from tests.campaigns._page import API, call, descriptors, wait
 from tests.explorer.page import Page
 from tests.explorer.served_page import GRADIO_WARNINGS
 from tests.synthetic import make_run
@@ -35,69 +35,61 @@ def timers() -> list[threading.Timer]:
     return [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
 
 
-def test_a_run_that_nobody_watches_any_more_is_closed_by_itself(
-    root: Path, page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(library, "SWEEP_SECONDS", 0.05)
-    folder = make_run(root, points=60, frames=2)
+def library(root: Path, **limits: float) -> Library:
+    return Library(root, root / "recorded", limits=Limits(**limits))  # type: ignore[arg-type]
+
+
+def resting(root: Path) -> RunFolder:
+    folder = make_run(root, points=30, frames=1)
     folder.db.close()
-    page.json(f"run/{folder.id}/poll")
-    assert held(folder)
-    monkeypatch.setattr(library, "WATCHED_SECONDS", 0.1)
+    return folder
+
+
+def test_a_run_that_nobody_watches_any_more_is_closed_by_itself(root: Path) -> None:
+    folder, small = resting(root), library(root, sweep=0.05, watched=0.5)
+    assert small.watch(folder.id).folder.state().phase and held(folder)
     wait(lambda: not held(folder), 60, "its files are closed")
     wait(lambda: not timers(), 60, "the timer that closed them is gone too")
-    assert page.json(f"run/{folder.id}/poll")["frames"]
+    assert small.watch(folder.id).folder.snapshots()
+    small.close()
 
 
-def test_what_opens_a_run_after_the_last_sweep_is_swept_too(
-    root: Path, page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(library, "SWEEP_SECONDS", 0.05)
-    folder = make_run(root, points=60, frames=2)
-    folder.db.close()
-    run = page.library.get(folder.id)  # as an answer does that then waits for its turn
+def test_what_opens_a_run_after_the_last_sweep_is_swept_too(root: Path) -> None:
+    folder, small = resting(root), library(root, sweep=0.05)
+    run = small.get(folder.id)  # as an answer does that then waits for its turn
     wait(lambda: not timers(), 60, "the sweep that began with it has ended")
     run.folder.state()
     wait(lambda: not held(folder) and not timers(), 60, "its files are closed")
 
 
-def test_a_run_that_is_watched_stays_open(root: Path, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "SWEEP_SECONDS", 0.05)
-    folder = make_run(root, points=60, frames=2)
-    folder.db.close()
-    page.json(f"run/{folder.id}/poll")
+def test_a_run_that_is_watched_stays_open(root: Path) -> None:
+    folder, small = resting(root), library(root, sweep=0.05)
+    small.watch(folder.id).folder.state()
     time.sleep(0.3)
     assert held(folder)
-    page.library.close()
+    small.close()
     assert not held(folder)
 
 
-def test_few_databases_are_open_however_many_runs_are_watched(
-    root: Path, page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(library, "SWEEP_SECONDS", 60)
-    monkeypatch.setattr(library, "OPEN_DATABASES", 3)
-    watched = [make_run(root, points=30, frames=1) for _ in range(6)]
+def test_few_databases_are_open_however_many_runs_are_watched(root: Path) -> None:
+    watched, small = [resting(root) for _ in range(6)], library(root, sweep=60, databases=3)
     for folder in watched:
-        folder.db.close()
-        page.json(f"run/{folder.id}/poll")
-    page.library.close_unwatched()
+        small.watch(folder.id).folder.state()
+    small.close_unwatched()
     assert [bool(held(folder)) for folder in watched] == [False] * 3 + [True] * 3
-    assert all(page.json(f"run/{folder.id}/poll")["frames"] for folder in watched)
+    assert all(small.watch(folder.id).folder.snapshots() for folder in watched)
+    small.close()
 
 
-def test_a_run_that_left_the_cache_and_is_used_again_is_closed_too(
-    root: Path, page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(library, "SWEEP_SECONDS", 60)
-    folder = make_run(root, points=30, frames=1)
-    folder.db.close()
-    run = page.library.get(folder.id)
-    page.library._runs.clear()
+def test_a_run_that_left_the_cache_and_is_used_again_is_closed_too(root: Path) -> None:
+    folder, other, small = resting(root), resting(root), library(root, sweep=60, runs=1)
+    run = small.get(folder.id)
+    small.get(other.id)
     run.folder.state()  # by an answer that was begun before
     assert held(folder)
-    page.library.close_unwatched()
+    small.close_unwatched()
     assert not held(folder)
+    small.close()
 
 
 def test_lists_open_no_run_that_rests(root: Path, page: Page) -> None:
@@ -184,12 +176,12 @@ def test_answers_to_programs_are_kept_for_a_while(
     url: tuple[str, explorer.Explorer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, made = url
-    queue = made.blocks._queue
     with httpx.Client(base_url=address.rstrip("/"), trust_env=False, timeout=60) as client:
+        events = []
         for _ in range(6):
-            call(client, "list_runs")
-        before = len(queue.pending_messages_per_session), len(queue.pending_event_ids_session)
+            events.append(client.post(f"{API}/list_runs", json={"data": []}).json()["event_id"])
+            assert "complete" in client.get(f"{API}/list_runs/{events[-1]}").text
+        assert all(map(made.blocks.streams, events))
         monkeypatch.setattr(blocks, "ANSWER_SECONDS", 0)
         call(client, "list_runs")
-    assert before == (6, 6)
-    assert len(queue.pending_messages_per_session) <= 1 and len(queue.pending_event_ids_session) <= 1
+    assert not any(map(made.blocks.streams, events))

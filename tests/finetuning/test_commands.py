@@ -99,7 +99,7 @@ def test_intervals_and_verdicts_are_those_over_seeds():
             condition={},
             seed=seed,
             metrics={"ODmAP_at_1": float(np.mean(run["values"]["ODmAP_at_1"]))},
-            queries=evidence._scores(run, "ODmAP_at_1"),
+            queries=evidence.query_scores(run, "ODmAP_at_1"),
         )
         for name, runs in rows.items()
         if name != "base"

@@ -58,7 +58,7 @@ def test_setting_up_a_run_and_scoring_it_never_fall_back(tmp_path, drawn):
     mender = FinetuningLoop(RunFolder.create(tmp_path, config), lambda *one: said.append(one))
     assert len({text for text, _ in said}) >= 4 and [done for _, done in said] == sorted(done for _, done in said)
     scored: list[float] = []
-    mender._last_numbers(lambda _, done: scored.append(done))
+    mender.finish(lambda _, done: scored.append(done))
     assert scored == sorted(scored) and len(scored) >= 4 * 4
     mender.folder.db.close()
 

@@ -43,7 +43,7 @@ def start_hub() -> Any:
         events = [{"timestamp": "2025-01-01T00:00:00Z", "data": text} for text in said]
         raise reply(200, "".join(f"data: {json.dumps(one)}\n\n" for one in events).encode(), kind="text/event-stream")
 
-    handler.do_DELETE = handler._serve
+    handler.do_DELETE = handler.do_POST
     module.ROUTES[:0] = [
         (("GET",), "/api/jobs/hardware", hardware),
         (("GET",), r"/api/jobs/tester/(?P<id>\w+)/logs", log),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numba
@@ -15,9 +14,11 @@ import torch
 from torch import Tensor
 
 from tests.losses.batches import CORNERS, draw, tree_labels
-from trainers.losses import LOSSES, _compiled_ranks, _numba, kernel, surrogates
+from trainers.losses import LOSSES, kernel, surrogates
 from trainers.losses._batch import PairBatch
+from trainers.losses._compiled_ranks import serves
 from trainers.losses._memory import give_memory
+from trainers.losses._numba import compiled, is_private
 from trainers.losses._smooth_rank import SmoothRank
 from trainers.losses._sup_rank import SupRank
 
@@ -47,7 +48,7 @@ def solved(ranks: Ranker, batch: PairBatch) -> tuple[Tensor, Tensor]:
 
 
 def agree(ranks: Ranker, batch: PairBatch, tolerance: float | None = None) -> None:
-    assert _compiled_ranks.serves(batch.similarity, ranks.surrogate)
+    assert serves(batch.similarity, ranks.surrogate)
     tolerance = tolerance or EPS[batch.similarity.dtype]
     loss, slope = solved(ranks, batch)
     slow, slow_slope = solved(dataclasses.replace(ranks, budget=CHUNKED), batch)
@@ -147,10 +148,9 @@ def test_single_precision_is_as_exact_as_the_walk(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ("sup_hap, lifted", "smooth_hap"))
-def test_threads_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    batch = draw([4, 7, 1, 9, 6, 12, 3], 3, 5, spread=0.4)
+def test_threads_change_no_bit(name: str) -> None:
+    batch = draw([4, 7, 1, 9, 6, 12, 3] * 25, 3, 5, spread=0.4)  # pairs enough for several threads
     given = pairs(cosines(batch, torch.float32), batch.labels)
-    monkeypatch.setattr(_compiled_ranks, "_ALONE", 0)
     before, found = torch.get_num_threads(), []
     try:
         for threads in (1, 2, 5):
@@ -164,57 +164,55 @@ def test_threads_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_measure_is_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = CORNERS["three levels, singletons"]
-    monkeypatch.setattr(_compiled_ranks, "_MEASURED", 20)
+    monkeypatch.setattr("trainers.losses._compiled_ranks._MEASURED", 20)
     agree(RANKERS["sup_hap"], pairs(cosines(batch), batch.labels))
 
 
-@contextmanager
-def tried_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """Patches under which the kernels are tried anew; undone at the end, with what was remembered of the trial."""
-    _compiled_ranks._kernels.cache_clear()
-    try:
-        with monkeypatch.context() as patch:
-            yield patch
-    finally:
-        _compiled_ranks._kernels.cache_clear()
-
-
-def test_without_numba_the_loss_is_the_same_and_the_log_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_levels() -> PairBatch:
     batch = CORNERS["two levels"]
-    given = pairs(cosines(batch), batch.labels)
-    compiled = solved(RANKERS["sup_hap"], given)
-    assert kernel() == "Rank losses: compiled for this processor by numba."
-    assert kernel("cuda:1") == "Rank losses: PyTorch operations on cuda."
-    with tried_again(monkeypatch) as patch:
-        patch.setitem(sys.modules, "trainers.losses._rank_kernels", None)
-        patch.delattr("trainers.losses._rank_kernels", raising=False)
-        assert not _compiled_ranks.serves(given.similarity, "sup")
-        assert "numba cannot be used" in kernel()
-        loss, slope = solved(RANKERS["sup_hap"], given)
-    torch.testing.assert_close(loss, compiled[0], rtol=1e-12, atol=1e-13)
-    torch.testing.assert_close(slope, compiled[1], rtol=1e-9, atol=1e-12)
+    return pairs(cosines(batch), batch.labels)
 
 
-def test_what_one_form_cannot_compile_costs_the_other_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_given) -> None:
-        raise RuntimeError("no code for this processor")
+ELSEWHERE = """
+{first}
+import torch
+from tests.losses.test_compiled_ranks import RANKERS, kernel, solved, two_levels
+torch.save(solved(RANKERS[{name!r}], two_levels()), {path!r})
+print(kernel("cpu", {{"sup"}}), kernel(), sep="\\n")
+"""
+ABSENT = 'import sys; sys.modules["trainers.losses._rank_kernels"] = None'
+BROKEN = """
+from trainers.losses import _rank_kernels
+def broken(*_given):
+    raise RuntimeError("no code for this processor")
+_rank_kernels.smooth = broken
+"""
+COMPILED = "Rank losses: compiled for this processor by numba."
 
-    batch = CORNERS["two levels"]
-    given = pairs(cosines(batch), batch.labels)
-    compiled = solved(RANKERS["smooth_hap"], given)
-    with tried_again(monkeypatch) as patch:
-        patch.setattr("trainers.losses._rank_kernels.smooth", broken)
-        assert kernel("cpu", {"sup"}) == "Rank losses: compiled for this processor by numba."
-        assert "no code for this processor" in kernel("cpu", {"sup", "smooth"})
-        loss, slope = solved(RANKERS["smooth_hap"], given)
-    torch.testing.assert_close(loss, compiled[0], rtol=1e-12, atol=1e-13)
-    torch.testing.assert_close(slope, compiled[1], rtol=1e-9, atol=1e-12)
+
+@pytest.mark.parametrize(
+    ("first", "name", "sup", "said"),
+    [
+        (ABSENT, "sup_hap", "cannot be used", "numba cannot be used"),
+        (BROKEN, "smooth_hap", COMPILED, "no code for this"),
+    ],
+    ids=["without numba", "where one form cannot be compiled"],
+)
+def test_the_loss_is_the_same_and_the_log_says_so(first: str, name: str, sup: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "solved.pt"
+    code = ELSEWHERE.format(first=first, name=name, path=str(path))
+    lines = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.splitlines()
+    assert sup in lines[0] and said in lines[1]
+    assert kernel() == COMPILED and kernel("cuda:1") == "Rank losses: PyTorch operations on cuda."
+    (loss, slope), compiled_here = torch.load(path), solved(RANKERS[name], two_levels())
+    torch.testing.assert_close(loss, compiled_here[0], rtol=1e-12, atol=1e-13)
+    torch.testing.assert_close(slope, compiled_here[1], rtol=1e-9, atol=1e-12)
 
 
 def test_without_compilation_the_loops_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     with pytest.raises(ImportError, match="NUMBA_DISABLE_JIT"):
-        importlib.reload(_numba)
+        importlib.reload(sys.modules[compiled.__module__])
 
 
 def test_a_run_says_which_form_its_rank_losses_take() -> None:
@@ -229,10 +227,10 @@ def test_compiled_code_is_kept_where_nobody_else_can_write(tmp_path: Path) -> No
     own.mkdir()
     for place, mode, private in ((own, 0o700, True), (own, 0o757, False), (tmp_path, 0o777, False)):
         place.chmod(mode)
-        assert _numba.is_private(own) == private
+        assert is_private(own) == private
         place.chmod(0o755)
     tmp_path.chmod(0o1777)  # as a folder for temporary files: what is one's own there stays one's own
-    assert _numba.is_private(own) and not _numba.is_private(tmp_path)
+    assert is_private(own) and not is_private(tmp_path)
 
 
 def test_a_function_is_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +243,7 @@ def test_a_function_is_compiled_where_nothing_can_be_kept(monkeypatch: pytest.Mo
         return real(**options)
 
     monkeypatch.setattr(numba, "njit", njit)
-    assert _numba.compiled()(lambda x: x + 1)(2) == 3
+    assert compiled()(lambda x: x + 1)(2) == 3
     assert made == [True, False]
 
 
@@ -256,5 +254,5 @@ def test_nothing_is_kept_in_a_folder_that_others_write_to(tmp_path: Path, monkey
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     for mode, kept in ((0o777, 0), (0o700, 1)):
         tmp_path.chmod(mode)
-        assert _numba.compiled()(double)(2) == 4
+        assert compiled()(double)(2) == 4
         assert len(list(tmp_path.rglob("*.nbc"))) == kept

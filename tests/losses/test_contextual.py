@@ -12,7 +12,6 @@ from tests.losses.slow_contrastive import contextual_parts, contextual_similarit
 from tests.oracle_cases import assert_loss, cases, load
 from trainers.errors import UserError
 from trainers.losses import LOSSES
-from trainers.losses import _contextual_lists as lists
 from trainers.losses import contextual as module
 from trainers.losses._inputs import one_view
 
@@ -227,6 +226,7 @@ def crowd(count: int, classes: int, spread: float, dtype: torch.dtype) -> tuple[
 
 def by_lists(similarity, labels, k, parameters, monkeypatch):
     """The three terms by lists of neighbours, however small the batch and however many neighbours there are."""
+    lists = module.lists(similarity.dtype)
     monkeypatch.setattr(lists, "SMALL", 0)
     monkeypatch.setattr(lists, "FULL", 2)
     monkeypatch.setattr(lists, "WORK", 10)

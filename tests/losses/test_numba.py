@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import numba
 import numpy as np
 import pytest
 
-from trainers.losses import _numba
+from trainers.losses._numba import compiled, is_private
 
 
 def halved(x):
@@ -36,7 +35,7 @@ def _of_other_types(file: Path) -> None:
         other = file.parent.parent / "other"
         other.mkdir()
         numba.config.CACHE_DIR = str(other)
-        _numba.compiled()(halved)(np.float32(3))
+        compiled()(halved)(np.float32(3))
         file.write_bytes(next(other.rglob("*.nbc")).read_bytes())
 
 
@@ -48,12 +47,12 @@ def test_damaged_compiled_code_is_made_again(
     own = tmp_path / "own"
     own.mkdir(mode=0o700)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(own))
-    assert _numba.compiled()(halved)(3.0) == 1.5
+    assert compiled()(halved)(3.0) == 1.5
     damage(next(own.rglob(f"*.{suffix}")))
     numba.config.CACHE_DIR = str(own)
     spoilt = damage is not _of_other_types or suffix == "nbc"
     for hits in (0 if spoilt else 1, 1):
-        function = _numba.compiled()(halved)
+        function = compiled()(halved)
         assert function(5.0) == 2.5
         assert sum(function.stats.cache_hits.values()) == hits
 
@@ -67,37 +66,40 @@ def test_a_full_disk_keeps_nothing_and_stops_nothing(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", full)
     for _ in range(2):  # the second time the index names what is not there
-        assert _numba.compiled()(halved)(3.0) == 1.5
+        assert compiled()(halved)(3.0) == 1.5
     assert not list(tmp_path.rglob("*.nbc"))
 
 
 def test_nothing_is_compiled_where_numba_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     with pytest.raises(RuntimeError, match="NUMBA_DISABLE_JIT"):
-        _numba.compiled()
+        compiled()
 
 
 def test_a_group_of_one_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tmp_path / "own"
     own.mkdir()
-    found = own.stat()
-    named = SimpleNamespace(pw_name="ada", pw_gid=77)
-    for group, members, shared in ((0, ["eve"], False), (77, [], False), (77, ["ada"], False), (77, ["eve"], True)):
-        entry = SimpleNamespace(gr_name="ada", gr_gid=77, gr_mem=members)
+    own.chmod(0o775)
+    if os.geteuid() == 0:
+        os.chown(own, -1, 0)
+        assert is_private(own), "the system's own group"
+        os.chown(own, -1, 77)
+    group = own.stat().st_gid
+    named = SimpleNamespace(pw_name="ada", pw_gid=group)
+    monkeypatch.setattr("pwd.getpwuid", lambda _uid: named)
+    for members, private in (([], True), (["ada"], True), (["eve"], False)):
+        entry = SimpleNamespace(gr_name="ada", gr_gid=group, gr_mem=members)
         monkeypatch.setattr("grp.getgrgid", lambda _gid, entry=entry: entry)
-        monkeypatch.setattr("pwd.getpwuid", lambda _uid: named)
-        values = list(found)
-        values[stat.ST_MODE], values[stat.ST_GID] = stat.S_IFDIR | 0o775, group
-        assert _numba._others_write(os.stat_result(values)) == shared
-        values[stat.ST_MODE] = stat.S_IFDIR | 0o755
-        assert not _numba._others_write(os.stat_result(values))
+        assert is_private(own) == private
+    own.chmod(0o755)
+    assert is_private(own)
 
     def unknown(_number: int) -> None:
         raise KeyError
 
     monkeypatch.setattr("grp.getgrgid", unknown)
-    values[stat.ST_MODE] = stat.S_IFDIR | 0o775
-    assert _numba._others_write(os.stat_result(values))
+    own.chmod(0o775)
+    assert not is_private(own)
 
 
 PROGRAM = """

@@ -187,13 +187,13 @@ def compared(rows: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> Table:
 def _cells(rows: Mapping[str, Mapping[int, Mapping[str, Any]]], key: str) -> Iterator[Cell]:
     for name, runs in rows.items():
         for seed, run in runs.items():
-            scores = _scores(run, key) if key in run["values"] else None
+            scores = query_scores(run, key) if key in run["values"] else None
             mean = run[key] if scores is None else float(np.nanmean(scores.values))
             condition = {"steps": run["asked"]["steps"]}
             yield Cell(variant=ROWS[name].title, condition=condition, seed=seed, metrics={key: mean}, queries=scores)
 
 
-def _scores(run: Mapping[str, Any], key: str) -> QueryScores:
+def query_scores(run: Mapping[str, Any], key: str) -> QueryScores:
     """Return one metric of every query of a run."""
     values, classes = np.array(run["values"][key], dtype=np.float32), run["classes"][scored_on(key)]
     return QueryScores(

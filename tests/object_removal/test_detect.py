@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -106,16 +108,15 @@ def test_boxes_are_sorted_cleaned_and_named_as_coco_does():
     assert found.boxes == ((0, 0, 6, 5), (1, 1, 4, 4))
 
 
-def test_mask_rcnn_gives_boxes():
+def test_mask_rcnn_gives_boxes(tmp_path):
     """The real network's output format, at a size that is quick."""
-    from trainers.object_removal.detectors import torchvision_models
-
+    build = partial(detection.maskrcnn_resnet50_fpn_v2, min_size=64, max_size=96, box_score_thresh=0.0)
     torch.manual_seed(0)
-    net = detection.maskrcnn_resnet50_fpn_v2(
-        weights=None, weights_backbone=None, num_classes=91, min_size=64, max_size=96, box_score_thresh=0.0
-    )
-    raw = torchvision_models._detect(net.eval(), WEIGHTS.meta["categories"], PICTURE)
-    assert len(raw.names) == len(raw.boxes) == len(raw.scores) > 0
+    save_file(build(weights=None, weights_backbone=None, num_classes=91).state_dict(), tmp_path / "w.safetensors")
+    entry = DETECTORS["maskrcnn"]
+    small = dataclasses.replace(entry, make=partial(entry.make.func, build, WEIGHTS))
+    detect = small.build({"weights": str(tmp_path / "w.safetensors"), "score": 0.01})
+    check(detect(PICTURE), PICTURE.shape, WEIGHTS.meta["categories"])
 
 
 def test_refusals(file, tmp_path, monkeypatch):

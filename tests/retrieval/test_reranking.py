@@ -13,7 +13,7 @@ from trainers.errors import ParameterError, UserError
 from trainers.losses.contextual import contextual_similarity
 from trainers.metrics import blocks, evaluate
 from trainers.retrieval.reranked import METRICS, reranked
-from trainers.retrieval.reranking import RERANKINGS, _neighbours, contextual
+from trainers.retrieval.reranking import RERANKINGS, contextual
 
 CASES = [
     ("contextual", {}),
@@ -62,7 +62,7 @@ def test_a_list_of_all_images_is_ranked_as_in_the_whole_set(name, given) -> None
 def test_blocks_change_nothing(name, monkeypatch) -> None:
     rows, _ = unit(4)
     whole = RERANKINGS[name].scores(rows)(slice(0, 40))
-    monkeypatch.setattr(_neighbours, "BLOCK", 130)
+    monkeypatch.setattr("trainers.retrieval.reranking._neighbours.BLOCK", 130)
     np.testing.assert_allclose(RERANKINGS[name].scores(rows)(slice(0, 40)), whole, atol=1e-12)
 
 

@@ -8,6 +8,7 @@ import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from trainers.kinds import kind_of
 from trainers.metrics import evaluate
 from trainers.metrics.one_query import score_query
 from trainers.parameters import Choice
+from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.ranked import SCORES
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import ArmResult, Query, Ranking, RunArm
@@ -302,20 +304,17 @@ def test_the_recorded_comparison_is_searched_without_its_images() -> None:
         json.dumps(found.as_json(), allow_nan=False)
 
 
-def test_kept_vectors_are_bounded_and_their_copies_count(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    gc.collect()
-    before = held_vectors()
+def test_kept_vectors_are_bounded_and_their_copies_count(run: RunFolder, contrastive_run: RunFolder) -> None:
+    before, compared = (len(alive(kind)) for kind in (Vectors, Comparison))
     small = Retriever(memory=8 * 1024)
-    monkeypatch.setattr(small._comparisons, "_least", 1)
-    small.retrieve(arms(run), Query(row=1), TEST, k=2)
-    (one,) = small._comparisons.kept()
+    for part in (TEST, PROBE, TRAIN):
+        small.retrieve(arms(run, contrastive_run), Query(row=1), part, k=2)
+    assert len(alive(Comparison)) - compared == 8, "of the arms searched last, whatever they take"
+    assert len(alive(Vectors)) - before == 8, "an exact index keeps none beside them"
+    assert all(one.bytes == 3 * one.vectors.rows.nbytes for one in alive(Comparison)), "with a copy in float64"
+
+
+def alive(kind: type) -> list[Any]:
+    """Objects of a class that are in memory."""
     gc.collect()
-    assert held_vectors() == before + 1, "an exact index keeps none beside them"
-    room = run.config.arms * one.vectors.rows.nbytes  # for all vectors, were there no copies in float64
-    assert one.bytes == 3 * one.vectors.rows.nbytes > room
-    assert one._exact.nbytes == 2 * one.vectors.rows.nbytes
-
-
-def held_vectors() -> int:
-    """How many are in memory."""
-    return sum(type(one) is Vectors for one in gc.get_objects())
+    return [one for one in gc.get_objects() if type(one) is kind]

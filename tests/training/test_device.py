@@ -69,7 +69,8 @@ def step(
         with torch.device(DEVICE):
             loss = descriptor.build(num_classes=CLASSES, dim=DIM, class_labels=data.labels[::EACH])
         for part in loss.modules():  # label tables come from the host's; ``Module.to`` takes them along elsewhere
-            part._buffers = {name: send(table, DEVICE) for name, table in part._buffers.items()}
+            for table, values in list(part.named_buffers(recurse=False)):
+                part.register_buffer(table, send(values, DEVICE))
     sampler = SAMPLERS["m_per_class"].build(data.labels, 3, 2, 0)
     net = there(encoder)
     features = torch.zeros(len(data), net.backbone.num_features) if net.frozen else None

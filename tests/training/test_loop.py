@@ -196,9 +196,12 @@ def train_scores(run: MetricLearningLoop) -> list[int]:
 def test_training_images_are_scored_seldom_and_at_the_end(
     tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, expected: list[int]
 ) -> None:
+    class EverySecond(MetricLearningLoop):
+        def _snapshot_due(self) -> bool:
+            return self.step % 2 == 0
+
     monkeypatch.setattr("trainers.kinds.metric_learning.loop.TRAIN_SECONDS", seconds)
-    run = trainer(tmp_path, tiny_config(images))
-    monkeypatch.setattr(run._pace, "due", lambda _passed, _cost: run.step % 2 == 0)
+    run = EverySecond(RunFolder.create(tmp_path, tiny_config(images)))
     run.advance(60)
     run.finish()
     assert [step for _, step, _ in run.folder.snapshots()] == [0, 2, 4, 6]

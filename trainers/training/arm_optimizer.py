@@ -38,6 +38,7 @@ class ArmOptimizer:
     Attributes:
         optimiser: of torch; its groups have the learning rates of the last step.
         rates: learning rate of each of its groups, before the schedule's factor.
+        late: reads the loss and the gradient norm of each step, on a GPU a step later.
     """
 
     def __init__(
@@ -53,10 +54,10 @@ class ArmOptimizer:
         self.clipping = Clipping(clip_norm)
         self.scale = scale or LossScale()
         entry = OPTIMISERS[optimiser]
-        self._late = Late(depth if entry.fused else 0)
+        self.late = Late(depth if entry.fused else 0)
         # the fused form alone takes `found_inf`, a number on the device that tells it to change nothing
         torchs = [{name: value for name, value in group.items() if name != "equal"} for group in groups]
-        self.optimiser = entry.make(torchs, momentum, self._late.depth > 0)
+        self.optimiser = entry.make(torchs, momentum, self.late.depth > 0)
         self.rates = [group["lr"] for group in self.optimiser.param_groups]
         self._trained = [weight for group in self.optimiser.param_groups for weight in group["params"]]
         equal = {weight for group in groups for weight in group.get("equal", ())}
@@ -75,7 +76,7 @@ class ArmOptimizer:
             NonFiniteLossError: this step (or, with a depth, an earlier one) was bad; it changed no weight.
         """
         self.optimiser.zero_grad(set_to_none=True)
-        if self._late.depth or math.isfinite(loss.item()):
+        if self.late.depth or math.isfinite(loss.item()):
             self.scale.enlarged(loss).backward()
             add_gradients(self._summed, self._equal)
             self.scale.reduce(self.optimiser)
@@ -83,9 +84,9 @@ class ArmOptimizer:
         else:
             norm = torch.full_like(loss, math.nan)
         values = torch.stack([loss.detach(), norm.to(loss.dtype)])
-        self._late.read(values, lambda read: self._judge(read[0], read[1], blame))
+        self.late.read(values, lambda read: self._judge(read[0], read[1], blame))
         self.clipping.shorten(self._trained, norm)
-        if self._late.depth:
+        if self.late.depth:
             vars(self.optimiser)["found_inf"] = (~torch.isfinite(values)).any().float()
         for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor
@@ -97,7 +98,7 @@ class ArmOptimizer:
         Raises:
             NonFiniteLossError: one of them was bad.
         """
-        self._late.settle()
+        self.late.settle()
 
     def _judge(self, loss: float, norm: float, blame: Callable[[float, float], str]) -> None:
         norm = norm if math.isfinite(loss) else math.nan

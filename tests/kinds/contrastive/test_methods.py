@@ -208,16 +208,21 @@ def test_the_second_stage_trains_the_classifier_alone_from_new_weights() -> None
     assert not torch.equal(arm.classifier.weight, first)
 
 
+def terms_of(arm: MethodArm) -> dict[str, torch.Tensor]:
+    """The terms of the loss in a step on eight images."""
+    images, rows = views(arm.method).images, torch.arange(8)
+    batch = Batch(view=images.__getitem__, labels=rows % CLASSES, rows=rows, step=0)
+    numbers = arm.step(batch, 1.0)
+    return {name.removeprefix("term/"): numbers[name] for name in numbers if name.startswith("term/")}
+
+
 def test_joint_training_stops_the_classifiers_gradient() -> None:
     grads = []
     for joint in (False, True):
         arm = MethodArm(0, "", made("supcon", joint=joint), nn.Linear(FEATURES, CLASSES), 7, torch.device("cpu"))
         arm.begin(Stage.of(ContrastiveConfig()))
-        images = views(arm.method).images
-        batch = Views(images=images, labels=torch.arange(8) % CLASSES, rows=torch.arange(8))
-        terms, _ = arm._compared(batch)
+        terms = terms_of(arm)
         assert set(terms) == ({"contrast", "classifier"} if joint else {"contrast"})
-        sum(terms.values()).backward()
         grads.append([weight.grad for weight in arm.method.parameters()])
         assert (arm.classifier.weight.grad is not None) == joint
     assert all(torch.equal(one, other) for one, other in zip(*grads, strict=True))
@@ -235,17 +240,15 @@ def test_half_precision_ends_at_the_encoder(name: str, monkeypatch: pytest.Monke
     for half in (False, True):
         arm = MethodArm(0, name, made(name), nn.Linear(FEATURES, CLASSES), 0, torch.device("cpu"))
         arm.begin(Stage.of(ContrastiveConfig()))
-        given = torch.randn(8 * arm.method.views, DIM, generator=torch.Generator().manual_seed(3))
+        given = torch.randn(8 * arm.method.views, DIM, generator=torch.Generator().manual_seed(3)).requires_grad_()
         arm.method.net.projector = Stored(given[:8] if name in ONE_BY_ONE else given)
         for net in (module for module in arm.method.modules() if isinstance(module, Projected)):
             net.projector = arm.method.net.projector
         arm.method.net.backbone = Stored(torch.ones(8, FEATURES).cumsum(0) / 7)
-        images = views(arm.method).images
         if half:
             monkeypatch.setattr(torch, "autocast", as_on_a_gpu)
         torch.manual_seed(0)
-        terms, _ = arm._compared(Views(images=images, labels=torch.arange(8) % CLASSES, rows=torch.arange(8)))
-        made_of.append(terms)
+        made_of.append(terms_of(arm))
     assert made_of[0].keys() == made_of[1].keys()
     for term, exact in made_of[0].items():
         assert exact.dtype == made_of[1][term].dtype == torch.float32
@@ -268,7 +271,7 @@ def test_a_step_does_not_wait_for_a_gpu(name: str, size: int | None) -> None:
                 arm.begin(stage)
             if arm.waits:
                 continue
-            arm.optimizer._late.depth = 3  # earlier steps are read late, and a fake device has no values to give
+            arm.optimizer.late.depth = 3  # earlier steps are read late, and a fake device has no values to give
             images, rows = torch.empty(8, 3, 8, 8, device=DEVICE), torch.arange(8)
             batch = Batch(view=lambda _number, made=images: made, labels=rows % CLASSES, rows=rows, step=0)
             assert arm.step(batch, 1.0)["loss"].device == DEVICE

@@ -6,8 +6,9 @@ import csv
 import dataclasses
 import io
 import json
-from collections.abc import Callable
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import datasets
@@ -24,10 +25,10 @@ from trainers.data import cache, load_data
 from trainers.data.labelled.datasets import drawn
 from trainers.errors import DataError, ParameterError
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.object_removal.reliance import measure as measuring
 from trainers.object_removal.reliance import queries
 from trainers.object_removal.reliance.forms import ALONE, AWAY, HOME, NEW, TIED, TITLES, WHOLE, WITHOUT
 from trainers.object_removal.reliance.measure import measure, read_queries
+from trainers.object_removal.reliance.objects import ObjectImages
 from trainers.object_removal.reliance.results import write_csv
 from trainers.object_removal.reliance.settings import Settings
 from trainers.parameters import Choice
@@ -36,6 +37,7 @@ from trainers.runs import RunFolder
 
 SIDE = 24
 FEW = Settings(queries=20)
+REMOVING, SCORING = "removing objects", "scoring the queries"
 
 
 @pytest.fixture(autouse=True)
@@ -169,15 +171,28 @@ def test_drawn_scenes_are_drawn_again_without_their_largest_object(folder_run: R
     )
 
 
+def objects_of(choice: DataChoice) -> ObjectImages:
+    """The gallery that an encoder of 16 x 16 colour images is measured on which was trained on ``choice``."""
+    trained_on: Any = SimpleNamespace(data=choice, read=lambda _arm: SimpleNamespace(channels=3, side=16))
+    return read_queries(trained_on, FEW)[0]
+
+
 # ------------------------------------------------------------- kept, and stopped
 
 
-def test_what_was_measured_is_kept(folder_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def made(said: list[str]) -> Counter[str]:
+    """Count what a measurement said that it made, which is not said of what was kept."""
+    return Counter(words for text in said if (words := text.partition(":")[0]) in (REMOVING, SCORING))
+
+
+def test_what_was_measured_is_kept(folder_run: RunFolder, tmp_path: Path) -> None:
     settings = Settings(data=str(write_boxed(tmp_path / "boxed")), queries=16)
-    first = measure(encoders_of_run(folder_run), settings)
-    monkeypatch.setattr(measuring, "_scored", None)
-    monkeypatch.setattr("trainers.object_removal.reliance.queries._forms", None)
-    assert measure(encoders_of_run(folder_run), settings).json() == first.json()
+    said: list[str] = []
+    first = measure(encoders_of_run(folder_run), settings, lambda text, _: said.append(text))
+    assert made(said) == {REMOVING: 16, SCORING: 2}
+    said.clear()
+    assert measure(encoders_of_run(folder_run), settings, lambda text, _: said.append(text)).json() == first.json()
+    assert made(said) == {}
 
 
 def test_forms_of_another_version_are_not_read(
@@ -185,19 +200,12 @@ def test_forms_of_another_version_are_not_read(
 ) -> None:
     """Neither the images nor the scores of a version whose forms were others."""
     settings = Settings(data=str(write_boxed(tmp_path / "boxed")), queries=16)
-    made = queries._forms
-
-    def fewer(*arguments: Any) -> Any:
-        made_now = made(*arguments).items()
-        return {name: 255 - one if one.dtype == torch.uint8 else one for name, one in made_now if name != ALONE}
-
+    said: list[str] = []
     with monkeypatch.context() as older:
         older.setattr(queries, "code_digest", lambda *_: "an older version")
-        older.setattr(queries, "_forms", fewer)
         before = measure(encoders_of_run(folder_run), settings)
-    after = measure(encoders_of_run(folder_run), settings)
-    assert set(after.arms[0].scores) == {*before.arms[0].scores, ALONE} and after.key != before.key
-    assert not np.array_equal(after.arms[0].scores[WHOLE].nearest, before.arms[0].scores[WHOLE].nearest)
+    after = measure(encoders_of_run(folder_run), settings, lambda text, _: said.append(text))
+    assert made(said) == {REMOVING: 16, SCORING: 2} and after.key != before.key
 
 
 @pytest.mark.long
@@ -221,33 +229,27 @@ def test_new_images_of_training_classes_in_their_tied_background_and_in_another(
     assert result.arms[0].scores[NEW].stays.tolist() == [1.0] * len(asked.tied.places)
     some = Conditions(withheld_classes=0.5)
     withheld = dataclasses.replace(pretrained.config.data, held_out="classes", conditions=some)
-    encoder = type("Encoder", (), {"channels": 3, "side": 16})()
-    assert measuring._objects(withheld, FEW, encoder, lambda *_: None).tied is None
+    assert objects_of(withheld).tied is None
 
 
-def test_stopped_and_begun_again_finished_arms_are_not_measured_twice(
-    folder_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_and_begun_again_finished_arms_are_not_measured_twice(folder_run: RunFolder, tmp_path: Path) -> None:
     settings = Settings(data=str(write_boxed(tmp_path / "boxed")), queries=16)
-    scored: Callable = measuring._scored
-    done: list[int] = []
-
-    def counted(encoder, *rest):
-        done.append(encoder.arm)
-        return scored(encoder, *rest)
+    said: list[str] = []
 
     class StoppedError(Exception):
         pass
 
-    def stop_in_second_arm(_text: str, fraction: float) -> None:
+    def stop_in_second_arm(text: str, fraction: float) -> None:
+        said.append(text)
         if fraction > 0.8:
             raise StoppedError
 
-    monkeypatch.setattr(measuring, "_scored", counted)
     with pytest.raises(StoppedError):
         measure(encoders_of_run(folder_run), settings, stop_in_second_arm)
-    assert done == [0, 1]
-    assert len(measure(encoders_of_run(folder_run), settings).arms) == 2 and done == [0, 1, 1]
+    assert made(said)[SCORING] == 1
+    said.clear()
+    assert len(measure(encoders_of_run(folder_run), settings, lambda text, _: said.append(text)).arms) == 2
+    assert made(said) == {SCORING: 1}
 
 
 def test_without_a_cache_the_numbers_are_the_same(
@@ -350,11 +352,10 @@ def test_the_probe_keeps_the_background_of_each_point(pretrained: RunFolder) -> 
 
 def test_hard_conditions_leave_the_images_that_are_measured_alone_and_a_fold_has_none() -> None:
     """Noise and withheld classes concern training; a run on a fold keeps away from the test images."""
-    encoder = type("Encoder", (), {"channels": 3, "side": 16})()
     own = DataChoice(source="drawn", max_images=192, image_size=16)
     hard = dataclasses.replace(own, conditions=Conditions(label_noise=0.4, withheld_classes=0.5))
-    found = [measuring._objects(choice, FEW, encoder, lambda *_: None) for choice in (own, hard)]
+    found = [objects_of(choice) for choice in (own, hard)]
     assert found[0].key == found[1].key and found[1].own and torch.equal(found[0].images, found[1].images)
     fold = dataclasses.replace(own, conditions=Conditions(folds=3))
     with pytest.raises(DataError, match="tested on a fold of its training classes and leaves the test images alone"):
-        measuring._objects(fold, FEW, encoder, lambda *_: None)
+        objects_of(fold)
