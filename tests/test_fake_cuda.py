@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
 
+from tests.equivalence import of_each
 from trainers.encoders import ENCODERS
 from trainers.kinds.metric_learning.evaluation import embed
 from trainers.losses import LOSSES, LossDescriptor, LossModule
@@ -63,16 +64,11 @@ def test_a_loss_asks_for_no_number(variant, levels):
     assert found.device.type == "cuda" and found.shape == ()
 
 
-def memories() -> list[object]:
-    """Every loss that takes a memory; of each family and number of views the first, and the others among the long."""
-    first: dict[object, str] = {}
-    names = [name for name in LOSSES if LOSSES[name].gallery]
-    for name in names:
-        first.setdefault((LOSSES[name].family, LOSSES[name].views), name)
-    return [name if name in first.values() else pytest.param(name, marks=pytest.mark.long) for name in names]
+def memory_shape(name: str) -> tuple[str, int]:
+    return LOSSES[name].family, LOSSES[name].views
 
 
-@pytest.mark.parametrize("name", memories())
+@pytest.mark.parametrize("name", of_each([name for name, loss in LOSSES.items() if loss.gallery], memory_shape))
 def test_a_loss_with_a_memory_asks_for_none(name):
     """Five batches: the memory fills and turns round."""
     loss, labels = LOSSES[name], LABELS["three levels"]

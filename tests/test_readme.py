@@ -19,10 +19,10 @@ from trainers.retrieval.indexes import INDEXES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-LOSSES_PAGE = (DOCS / "losses.md").read_text(encoding="utf-8")
-INTERNALS = (DOCS / "internals.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+TEXTS = {page: page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))}
+README, LOSSES_PAGE, INTERNALS = (
+    TEXTS[page] for page in (ROOT / "README.md", DOCS / "losses.md", DOCS / "internals.md")
+)
 DATA = ("assets/models", "assets/recorded")  # what lies below bears the names of models and of runs
 
 
@@ -120,29 +120,30 @@ def folders(levels: int, *roots: str) -> set[str]:
     return {f"{folder.as_posix()}/" for folder in shown if folder.parent.as_posix() not in DATA}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_its_links_lead_somewhere(page: Path) -> None:
-    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text(encoding="utf-8")):
-        place = page.parent / target if target else page
-        assert place.exists(), f"{page.name} links to {target}"
-        if anchor:
-            heads = re.findall(r"^#+ (.*)$", place.read_text(encoding="utf-8"), re.MULTILINE)
-            assert anchor in {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+def test_links_lead_somewhere() -> None:
+    for page, text in TEXTS.items():
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text):
+            place = page.parent / target if target else page
+            assert place.exists(), f"{page.name} links to {target}"
+            if anchor:
+                heads = re.findall(r"^#+ (.*)$", place.read_text(encoding="utf-8"), re.MULTILINE)
+                known = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+                assert anchor in known, f"{page.name} links to {target}#{anchor}"
 
 
 def test_every_page_is_in_the_index() -> None:
-    index = (DOCS / "README.md").read_text(encoding="utf-8")
-    assert [page.name for page in PAGES[1:] if page.name != "README.md" and f"({page.name})" not in index] == []
+    index = TEXTS[DOCS / "README.md"]
+    assert [page.name for page in TEXTS if page.name != "README.md" and f"({page.name})" not in index] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_modules_it_names_exist(page: Path) -> None:
-    for name in re.findall(r"python -m ((?:trainers|explorer|tests)[\w.]*)", page.read_text(encoding="utf-8")):
-        place = ROOT / name.replace(".", "/")
-        assert place.with_suffix(".py").exists() or (place / "__main__.py").exists(), name
+def test_the_modules_that_pages_name_exist() -> None:
+    for page, text in TEXTS.items():
+        for name in re.findall(r"python -m ((?:trainers|explorer|tests)[\w.]*)", text):
+            place = ROOT / name.replace(".", "/")
+            assert place.with_suffix(".py").exists() or (place / "__main__.py").exists(), (page.name, name)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_files_it_names_exist(page: Path) -> None:
-    named = re.findall(r"`((?:trainers|explorer|assets|tests|docs)/[\w/.-]+)`", page.read_text(encoding="utf-8"))
-    assert [name for name in named if not (ROOT / name).exists() and name not in examples()] == []
+def test_the_files_that_pages_name_exist() -> None:
+    for page, text in TEXTS.items():
+        named = re.findall(r"`((?:trainers|explorer|assets|tests|docs)/[\w/.-]+)`", text)
+        assert [name for name in named if not (ROOT / name).exists() and name not in examples()] == [], page.name

@@ -22,7 +22,16 @@ FILES = [
     *("tests/contracts/test_encoder_table.py", "tests/metrics/test_catalogue.py", "tests/retrieval/test_indexes.py"),
     *("tests/training/test_device.py", "tests/test_fake_cuda.py", "tests/test_readme.py"),
 ]
-SMALL = "--steps 3 --image-size 16 --max-images 120 --classes-per-batch 4 --images-per-class 3 --dim 8 --probe-size 24"
+USE = """
+from pathlib import Path
+from trainers.cli.main import main
+
+small = "--steps 3 --image-size 16 --max-images 120 --classes-per-batch 4 --images-per-class 3 --dim 8 --probe-size 24"
+line = "--data squares --losses margin:margin=0.3 --metrics MRR --encoder conv4:width=8 --threads 1"
+assert main(["train", *line.split(), *small.split()]) == 0
+(folder,) = Path("runs").iterdir()
+assert main(["retrieve", folder.name, *"--row 3 --gallery first:count=20 --index half".split()]) == 0
+"""
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +64,9 @@ def run(program: Path, *command: str) -> str:
 
 
 def test_the_commands_use_them(program: Path) -> None:
-    line = ["--data", "squares", "--losses", "margin:margin=0.3", "--metrics", "MRR", "--encoder", "conv4:width=8"]
-    assert "MRR 0." in run(program, "-m", "trainers", "train", *line, "--threads", "1", *SMALL.split())
-    (folder,) = (program / "runs").iterdir()
-    asked = ("retrieve", folder.name, "--row", "3", "--gallery", "first:count=20", "--index", "half")
-    answer = run(program, "-m", "trainers", *asked)
-    assert "first test images of Squares: 20 images, levels colour, group" in answer and "Half: It was asked" in answer
+    answer = run(program, "-c", USE)
+    assert "MRR 0." in answer and "Half: It was asked" in answer
+    assert "first test images of Squares: 20 images, levels colour, group" in answer
 
 
 @pytest.mark.long

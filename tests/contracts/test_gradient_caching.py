@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.contracts.test_losses import TREE, build
+from tests.equivalence import loop_shape, of_each
 from trainers.encoders import ENCODERS, Encoder
 from trainers.image_text.models import MODELS
 from trainers.kinds.contrastive.arm import MethodArm
@@ -69,7 +70,7 @@ def assert_equal(ours: Iterable[Tensor], theirs: Iterable[Tensor]) -> None:
             assert torch.equal(one, other)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", of_each(LOSSES, loop_shape))
 def test_every_loss_has_the_gradient_of_the_whole_batch(name: str) -> None:
     """Two batches, of which a memory keeps the first; images of a class are unequal in number."""
     loss = LOSSES[name]

@@ -1,4 +1,4 @@
-"""Every loss of the menu trains a real run: real images, sampler, encoder, checkpoint and resume."""
+"""Losses of every shape train a real run: real images, sampler, encoder, checkpoint, resume; all do in long tests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.equivalence import divided, loop_shape
 from tests.tiny import tiny_config, write_images
 from tests.training.batches import next_batch
 from trainers.config import MAX_ARMS
@@ -64,7 +65,10 @@ def together(names: list[str]) -> list[list[str]]:
 
 
 def in_turn(names: list[str]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("names", together(names), ids=lambda names: names[0])
+    """Runs of one loss of each shape, and long ones of the others."""
+    first, others = divided(names, loop_shape)
+    groups = [*together(first), *(pytest.param(group, marks=pytest.mark.long) for group in together(others))]
+    return pytest.mark.parametrize("names", groups, ids=lambda names: names[0])
 
 
 @in_turn([name for name, loss in LOSSES.items() if loss.views == 1])

@@ -32,7 +32,7 @@ def call(*words: str, runs: Path) -> subprocess.CompletedProcess[str]:
 SMALL = "--steps 4 --classes-per-batch 4 --images-per-class 3 --encoder small_conv:width=8 --dim 16 --threads 1"
 
 
-def test_train_list_and_resume(images: Path, tmp_path: Path) -> None:
+def test_train_list_and_resume(images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     losses = ("smooth_ap", "happier:alpha=2,weight_proxy=0.5")
     done = call("train", "--data", str(images), *SMALL.split(), "--losses", *losses, runs=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -42,9 +42,9 @@ def test_train_list_and_resume(images: Path, tmp_path: Path) -> None:
     assert dict(folder.config.losses[1].parameters) == {"alpha": 2, "weight_proxy": 0.5}
     listed = call("list", runs=tmp_path)
     assert folder.id in listed.stdout and "finished" in listed.stdout
-    assert call("resume", folder.id, runs=tmp_path).returncode == 0
-    refused = call("send", folder.id, "pause", runs=tmp_path)
-    assert refused.returncode == 1 and "not being trained" in refused.stderr
+    assert main(["resume", folder.id, "--runs", str(tmp_path)]) == 0
+    assert main(["send", folder.id, "pause", "--runs", str(tmp_path)]) == 1
+    assert "not being trained" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
