@@ -8,7 +8,7 @@ import { whileSeen } from "../common/seen.js";
 import { Card } from "./card.js";
 
 const INTRO =
-  "What four works claim, and what came of it at a scale of minutes. A rule that was fixed before the runs makes the verdict of the numbers; it says nothing about the papers' own data.";
+  "Claims of four works, tested here in runs of minutes. A rule that was fixed before the runs turns the numbers into a verdict. It says nothing about results on the papers' own data.";
 
 export function mount(element) {
   const host = element.querySelector(".rs-claims") ?? element;

@@ -270,7 +270,7 @@ class Live {
     this.state(news);
     this.maps.cards.forEach((card, arm) => card.diagnose(news.diagnosis[arm] ?? []));
     this.numbers();
-    return news.metrics.length >= 1500 || news.moving || news.refinement === "awaited";
+    return news.moving || news.refinement === "awaited";
   }
 
   showError(error) {
