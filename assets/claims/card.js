@@ -16,7 +16,7 @@ export class Card {
     this.words = el("p", { class: "rs-claimwords" });
     this.stale = el("p", { class: "rs-note rs-stale", role: "note", hidden: true });
     this.numbers = el("div", { class: "rs-stack" });
-    this.made = el("p", { class: "rs-note" });
+    this.sides = fold("Both sides in numbers");
     this.state = el("p", { class: "rs-note", role: "status" });
     this.own = el("div", { class: "rs-stack", hidden: true });
     this.problem = new Problem();
@@ -24,7 +24,7 @@ export class Card {
     this.open = button("Open its runs", () => toPlan(this.claim.here.id));
     this.compare = button("Numbers of the runs here", () => this.measure());
     this.acts = el("div", { class: "rs-flow" }, this.run, this.open, this.compare);
-    this.node = el("article", { class: "rs-panel rs-stack rs-claim", "data-claim": claim.name }, ...this.head(claim), this.badge, this.words, this.stale, this.numbers, this.made, ...this.folds(claim), this.state, this.problem.node, this.acts, this.own);
+    this.node = el("article", { class: "rs-panel rs-stack rs-claim", "data-claim": claim.name }, ...this.head(claim), this.badge, this.words, this.stale, this.numbers, this.sides, this.about(claim), this.problem.node, el("div", { class: "rs-flow rs-claimfoot" }, this.acts, this.state), this.own);
   }
 
   head({ title, work_title: work, statement, where, printed }) {
@@ -35,10 +35,13 @@ export class Card {
     ].filter(Boolean);
   }
 
-  folds({ protocol, ours, tried, recipe, runs, name }) {
+  /** What is run here, and the run at full size. */
+  about({ protocol, ours, tried, recipe, runs, name }) {
     const list = (items) => el("ul", { class: "rs-claimlist" }, ...items.map((text) => el("li", { text })));
-    const own = runs ? [fold("What is run here", list(protocol), el("p", { class: "rs-note", text: "Ours:" }), list(ours), ...(tried.length ? [el("p", { class: "rs-note", text: "Looked at:" }), list(tried)] : []), el("code", { class: "rs-claimrecipe", text: `python -m trainers claims ${name}` }))] : [];
-    return [...own, fold("At full size", el("p", { class: "rs-note", text: "The command for people with the data and a GPU." }), el("code", { class: "rs-claimrecipe", text: recipe }))];
+    const note = (text) => el("p", { class: "rs-note", text });
+    const code = (text) => el("code", { class: "rs-claimrecipe", text });
+    const here = runs ? [list(protocol), note("Not as in the paper:"), list(ours), ...(tried.length ? [note("Also looked at:"), list(tried)] : []), code(`python -m trainers claims ${name}`)] : [];
+    return fold(runs ? "What is run here, and at full size" : "At full size", ...here, note("At full size, with the paper's data and a GPU:"), code(recipe));
   }
 
   show(claim) {
@@ -50,10 +53,8 @@ export class Card {
     this.stale.hidden = !stale;
     say(this.stale, stale);
     const text = JSON.stringify(result);
-    if (text !== this.drawn) this.numbers.replaceChildren(...intervals(result));
+    if (text !== this.drawn) this.draw(result);
     this.drawn = text;
-    this.made.hidden = !result;
-    if (result) say(this.made, about(result));
     this.acts.hidden = !runs;
     this.run.hidden = Boolean(here?.finished || here?.moving);
     this.open.hidden = !here;
@@ -62,6 +63,13 @@ export class Card {
     const cost = `${measured ? "It took" : "It takes about"} ${count} minute${count === 1 ? "" : "s"} of one processor core${measured ? "" : ", at a guess"}.`;
     this.state.hidden = !runs;
     say(this.state, here ? `Here: ${here.phase}, ${here.words}.` : cost);
+  }
+
+  draw(result) {
+    const all = intervals(result);
+    this.numbers.replaceChildren(...all.map(({ node }) => node));
+    this.sides.hidden = !result;
+    if (result) this.sides.replaceChildren(this.sides.firstChild, ...all.map(({ sides }) => sides), el("p", { class: "rs-note", text: origin(result) }));
   }
 
   async start() {
@@ -82,7 +90,7 @@ export class Card {
     try {
       const { words, result } = await api.json(`claims/${this.claim.name}`);
       this.own.hidden = false;
-      this.own.replaceChildren(el("p", { text: `The runs here: ${words}` }), ...intervals(result), el("p", { class: "rs-note", text: about(result) }));
+      this.own.replaceChildren(el("p", { text: `The runs here: ${words}` }), ...intervals(result).flatMap(({ node, sides }) => [node, sides]), el("p", { class: "rs-note", text: origin(result) }));
       this.problem.say(null);
     } catch (error) {
       this.problem.say(error.message);
@@ -90,9 +98,10 @@ export class Card {
   }
 }
 
-const intervals = (result) => (result ? result.differences.map((difference) => new Interval(difference).node) : []);
+const intervals = (result) => (result ? result.differences.map((difference) => new Interval(difference)) : []);
 
-function about({ seeds, minutes, machine, commit, made, budget }) {
+/** Seeds, time, machine, code and day of a result. */
+function origin({ seeds, minutes, machine, commit, made, budget }) {
   const code = commit ? `, commit ${commit}` : "";
   return `${seeds.length} seeds, ${minutes.toFixed(1)} minutes on ${machine}${code}, ${made}. ${budget}`;
 }

@@ -8,7 +8,7 @@ import { whileSeen } from "../common/seen.js";
 import { Card } from "./card.js";
 
 const INTRO =
-  "What four works claim, and what came of it at a scale of minutes. A rule that was fixed before the runs makes the verdict of the numbers; it says nothing about the papers' own data.";
+  "Claims of four works, tested here in runs of minutes. A rule that was fixed before the runs turns the numbers into a verdict. It says nothing about results on the papers' own data.";
 
 export function mount(element) {
   const host = element.querySelector(".rs-claims") ?? element;
@@ -19,7 +19,7 @@ class Board {
   constructor(host) {
     this.cards = new Map();
     this.problem = new Problem();
-    this.counted = el("p", { class: "rs-note", role: "status" });
+    this.counted = el("p", { class: "rs-note", role: "status", text: "Reading the claims …" });
     this.work = select(() => this.narrow(), []);
     this.work.setAttribute("aria-label", "Work");
     this.verdict = select(() => this.narrow(), []);
@@ -27,9 +27,9 @@ class Board {
     this.shown = el("span", { class: "rs-note", role: "status" });
     const files = [["CSV", "claims.csv"], ["LaTeX", "claims.tex"]];
     const links = files.map(([text, path]) => el("a", { class: "rs-act", href: `${api.base()}/${path}`, download: "", text }));
-    const tools = el("div", { class: "rs-flow rs-claimtools" }, this.work, this.verdict, this.shown, ...links);
+    this.tools = el("div", { class: "rs-flow rs-claimtools", hidden: true }, this.work, this.verdict, this.shown, ...links);
     this.grid = el("div", { class: "rs-claimgrid" });
-    host.replaceChildren(el("p", { class: "rs-sentence", text: INTRO }), this.counted, this.problem.node, tools, this.grid);
+    host.replaceChildren(el("p", { class: "rs-sentence", text: INTRO }), this.counted, this.problem.node, this.tools, this.grid);
     whileSeen(host, { drop: () => this.grid.replaceChildren(), draw: () => this.draw() });
     this.poll = new Poll(() => this.read(), (error) => this.problem.say(error && `The claims could not be read: ${error.message} Trying again.`), host);
     window.addEventListener("rankscope:changed", () => this.poll.schedule(0));
@@ -51,6 +51,7 @@ class Board {
     const filters = [choices("All works", works, (name) => (claim) => claim.work === name), choices("All verdicts", verdicts.map((name) => ({ name, title: name })), (name) => (claim) => claim.verdict === name)];
     [this.work, this.verdict].forEach((menu, at) => menu.replaceChildren(...filters[at].map(({ name, title }) => el("option", { value: name, text: title }))));
     for (const claim of claims) this.cards.set(claim.name, new Card(claim, () => this.poll.schedule(0)));
+    this.tools.hidden = false;
     this.draw();
   }
 

@@ -1,4 +1,4 @@
-// A difference with its 95 % interval, its seeds, zero and the margin, and below it the two sides.
+// A difference with its 95 % interval, its seeds, zero and the margin, and a table of its sides.
 
 import { Chart } from "../common/chart.js";
 import { el } from "../common/dom.js";
@@ -16,7 +16,8 @@ export class Interval {
     this.chart.say(words);
     const rows = sides.map((side) => el("tr", {}, el("th", { scope: "row", text: side.title }), el("td", { text: written(side.mean, difference) }), el("td", { class: "rs-note", text: bounds(side, difference) })));
     const caption = el("figcaption", { class: "rs-claimdifference" }, el("strong", { text: difference.unit === "share" ? `${metric}, %` : metric }), el("span", { class: "rs-note", text: ` ${title}` }), el("span", { class: "rs-unseen", text: `: ${verdict}` }));
-    this.node = el("figure", { class: "rs-stack rs-tight" }, caption, this.chart.node, el("table", { class: "rs-table rs-claimsides" }, el("caption", { class: "rs-unseen", text: `Both sides: mean and 95 % interval` }), el("tbody", {}, ...rows)));
+    this.node = el("figure", { class: "rs-stack rs-tight" }, caption, this.chart.node);
+    this.sides = el("table", { class: "rs-table rs-claimsides" }, el("caption", { class: "rs-note", text: `${metric}: mean and 95 % interval` }), el("tbody", {}, ...rows));
   }
 }
 

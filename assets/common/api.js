@@ -98,7 +98,19 @@ export async function run(id) {
 }
 /** Ask for more epochs of a run's last map. */
 export const refine = (id) => post(`run/${id}/refine`, {});
-export const poll = (id, after, row) => json(`run/${id}/poll?after=${after}&row=${row}`);
+/** What is new of a run beyond a frame and a row of its numbers: all of the numbers, so that none but the newest is shown as the newest. */
+export async function poll(id, after, row) {
+  const [metrics, maps, keys] = [[], { rows: [], keys: {} }, {}];
+  for (;;) {
+    const news = await json(`run/${id}/poll?after=${after}&row=${row}`);
+    metrics.push(...news.metrics);
+    maps.rows.push(...news.maps.rows);
+    Object.assign(keys, news.keys);
+    Object.assign(maps.keys, news.maps.keys);
+    row = news.row;
+    if (!news.more) return { ...news, metrics, keys, maps };
+  }
+}
 /** The runs that can be the baseline of a run, and what is new of the numbers of one; see explorer/server/baselines.py. */
 export const baselines = async (id) => (await json(`run/${id}/baselines`)).runs;
 export const baseline = (id, other, row) => json(`run/${id}/baseline/${other}?row=${row}`);

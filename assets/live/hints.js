@@ -5,7 +5,7 @@ import { button } from "../common/fields.js";
 
 const KEY = "rankscope-hints";
 const SENTENCES = [
-  "A dot is a test image, coloured by its class.",
+  "One map per loss; each dot is a test image.",
   "Click a dot: its nearest images are shown below.",
   "Press Train to compare losses yourself.",
 ];

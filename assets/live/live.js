@@ -47,6 +47,7 @@ class Live {
     this.poll = new Poll(() => this.ask(), (error) => this.showError(error), host);
     onTheme(() => this.run?.points && (this.legend.recolour(isDark()), this.recolour()));
     installPageApi(this);
+    this.showEmpty("Reading the run …");
     this.begin();
   }
 
@@ -134,9 +135,10 @@ class Live {
     setTimeout(() => this.run || this.openFirst(), 4000);
   }
 
-  showEmpty() {
+  /** Without a run nothing but a sentence is shown. */
+  showEmpty(text = "No run yet. Choose images and losses, then press Train.") {
     this.host.classList.add("rs-norun");
-    this.maps.grid.replaceChildren(el("p", { class: "rs-vacant", text: "No run yet. Choose images and losses, then press Train." }));
+    this.maps.grid.replaceChildren(el("p", { class: "rs-vacant", text }));
   }
 
   /** Show a run. Nothing is mounted anew: the canvas, the view and the panels stay. */
@@ -270,7 +272,7 @@ class Live {
     this.state(news);
     this.maps.cards.forEach((card, arm) => card.diagnose(news.diagnosis[arm] ?? []));
     this.numbers();
-    return news.metrics.length >= 1500 || news.moving || news.refinement === "awaited";
+    return news.moving || news.refinement === "awaited";
   }
 
   showError(error) {

@@ -61,7 +61,7 @@ export class Follow {
       panel.draw(this.series, last);
       panel.cursor(this.series, this.series.lastStep());
     }
-    return news.metrics.length >= 1500 || news.moving;
+    return news.moving;
   }
 
   /** What each recipe is trained on, and how the dataset was read. */

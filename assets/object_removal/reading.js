@@ -4,8 +4,8 @@ import { el, say } from "../common/dom.js";
 import * as api from "./api.js";
 import { Poll } from "../common/poll.js";
 
-const BEFORE = "This answer came with the program.";
-const DONE = "All captions are read: further queries are answered at once.";
+const BEFORE = "This result was computed beforehand.";
+const DONE = "All captions are read: your own queries are answered at once.";
 
 /** `titles(names)`: titles of models. The work goes on while the page is hidden. */
 export class Reading {
@@ -24,7 +24,7 @@ export class Reading {
     this.node.hidden = false;
     this.bar.hidden = false;
     this.bar.value = 0;
-    say(this.said, `${BEFORE} For further queries the models are loaded and read the captions …`);
+    say(this.said, `${BEFORE} The models are being loaded for your own queries …`);
     this.poll.start();
   }
 
@@ -48,7 +48,7 @@ export class Reading {
     this.bar.value = Math.max(this.bar.value, 1 - left / this.models.length);
     const same = new Set(going.map((job) => job.message)).size === 1;
     const said = same ? `${this.titles(going.map((job) => job.model)).join(" and ")}: ${going[0].message}` : going.map((job) => `${this.titles([job.model])}: ${job.message}`).join("; ");
-    say(this.said, `${BEFORE} For further queries, in the background: ${said}.`);
+    say(this.said, `${BEFORE} Getting ready for your own queries: ${said}.`);
   }
 
   end() {

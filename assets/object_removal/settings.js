@@ -21,7 +21,7 @@ export class Settings {
     const row = el("div", { class: "rs-choices" }, field("Images", this.datasets), ...models, field("Fill", this.fills));
     this.missing = el("ul", { class: "rs-stack rs-tight rs-note rs-missing" });
     this.more = fold("Open another dataset, add a model", el("div", { class: "rs-stack rs-tight rs-folds" }, ...this.opening(), this.adding()));
-    this.lacking = el("div", { class: "rs-lacking" }, fold("How to install what is grey", this.missing));
+    this.lacking = el("div", { class: "rs-lacking" }, fold("How to install the greyed-out choices", this.missing));
     this.node = el("section", { class: "rs-stack rs-tight rs-settings", "aria-label": "Images, models and fill" }, row, el("div", { class: "rs-flow rs-underchoices" }, this.about, this.lacking, this.more));
   }
 

@@ -18,7 +18,10 @@ export class Actions {
     this.node = el("div", { class: "rs-stack rs-tight rs-actions" }, this.line, row, this.said, this.problem.node);
     this.node.hidden = true; // until there is a run
     for (const name of ["rankscope:state", "rankscope:viewed"]) window.addEventListener(name, ({ detail }) => this.follow(detail));
-    window.addEventListener("rankscope:tab", ({ detail }) => this.turn(this.states[detail.plans ? "plan" : "run"]));
+    window.addEventListener("rankscope:tab", ({ detail: { name, plans } }) => {
+      this.node.classList.toggle("rs-away", !plans && name !== "live"); // elsewhere nobody asks how the run goes on
+      this.turn(this.states[plans ? "plan" : "run"]);
+    });
   }
 
   /** Live and Compare report every change of state. */

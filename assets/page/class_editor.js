@@ -324,7 +324,7 @@ const cost = (now) => tree.imagesOf(now, tree.members(now, 0).get(null));
 function summary(now) {
   const gone = tree.members(now, 0).get(null);
   const { groups } = now.layers[0];
-  const upper = now.layers.slice(1).map((layer, i) => `${grouped(layer.groups.length)} ${now.levels[i + 2]}`);
+  const upper = now.layers.slice(1).map((layer, i) => `${grouped(layer.groups.length)} in ${now.levels[i + 2]}`);
   const known = now.classes.some(({ images }) => images !== null);
   return [
     counted(now.classes.length - gone.length, "class", "classes"),

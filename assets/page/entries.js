@@ -37,7 +37,7 @@ export function entry(field, value, changed, entries) {
 function missing(entries) {
   const lacking = entries.filter((each) => each.missing);
   if (!lacking.length) return [];
-  return [fold("How to install what is grey", el("ul", { class: "rs-stack rs-help" }, ...lacking.map(({ title, missing: how }) => el("li", { text: `${title}: ${how}` }))))];
+  return [fold("How to install the greyed-out choices", el("ul", { class: "rs-stack rs-help" }, ...lacking.map(({ title, missing: how }) => el("li", { text: `${title}: ${how}` }))))];
 }
 
 /** The fold of an entry's parameters, made when it is opened. */

@@ -37,7 +37,8 @@ class LookedAt {
     this.begin = button("Measure", () => this.measure(), "rs-primary");
     this.note = el("p", { class: "rs-note", text: "The test images search the untouched test set as they are, without their object, with nothing but their object, and under controls." });
     this.unknown = el("p", { class: "rs-note", hidden: true });
-    const form = el("div", { class: "rs-flow rs-form" }, field("Run", this.run), field("Images with known objects", this.data), this.other, field("In the object's place", this.fill), field("Queries at most", this.queries, { class: "rs-field rs-short" }), this.begin);
+    this.which = field("Run to measure", this.run);
+    const form = el("div", { class: "rs-flow rs-form" }, this.which, field("Images with known objects", this.data), this.other, field("In the object's place", this.fill), field("Queries at most", this.queries, { class: "rs-field rs-short" }), this.begin);
     const head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is measured" }, form, this.unknown, this.note, this.task.node, this.searching.node, this.problem.node);
     this.numbers = new BackgroundNumbers();
     this.unnoticing = new Unnoticing((query) => this.open(query));
@@ -52,6 +53,7 @@ class LookedAt {
     const before = usable.some((run) => run.id === this.run.value) ? this.run.value : home.id;
     const of = new Map(placesOf(usable).map((place) => [place.run, place.of]));
     choose(this.run, usable.map((run) => ({ name: run.id, title: [brief(run.title, 60), of.get(run.id)].filter(Boolean).join(", ") })), before);
+    this.which.hidden = usable.length < 2; // the runs are chosen above
     this.chosen();
   }
 

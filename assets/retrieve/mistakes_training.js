@@ -16,7 +16,7 @@ export class MistakesTraining {
     this.panels = el("div", { class: "rs-columns rs-areas" });
     this.files = el("p", { class: "rs-flow rs-note" });
     this.none = el("p", { class: "rs-note", text: "There is one step only: nothing moved yet. Maps of several steps are drawn while a run is open in Live." });
-    const head = el("header", { class: "rs-flow rs-sectionline" }, el("h3", { text: "How it moved during training" }), this.which);
+    const head = el("header", { class: "rs-flow rs-sectionline" }, el("h3", { text: "How it changed during training" }), this.which);
     this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Results over training" }, head, this.none, this.key, this.panels, this.files);
   }
 

@@ -10,7 +10,7 @@ import gradio as gr
 from explorer.page.api import add_api
 from explorer.page.blocks import Page
 from explorer.page.scripted import LOADER
-from explorer.page.sidebar import opened, sidebar
+from explorer.page.sidebar import masthead, opened, sidebar
 from explorer.page.slices import asking
 from explorer.page.tab import Tab
 from explorer.page.theme import stylesheets
@@ -53,6 +53,7 @@ def page(
         sidebar(tabs, login, lent=slices is not None)
         if slices is not None:
             asking(slices)
+        masthead()
         with gr.Tabs(elem_id="rs-tabs", overflow_behavior="wrap"):
             for descriptor in tabs:
                 with gr.Tab(descriptor.title, id=descriptor.name) as tab:

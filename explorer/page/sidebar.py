@@ -14,7 +14,9 @@ from explorer.page.scripted import scripted
 if TYPE_CHECKING:
     from explorer.page.tab import Tab
 
-_TITLE = '<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">See what a ranking loss learns</p>'
+_SENTENCE = "See what a ranking loss learns"
+_TITLE = f'<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">{_SENTENCE}</p>'
+_MASTHEAD = f'<p class="rs-masthead"><b>Rankscope</b> <span>{_SENTENCE}</span></p>'
 
 _LENT = """<p class="rs-sentence">Runs that may use a GPU train on one that ZeroGPU lends you, for up to a minute at a
 time, while this page shows them. It counts towards your quota.</p>"""
@@ -35,6 +37,11 @@ def sidebar(tabs: Iterable[Tab[Any]], login: bool = False, lent: bool = False) -
             gr.HTML(_LENT, apply_default_css=False)
         gr.HTML(_asides(tabs), apply_default_css=False, elem_id="rs-aside")
         scripted("page/sidebar.js", "rs-setup", "The settings", loading="Reading the settings …", elem_id="rs-settings")
+
+
+def masthead() -> None:
+    """Add the name above the tabs, for narrow screens, where the sidebar is closed at first."""
+    gr.HTML(_MASTHEAD, apply_default_css=False)
 
 
 def _asides(tabs: Iterable[Tab[Any]]) -> str:

@@ -24,7 +24,7 @@ from trainers.training.executor import Device, Ended, ProcessExecutor
 
 _log = logging.getLogger(__name__)
 WAITING = "waiting for its turn"
-STARTING = "its trainer is starting"
+STARTING = "starting the trainer"
 STOPPED = "stopped; it can be resumed"
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from explorer.settings import ASSETS
 from tests.browser.conftest import Site, serve
-from tests.browser.pages import PHONE, rest, seek, state, visit
+from tests.browser.pages import PHONE, open_tab, rest, seek, state, visit
 from tests.synthetic import make_run
 
 SCREEN = (1440, 900)
@@ -55,6 +55,45 @@ def test_maps_query_and_results_of_every_loss_are_on_the_first_screen(browser: B
         seek(page, 0)
         rest(page)
         expect(page.locator(".rs-contrast")).not_to_have_text(told)  # it speaks of the step that is shown
+
+
+EVERY_VALUE = """() => {
+  window.said = [];
+  const read = () => {
+    const now = [...document.querySelectorAll(".rs-value")].map((node) => node.textContent).join(" ");
+    if (now && now !== window.said.at(-1)) window.said.push(now);
+  };
+  new MutationObserver(read).observe(document, { childList: true, characterData: true, subtree: true });
+}"""
+"""Keep all that the numbers under the maps ever say, in ``window.said``."""
+
+
+def test_the_numbers_of_a_finished_run_are_its_last_from_the_first_moment(browser: Browser, recorded: Site) -> None:
+    with visit(browser, recorded, recorded.url, ready=False) as page:
+        page.add_init_script(f"({EVERY_VALUE})()")
+        page.reload()
+        page.wait_for_function("() => window.debug?.state().neighbours")
+        page.wait_for_timeout(1500)  # a second is between two questions
+        said = [value for value in page.evaluate("window.said") if set(value) != {"–", " "}]
+    assert len(said) == 1, said
+
+
+def test_on_a_phone_the_name_and_train_stand_above_the_tabs_and_hide_nothing(browser: Browser, recorded: Site) -> None:
+    with visit(browser, recorded, recorded.url, size=PHONE, touch=True) as page:
+        button, name = page.locator("#rs-sidebar .toggle-button"), page.locator(".rs-masthead")
+        tabs, label = page.get_by_role("tablist").first.bounding_box(), name.locator("span").bounding_box()
+        box = button.bounding_box()
+        assert tabs and label and box
+        assert box["y"] + box["height"] <= tabs["y"] and box["x"] + box["width"] <= PHONE[0]
+        assert label["x"] + label["width"] <= box["x"] or label["y"] >= box["y"] + box["height"]
+        page.mouse.wheel(0, 600)
+        expect(button).not_to_be_in_viewport()
+        page.evaluate("window.scrollTo(0, 0)")
+        open_tab(page, "Claims")
+        expect(button).to_be_hidden()  # nothing is trained from there
+        open_tab(page, "Live")
+        button.click()
+        expect(page.locator(".rs-trainrow")).to_be_in_viewport()
 
 
 def test_a_map_is_as_large_as_its_points(browser: Browser, recorded: Site) -> None:

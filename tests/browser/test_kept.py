@@ -163,7 +163,7 @@ def test_what_is_not_installed_is_grey_and_says_how_on_demand(browser: Browser, 
         disabled = named(page, "Encoder").locator("option:disabled")
         expect(disabled).to_have_text(["Frozen features + head (not installed)", "timm model (not installed)"])
         assert "pip" not in page.locator("#rs-sidebar").inner_text()
-        page.locator(FORM).get_by_text("How to install what is grey").first.click()
+        page.locator(FORM).get_by_text("How to install the greyed-out choices").first.click()
         expect(page.locator(FORM)).to_contain_text("This encoder needs the timm library: pip install timm")
         keep(page, kept(encoder={"name": "timm", "parameters": {}}))
         assert shown(page, "Encoder") == "Conv-4"
@@ -176,5 +176,5 @@ def test_models_of_photos_that_are_not_installed_are_grey_too(browser: Browser, 
         expect(page.locator(".rs-choices select").nth(1).locator("option:disabled")).not_to_have_count(0)
         how = page.locator(".rs-missing")
         expect(how).to_be_hidden()
-        page.get_by_text("How to install what is grey").filter(visible=True).click()
+        page.get_by_text("How to install the greyed-out choices").filter(visible=True).click()
         expect(how).to_contain_text("pip install transformers")

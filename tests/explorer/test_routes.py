@@ -120,7 +120,8 @@ def test_poll_caps_the_metrics(page: Page, root: Path) -> None:
     for _ in range(3):
         poll = page.json(f"run/{folder.id}/poll?row={row}")
         assert len(poll["metrics"]) <= 2000
-        row, got = poll["row"], got + poll["metrics"]
+        row, got, more = poll["row"], got + poll["metrics"], poll["more"]
+        assert more == (len(got) < 26 + 2999)
     assert len(got) == 26 + 2999, "all rows but the infinite one"
 
 

@@ -76,9 +76,9 @@ def spread(measured: Measured, described: Described) -> str:
 def counted(verdicts: Iterable[str]) -> str:
     """Count the verdicts, as a sentence."""
     known = list(verdicts)
-    told = [f"{known.count(one)} {one}" for one in VERDICTS if one in known]
+    counts = [f"{one}: {known.count(one)}" for one in VERDICTS if one in known]
     decided = sum(one in (SEEN, OPPOSITE) for one in known)
-    return f"{len(known)} claims, {decided} decided: {', '.join(told)}."
+    return f"{len(known)} claims, {decided} decided. {'; '.join(counts).capitalize()}."
 
 
 def old(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:

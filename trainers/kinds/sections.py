@@ -29,7 +29,7 @@ READ = ("image_column", "label_columns", "hierarchy", "train_split", "test_split
 HARD = ("label_noise", "noise_kind", "withheld_classes", "withheld_images")
 """Hard conditions with a field; folds are for searches, which set them themselves."""
 IMAGES = Section(names=("data.source",), title="Images")
-READING = Section(names=tuple(f"data.{name}" for name in READ), title="How they are read", folded=True)
+READING = Section(names=tuple(f"data.{name}" for name in READ), title="How the images are read", folded=True)
 START = Section(names=("start",), title="Start from another run", folded=True)
 CONDITIONS = Section(names=tuple(f"data.conditions.{name}" for name in HARD), title="Hard conditions", folded=True)
 SPEED = Section(

@@ -78,7 +78,7 @@ def _reading(report: DataReport, choice: DataChoice) -> str:
         size = report.splits.get(name)
         return f"{name} ({size:,})" if size else name
 
-    images = f"Images from {choice.image_column}" if choice.image_column else "Images"
+    images = f"Images from column {choice.image_column}" if choice.image_column else "Images"
     splits = [counted(name) for name in (choice.train_split, choice.test_split) if name]
     used = f"{images}, {'splits' if len(splits) > 1 else 'split'} {' and '.join(splits)}"
     of = f"; there are {', '.join(map(counted, report.splits))}" if len(report.splits) > 2 else ""

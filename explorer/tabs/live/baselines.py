@@ -61,14 +61,14 @@ class Baselines:
                 if why:
                     return {"why": why}
                 moving = PHASES[other.folder.state().phase].moving  # before the numbers: those of its end count too
-                last, values = metrics(other, row, ROWS)
+                last, values, more = metrics(other, row, ROWS)
                 return _named(other) | {
                     "why": None,
                     "whole": whole,
                     "arms": arm_titles(other.config),
                     "pairs": list(paired(arm_titles(run.config), arm_titles(other.config))),
                     "moving": moving,
-                    "more": last - row >= ROWS,
+                    "more": more,
                     "row": last,
                     "metrics": values,
                 }

@@ -142,7 +142,7 @@ def poll(run: Run, runs: Runs, after: int, row: int) -> Json:
     """Return what is new beyond frame ``after`` and metrics row ``row``.
 
     Training that is resumed drops what was written after its checkpoint. Where that leaves ``after`` beyond the newest
-    frame, ``rewound`` is true and the newest frame and all frames come again.
+    frame, ``rewound`` is true and the newest frame and all frames come again. ``more``: further numbers are stored.
     """
     state = run.folder.state()
     listed = maps.frames(run.folder, after)
@@ -152,7 +152,7 @@ def poll(run: Run, runs: Runs, after: int, row: int) -> Json:
         listed = maps.frames(run.folder)
     beyond = -1 if rewound else after
     first = row == 0
-    row, values = metrics(run, row)
+    row, values, more = metrics(run, row)
     of_maps = _map_numbers(run, -1 if first else beyond) if first or listed else []
     return {
         **state_json(run.folder, state, kind_of(run.config)),
@@ -163,6 +163,7 @@ def poll(run: Run, runs: Runs, after: int, row: int) -> Json:
         "maps": {"rows": of_maps, "keys": _keys(run, {key for _, _, key, _ in of_maps})},
         "refinement": run.at_rest("refinement", lambda: maps.refinement(run)),
         "row": row,
+        "more": more,
         "metrics": values,
         "keys": _keys(run, {key for _, _, key, _ in values}),
         "diagnosis": run.at_rest("diagnosis", lambda: diagnoses(run.config, run.folder)),
@@ -180,12 +181,14 @@ def frame_info(run: Run, k: int) -> Json:
     return about | {"refined": k >= REFINED, "arms": finite(maps.arms_json(run, k, rows))}
 
 
-def metrics(run: Run, after: int, most: int = METRIC_ROWS) -> tuple[int, list[list[Any]]]:
-    """Return numbers written after row ``after`` as ``[arm, step, key, value]``, and the row of the last one."""
+def metrics(run: Run, after: int, most: int = METRIC_ROWS) -> tuple[int, list[list[Any]], bool]:
+    """Return numbers written after row ``after``: the row of the last one, ``[arm, step, key, value]`` of each, and
+    whether there may be more.
+    """
     rows = run.folder.metric_rows(after, most)
     # JSON has no infinity; a loss that diverged is reported by the run's error, not by the curve
     values = [[arm, step, key, value] for _, arm, step, key, value in rows if finite_number(value) is not None]
-    return (rows[-1][0] if rows else after), values
+    return (rows[-1][0] if rows else after), values, len(rows) == most
 
 
 def _map_numbers(run: Run, after: int) -> list[list[Any]]:
