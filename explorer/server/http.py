@@ -17,6 +17,11 @@ from trainers.errors import RunError, UserError
 
 Endpoint = Callable[[Request], Any]  # a response, or a promise of one
 _log = logging.getLogger(__name__)
+_MEDIA = {
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "tex": "text/plain; charset=utf-8",
+}
 
 
 class RequestError(UserError):
@@ -55,6 +60,12 @@ def json_reply(content: dict[str, Any], status: int = 200) -> Response:
     # surrogates can come in through an odd file name; they must not break the reply
     body = text.encode("utf-8", "replace")
     return Response(body, status, headers={"Cache-Control": "no-store"}, media_type="application/json")
+
+
+def attachment(content: str | bytes, name: str) -> Response:
+    """Make a reply that the browser saves as a file of this name: csv, parquet or tex."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(content, media_type=_MEDIA[name.rpartition(".")[2]], headers=headers)
 
 
 def unless_known(request: Request, version: str, reply: Response, *, varies: str = "") -> Response:

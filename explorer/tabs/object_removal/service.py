@@ -82,9 +82,6 @@ class Objects:
         self._library = library
         public, limits = settings.public, settings.limits
         self.datasets = Datasets(public=public, load=load, dropped=lambda name: self.index.forget(name))
-        self.openings = Openings(
-            self.datasets, limits.openings if public else None, lambda name: self.models.scenes(name)
-        )
         self.images = InputImages(self.datasets, library.room, Bound(KEPT), turns)
         self.fills = FilledImages(self.images, Bound(KEPT // 2))
         self.models = models or Models(library, public=public)
