@@ -6,16 +6,18 @@ import inspect
 import json
 import logging
 import traceback
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from trainers.data.lru_cache import Cache
 from trainers.errors import RunError, UserError
 
 Endpoint = Callable[[Request], Any]  # a response, or a promise of one
+V = TypeVar("V")
 _log = logging.getLogger(__name__)
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
@@ -30,6 +32,18 @@ class RequestError(UserError):
 
 class GoneError(UserError):
     """A request for what does not exist, or no longer."""
+
+
+def still_kept(cache: Cache[V], key: Hashable, missing: str) -> V:
+    """Return what is kept under a key.
+
+    Raises:
+        GoneError: it is not, or no longer, with the sentence ``missing``.
+    """
+    value = cache.find(key)
+    if value is None:
+        raise GoneError(missing)
+    return value
 
 
 def answering(endpoint: Endpoint, refused: int = 404) -> Endpoint:

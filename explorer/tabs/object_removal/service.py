@@ -33,7 +33,7 @@ from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
-from trainers.object_removal.fills import FILLS, FillDescriptor
+from trainers.object_removal.fills import FILLS
 from trainers.optimization.optimizers import OPTIMISERS
 
 TEXTS = (
@@ -109,7 +109,7 @@ class Objects:
             "dataset": DRAWN,
             "models": [known.json() | {"dataset": self._dataset_of(known)} for known in models],
             "chosen": chosen,
-            "fills": [_fill(descriptor) for descriptor in FILLS.values()],
+            "fills": [fill.json() | {"redraws": fill.redraw is not None} for fill in FILLS.values()],
             "fill": FILL,
             "first": first,
             "taken": taken,
@@ -172,11 +172,6 @@ class Objects:
                 if folder.read_only and isinstance(folder.config, FinetuningConfig):
                     return folder.id
         return None
-
-
-def _fill(fill: FillDescriptor) -> dict[str, Any]:
-    told = {"name": fill.name, "title": fill.title, "sentence": fill.sentence, "missing": fill.lacking()}
-    return {**told, "redraws": fill.redraw is not None}
 
 
 def _preset(preset: Preset) -> dict[str, Any]:
