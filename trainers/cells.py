@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -23,6 +25,16 @@ def plain_cell(text: str) -> str:
 def plain_cells(row: Iterable[Any]) -> list[Any]:
     """Make a row of a CSV table whose texts are :func:`plain_cell`."""
     return [plain_cell(cell) if isinstance(cell, str) else cell for cell in row]
+
+
+def csv_text(head: Sequence[str], lines: Iterable[Iterable[Any]]) -> str:
+    """Write a heading and its lines as CSV; cells that are NaN are empty, and no text is read as a formula."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(plain_cells(head))
+    for line in lines:
+        writer.writerow(plain_cells("" if isinstance(cell, float) and math.isnan(cell) else cell for cell in line))
+    return file.getvalue()
 
 
 def finite_number(value: float | None) -> float | None:

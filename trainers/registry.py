@@ -74,6 +74,10 @@ class Descriptor:
         """
         return self.missing(self.checked(values))
 
+    def json(self) -> dict[str, Any]:
+        """Return its name, title and sentence, and what is missing, as plain values."""
+        return {"name": self.name, "title": self.title, "sentence": self.sentence, "missing": self.lacking()}
+
 
 def load(package: ModuleType) -> Mapping[str, Any]:
     """Import every public module of ``package`` and collect its descriptors by name, in ``order`` then by name.

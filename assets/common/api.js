@@ -1,6 +1,7 @@
 // Requests to the server, and what the page reads of runs, with small bounded caches.
 
 import { brief } from "./names.js";
+import { store, stored } from "./storage.js";
 
 export const root = () => (window.gradio_config?.root ?? location.origin).replace(/\/$/, "");
 
@@ -159,7 +160,7 @@ export const downloadUrl = (id, kind) => `${base()}/run/${id}/download/${kind}`;
 export const runsUrl = () => `${base()}/runs.csv`;
 
 /** Write name, note and tags of a run. */
-export const label = (id, words) => json(`run/${id}/label`, { method: "POST", headers: { "content-type": "application/json", "x-rankscope-token": token() }, body: JSON.stringify(words) });
+export const label = (id, words) => post(`run/${id}/label`, words);
 
 /** A table of a plan as LaTeX, of the metrics that are chosen. */
 export const tableUrl = (id, part, metrics) => `${base()}/plan/${id}/table.tex?${new URLSearchParams({ part, metrics: metrics.join(",") })}`;
@@ -171,14 +172,8 @@ const TOKEN = "rankscope-token";
 
 /** The visitor's own token, which proves which runs are theirs; it is sent to this server alone. */
 export function token() {
-  try {
-    let value = localStorage.getItem(TOKEN);
-    if (!value) {
-      value = randomHex();
-      localStorage.setItem(TOKEN, value);
-    }
-    return value;
-  } catch {
-    return ""; // storage is switched off: runs then have no owner
-  }
+  const known = stored(TOKEN);
+  if (known) return known;
+  const made = randomHex();
+  return store(TOKEN, made) ? made : ""; // storage is switched off: runs then have no owner
 }

@@ -2,6 +2,7 @@
 
 import { el } from "../common/dom.js";
 import { button } from "../common/fields.js";
+import { store, stored } from "../common/storage.js";
 
 const KEY = "rankscope-hints";
 const SENTENCES = [
@@ -22,13 +23,13 @@ export class Hints {
 
   /** A run is shown: open until somebody has closed it in this browser. */
   load() {
-    this.set(!seen());
+    this.set(stored(KEY) !== "seen");
   }
 
   show(open) {
     this.set(open);
     if (!open) {
-      remember();
+      store(KEY, "seen");
       this.opener.focus();
     }
   }
@@ -36,21 +37,5 @@ export class Hints {
   set(open) {
     this.node.hidden = !open;
     this.opener.setAttribute("aria-expanded", String(open));
-  }
-}
-
-function seen() {
-  try {
-    return localStorage.getItem(KEY) === "seen";
-  } catch {
-    return false; // storage is switched off
-  }
-}
-
-function remember() {
-  try {
-    localStorage.setItem(KEY, "seen");
-  } catch {
-    // they come again with the next visit
   }
 }

@@ -1,5 +1,7 @@
 // Named selections of a run's images, kept in the browser.
 
+import { store, stored } from "../common/storage.js";
+
 const KEY = "rankscope-tags";
 const MOST_RUNS = 40;
 const MOST_TAGS = 20;
@@ -34,17 +36,13 @@ export class Tags {
     const { [run]: _before, ...others } = this.runs;
     const entries = Object.entries(others).slice(1 - MOST_RUNS);
     this.runs = Object.fromEntries(Object.keys(tags).length ? [...entries, [run, tags]] : entries);
-    try {
-      localStorage.setItem(KEY, JSON.stringify(this.runs));
-    } catch {
-      // private windows keep nothing
-    }
+    store(KEY, JSON.stringify(this.runs));
   }
 }
 
 function read() {
   try {
-    const held = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    const held = JSON.parse(stored(KEY) ?? "{}");
     const whole = (points) => Array.isArray(points) && points.every((point) => Number.isInteger(point) && point >= 0);
     const sound = (tags) => tags && typeof tags === "object" && Object.values(tags).every(whole);
     return Object.fromEntries(Object.entries(held ?? {}).filter(([, tags]) => sound(tags)));

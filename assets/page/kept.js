@@ -1,5 +1,7 @@
 // What a visitor's browser keeps of the form: the settings that differ from their defaults, kind by kind.
 
+import { store, stored } from "../common/storage.js";
+
 const KEY = "rankscope-form";
 const VERSION = 1;
 const LONGEST = 1_000_000; // characters; a table of superclasses may have a fifth of that, in the form of each kind
@@ -10,11 +12,11 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 /** {kind, forms: {kind: {settings, plan, own, vary}}}; nothing of anything else. */
 export function kept() {
   try {
-    const text = localStorage.getItem(KEY) ?? "";
+    const text = stored(KEY) ?? "";
     const held = text.length > LONGEST ? null : JSON.parse(text);
     return held?.version === VERSION && isObject(held.forms) ? held : { forms: {} };
   } catch {
-    return { forms: {} }; // storage is switched off, or holds something else
+    return { forms: {} }; // storage holds something else
   }
 }
 
@@ -24,13 +26,7 @@ export function usablePlan({ plan, own, vary } = {}) {
   return { plan: String(plan ?? ""), own: isObject(own) ? own : {}, vary: rows };
 }
 
-export function keep(held) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify({ ...held, version: VERSION }));
-  } catch {
-    // storage is full or switched off: nothing is kept
-  }
-}
+export const keep = (held) => store(KEY, JSON.stringify({ ...held, version: VERSION }));
 
 /** The settings that differ from the defaults of their fields. */
 export const changes = (values, fields) => Object.fromEntries(fields.filter(({ name, default: first }) => !same(values[name], first)).map(({ name }) => [name, values[name]]));

@@ -1,6 +1,6 @@
 // What each arm retrieves by: numbers with intervals for every form of the queries, beside the controls.
 
-import { el, grouped } from "../common/dom.js";
+import { armKey, el, grouped } from "../common/dom.js";
 import { fold } from "../common/fields.js";
 import { percent } from "../common/measures.js";
 import { brief, capital } from "../common/names.js";
@@ -29,7 +29,7 @@ export class BackgroundNumbers {
     this.node.replaceChildren(
       el("h3", { text: "By the object, or by what is around it?" }),
       el("p", { class: "rs-note", text: about }),
-      legend(models),
+      armKey(models.map((model) => model.title)),
       bars(models, { bars: rows(first, STAYS), all: rows(first, ...others, STAYS) }, `${answer.intervals} ${LINES}`),
       ...controls(answer, models),
       ...folds(answer, models),
@@ -43,10 +43,6 @@ export class BackgroundNumbers {
     this.node.hidden = true;
   }
 }
-
-const legend = (models) => el("ul", { class: "rs-flow rs-note" }, ...models.map((model, arm) => el("li", { class: "rs-flow" }, armSwatch(arm), el("span", { text: model.title }))));
-
-export const armSwatch = (arm) => el("span", { class: `rs-swatch rs-ink rs-ink-${arm}`, "aria-hidden": "true" });
 
 function valuesOf(answer, arm) {
   const ofArm = answer.numbers.filter((number) => number.run === arm.run && number.arm === arm.arm);

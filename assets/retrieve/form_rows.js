@@ -4,8 +4,7 @@ import { arrows } from "../common/arrows.js";
 import { el } from "../common/dom.js";
 import { brief, capital, inFull } from "../common/names.js";
 import { moved, percent } from "../common/measures.js";
-import { strip, Tile } from "../common/tiles.js";
-import { armSwatch } from "./background_numbers.js";
+import { armHeading, strip, Tile } from "../common/tiles.js";
 import { why } from "./result_rows.js";
 
 export class FormRows {
@@ -23,7 +22,7 @@ export class FormRows {
   }
 
   arm(arm, at, forms, images, words) {
-    const head = el("h4", { class: "rs-flow" }, armSwatch(at), el("span", { text: brief(arm.title) }), el("span", { class: "rs-note", text: arm.note ?? "" }));
+    const head = armHeading(at, brief(arm.title), el("span", { class: "rs-note", text: arm.note ?? "" }));
     if (arm.error) return el("div", { class: "rs-stack rs-tight" }, head, el("p", { class: "rs-note", text: arm.error }));
     const whole = new Map((Object.values(arm.forms)[0] ?? []).map(({ row }, rank) => [row, rank]));
     const rows = forms.filter(([form]) => arm.forms[form]).map(([form, text], place) => this.row(arm, text, arm.forms[form], images, words, place ? whole : null));

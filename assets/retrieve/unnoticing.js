@@ -4,7 +4,7 @@ import { el } from "../common/dom.js";
 import { brief, inFull } from "../common/names.js";
 import { percent } from "../common/measures.js";
 import * as api from "./background_api.js";
-import { armSwatch } from "./background_numbers.js";
+import { armHeading } from "../common/tiles.js";
 import { longList } from "./pair_tile.js";
 
 const FEW = 6;
@@ -27,7 +27,7 @@ export class Unnoticing {
   }
 
   list(arm, at, key) {
-    const heading = el("h4", { class: "rs-flow" }, armSwatch(at), el("span", { text: brief(arm.title) }));
+    const heading = armHeading(at, brief(arm.title));
     const items = arm.unnoticing.filter((query) => query.stays > 0);
     return el("div", { class: "rs-stack rs-tight" }, heading, items.length ? longList(items, (query) => this.item(query, key), FEW) : el("p", { class: "rs-note", text: NONE }));
   }

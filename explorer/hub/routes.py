@@ -12,11 +12,11 @@ from starlette.routing import Route
 
 from explorer.hub.opened import OpenedComparisons
 from explorer.server.body import REQUIRED, Body, Flag, Text, whole
-from explorer.server.http import answering, json_reply
+from explorer.server.http import json_reply
 from explorer.server.jobs import Job, Jobs
 from explorer.server.library import Library
 from explorer.server.login import hub_token
-from explorer.server.posted import AT_ONCE, BODY, Post, posted
+from explorer.server.routes import posts, reads
 from explorer.server.visitors import LOGIN, caller, scope_of
 from explorer.settings import Settings
 from trainers.config import MAX_ARMS
@@ -115,18 +115,9 @@ class HubJobs:
 
 def hub_routes(service: HubJobs) -> list[Route]:
     """Return the routes."""
-    posts: dict[str, Post] = {"open": service.open, "push": service.push, "job/{job}/stop": service.stop}
-    reads: dict[str, Callable[[Request], Response]] = {
-        "about": lambda request: json_reply(service.about(request)),
-        "job/{job}": lambda request: json_reply(service.jobs.get(request.path_params["job"]).json()),
-    }
-    return [
-        *(Route(f"/hub/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()),
-        *(
-            Route(f"/hub/{path}", answering(posted(work, BODY, AT_ONCE), 400), methods=["POST"])
-            for path, work in posts.items()
-        ),
-    ]
+    shown = {"about": lambda request: json_reply(service.about(request)), "job/{job}": service.jobs.followed}
+    works = {"open": service.open, "push": service.push, "job/{job}/stop": service.stop}
+    return [*reads(shown, "/hub/", 400), *posts(works, "/hub/")]
 
 
 def _work(job: HubJob) -> Any:

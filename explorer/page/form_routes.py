@@ -11,9 +11,9 @@ from starlette.routing import Route
 from explorer.page.form_service import Described, FormService, Grouped, Searched
 from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, text, whole
 from explorer.server.drops import DEEPEST, LONGEST, PIECE, PIECES, Drops
-from explorer.server.http import Endpoint, answering, json_reply
-from explorer.server.posted import BODY, Admit, Post, posted
-from explorer.server.routes import TOKEN_HEADER
+from explorer.server.http import Endpoint, json_reply
+from explorer.server.posted import BODY, Admit, Post
+from explorer.server.routes import TOKEN_HEADER, posts, reads
 from explorer.server.visitors import caller
 
 LOOKS_AT_ONCE = 4  # each may stream the first rows of a Hub dataset; more at once would only wait for the network
@@ -49,12 +49,12 @@ def form_routes(service: FormService, admit: Admit | None = None) -> list[Route]
     Args:
         admit: see :func:`explorer.server.posted.posted`, for pieces of what is dropped.
     """
-    reads: dict[str, Endpoint] = {
+    shown: dict[str, Endpoint] = {
         "start": lambda _: json_reply(service.start()),
         "run/{run}": lambda request: json_reply(service.of_run(request.path_params["run"])),
         "starters/{kind}": lambda request: json_reply(service.starters(request.path_params["kind"])),
     }
-    posts: dict[str, tuple[Post, int]] = {
+    works: dict[str, tuple[Post, int]] = {
         "look": (lambda _, body: json_reply(service.look(Described.parse(body))), LOOKS_AT_ONCE),
         "search": (lambda _, body: json_reply(service.search(Searched.parse(body))), LOOKS_AT_ONCE),
         "groups": (lambda _, body: json_reply(service.groups(Grouped.parse(body))), GROUPS_AT_ONCE),
@@ -64,11 +64,11 @@ def form_routes(service: FormService, admit: Admit | None = None) -> list[Route]
         "act": (lambda request, body: _act(service, request, body), _AT_ONCE),
         "dropping": (lambda request, body: _dropping(service.drops, request, body), _AT_ONCE),
     }
-    routes = [Route(f"/form/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
-    for path, (work, at_once) in posts.items():
-        routes.append(Route(f"/form/{path}", answering(posted(work, BODY, at_once), 400), methods=["POST"]))
-    taken = posted(lambda _, body: _taken(service.drops, body), PIECE + BODY, _AT_ONCE, admit)
-    return [*routes, Route("/form/drop", answering(taken, 400), methods=["POST"])]
+    routes = reads(shown, "/form/", 400)
+    for path, (work, at_once) in works.items():
+        routes += posts({path: work}, "/form/", BODY, at_once)
+    dropped: dict[str, Post] = {"/form/drop": lambda _, body: _taken(service.drops, body)}
+    return routes + posts(dropped, "", PIECE + BODY, _AT_ONCE, admit)
 
 
 def _dropping(drops: Drops, request: Request, body: bytes) -> Response:

@@ -6,17 +6,24 @@ import inspect
 import json
 import logging
 import traceback
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from trainers.data.lru_cache import Cache
 from trainers.errors import RunError, UserError
 
 Endpoint = Callable[[Request], Any]  # a response, or a promise of one
+V = TypeVar("V")
 _log = logging.getLogger(__name__)
+_MEDIA = {
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "tex": "text/plain; charset=utf-8",
+}
 
 
 class RequestError(UserError):
@@ -25,6 +32,18 @@ class RequestError(UserError):
 
 class GoneError(UserError):
     """A request for what does not exist, or no longer."""
+
+
+def still_kept(cache: Cache[V], key: Hashable, missing: str) -> V:
+    """Return what is kept under a key.
+
+    Raises:
+        GoneError: it is not, or no longer, with the sentence ``missing``.
+    """
+    value = cache.find(key)
+    if value is None:
+        raise GoneError(missing)
+    return value
 
 
 def answering(endpoint: Endpoint, refused: int = 404) -> Endpoint:
@@ -55,6 +74,12 @@ def json_reply(content: dict[str, Any], status: int = 200) -> Response:
     # surrogates can come in through an odd file name; they must not break the reply
     body = text.encode("utf-8", "replace")
     return Response(body, status, headers={"Cache-Control": "no-store"}, media_type="application/json")
+
+
+def attachment(content: str | bytes, name: str) -> Response:
+    """Make a reply that the browser saves as a file of this name: csv, parquet or tex."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(content, media_type=_MEDIA[name.rpartition(".")[2]], headers=headers)
 
 
 def unless_known(request: Request, version: str, reply: Response, *, varies: str = "") -> Response:

@@ -11,7 +11,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from explorer.server.http import GoneError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from explorer.server.http import GoneError, json_reply
 from explorer.server.visitors import NOBODY, Caller
 from trainers.errors import DataError, UserError
 
@@ -148,6 +151,15 @@ class Jobs(Generic[J]):
         if job is None:
             raise GoneError(f"Job {job_id[:40]!r} of the {self._noun} is no longer kept here. Start it again.")
         return job
+
+    def followed(self, request: Request) -> Response:
+        """Answer with the job that the address names."""
+        return json_reply(self.get(request.path_params["job"]).json())
+
+    def stopped(self, request: Request, _body: bytes) -> Response:
+        """Stop the job that the address names."""
+        self.stop(self.get(request.path_params["job"]))
+        return json_reply({})
 
     def going(self) -> list[J]:
         """List the jobs that wait or run."""

@@ -7,7 +7,7 @@ are plain functions, so Starlette runs them in threads and the event loop stays 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from starlette.requests import Request
@@ -16,6 +16,7 @@ from starlette.routing import Mount, Route
 
 from explorer.server.http import Endpoint, answering, unless_known
 from explorer.server.library import Library
+from explorer.server.posted import AT_ONCE, BODY, Admit, Post, posted
 from explorer.server.run import Run
 from explorer.settings import ASSETS
 from trainers.errors import RunError, UserError
@@ -41,9 +42,21 @@ def mounted(routes: Iterable[Route], assets: Path = ASSETS) -> list[Mount]:
     return [Mount(PREFIX, routes=[*routes, *reads({"/assets/{name:path}": asset, "/{rest:path}": _missing})])]
 
 
-def reads(table: dict[str, Endpoint]) -> list[Route]:
-    """Return routes that are only read, by their paths."""
-    return [Route(path, answering(end), methods=["GET"]) for path, end in table.items()]
+def reads(table: Mapping[str, Endpoint], below: str = "", refused: int = 404) -> list[Route]:
+    """Return routes that are only read, by their paths; ``below`` stands before each.
+
+    Args:
+        refused: see :func:`explorer.server.http.answering`.
+    """
+    return [Route(f"{below}{path}", answering(end, refused), methods=["GET"]) for path, end in table.items()]
+
+
+def posts(
+    table: Mapping[str, Post], below: str = "", most: int = BODY, at_once: int = AT_ONCE, admit: Admit | None = None
+) -> list[Route]:
+    """Return routes that take a body, by their paths; ``below`` stands before each. See :func:`posted`."""
+    ends = {path: answering(posted(work, most, at_once, admit), 400) for path, work in table.items()}
+    return [Route(f"{below}{path}", end, methods=["POST"]) for path, end in ends.items()]
 
 
 def about_run(library: Library, endpoint: Callable[[Run, Request], Response]) -> Callable[[Request], Response]:

@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trainers.cells import csv_text
 from trainers.cli.flags import add_flags, given, runs_flag
-from trainers.cli.output import json_flag, print_json
+from trainers.cli.output import json_flag, print_json, write_file
 from trainers.cli.progress import progress_bar
-from trainers.errors import ParameterError, UserError
+from trainers.errors import ParameterError
 from trainers.object_removal.reliance.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 def background(arguments: argparse.Namespace) -> int:
     """Measure, print, and write the numbers: of each run over its queries, and with --pool over the runs."""
     from trainers.object_removal.reliance.over_runs import over_runs, text
-    from trainers.object_removal.reliance.results import write_csv
+    from trainers.object_removal.reliance.results import COLUMNS
 
     if arguments.list < 0:
         raise ParameterError(f"--list needs a whole number of at least 0; got {arguments.list}.")
@@ -87,11 +88,7 @@ def background(arguments: argparse.Namespace) -> int:
         print(f"\n{text(pooled)}")
     sys.stdout.flush()
     if arguments.csv is not None:
-        try:
-            with arguments.csv.open("w", newline="", encoding="utf-8") as file:
-                write_csv(file, rows)
-        except OSError as error:
-            raise UserError(f"{arguments.csv} cannot be written: {error.strerror or error}.") from error
+        write_file(arguments.csv, csv_text(COLUMNS, ([row[name] for name in COLUMNS] for row in rows)).encode())
         print(f"wrote {arguments.csv}", file=sys.stderr if arguments.json else sys.stdout)
     return 0
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.cells import plain_cells
+from trainers.cells import csv_text
 from trainers.cli.flags import DEFAULT, runs_flag
-from trainers.cli.output import Rounded, Share, Signed, Table, json_flag, print_json
-from trainers.errors import ParameterError, UserError
+from trainers.cli.output import Rounded, Share, Signed, Table, json_flag, print_json, write_file
+from trainers.errors import ParameterError
 from trainers.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -192,23 +191,17 @@ def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> Non
 
     probe, measured = probe_of(folder), query_metrics(folder, k)
     metrics = list(measured[0].values)
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            own, other = (tuple(f"{side}_{level}" for level in probe.hierarchy.levels) for side in ("query", "first"))
-            writer.writerow(
-                plain_cells(("arm", "query", "row", *own, *metrics, "first_result", *other, "levels_shared"))
-            )
-            for ids, arm in zip(results, measured, strict=True):
-                for query, result in enumerate(ids[:, 0]):
-                    values = (arm.values[name][query] for name in metrics)
-                    names = (_names(probe, image) for image in (query, int(result)))
-                    shared = shared_levels(probe.labels[query], probe.labels[result])
-                    known = ("" if value != value else value for value in values)
-                    line = (arm.title, query, int(probe.rows[query]), *next(names), *known)
-                    writer.writerow(plain_cells((*line, int(result), *next(names), int(shared))))
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror or error}.") from error
+    own, other = (tuple(f"{side}_{level}" for level in probe.hierarchy.levels) for side in ("query", "first"))
+    head = ("arm", "query", "row", *own, *metrics, "first_result", *other, "levels_shared")
+    lines: list[tuple[object, ...]] = []
+    for ids, arm in zip(results, measured, strict=True):
+        for query, result in enumerate(ids[:, 0]):
+            values = (arm.values[name][query] for name in metrics)
+            known = ("" if value != value else value for value in values)
+            shared = shared_levels(probe.labels[query], probe.labels[result])
+            line = (arm.title, query, int(probe.rows[query]), *_names(probe, query), *known)
+            lines.append((*line, int(result), *_names(probe, int(result)), int(shared)))
+    write_file(path, csv_text(head, lines).encode())
 
 
 def _names(probe: Probe, image: int) -> tuple[str, ...]:

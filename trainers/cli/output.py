@@ -7,9 +7,11 @@ import json
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from trainers.cells import finite_number
+from trainers.errors import UserError
 
 
 class Share(float):
@@ -76,6 +78,18 @@ def json_flag(parser: argparse._ActionsContainer, inner: bool = False) -> None:
 def print_json(value: object) -> None:
     """Print one line of JSON; numbers that JSON does not have become null."""
     print(json.dumps(_plain(value), ensure_ascii=False))
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file that was asked for.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def _cell(value: object) -> str:

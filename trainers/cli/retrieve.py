@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trainers.cli.flags import DEFAULT, SPELLING, runs_flag
-from trainers.cli.output import json_flag, print_json
+from trainers.cli.output import json_flag, print_json, write_file
 from trainers.cli.progress import progress_bar
 from trainers.errors import UserError
 from trainers.parameters import Choice, parse_choice
@@ -73,9 +72,9 @@ def retrieve(arguments: argparse.Namespace) -> int:
     from trainers.retrieval.reranking import RERANKINGS
     from trainers.retrieval.results import Query
     from trainers.retrieval.retriever import Retriever
-    from trainers.retrieval.tables import write_csv
+    from trainers.retrieval.tables import FILES
 
-    if arguments.out is not None and arguments.out.suffix not in (".csv", ".parquet"):
+    if arguments.out is not None and arguments.out.suffix[1:] not in FILES:
         raise UserError(f"A file that ends in .csv or .parquet was needed; got {arguments.out}.")
     query = Query(
         row=arguments.row,
@@ -100,11 +99,11 @@ def retrieve(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(answer.as_json())
     elif arguments.csv:
-        write_csv(answer, sys.stdout)
+        print(FILES["csv"](answer).decode(), end="")
     else:
         _print(answer)
     if arguments.out is not None:
-        _write(answer, arguments.out)
+        write_file(arguments.out, FILES[arguments.out.suffix[1:]](answer))
     return 0 if any(arm.error is None for arm in answer.arms) else 1
 
 
@@ -205,18 +204,3 @@ def _print_scores(what: str, ranking: Ranking) -> None:
 
     if ranking.scores:
         print(f"  {what}" + "  ".join(f"{describe(key).short} {value:.4f}" for key, value in ranking.scores.items()))
-
-
-def _write(answer: Retrieval, path: Path) -> None:
-    from trainers.retrieval.tables import table, write_csv
-
-    try:
-        if path.suffix == ".csv":
-            with path.open("w", newline="", encoding="utf-8") as file:
-                write_csv(answer, file)
-            return
-        from pyarrow import parquet
-
-        parquet.write_table(table(answer), path)
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror or error}.") from error

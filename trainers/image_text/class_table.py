@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from trainers.cells import plain_cells
+from trainers.cells import csv_text
 from trainers.data.labelled.hierarchies.base import some
 from trainers.data.labelled.hierarchies.mapping import DROPPED, read_mapping
 from trainers.errors import UserError
@@ -109,9 +107,7 @@ class ClassTable:
 
     def csv(self) -> str:
         """Write it as CSV with a header, as a mapping reads it."""
-        file = io.StringIO()
-        csv.writer(file, lineterminator="\n").writerows(map(plain_cells, [self.levels, *self.rows]))
-        return file.getvalue()
+        return csv_text(self.levels, self.rows)
 
     def _names(self, level: int) -> list[str]:
         return [name for name in dict.fromkeys(row[level] for row in self.rows) if name != DROPPED]

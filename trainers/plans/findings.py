@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from trainers.cells import csv_text
 from trainers.comparison import Pair, Table
-from trainers.comparison.spreadsheet import csv_text
 from trainers.comparison.words import condition, number
 from trainers.metrics.names import Described, describe
 from trainers.plans.config import FairComparisonConfig, data_of

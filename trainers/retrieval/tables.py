@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
+import io
 from typing import TYPE_CHECKING, Any
 
-from trainers.cells import encodable, plain_cells
+from trainers.cells import csv_text, encodable
 from trainers.retrieval.results import Retrieval
 
 if TYPE_CHECKING:
@@ -39,11 +39,18 @@ def rows(answer: Retrieval) -> list[tuple[Any, ...]]:
     return lines
 
 
-def write_csv(answer: Retrieval, file: Any) -> None:
-    """Write CSV to an open file; no cell is read as a formula."""
-    table = csv.writer(file)
-    table.writerow(COLUMNS)
-    table.writerows(map(plain_cells, rows(answer)))
+def csv_file(answer: Retrieval) -> bytes:
+    """Write CSV."""
+    return csv_text(COLUMNS, rows(answer)).encode()
+
+
+def parquet_file(answer: Retrieval) -> bytes:
+    """Write Parquet."""
+    from pyarrow import parquet
+
+    out = io.BytesIO()
+    parquet.write_table(table(answer), out, compression="zstd")
+    return out.getvalue()
 
 
 def table(answer: Retrieval) -> pyarrow.Table:
@@ -53,3 +60,7 @@ def table(answer: Retrieval) -> pyarrow.Table:
     columns = zip(*rows(answer), strict=True)
     texts = [[encodable(value) if isinstance(value, str) else value for value in column] for column in columns]
     return pyarrow.table(dict(zip(COLUMNS, texts, strict=True)))
+
+
+FILES = {"csv": csv_file, "parquet": parquet_file}
+"""Writers by the ending of the file."""

@@ -6,17 +6,14 @@ the numbers of the runs here; ``POST claims/NAME`` queues its runs as an ordinar
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.page.scripted import scripted
 from explorer.page.tab import Tab
-from explorer.server.http import answering, json_reply
-from explorer.server.posted import AT_ONCE, BODY, posted
-from explorer.server.routes import TOKEN_HEADER, reads
+from explorer.server.http import attachment, json_reply
+from explorer.server.routes import TOKEN_HEADER, posts, reads
 from explorer.server.visitors import caller
 from explorer.tabs.claims.board import Board
 
@@ -39,13 +36,11 @@ def routes(board: Board) -> list[Route]:
         token = request.headers.get(TOKEN_HEADER, "")
         return json_reply(board.start(request.path_params["name"], token, caller(request)))
 
-    def table(write: Callable[[], str], name: str) -> Callable[[Request], Response]:
-        named = {"Content-Disposition": f'attachment; filename="rankscope-{name}"'}
-        return lambda _request: PlainTextResponse(write(), headers=named)
-
-    posting = Route("/claims/{name}", answering(posted(start, BODY, AT_ONCE), 400), methods=["POST"])
-    files = {"/claims.csv": table(board.csv, "claims.csv"), "/claims.tex": table(board.latex, "claims.tex")}
-    return [*reads({"/claims": listed, **files, "/claims/{name}": one}), posting]
+    files = {
+        "/claims.csv": lambda _request: attachment(board.csv(), "rankscope-claims.csv"),
+        "/claims.tex": lambda _request: attachment(board.latex(), "rankscope-claims.tex"),
+    }
+    return [*reads({"/claims": listed, **files, "/claims/{name}": one}), *posts({"/claims/{name}": start})]
 
 
 DESCRIPTOR = Tab(

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.page.tab import Shared
-from explorer.server.http import json_reply, unless_known
+from explorer.server.http import attachment, json_reply, unless_known
 from explorer.server.routes import TOKEN_HEADER, about_run, reads
 from explorer.server.run import Run
 from explorer.server.visitors import caller
@@ -28,8 +28,7 @@ def plan_routes(shared: Shared) -> list[Route]:
     def table(run: Run, request: Request) -> Response:
         asked = request.query_params
         text = reports.latex(run, asked.get("part", ""), asked.get("metrics", "").split(",")[:200])
-        named = {"Content-Disposition": f'attachment; filename="rankscope-{run.id}-table.tex"'}
-        return PlainTextResponse(text, headers=named)
+        return attachment(text, f"rankscope-{run.id}-table.tex")
 
     plans = {"/plans": lambda _request: json_reply({"plans": reports.list()})}
     return reads(

@@ -39,15 +39,7 @@ class Detection:
 
     def listed(self) -> list[dict[str, Any]]:
         """List every detector, and what is missing for it."""
-        return [
-            {
-                "name": detector.name,
-                "title": detector.title,
-                "sentence": detector.sentence,
-                "missing": detector.lacking(),
-            }
-            for detector in detectors().values()
-        ]
+        return [detector.json() for detector in detectors().values()]
 
     def detect(self, asked: bodies.Detect) -> dict[str, Any]:
         """Detect the objects of an image, and judge them.

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from PIL import Image
 
-from explorer.server.http import GoneError
+from explorer.server.http import GoneError, still_kept
 from explorer.server.library import MEGABYTE
 from explorer.server.turns import Turns
 from explorer.tabs.object_removal import bodies
@@ -106,7 +106,9 @@ class InputImages:
             raise GoneError(f"There is no image {ref[:80]!r}.")
         name, key = match.groups()
         if name == _UPLOAD:
-            return self._uploads.get(ref, lambda: _gone(ref))
+            return still_kept(
+                self._uploads, ref, f"The image {ref[:80]!r} is no longer kept here. Choose the file again."
+            )
         return self._of_dataset(self._datasets.get(name), key)
 
     def asked(self, ref: str, objects: Sequence[bodies.FoundObject]) -> InputImage:
@@ -275,10 +277,6 @@ def _alt(dataset: OpenDataset, index: int) -> str:
 def _drawn(drawing: Drawing, side: int, image: InputImage) -> Picture:
     scale = side / image.width
     return Picture(pixels=drawing.pixels(side), width=image.width, height=image.height, scale=scale, notes=())
-
-
-def _gone(ref: str) -> InputImage:
-    raise GoneError(f"The image {ref[:80]!r} is no longer kept here. Choose the file again.")
 
 
 def _upload_bytes(image: InputImage) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.server.http import GoneError
+from explorer.server.http import still_kept
 from explorer.server.removal import Removal
 from explorer.tabs.object_removal.images import InputImage, InputImages, encoded
 from trainers.data.lru_cache import Bound, Cache
@@ -80,7 +80,7 @@ class FilledImages:
         Raises:
             GoneError: it is no longer kept.
         """
-        return self._kept.get(key, lambda: _gone(key))
+        return still_kept(self._kept, key, f"The image {key[:40]!r} is no longer kept here. Ask again.")
 
     def keep(self, pixels: np.ndarray) -> str:
         """Keep a filled image; returns its key, the same for the same pixels."""
@@ -141,7 +141,3 @@ def judged_mask(image: InputImage, picture: Picture, target: Target) -> tuple[Ju
         raise DataError(f"No object is marked in this image, so {named} cannot be chosen. Draw over it instead.")
     judgement = together(image.regions(), target.classes)
     return judgement, scaled_mask(picture, image.boxes, image.classes, judgement.removed)
-
-
-def _gone(key: str) -> bytes:
-    raise GoneError(f"The image {key[:40]!r} is no longer kept here. Ask again.")

@@ -9,8 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from explorer.server.http import Endpoint, answering, json_reply
-from explorer.server.posted import AT_ONCE, BODY, WAITING, Post, image_reply, posted, query_number
+from explorer.server.http import Endpoint, attachment, json_reply
+from explorer.server.posted import AT_ONCE, BODY, WAITING, Post, image_reply, query_number
+from explorer.server.routes import posts, reads
 from explorer.server.visitors import caller
 from explorer.tabs.object_removal import bodies
 from explorer.tabs.object_removal.images import SHOWN, UPLOAD, about, encoded
@@ -27,7 +28,7 @@ _OPENINGS = MOST + AT_ONCE
 def objects_routes(objects: Objects) -> list[Route]:
     """Return the routes of the tab, for :func:`explorer.server.routes.mounted`."""
     ends = ObjectEndpoints(objects)
-    reads: dict[str, Endpoint] = {
+    shown: dict[str, Endpoint] = {
         "start": lambda _: json_reply(objects.start()),
         "encoding": lambda _: json_reply({"encoding": objects.encoding()}),
         "detectors": lambda _: json_reply({"detectors": objects.detection.listed()}),
@@ -36,26 +37,24 @@ def objects_routes(objects: Objects) -> list[Route]:
         "image/{ref}": lambda request: json_reply(about(objects.images.get(request.path_params["ref"]))),
         "image/{ref}/pixels": ends.pixels,
         "filled/{key}": lambda request: image_reply(objects.fills.png(request.path_params["key"]), "png"),
-        "score/{job}": lambda request: json_reply(ends.score_job(request).json()),
+        "score/{job}": objects.scores.followed,
         "score/{job}/csv": ends.csv,
     }
-    posts: dict[str, Post] = {
-        "open": ends.open,
+    works: dict[str, Post] = {
         "open/{ticket}/leave": ends.leave,
-        "upload": ends.upload,
         "detect": lambda _, body: json_reply(objects.detection.detect(bodies.Detect.parse(body))),
         "name": lambda _, body: json_reply(objects.detection.name(bodies.NameBox.parse(body))),
         "query": lambda _, body: json_reply(objects.answers.answer(bodies.Query.parse(body))),
         "encode": lambda _, body: json_reply({"encoding": objects.encode(bodies.Encode.parse(body))}),
         "score": ends.score,
-        "score/{job}/stop": ends.stop,
+        "score/{job}/stop": objects.scores.stopped,
     }
-    routes = [Route(f"/objects/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
-    bounds = {"upload": (UPLOAD, WAITING, objects.images.turns.admitted), "open": (BODY, _OPENINGS, None)}
-    for path, work in posts.items():
-        end = posted(work, *bounds.get(path, (BODY, AT_ONCE, None)))
-        routes.append(Route(f"/objects/{path}", answering(end, 400), methods=["POST"]))
-    return routes
+    return [
+        *reads(shown, "/objects/", 400),
+        *posts(works, "/objects/"),
+        *posts({"/objects/open": ends.open}, "", BODY, _OPENINGS),
+        *posts({"/objects/upload": ends.upload}, "", UPLOAD, WAITING, objects.images.turns.admitted),
+    ]
 
 
 class ObjectEndpoints:
@@ -76,14 +75,9 @@ class ObjectEndpoints:
         kind: Literal["png", "jpeg"] = "png" if image.source == "drawn" else "jpeg"
         return image_reply(encoded(self._objects.images.shown(image, _side(request)).pixels, kind), kind)
 
-    def score_job(self, request: Request) -> ScoreJob:
-        """Return the score that an address names."""
-        return self._objects.scores.get(request.path_params["job"])
-
     def csv(self, request: Request) -> Response:
         """Answer with a finished score, one line per query and model."""
-        headers = {"Content-Disposition": 'attachment; filename="odmap.csv"', "Cache-Control": "no-store"}
-        return Response(csv_table(self.score_job(request)), media_type="text/csv; charset=utf-8", headers=headers)
+        return attachment(csv_table(self._objects.scores.get(request.path_params["job"])), "odmap.csv")
 
     def open(self, request: Request, body: bytes) -> Response:
         """Open a dataset."""
@@ -111,11 +105,6 @@ class ObjectEndpoints:
         """Begin a score."""
         asked = self._objects.scorer.check(bodies.Score.parse(body))
         return json_reply({"job": self._objects.scores.add(ScoreJob(asked=asked, caller=caller(request))).id})
-
-    def stop(self, request: Request, _body: bytes) -> Response:
-        """Stop a score."""
-        self._objects.scores.stop(self.score_job(request))
-        return json_reply({})
 
 
 def _side(request: Request) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -18,7 +16,7 @@ from explorer.tabs.object_removal.bodies import Score
 from explorer.tabs.object_removal.caption_index import CaptionIndex
 from explorer.tabs.object_removal.datasets import Datasets, OpenDataset
 from explorer.tabs.object_removal.models import BATCH, PIECE, Known, Loaded, Models
-from trainers.cells import plain_cells
+from trainers.cells import csv_text
 from trainers.errors import DataError
 from trainers.metrics.bootstrap import Interval
 from trainers.object_removal.benchmark import KS, Benchmark, Result, in_random_order, make_benchmarks
@@ -250,8 +248,4 @@ def csv_table(job: ScoreJob) -> bytes:
     """
     if job.phase != "done":
         raise GoneError("This score is not finished, so there is no table yet.")
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(map(plain_cells, job.rows))
-    return out.getvalue().encode()
+    return csv_text(COLUMNS, job.rows).encode()

@@ -33,7 +33,7 @@ from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
-from trainers.object_removal.fills import FILLS, FillDescriptor
+from trainers.object_removal.fills import FILLS
 from trainers.optimization.optimizers import OPTIMISERS
 
 TEXTS = (
@@ -82,9 +82,6 @@ class Objects:
         self._library = library
         public, limits = settings.public, settings.limits
         self.datasets = Datasets(public=public, load=load, dropped=lambda name: self.index.forget(name))
-        self.openings = Openings(
-            self.datasets, limits.openings if public else None, lambda name: self.models.scenes(name)
-        )
         self.images = InputImages(self.datasets, library.room, Bound(KEPT), turns)
         self.fills = FilledImages(self.images, Bound(KEPT // 2))
         self.models = models or Models(library, public=public)
@@ -112,7 +109,7 @@ class Objects:
             "dataset": DRAWN,
             "models": [known.json() | {"dataset": self._dataset_of(known)} for known in models],
             "chosen": chosen,
-            "fills": [_fill(descriptor) for descriptor in FILLS.values()],
+            "fills": [fill.json() | {"redraws": fill.redraw is not None} for fill in FILLS.values()],
             "fill": FILL,
             "first": first,
             "taken": taken,
@@ -175,11 +172,6 @@ class Objects:
                 if folder.read_only and isinstance(folder.config, FinetuningConfig):
                     return folder.id
         return None
-
-
-def _fill(fill: FillDescriptor) -> dict[str, Any]:
-    told = {"name": fill.name, "title": fill.title, "sentence": fill.sentence, "missing": fill.lacking()}
-    return {**told, "redraws": fill.redraw is not None}
 
 
 def _preset(preset: Preset) -> dict[str, Any]:

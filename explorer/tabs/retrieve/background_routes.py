@@ -6,13 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from explorer.server.http import Endpoint, answering, json_reply
-from explorer.server.posted import BODY, Post, image_reply, posted, whole_number
+from explorer.server.http import Endpoint, attachment, json_reply
+from explorer.server.posted import Post, image_reply, whole_number
+from explorer.server.routes import posts, reads
 from explorer.server.visitors import caller
 from explorer.tabs.retrieve.backgrounds import Backgrounds
 from explorer.tabs.retrieve.bodies import Measure
-
-_AT_ONCE = 4
 
 
 def background_routes(service: Backgrounds) -> list[Route]:
@@ -21,24 +20,12 @@ def background_routes(service: Backgrounds) -> list[Route]:
     def number(request: Request, name: str) -> int:
         return whole_number(request.path_params[name], "A number of an image", 10**9)
 
-    def stop(request: Request, _body: bytes) -> Response:
-        service.jobs.stop(service.jobs.get(request.path_params["job"]))
-        return json_reply({})
-
     def form(request: Request) -> Response:
         part = request.path_params
         return image_reply(service.form(part["key"], part["form"], number(request, "query")), "jpeg")
 
-    def csv(request: Request) -> Response:
-        headers = {
-            "Content-Disposition": 'attachment; filename="rankscope-background.csv"',
-            "Cache-Control": "no-store",
-        }
-        content = service.csv(request.path_params["key"])
-        return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
-
-    reads: dict[str, Endpoint] = {
-        "job/{job}": lambda request: json_reply(service.jobs.get(request.path_params["job"]).json()),
+    ends: dict[str, Endpoint] = {
+        "job/{job}": service.jobs.followed,
         "{key}/query/{query}": lambda request: json_reply(
             service.query(request.path_params["key"], number(request, "query"))
         ),
@@ -46,16 +33,12 @@ def background_routes(service: Backgrounds) -> list[Route]:
         "{key}/image/{place}": lambda request: image_reply(
             service.image(request.path_params["key"], number(request, "place")), "jpeg"
         ),
-        "{key}/numbers.csv": csv,
+        "{key}/numbers.csv": lambda request: attachment(
+            service.csv(request.path_params["key"]), "rankscope-background.csv"
+        ),
     }
-    posts: dict[str, Post] = {
+    works: dict[str, Post] = {
         "measure": lambda request, body: json_reply(service.measure(Measure.parse(body), caller(request))),
-        "job/{job}/stop": stop,
+        "job/{job}/stop": service.jobs.stopped,
     }
-    routes = [
-        Route(f"/retrieval/background/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()
-    ]
-    for path, work in posts.items():
-        end = answering(posted(work, BODY, _AT_ONCE), 400)
-        routes.append(Route(f"/retrieval/background/{path}", end, methods=["POST"]))
-    return routes
+    return [*reads(ends, "/retrieval/background/", 400), *posts(works, "/retrieval/background/")]

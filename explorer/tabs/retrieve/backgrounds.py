@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.server.http import GoneError
+from explorer.server.http import GoneError, still_kept
 from explorer.server.jobs import Jobs
 from explorer.server.library import MEGABYTE, Library
 from explorer.server.plain import finite
@@ -80,15 +80,7 @@ class Backgrounds:
         titles = {descriptor.name: descriptor.title for descriptor in (*SOURCES.values(), *CAPTIONED.values())}
         return {
             "datasets": [{"name": name, "title": titles[name]} for name in DRAWN],
-            "fills": [
-                {
-                    "name": descriptor.name,
-                    "title": descriptor.title,
-                    "missing": descriptor.lacking(),
-                    "redraws": descriptor.redraw is not None,
-                }
-                for descriptor in FILLS.values()
-            ],
+            "fills": [fill.json() | {"redraws": fill.redraw is not None} for fill in FILLS.values()],
             "queries": PUBLIC_QUERIES if self._public else MOST_QUERIES,
         }
 
@@ -197,7 +189,7 @@ class Backgrounds:
         return {"answer": job.wait()} if job.done.wait(GRACE) else {"job": job.id}
 
     def _get(self, key: str) -> Measurement:
-        return self._kept.get(key, lambda: _gone())
+        return still_kept(self._kept, key, "This measurement is no longer kept here. Measure again.")
 
     def _about(self, key: str) -> Reply:
         measured = self._get(key)
@@ -215,7 +207,3 @@ def _results(result: BackgroundResult, query: int, places: np.ndarray) -> list[R
         about = None if ancestor is None else {"name": ancestor.name, "level_name": ancestor.level_name}
         results.append({"row": index, "severity": severity, "classes": result.classes(index), "ancestor": about})
     return results
-
-
-def _gone() -> Measurement:
-    raise GoneError("This measurement is no longer kept here. Measure again.")

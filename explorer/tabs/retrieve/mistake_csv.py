@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from explorer.server.http import GoneError
 from explorer.tabs.retrieve import mistake_bodies as bodies
 from explorer.tabs.retrieve.mistakes import MistakeAnswers
-from trainers.cells import plain_cells
+from trainers.cells import csv_text
 
 Rows = list[Sequence[object]]
 _CONFUSION = ("query_class", "result_class", "count", "shared", "missing", "cost", "row", "rank")
@@ -28,15 +26,8 @@ def mistake_table(answers: MistakeAnswers, name: str, asked: Mapping[str, Any]) 
     """
     if name not in _TABLES:
         raise GoneError(f"There is no table {name[:40]!r}; there are {', '.join(_TABLES)}.")
-    return as_csv(_TABLES[name](answers, asked))
-
-
-def as_csv(rows: Sequence[Sequence[object]]) -> bytes:
-    """Write rows as CSV, the head among them; no cell is read as a formula, what is not known is empty."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerows(map(plain_cells, rows))
-    return out.getvalue().encode()
+    head, *lines = _TABLES[name](answers, asked)
+    return csv_text(list(map(str, head)), lines).encode()
 
 
 def _severity(answers: MistakeAnswers, asked: Mapping[str, Any]) -> Rows:

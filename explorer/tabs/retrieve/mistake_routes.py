@@ -6,20 +6,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from explorer.server.http import answering, json_reply
-from explorer.server.posted import BODY, Post, posted, query_number
+from explorer.server.http import attachment, json_reply
+from explorer.server.posted import Post, query_number
+from explorer.server.routes import posts, reads
 from explorer.tabs.retrieve import mistake_bodies as bodies
 from explorer.tabs.retrieve.mistake_csv import mistake_table
 from explorer.tabs.retrieve.mistakes import MistakeAnswers
 
-_AT_ONCE = 4
 _NUMBERS = ("k", "step", "level")
 _TEXTS = ("run", "home", "baseline", "metric", "text")
 
 
 def mistake_routes(answers: MistakeAnswers) -> list[Route]:
     """Return the routes of the section "Mistakes"."""
-    posts: dict[str, Post] = {
+    works: dict[str, Post] = {
         "severity": lambda _, body: json_reply(answers.severity(bodies.Mistakes.parse(body))),
         "training": lambda _, body: json_reply(answers.training(bodies.Mistakes.parse(body))),
         "classes": lambda _, body: json_reply(answers.classes(bodies.Classes.parse(body))),
@@ -29,15 +29,9 @@ def mistake_routes(answers: MistakeAnswers) -> list[Route]:
 
     def table(request: Request) -> Response:
         name = request.path_params["name"]
-        content = mistake_table(answers, name, _asked(request))
-        headers = {"Content-Disposition": f'attachment; filename="rankscope-{name}.csv"', "Cache-Control": "no-store"}
-        return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+        return attachment(mistake_table(answers, name, _asked(request)), f"rankscope-{name}.csv")
 
-    routes = [
-        Route(f"/retrieval/mistakes/{path}", answering(posted(work, BODY, _AT_ONCE), 400), methods=["POST"])
-        for path, work in posts.items()
-    ]
-    return [*routes, Route("/retrieval/mistakes/{name}.csv", answering(table, 400), methods=["GET"])]
+    return [*posts(works, "/retrieval/mistakes/"), *reads({"/retrieval/mistakes/{name}.csv": table}, refused=400)]
 
 
 def _asked(request: Request) -> dict[str, object]:

@@ -9,17 +9,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from explorer.server.http import Endpoint, GoneError, answering, json_reply
-from explorer.server.posted import BODY, WAITING, Post, image_reply, posted, query_number, whole_number
+from explorer.server.http import Endpoint, GoneError, attachment, json_reply
+from explorer.server.posted import BODY, WAITING, Post, image_reply, query_number, whole_number
+from explorer.server.routes import posts, reads
 from explorer.server.visitors import caller
 from explorer.tabs.retrieve import bodies
 from explorer.tabs.retrieve.background_routes import background_routes
 from explorer.tabs.retrieve.galleries import STORED
 from explorer.tabs.retrieve.mistake_routes import mistake_routes
 from explorer.tabs.retrieve.service import RetrievalService
-from explorer.tabs.retrieve.tables import TABLES
 from explorer.tabs.retrieve.uploads import LARGEST
 from trainers.parameters import Choice
+from trainers.retrieval.tables import FILES
 
 LISTED = 100
 """Rows of a gallery in one reply."""
@@ -31,46 +32,40 @@ def retrieval_routes(service: RetrievalService) -> list[Route]:
     """Return the routes of the tab, for :func:`explorer.server.routes.mounted`."""
     ends = RetrievalEndpoints(service)
     searches = service.searches
-    reads: dict[str, Endpoint] = {
+    shown: dict[str, Endpoint] = {
         "start": lambda _: json_reply(service.start()),
         "runs": ends.runs,
         "run/{run}": lambda request: json_reply(service.run(request.path_params["run"])),
         "rows/{run}/{gallery}": ends.rows,
         "image/{run}/{gallery}/{row}": ends.image,
         "upload/{ref}": lambda request: image_reply(service.uploads.get(request.path_params["ref"]).shown, "jpeg"),
-        "job/{job}": lambda request: json_reply(searches.jobs.get(request.path_params["job"]).json()),
+        "job/{job}": searches.jobs.followed,
         "table/{name}.{kind}": ends.table,
     }
-    posts: dict[str, Post] = {
+    works: dict[str, Post] = {
         "open": lambda request, body: json_reply(searches.open(bodies.Open.parse(body), caller(request))),
         "objects": lambda request, body: json_reply(searches.objects(bodies.Known.parse(body), caller(request))),
         "search": lambda request, body: ends.search(request, bodies.Search.parse(body)),
-        "upload": lambda request, body: json_reply({"upload": service.uploads.add(body, caller(request).address).ref}),
-        "job/{job}/stop": ends.stop,
+        "job/{job}/stop": searches.jobs.stopped,
     }
-    routes = [Route(f"/retrieval/{path}", answering(end, 400), methods=["GET"]) for path, end in reads.items()]
-    bounds = {"upload": (LARGEST, WAITING, service.uploads.turns.admitted)}
-    for path, work in posts.items():
-        end = posted(work, *bounds.get(path, (BODY, _AT_ONCE, None)))
-        routes.append(Route(f"/retrieval/{path}", answering(end, 400), methods=["POST"]))
-    return [*routes, *mistake_routes(service.mistakes), *background_routes(service.backgrounds), *_earlier(ends)]
+    return [
+        *reads(shown, "/retrieval/", 400),
+        *posts(works, "/retrieval/", BODY, _AT_ONCE),
+        *posts({"/retrieval/upload": ends.upload}, "", LARGEST, WAITING, service.uploads.turns.admitted),
+        *mistake_routes(service.mistakes),
+        *background_routes(service.backgrounds),
+        *_earlier(ends),
+    ]
 
 
 def _earlier(ends: RetrievalEndpoints) -> list[Route]:
     """Return the routes of earlier pages, whose question is answered here."""
-    reads: dict[str, Endpoint] = {
-        "/objects/runs": ends.usable,
-        "/objects/runimage/{run}/{row}": ends.image,
+    works: dict[str, Post] = {
+        "/objects/neighbours": partial(ends.search_for, bodies.neighbours),
+        "/retrieval/background/own": partial(ends.search_for, bodies.own),
     }
-    posts: dict[str, Callable[[bytes], bodies.Search]] = {
-        "/objects/neighbours": bodies.neighbours,
-        "/retrieval/background/own": bodies.own,
-    }
-    routes = [Route(path, answering(end, 400), methods=["GET"]) for path, end in reads.items()]
-    for path, read in posts.items():
-        end = posted(partial(ends.search_for, read), BODY, _AT_ONCE)
-        routes.append(Route(path, answering(end, 400), methods=["POST"]))
-    return routes
+    shown = {"/objects/runs": ends.usable, "/objects/runimage/{run}/{row}": ends.image}
+    return [*reads(shown, refused=400), *posts(works, at_once=_AT_ONCE)]
 
 
 class RetrievalEndpoints:
@@ -113,21 +108,14 @@ class RetrievalEndpoints:
     def table(self, request: Request) -> Response:
         """Answer with the results of a search as a file."""
         kind = request.path_params["kind"]
-        if kind not in TABLES:
-            raise GoneError(f"There is no table {kind[:40]!r}; there are {', '.join(TABLES)}.")
-        write, media_type = TABLES[kind]
-        content = write(self._service.searches.answer(request.path_params["name"]))
-        headers = {
-            "Content-Disposition": f'attachment; filename="rankscope-results.{kind}"',
-            "Cache-Control": "no-store",
-        }
-        return Response(content, media_type=media_type, headers=headers)
+        if kind not in FILES:
+            raise GoneError(f"There is no table {kind[:40]!r}; there are {', '.join(FILES)}.")
+        answer = self._service.searches.answer(request.path_params["name"])
+        return attachment(FILES[kind](answer), f"rankscope-results.{kind}")
 
-    def stop(self, request: Request, _body: bytes) -> Response:
-        """Stop a search, or the reading of a gallery."""
-        jobs = self._service.searches.jobs
-        jobs.stop(jobs.get(request.path_params["job"]))
-        return json_reply({})
+    def upload(self, request: Request, body: bytes) -> Response:
+        """Keep a visitor's image."""
+        return json_reply({"upload": self._service.uploads.add(body, caller(request).address).ref})
 
     def _gallery(self, request: Request) -> tuple[str, Choice]:
         body = bodies.GalleryBody.read(request.path_params.get("gallery", STORED), request.query_params)

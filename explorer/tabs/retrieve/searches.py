@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.server.http import GoneError
+from explorer.server.http import still_kept
 from explorer.server.jobs import Job, Jobs
 from explorer.server.library import Library
 from explorer.server.run import Run
@@ -160,7 +160,7 @@ class Searches:
         Raises:
             GoneError: it is no longer kept.
         """
-        return self._answers.get(name, lambda: _gone())
+        return still_kept(self._answers, name, "These results are no longer kept here. Search again.")
 
     def _reply(self, work: Callable[[Progress], Reply], caller: Caller, *, at_once: bool) -> Reply:
         if at_once:
@@ -288,7 +288,3 @@ def written(run: Run) -> int:
     """Return when the newest checkpoint was written, ns; 0: there is none."""
     path = run.folder.path / "ckpt" / "last.safetensors"
     return path.stat().st_mtime_ns if path.is_file() else 0
-
-
-def _gone() -> Retrieval:
-    raise GoneError("These results are no longer kept here. Search again.")

@@ -22,7 +22,6 @@ from trainers.errors import RunError, UserError
 from trainers.kinds import arm_titles
 from trainers.object_removal.reliance.sources import why_unknown
 from trainers.parameters import Spec, specs
-from trainers.registry import Descriptor
 from trainers.retrieval.encoders import image_config, images_of
 from trainers.retrieval.galleries import GALLERIES
 from trainers.retrieval.indexes import INDEXES
@@ -63,13 +62,13 @@ class RetrievalService:
         """Return what can be chosen."""
         return {
             "galleries": [
-                _entry(descriptor) | {"parameters": [_field(spec) for spec in specs(descriptor.parameters)]}
+                descriptor.json() | {"parameters": [_field(spec) for spec in specs(descriptor.parameters)]}
                 for descriptor in GALLERIES.values()
             ],
             "datasets": [{"name": descriptor.name, "title": descriptor.title} for descriptor in SOURCES.values()],
             "anywhere": not self._public,
-            "indexes": [_entry(descriptor) for descriptor in INDEXES.values()],
-            "rerankings": [_entry(descriptor) for descriptor in RERANKINGS.values()],
+            "indexes": [descriptor.json() for descriptor in INDEXES.values()],
+            "rerankings": [descriptor.json() for descriptor in RERANKINGS.values()],
             "most": PUBLIC_K if self._public else MOST_K,
             "most_runs": MOST_RUNS,
             "mistakes": self.mistakes.start(),
@@ -149,8 +148,3 @@ def _field(spec: Spec) -> dict[str, Any]:
         "whole": spec.type is int,
         "main": rule.main,
     }
-
-
-def _entry(descriptor: Descriptor) -> dict[str, Any]:
-    lacking = descriptor.lacking()
-    return {"name": descriptor.name, "title": descriptor.title, "sentence": descriptor.sentence, "missing": lacking}

@@ -6,7 +6,7 @@ import re
 import secrets
 from dataclasses import dataclass
 
-from explorer.server.http import GoneError
+from explorer.server.http import GoneError, still_kept
 from explorer.server.library import MEGABYTE
 from explorer.server.turns import Turns
 from explorer.tabs.retrieve.image_files import encoded, is_heavy, lightened
@@ -74,8 +74,4 @@ class Uploads:
         """
         if not _REF.fullmatch(ref):
             raise GoneError(f"There is no image {ref[:40]!r}.")
-        return self._kept.get(ref, lambda: _gone())
-
-
-def _gone() -> Upload:
-    raise GoneError("Your image is no longer kept here. Choose the file again.")
+        return still_kept(self._kept, ref, "Your image is no longer kept here. Choose the file again.")

@@ -17,9 +17,8 @@ from starlette.routing import Route
 from explorer.page.run_buttons import acting
 from explorer.page.tab import Shared, Tab
 from explorer.server.body import Body, text
-from explorer.server.http import answering, json_reply
-from explorer.server.posted import AT_ONCE, BODY, posted
-from explorer.server.routes import TOKEN_HEADER, reads
+from explorer.server.http import attachment, json_reply
+from explorer.server.routes import TOKEN_HEADER, posts, reads
 from explorer.server.states import Json
 from explorer.server.visitors import caller
 from explorer.tabs.runs.run_list import runs, runs_csv
@@ -55,9 +54,7 @@ def routes(shared: Shared) -> list[Route]:
         return json_reply({"runs": of(request), "lost": shared.runs.lost})
 
     def table(request: Request) -> Response:
-        content = runs_csv(of(request))
-        named = {"Content-Disposition": 'attachment; filename="rankscope-runs.csv"'}
-        return Response(content, media_type="text/csv; charset=utf-8", headers=named)
+        return attachment(runs_csv(of(request)), "rankscope-runs.csv")
 
     def label(request: Request, body: bytes) -> Response:
         asked = _Label.parse(body)
@@ -67,8 +64,7 @@ def routes(shared: Shared) -> list[Route]:
         )
         return json_reply(asdict(kept))
 
-    posting = Route("/run/{id}/label", answering(posted(label, BODY, AT_ONCE), 400), methods=["POST"])
-    return [posting, *reads({"/runs": listed, "/runs.csv": table})]
+    return [*posts({"/run/{id}/label": label}), *reads({"/runs": listed, "/runs.csv": table})]
 
 
 DESCRIPTOR = Tab(name="runs", title="Runs", order=80, build=build, routes=routes, trains=True)

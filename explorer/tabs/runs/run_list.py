@@ -11,8 +11,7 @@ from explorer.server.run import Run
 from explorer.server.states import DAMAGED, Json, created, is_mine, phase_json, position, progress_json, state_json
 from explorer.server.titles import data_title, run_title, summary
 from explorer.server.visitors import NOBODY, Caller
-from trainers.cells import finite_number
-from trainers.comparison.spreadsheet import csv_text
+from trainers.cells import csv_text, finite_number
 from trainers.errors import RunError
 from trainers.kinds import arm_titles, kind_of
 from trainers.runs import RunFolder
