@@ -62,12 +62,12 @@ class Explorer:
 
         limit_waiting()
         self._released = access.serve_strangers() if settings.public else lambda: None
-        if executor is None and address():
-            executor = cluster = ClusterExecutor()
-            settings = dataclasses.replace(settings, max_parallel=settings.max_parallel or cluster.slots)
-        elif executor is None:
-            executor = (SliceExecutor if on_zerogpu() else ProcessExecutor)(detach=settings.detach)
-        self.scheduler = Scheduler(settings, executor, () if address() else gpus())
+        cluster = ClusterExecutor(settings.max_parallel) if executor is None and address() else None
+        if cluster is not None:
+            settings = dataclasses.replace(settings, max_parallel=cluster.slots)
+        if executor is None:
+            executor = cluster or (SliceExecutor if on_zerogpu() else ProcessExecutor)(detach=settings.detach)
+        self.scheduler = Scheduler(settings, executor, gpus() if cluster is None else ())
         keep = settings.keep
         self.keeper = None if keep is None else Keeper(settings.runs, keep, self.scheduler.take_in)
         runs = Runs(settings, self.scheduler, self.keeper)

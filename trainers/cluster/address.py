@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from trainers.errors import UserError
+from trainers.errors import UserError, brief
 
 VARIABLE = "RANKSCOPE_RAY"
 """Environment variable with the address of the cluster, for this program and those that it starts."""
@@ -41,7 +41,8 @@ def use(given: str) -> None:
 
 
 def connected() -> Any:
-    """Join the cluster, and return the module ``ray``. Its machines get this program's package ``trainers``.
+    """Join the cluster, and return the module ``ray``. Its machines get this program's package ``trainers``,
+    and what this machine allows strangers.
 
     Raises:
         UserError: it cannot be joined.
@@ -50,6 +51,8 @@ def connected() -> Any:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
 
+    from trainers.data.access import ACCESS
+
     package = Path(__file__).resolve().parents[1]
     try:
         ray.init(
@@ -57,8 +60,12 @@ def connected() -> Any:
             namespace=NAMESPACE,
             log_to_driver=False,
             configure_logging=False,
-            runtime_env={"py_modules": [str(package)], "excludes": ["**/__pycache__"]},
+            runtime_env={
+                "py_modules": [str(package)],
+                "excludes": ["**/__pycache__"],
+                "env_vars": {name: os.environ[name] for name in ACCESS if name in os.environ},
+            },
         )
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise UserError(f"The Ray cluster at {address()} cannot be joined: {error}") from error
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise UserError(f"The Ray cluster at {address()} cannot be joined: {brief(error)}") from error
     return ray
