@@ -13,10 +13,13 @@ from typing import Any
 
 import psutil
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from tests.cluster.cluster import Cluster
-from tests.tiny import write_images
-from trainers.runs import list_runs
+from tests.tiny import tiny_config, write_images
+from trainers.runs import RunFolder, list_runs
+from trainers.worker import Worker
 
 pytest.importorskip("ray", reason="Ray is not installed")
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -102,11 +105,10 @@ def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
     cluster: Cluster, images: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / "runs"
-    sweep = ["--losses", "contrastive", "--steps", "1500", "--seeds", "0", "1", "2", "3", "--vary", "dim=8;16"]
+    sweep = ["--losses", "contrastive", "--steps", "1000", "--seeds", "0", "1", "2", "3", "--vary", "dim=8;16"]
     command = start(cluster, "sweep", *words(images, *sweep), "--runs", str(root), "--ray", cluster.address)
-    wait(lambda: sum(step > 50 for step in steps(root)) >= 3)
+    wait(lambda: sum(step > 0 for step in steps(root)) >= 3)
     cluster.kill(1)
-    time.sleep(3)
     ended(command)
     for proxy in proxies(root):
         with contextlib.suppress(psutil.Error):
@@ -156,3 +158,54 @@ def test_a_run_is_followed_stopped_and_resumed(cluster: Cluster, images: Path, t
     with (folder.path / "config.json").open() as file:
         assert json.load(file)["steps"] == 100000
     folder.db.close()
+
+
+UNFOLLOWED = """
+import sys, time
+from pathlib import Path
+from trainers.cluster.address import connected
+from trainers.cluster.keeper import keeper_name
+from trainers.cluster.packing import packed
+from trainers.cluster.remote import Remote
+from trainers.runs import RunFolder
+
+ray, path = connected(), Path(sys.argv[1])
+actor = ray.remote(Remote).options(name=path.name, lifetime="detached", num_cpus=1, max_restarts=-1)
+actor = actor.remote(path.name, 2.0)
+assert ray.get(actor.begin.remote(packed(RunFolder.open(path.parent, path.name)), 1)) is not None
+assert ray.available_resources().get("CPU", 0) == 1
+while path.name in (names := ray.util.list_named_actors()):
+    time.sleep(0.5)
+while ray.available_resources().get("CPU", 0) < 2:
+    time.sleep(0.5)
+assert names == [keeper_name(path.name)], names
+"""
+
+
+def test_a_run_that_ends_unfollowed_gives_its_processor_back_and_loses_nothing(images: Path, tmp_path: Path) -> None:
+    config = tiny_config(images, "contrastive", steps=40, snapshot_steps=10)
+    folder, alone = (RunFolder.create(tmp_path / name, config) for name in ("runs", "alone"))
+    made = Cluster(processors=2)
+    try:
+        command = [sys.executable, "-c", UNFOLLOWED, str(folder.path)]
+        done = subprocess.run(command, env=dict(made.environment), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert folder.state().phase == "queued" and not folder.snapshots()
+        said, _ = start(
+            made, "resume", folder.id, "--runs", str(tmp_path / "runs"), "--ray", made.address
+        ).communicate()
+        listed = "from trainers.cluster.address import connected; print(connected().util.list_named_actors())"
+        left = subprocess.run(
+            [sys.executable, "-c", listed], env=dict(made.environment), capture_output=True, text=True
+        )
+    finally:
+        made.close()
+    assert folder.state().phase == "finished", said
+    assert left.stdout.strip() == "[]", left
+    Worker(alone).run()
+    final = [{(s.step, s.key): s.value for s in run.scalars() if s.key.startswith("test/")} for run in (alone, folder)]
+    assert final[0] == final[1] and [row[:2] for row in alone.snapshots()] == [row[:2] for row in folder.snapshots()]
+    assert (folder.path / "log.txt").read_text().count("  device: ") == 1
+    weights = [load_file(run.path / "ckpt" / "last.safetensors") for run in (alone, folder)]
+    assert weights[0].keys() == weights[1].keys()
+    assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
