@@ -43,10 +43,10 @@ def words(images: Path, *more: str) -> list[str]:
     return [*fixed, "--classes-per-batch", "3", "--images-per-class", "2", "--snapshot-steps", "50", *more]
 
 
-def start(cluster: Cluster, *command: str) -> subprocess.Popen[str]:
+def start(cluster: Cluster | None, *command: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "trainers", *command],
-        env=dict(cluster.environment),
+        env=None if cluster is None else dict(cluster.environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -105,7 +105,7 @@ def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
     cluster: Cluster, images: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / "runs"
-    sweep = ["--losses", "contrastive", "--steps", "1000", "--seeds", "0", "1", "2", "3", "--vary", "dim=8;16"]
+    sweep = ["--losses", "contrastive", "--steps", "500", "--seeds", "0", "1", "2", "3", "--vary", "dim=8;16"]
     command = start(cluster, "sweep", *words(images, *sweep), "--runs", str(root), "--ray", cluster.address)
     wait(lambda: sum(step > 0 for step in steps(root)) >= 3)
     cluster.kill(1)
@@ -136,7 +136,7 @@ def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
         assert there[key] == pytest.approx(known, abs=1e-6)
 
 
-def test_a_run_is_followed_stopped_and_resumed(cluster: Cluster, images: Path, tmp_path: Path) -> None:
+def test_a_run_is_followed_stopped_and_resumed_and_outlives_all(cluster: Cluster, images: Path, tmp_path: Path) -> None:
     root = tmp_path / "runs"
     run = ["train", *words(images, "--losses", "contrastive", "--steps", "100000"), "--runs", str(root)]
     command = start(cluster, *run, "--ray", cluster.address)
@@ -152,9 +152,18 @@ def test_a_run_is_followed_stopped_and_resumed(cluster: Cluster, images: Path, t
     assert folder.has_checkpoint
     stopped = folder.state().step
     second = start(cluster, "resume", folder.id, "--runs", str(root), "--ray", cluster.address)
-    wait(lambda: folder.state().step > stopped)
+    wait(lambda: folder.state().step > stopped and len(folder.snapshots()) > 3)
+    for node in (0, 1):  # the head first
+        cluster.kill(node)
+    said, _ = second.communicate(timeout=300)
+    assert second.returncode and "Traceback" not in said, said
+    wait(lambda: not proxies(root) and not folder.is_alive(), 120)
+    assert folder.state().phase == "interrupted" and folder.has_checkpoint
+    local = start(None, "resume", folder.id, "--runs", str(root))
+    before = folder.state().step
+    wait(lambda: folder.state().step > before)
     folder.send("stop")
-    assert "stopped" in second.communicate(timeout=120)[0]
+    assert "stopped" in local.communicate(timeout=120)[0]
     with (folder.path / "config.json").open() as file:
         assert json.load(file)["steps"] == 100000
     folder.db.close()

@@ -105,7 +105,7 @@ def test_a_repository_with_another_run_of_this_machine_is_refused(hub: Any, shel
         files[name.replace(run.id, other.id)] = files[name].replace(run.id.encode(), other.id.encode())
     before = {path: path.read_bytes() for path in other.path.rglob("*") if path.is_file()}
     done = shell.run("job", run.id, "--fetch", "--runs", str(tmp_path))
-    assert done.status == 1 and f"run {other.id} of this folder, which is no part of {run.id}" in done.err
+    assert done.status == 1 and f"holds run {other.id}, which is here and is no part of {run.id}" in done.err
     assert before == {path: path.read_bytes() for path in other.path.rglob("*") if path.is_file()}
 
 

@@ -101,6 +101,24 @@ def test_a_job_trains_to_the_end_and_its_run_comes_back_to_the_bit(hub: Any, she
     assert again.status == 1 and "is finished; there is nothing to resume" in again.err and len(hub.jobs) == 1
 
 
+def test_a_sweep_is_trained_by_a_job_and_comes_back_whole(hub: Any, shell: Shell, tmp_path: Path) -> None:
+    words = ("sweep", *TINY, "--steps", "20", "--seeds", "0", "1")
+    assert shell.run("submit", "--jobs", *ASKED, *words, "--runs", str(tmp_path / "runs")).status == 0
+    (plan,) = list_runs(tmp_path / "runs")
+    with job(hub, 0, tmp_path / "machine") as process:
+        assert process.wait(250) == 0, said(tmp_path / "machine")
+    done = shell.run("job", plan.id, "--fetch", "--runs", str(tmp_path / "runs"))
+    assert "finished, step 2" in done.out, done.err
+    assert shell.run(*words, "--runs", str(tmp_path / "local")).status == 0
+    there, here = (
+        {run.config.single.seed: run for run in list_runs(tmp_path / name) if run.part_of} for name in ("runs", "local")
+    )
+    assert there.keys() == here.keys() == {0, 1}
+    for seed, run in there.items():
+        assert run.part_of == plan.id
+        check_same(run, here[seed])
+
+
 def paused(place: Path, run: str, least: int) -> RunFolder:
     """The run on the machine of a job, stopped after so many steps, so that it is not at its end too early."""
     root = place / "job" / "runs"

@@ -14,8 +14,8 @@ def fetch(folder: RunFolder, record: JobRecord, token: str) -> RunFolder:
     """Replace a run, and those of a plan, by what its job copied to the repository; returns the new one.
 
     Raises:
-        UserError: the repository cannot be read or holds a run of this machine that is no part of
-            this one, or the run here was trained further.
+        UserError: the repository cannot be read or holds a run of this folder that is no part
+            of this one, or the run here was trained further.
     """
     root = folder.path.parent
     with opened(Target(name=record.repository, private=True, token=token)) as repository:
