@@ -77,7 +77,7 @@ def test_a_page_that_is_killed_finds_its_runs_again_and_trains_none_twice(cluste
     config = tiny_config(write_images(tmp_path / "images"), "contrastive", steps=1500, snapshot_steps=50, dim=8)
     template = RunFolder.create(root, SweepConfig(run=config, seeds=(0, 1), vary={"dim": [8, 16]}))
     template.db.set_state(dataclasses.replace(template.state(), phase="stopped"))
-    page = LivePage(root, "--ray", cluster.address)
+    page = LivePage(root, "--ray", cluster.address, patience=400)
     with page:
         plan = started(page, template)
         wait(lambda: len(watched.reached(2)) == 2, 400)
@@ -87,7 +87,7 @@ def test_a_page_that_is_killed_finds_its_runs_again_and_trains_none_twice(cluste
     before = {run.id: run.state().step for run in watched.reached(2)}
     wait(lambda: all(watched.look()[id].state().step > step for id, step in before.items()))
     with (
-        LivePage(root, "--ray", cluster.address) as again,
+        LivePage(root, "--ray", cluster.address, patience=400) as again,
         httpx.Client(base_url=again.url, timeout=60, trust_env=False) as client,
     ):
         wait(lambda: bool(watched.look()) and call(client, "run_status", plan)["phase"] == "finished", 400)

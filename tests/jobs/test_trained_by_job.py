@@ -132,7 +132,7 @@ def paused(place: Path, run: str, least: int) -> RunFolder:
 @pytest.mark.timeout(900)
 def test_a_job_that_is_cut_goes_on_with_the_next_one(hub: Any, shell: Shell, tmp_path: Path) -> None:
     """First it is told to end, then its time is up; what comes of three jobs is what comes of none."""
-    words, runs = ("train", *TINY, "--steps", "600"), ("--runs", str(tmp_path / "runs"))
+    words, runs = ("train", *TINY, "--steps", "120"), ("--runs", str(tmp_path / "runs"))
     asked = ("submit", "--jobs", *ASKED, "--image", "me/rankscope:1")
     assert shell.run(*asked, *words, *runs).status == 0
     (run,) = list_runs(tmp_path / "runs")
@@ -151,7 +151,7 @@ def test_a_job_that_is_cut_goes_on_with_the_next_one(hub: Any, shell: Shell, tmp
     shutil.rmtree(one / "job")
     assert shell.run(*asked, "resume", run.id, *runs).status == 0
     assert RunFolder.open(tmp_path / "runs", run.id).state().step == cut, "fetched before it is handed over again"
-    limit = LEAVE_SECONDS + 3 * needed + 10  # late enough that it has trained by then, however busy this machine is
+    limit = LEAVE_SECONDS + 2 * needed + 10  # late enough that it has trained by then, however busy this machine is
     with job(hub, 1, two, seconds=limit) as process:
         there = paused(two, run.id, least=cut + 5)
         assert process.wait(limit) == 0, said(two)
@@ -160,6 +160,6 @@ def test_a_job_that_is_cut_goes_on_with_the_next_one(hub: Any, shell: Shell, tmp
     with job(hub, 2, three) as process:
         assert process.wait(250) == 0, said(three)
     done = shell.run("job", run.id, "--fetch", *runs)
-    assert "finished, step 600" in done.out, done.err
+    assert "finished, step 120" in done.out, done.err
     assert shell.run(*words, "--runs", str(tmp_path / "local")).status == 0
     check_same(RunFolder.open(tmp_path / "runs", run.id), list_runs(tmp_path / "local")[0])
