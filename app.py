@@ -77,8 +77,11 @@ def main() -> None:
         detach=flags.detach,
         max_parallel=flags.max_parallel,
     )
-    with importing():
-        explorer = Explorer(settings)
+    try:
+        with importing():
+            explorer = Explorer(settings)
+    except UserError as error:  # of a cluster that cannot be joined
+        sys.exit(str(error))
     explorer.start()
     explorer.blocks.queue(default_concurrency_limit=8, max_size=64)
     try:

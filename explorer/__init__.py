@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from explorer.settings import Settings
@@ -62,15 +62,15 @@ class Explorer:
         from explorer.server.slow_requests import limit_waiting
         from explorer.server.turns import Turns
         from explorer.tabs import TABS
-        from trainers.cluster.address import address
         from trainers.data import access
         from trainers.devices.gpus import gpus
 
         limit_waiting()
         self._released = access.serve_strangers() if settings.public else lambda: None
+        devices = gpus()
         if executor is None:
-            settings, executor = _executor(settings)
-        self.scheduler = Scheduler(settings, executor, () if address() else gpus())
+            settings, executor, devices = _executor(settings, devices)
+        self.scheduler = Scheduler(settings, executor, devices)
         keep = settings.keep
         self.keeper = None if keep is None else Keeper(settings.runs, keep, self.scheduler.take_in)
         runs = Runs(settings, self.scheduler, self.keeper)
@@ -113,18 +113,20 @@ class Explorer:
         self._released()
 
 
-def _executor(settings: Settings) -> tuple[Settings, ProcessExecutor]:
-    """Return what runs the trainers here, and the settings with as many runs at once as it has room for."""
+def _executor(settings: Settings, devices: Sequence[str]) -> tuple[Settings, ProcessExecutor, Sequence[str]]:
+    """Return what runs the trainers, the settings with as many runs at once as it has room for, and which of this
+    machine's devices the queue gives away: none where a cluster gives away its own.
+    """
     from trainers.cluster.address import address
     from trainers.cluster.executor import ClusterExecutor
     from trainers.devices.zerogpu import on_zerogpu
     from trainers.training.executor import ProcessExecutor
 
     if address():
-        cluster = ClusterExecutor()
-        return dataclasses.replace(settings, max_parallel=settings.max_parallel or cluster.slots), cluster
+        cluster = ClusterExecutor(settings.max_parallel)
+        return dataclasses.replace(settings, max_parallel=cluster.slots), cluster, ()
     if not on_zerogpu():
-        return settings, ProcessExecutor(detach=settings.detach)
+        return settings, ProcessExecutor(detach=settings.detach), devices
     from explorer.server.slices import SliceExecutor
 
-    return settings, SliceExecutor(detach=settings.detach)
+    return settings, SliceExecutor(detach=settings.detach), devices

@@ -38,9 +38,11 @@ class LivePage:
         runs: folder of the runs.
         port: 0 for any free one.
         flags: more of the command line.
+        patience: seconds until it answers.
     """
 
-    def __init__(self, runs: Path, *flags: str, port: int = 0) -> None:
+    def __init__(self, runs: Path, *flags: str, port: int = 0, patience: float = 120) -> None:
+        self._patience = patience
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.errors = runs.parent / f"page-{self.port}.log"
@@ -52,7 +54,7 @@ class LivePage:
 
     def __enter__(self) -> LivePage:
         try:
-            wait(self._answers, 120, "the page answers")
+            wait(self._answers, self._patience, "the page answers")
         except BaseException:
             self.stop()
             raise

@@ -28,7 +28,8 @@ class Cluster:
             port = probe.getsockname()[1]
         self.address = f"127.0.0.1:{port}"
         self._processors = processors
-        self._token = {MODE: TOKEN, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        # Ray's workers are nice: beside other programs they would get nothing of a small machine
+        self._token = {MODE: TOKEN, "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_worker_niceness": "0"}
         self.nodes = [self._started("--head", "--port", str(port), "--include-dashboard=false")]
         self._wait(f"import socket; socket.create_connection(('127.0.0.1', {port})).close()")
 

@@ -13,13 +13,18 @@ from typing import Any
 
 import psutil
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from tests.cluster.cluster import Cluster
-from tests.tiny import write_images
-from trainers.runs import list_runs
+from tests.tiny import tiny_config, write_images
+from trainers.plans.runner import PlanRunner
+from trainers.runs import RunFolder, list_runs
+from trainers.training.executor import Device, ProcessExecutor
+from trainers.worker import Worker
 
 pytest.importorskip("ray", reason="Ray is not installed")
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1500)]
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +45,10 @@ def words(images: Path, *more: str) -> list[str]:
     return [*fixed, "--classes-per-batch", "3", "--images-per-class", "2", "--snapshot-steps", "50", *more]
 
 
-def start(cluster: Cluster, *command: str) -> subprocess.Popen[str]:
+def start(cluster: Cluster | None, *command: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "trainers", *command],
-        env=dict(cluster.environment),
+        env=None if cluster is None else dict(cluster.environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -98,22 +103,28 @@ def numbers(root: Path) -> dict[tuple[int, int], dict[str, float]]:
     return every
 
 
+class Alone(ProcessExecutor):
+    """Trains each run in this process at once."""
+
+    def launch(self, folder: Path, device: Device) -> None:
+        assert Worker(RunFolder(folder)).run().phase == "finished"
+
+
 def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
     cluster: Cluster, images: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / "runs"
-    sweep = ["--losses", "contrastive", "--steps", "1500", "--seeds", "0", "1", "2", "3", "--vary", "dim=8;16"]
+    sweep = ["--losses", "contrastive", "--steps", "300", "--seeds", "0", "1", "2", "3", "--vary", "dim=8;16"]
     command = start(cluster, "sweep", *words(images, *sweep), "--runs", str(root), "--ray", cluster.address)
-    wait(lambda: sum(step > 50 for step in steps(root)) >= 3)
+    wait(lambda: sum(step > 0 for step in steps(root)) >= 3)
     cluster.kill(1)
-    time.sleep(3)
     ended(command)
     for proxy in proxies(root):
         with contextlib.suppress(psutil.Error):
             proxy.kill()
     (plan,) = (run.id for run in list_runs(root) if not run.part_of)
     again = start(cluster, "resume", plan, "--runs", str(root), "--ray", cluster.address, "--json")
-    said, _ = again.communicate(timeout=600)
+    said, _ = again.communicate(timeout=900)
     assert again.returncode == 0, said
     runs = [run for run in list_runs(root) if run.part_of]
     assert len(runs) == 8 and all(run.state().phase == "finished" for run in runs)
@@ -122,10 +133,9 @@ def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
     )
     wait(lambda: not proxies(root), 60)
     local = tmp_path / "local"
-    alone = subprocess.run(
-        [sys.executable, "-m", "trainers", "sweep", *words(images, *sweep), "--runs", str(local), "--json"]
-    )
-    assert alone.returncode == 0
+    runner = PlanRunner(RunFolder.create(local, RunFolder.open(root, plan).config), executor=Alone())
+    while runner.move_on():
+        pass
     here, there = numbers(local), numbers(root)
     assert here.keys() == there.keys() and len(here) == 8
     for run in runs:
@@ -134,7 +144,7 @@ def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
         assert there[key] == pytest.approx(known, abs=1e-6)
 
 
-def test_a_run_is_followed_stopped_and_resumed(cluster: Cluster, images: Path, tmp_path: Path) -> None:
+def test_a_run_is_followed_stopped_and_resumed_and_outlives_all(cluster: Cluster, images: Path, tmp_path: Path) -> None:
     root = tmp_path / "runs"
     run = ["train", *words(images, "--losses", "contrastive", "--steps", "100000"), "--runs", str(root)]
     command = start(cluster, *run, "--ray", cluster.address)
@@ -150,9 +160,69 @@ def test_a_run_is_followed_stopped_and_resumed(cluster: Cluster, images: Path, t
     assert folder.has_checkpoint
     stopped = folder.state().step
     second = start(cluster, "resume", folder.id, "--runs", str(root), "--ray", cluster.address)
-    wait(lambda: folder.state().step > stopped)
+    wait(lambda: folder.state().step > stopped and len(folder.snapshots()) > 3)
+    for node in (0, 1):  # the head first
+        cluster.kill(node)
+    said, _ = second.communicate(timeout=300)
+    assert second.returncode and "Traceback" not in said, said
+    wait(lambda: not proxies(root) and not folder.is_alive(), 120)
+    assert folder.state().phase == "interrupted" and folder.has_checkpoint
+    local = start(None, "resume", folder.id, "--runs", str(root))
+    before = folder.state().step
+    wait(lambda: folder.state().step > before)
     folder.send("stop")
-    assert "stopped" in second.communicate(timeout=120)[0]
+    assert "stopped" in local.communicate(timeout=120)[0]
     with (folder.path / "config.json").open() as file:
         assert json.load(file)["steps"] == 100000
     folder.db.close()
+
+
+UNFOLLOWED = """
+import sys, time
+from pathlib import Path
+from trainers.cluster.address import connected
+from trainers.cluster.keeper import keeper_name
+from trainers.cluster.packing import packed
+from trainers.cluster.remote import Remote
+from trainers.runs import RunFolder
+
+ray, path = connected(), Path(sys.argv[1])
+actor = ray.remote(Remote).options(name=path.name, lifetime="detached", num_cpus=1, max_restarts=-1)
+actor = actor.remote(path.name, 2.0)
+assert ray.get(actor.begin.remote(packed(RunFolder.open(path.parent, path.name)), 1)) is not None
+assert ray.available_resources().get("CPU", 0) == 1
+while path.name in (names := ray.util.list_named_actors()):
+    time.sleep(0.5)
+while ray.available_resources().get("CPU", 0) < 2:
+    time.sleep(0.5)
+assert names == [keeper_name(path.name)], names
+"""
+
+
+def test_a_run_that_ends_unfollowed_gives_its_processor_back_and_loses_nothing(images: Path, tmp_path: Path) -> None:
+    config = tiny_config(images, "contrastive", steps=40, snapshot_steps=10)
+    folder, alone = (RunFolder.create(tmp_path / name, config) for name in ("runs", "alone"))
+    made = Cluster(processors=2)
+    try:
+        command = [sys.executable, "-c", UNFOLLOWED, str(folder.path)]
+        done = subprocess.run(command, env=dict(made.environment), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert folder.state().phase == "queued" and not folder.snapshots()
+        said, _ = start(
+            made, "resume", folder.id, "--runs", str(tmp_path / "runs"), "--ray", made.address
+        ).communicate()
+        listed = "from trainers.cluster.address import connected; print(connected().util.list_named_actors())"
+        left = subprocess.run(
+            [sys.executable, "-c", listed], env=dict(made.environment), capture_output=True, text=True
+        )
+    finally:
+        made.close()
+    assert folder.state().phase == "finished", said
+    assert left.stdout.strip() == "[]", left
+    Worker(alone).run()
+    final = [{(s.step, s.key): s.value for s in run.scalars() if s.key.startswith("test/")} for run in (alone, folder)]
+    assert final[0] == final[1] and [row[:2] for row in alone.snapshots()] == [row[:2] for row in folder.snapshots()]
+    assert (folder.path / "log.txt").read_text().count("  device: ") == 1
+    weights = [load_file(run.path / "ckpt" / "last.safetensors") for run in (alone, folder)]
+    assert weights[0].keys() == weights[1].keys()
+    assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())

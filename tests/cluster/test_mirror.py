@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,8 @@ from tests.tiny import tiny_config, write_images
 from trainers.cluster import address
 from trainers.cluster.mirror import rewind, write
 from trainers.cluster.packing import Seen, packed, unpack, written_since
-from trainers.errors import UserError
+from trainers.data import access
+from trainers.errors import RunError, UserError
 from trainers.runs import RunFolder
 from trainers.worker import Worker
 
@@ -99,8 +101,12 @@ def test_only_files_of_a_run_come_back(made: RunFolder, tmp_path: Path) -> None:
     ):
         before = sorted(tmp_path.rglob("*"))
         write(made, dataclasses.replace(honest, files={name: b"x"}))
+        for afresh in (False, True):
+            write(made, dataclasses.replace(honest, tails={name: b"x"}), afresh=afresh)
         assert sorted(tmp_path.rglob("*")) == before
-    assert (made.path / "config.json").read_bytes() != b"x"
+    assert b"x" not in ((made.path / "config.json").read_bytes()[-1:], (made.path / "owner").read_bytes()[-1:])
+    with pytest.raises(RunError, match="which is none"):
+        write(made, dataclasses.replace(honest, state=dataclasses.replace(honest.state, phase="<b>")))
 
 
 def test_a_cluster_without_a_token_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,3 +124,34 @@ def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(UserError, match="pip install ray"):
         address.use("auto")
+
+
+@pytest.mark.parametrize("given", ["", "nonsense", "ray://host:1", "http://host:1", "host:1 --x", "host:1\nx"])
+def test_what_is_no_address_is_refused(given: str) -> None:
+    with pytest.raises(UserError, match="auto or HOST:PORT"):
+        address.use(given)
+
+
+@pytest.mark.parametrize("port", [1, 99999])
+def test_where_nobody_answers_is_said_at_once(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed")
+    monkeypatch.setenv(address.MODE, address.TOKEN)
+    monkeypatch.setenv(address.VARIABLE, f"127.0.0.1:{port}")
+    with pytest.raises(UserError, match="Nothing answers at"):
+        address.connected()
+
+
+def test_what_strangers_may_read_here_holds_on_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(ray, "init", lambda **options: asked.update(options))
+    monkeypatch.setenv(address.MODE, address.TOKEN)
+    monkeypatch.setenv(address.VARIABLE, "auto")
+    monkeypatch.setenv(access.FOLDERS, "/offered")
+    undo = access.serve_strangers()
+    try:
+        address.connected()
+    finally:
+        undo()
+    told = {access.PUBLIC: "1", access.NO_TOKEN: "1", access.FOLDERS: "/offered"}
+    assert asked["runtime_env"]["env_vars"] == told

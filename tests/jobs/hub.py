@@ -16,6 +16,8 @@ HARDWARE = [
     {"name": "a10g-largex4", "prettyName": "4x Nvidia A10G", "cpu": "48 vCPU", "ram": "184 GB",
      "accelerator": {"type": "gpu", "model": "A10G", "quantity": "4", "vram": "96 GB", "manufacturer": "Nvidia"},
      "unitCostMicroUSD": 83333, "unitCostUSD": 0.083333, "unitLabel": "minute"},
+    {"name": "cpu-gift", "prettyName": "CPU", "cpu": "2 vCPU", "ram": "16 GB", "accelerator": None,
+     "unitCostMicroUSD": -1, "unitCostUSD": -0.000001, "unitLabel": "minute"},
 ]  # fmt: skip
 
 

@@ -80,11 +80,49 @@ def test_the_job_is_looked_at_and_cancelled(hub: Any, shell: Shell, tmp_path: Pa
     again = submitted(shell, tmp_path, what=("resume", run.id))
     assert again.status == 1 and "is with job job0, which is running" in again.err and len(hub.jobs) == 1
     hub.jobs["job0"]["durations"] = {"runningSecs": 1800}
+    hub.jobs["job0"]["status"]["message"] = "all \x1b]0;well"
     seen = shell.run("job", run.id, "--lines", "2", "--runs", str(tmp_path))
-    assert "job job0: running; cpu-basic, limit 2 h; ran 30 min, about $0.01" in seen.out, seen.err
+    assert "job job0: running; all  ]0;well; cpu-basic, limit 2 h; ran 30 min, about $0.01" in seen.out, seen.err
     assert "line 1" in seen.out and "line 2" not in seen.out and "\x1b" not in seen.out
     ended = shell.run("job", run.id, "--cancel", "--json", "--runs", str(tmp_path))
     assert json.loads(ended.out)["stage"] == "CANCELED" == hub.jobs["job0"]["status"]["stage"]
+
+
+def test_a_sweep_is_handed_over_whole(hub: Any, shell: Shell, tmp_path: Path) -> None:
+    done = submitted(shell, tmp_path, what=("sweep", *TINY, "--seeds", "0", "1"))
+    assert done.status == 0, done.err
+    (plan,) = list_runs(tmp_path)
+    assert plan.id in hub.jobs["job0"]["command"][2] and f"runs/{plan.id}/manifest.json" in files_of(hub, plan.id)
+    assert "handed to Hugging Face Jobs" in plan.state().message
+
+
+def test_a_repository_with_another_run_of_this_machine_is_refused(hub: Any, shell: Shell, tmp_path: Path) -> None:
+    assert submitted(shell, tmp_path).status == 0
+    (run,) = list_runs(tmp_path)
+    other = RunFolder.create(tmp_path, run.config)
+    files = files_of(hub, run.id)
+    for name in [name for name in files if name.startswith(f"runs/{run.id}/")]:
+        files[name.replace(run.id, other.id)] = files[name].replace(run.id.encode(), other.id.encode())
+    before = {path: path.read_bytes() for path in other.path.rglob("*") if path.is_file()}
+    done = shell.run("job", run.id, "--fetch", "--runs", str(tmp_path))
+    assert done.status == 1 and f"holds run {other.id}, which is here and is no part of {run.id}" in done.err
+    assert before == {path: path.read_bytes() for path in other.path.rglob("*") if path.is_file()}
+
+
+class Odd(dict[str, Any]):
+    """Jobs that the Hub calls by what is no id."""
+
+    def __setitem__(self, key: str, job: Any) -> None:
+        super().__setitem__(key, job | {"id": "job/../0"})
+
+
+def test_an_answer_that_is_no_job_is_said_and_leaves_nothing(
+    hub: Any, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "jobs", Odd())
+    done = submitted(shell, tmp_path)
+    assert done.status == 1 and "End it among your jobs on the Hub" in done.err and "Traceback" not in done.err
+    assert len(hub.jobs) == 1 and list_runs(tmp_path) == [] and hub.repos == {}
 
 
 START = "POST /api/jobs/tester$"
@@ -127,6 +165,7 @@ def test_a_repository_that_cannot_be_deleted_is_named(hub: Any, shell: Shell, tm
         (("--timeout", "2h", "--yes"), (), "A job needs --flavor"),
         (("--flavor", "cpu-basic", "--yes"), (), "A job needs --timeout"),
         (("--flavor", "cpu-basics", *ASKED[2:]), (), "no hardware called 'cpu-basics'. Did you mean 'cpu-basic'?"),
+        (("--flavor", "cpu-gift", *ASKED[2:]), (), "no hardware called 'cpu-gift'"),  # its price is below zero
         (("--flavor", "cpu-basic", "--timeout", "soon"), (), "A time such as 90m or 2h"),
         (("--flavor", "cpu-basic", "--timeout", "60s"), (), "needs 10 minutes or more"),
         ((*ASKED, "--nodes", "2"), (), "--nodes is a flag of --slurm"),

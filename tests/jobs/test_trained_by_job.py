@@ -101,6 +101,24 @@ def test_a_job_trains_to_the_end_and_its_run_comes_back_to_the_bit(hub: Any, she
     assert again.status == 1 and "is finished; there is nothing to resume" in again.err and len(hub.jobs) == 1
 
 
+def test_a_sweep_is_trained_by_a_job_and_comes_back_whole(hub: Any, shell: Shell, tmp_path: Path) -> None:
+    words = ("sweep", *TINY, "--steps", "20", "--seeds", "0", "1")
+    assert shell.run("submit", "--jobs", *ASKED, *words, "--runs", str(tmp_path / "runs")).status == 0
+    (plan,) = list_runs(tmp_path / "runs")
+    with job(hub, 0, tmp_path / "machine") as process:
+        assert process.wait(250) == 0, said(tmp_path / "machine")
+    done = shell.run("job", plan.id, "--fetch", "--runs", str(tmp_path / "runs"))
+    assert "finished, step 2" in done.out, done.err
+    assert shell.run(*words, "--runs", str(tmp_path / "local")).status == 0
+    there, here = (
+        {run.config.single.seed: run for run in list_runs(tmp_path / name) if run.part_of} for name in ("runs", "local")
+    )
+    assert there.keys() == here.keys() == {0, 1}
+    for seed, run in there.items():
+        assert run.part_of == plan.id
+        check_same(run, here[seed])
+
+
 def paused(place: Path, run: str, least: int) -> RunFolder:
     """The run on the machine of a job, stopped after so many steps, so that it is not at its end too early."""
     root = place / "job" / "runs"
@@ -114,7 +132,7 @@ def paused(place: Path, run: str, least: int) -> RunFolder:
 @pytest.mark.timeout(900)
 def test_a_job_that_is_cut_goes_on_with_the_next_one(hub: Any, shell: Shell, tmp_path: Path) -> None:
     """First it is told to end, then its time is up; what comes of three jobs is what comes of none."""
-    words, runs = ("train", *TINY, "--steps", "600"), ("--runs", str(tmp_path / "runs"))
+    words, runs = ("train", *TINY, "--steps", "120"), ("--runs", str(tmp_path / "runs"))
     asked = ("submit", "--jobs", *ASKED, "--image", "me/rankscope:1")
     assert shell.run(*asked, *words, *runs).status == 0
     (run,) = list_runs(tmp_path / "runs")
@@ -133,7 +151,7 @@ def test_a_job_that_is_cut_goes_on_with_the_next_one(hub: Any, shell: Shell, tmp
     shutil.rmtree(one / "job")
     assert shell.run(*asked, "resume", run.id, *runs).status == 0
     assert RunFolder.open(tmp_path / "runs", run.id).state().step == cut, "fetched before it is handed over again"
-    limit = LEAVE_SECONDS + 3 * needed + 10  # late enough that it has trained by then, however busy this machine is
+    limit = LEAVE_SECONDS + 2 * needed + 10  # late enough that it has trained by then, however busy this machine is
     with job(hub, 1, two, seconds=limit) as process:
         there = paused(two, run.id, least=cut + 5)
         assert process.wait(limit) == 0, said(two)
@@ -142,6 +160,6 @@ def test_a_job_that_is_cut_goes_on_with_the_next_one(hub: Any, shell: Shell, tmp
     with job(hub, 2, three) as process:
         assert process.wait(250) == 0, said(three)
     done = shell.run("job", run.id, "--fetch", *runs)
-    assert "finished, step 600" in done.out, done.err
+    assert "finished, step 120" in done.out, done.err
     assert shell.run(*words, "--runs", str(tmp_path / "local")).status == 0
     check_same(RunFolder.open(tmp_path / "runs", run.id), list_runs(tmp_path / "local")[0])

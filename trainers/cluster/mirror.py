@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from trainers.cluster.packing import WRITTEN, Written
+from trainers.cluster.packing import APPENDED, WRITTEN, Written
+from trainers.errors import RunError
 from trainers.runs import RunFolder
 from trainers.runs.files import write_bytes
+from trainers.runs.records import PHASES
 from trainers.runs.regular import open_regular
 
 
@@ -24,13 +26,15 @@ def write(folder: RunFolder, written: Written, *, afresh: bool = False) -> None:
         afresh: all of it is there once more, so that the log here is replaced.
 
     Raises:
-        RunError: the folder cannot be written.
+        RunError: the folder cannot be written, or the state is none.
         OSError: a file of it cannot be.
     """
+    if written.state.phase not in PHASES:
+        raise RunError(f"The cluster sent {written.state.phase!r:.40} as the state of run {folder.id}, which is none.")
     for name, content in sorted(written.files.items(), reverse=True):  # the previous checkpoint before the last
         if WRITTEN.fullmatch(name):
             write_bytes(folder.path / name, content, home=folder.path, durable=name.startswith("ckpt"))
-    for name, tail in written.tails.items():
+    for name, tail in ((name, tail) for name, tail in written.tails.items() if name in APPENDED):
         if afresh:
             write_bytes(folder.path / name, tail, home=folder.path)
             continue

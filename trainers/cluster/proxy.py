@@ -16,16 +16,21 @@ from types import FrameType
 from typing import Any
 
 from trainers.cluster.address import connected
+from trainers.cluster.keeper import keeper_name
 from trainers.cluster.mirror import rewind, write
 from trainers.cluster.packing import Seen, packed
 from trainers.cluster.remote import Remote
-from trainers.errors import UserError
+from trainers.errors import DiskFullError, UserError, brief
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
 
 LOOK_SECONDS = 1.0
-PLACING = "waiting for its turn on the cluster"
+FULL_SECONDS = 5.0
+"""Between two looks while the disk here is full."""
+ATTEMPTS = 3
+"""How often in a row an actor is asked for that dies before it has a run."""
+PLACING = "waiting for its turn on the cluster, for"
 LOST = "its machine was lost; it goes on from the last checkpoint that came from there"
 
 
@@ -43,21 +48,13 @@ class Proxy:
 
     def __init__(self, folder: RunFolder, ray: Any) -> None:
         self.folder, self._ray = folder, ray
-        self._begun = self._afresh = False
+        self._begun = self._empty = self._afresh = False
         self._seen = Seen()
         self._heard = max((number for number, _ in folder.commands(0)), default=0)
         config = folder.config.single
         self._processes = kind_of(config).processes(config, folder.processes)
-        gpus = self._processes if config.device != "cpu" and ray.cluster_resources().get("GPU") else 0
-        actor = ray.remote(Remote).options(
-            name=folder.id,
-            lifetime="detached",
-            get_if_exists=True,
-            max_restarts=-1,
-            num_gpus=gpus,
-            num_cpus=0 if gpus else 1,
-        )
-        self._actor = actor.remote()
+        self._gpus = self._processes if config.device != "cpu" and ray.cluster_resources().get("GPU") else 0
+        self._actor: Any = None
 
     def run(self) -> int:
         """Follow the run to its end; returns the exit status of its trainer.
@@ -66,36 +63,73 @@ class Proxy:
             UserError: the run cannot be read or written here, or not be trained there.
             LeaveError: it was asked to end; the run trains on, unless it had not begun.
         """
-        self._tell(PLACING)
+        self._tell(f"{PLACING} {f'{self._gpus} GPUs of one machine' if self._gpus else 'a processor'}")
+        died = 0
         while True:
             try:
                 self._begin()
                 while (code := self._look()) is None:
+                    died = 0
                     self._pass_commands()
                     time.sleep(LOOK_SECONDS)
                 self._end()
                 return code
-            except self._ray.exceptions.RayActorError:
-                if self._begun:
-                    self.folder.log(LOST)
-                    self._tell(LOST)
-                self._begun = False
+            except self._ray.exceptions.RayTaskError as error:  # also an OSError, of a file there
+                raise UserError(f"The run cannot be trained or read on its machine: {brief(error.cause)}") from error
+            except self._ray.exceptions.RayActorError as error:
+                died += not isinstance(error, self._ray.exceptions.ActorUnavailableError)  # it starts elsewhere
+                if died > ATTEMPTS:
+                    raise UserError(f"The machines of the cluster cannot train it: {brief(error)}") from error
+                self._empty = True
+                self._hear_stop()
+                time.sleep(LOOK_SECONDS)
+            except DiskFullError as error:
+                self._log(f"{error} The run trains on; it is tried again.")
+                time.sleep(FULL_SECONDS)
 
     def leave(self) -> None:
-        """Take the run back if it has not begun, and free its place; otherwise it trains on."""
-        if not self._begun:
+        """Take the run back if it has not begun, and free its slot; otherwise it trains on."""
+        if self._empty:
             self._ray.kill(self._actor, no_restart=True)
             self._tell("taken back before it began", phase="stopped")
 
     def _begin(self) -> None:
         """Wait for the actor, and give it the run, unless it has it: then all of it is read once more."""
-        self._begun = self._wait(self._actor.holds.remote())
-        if not self._begun:
-            rewind(self.folder)
-            self._seen = self._wait(self._actor.begin.remote(self.folder.id, packed(self.folder), self._processes))
-            self._begun, self._afresh = True, False
+        self._actor = self._existing() or self._new()
+        if self._wait(self._actor.holds.remote()):
+            self._begun, self._empty, self._seen, self._afresh = True, False, Seen(), True
             return
-        self._seen, self._afresh = Seen(), True
+        if self._begun:
+            self._log(LOST)
+            self._tell(LOST)
+        self._begun, self._empty = False, True
+        rewind(self.folder)
+        files, self._empty = packed(self.folder), False
+        known = self._wait(self._actor.begin.remote(files, self._processes))
+        self._begun, self._seen, self._afresh = True, known or Seen(), known is None
+
+    def _existing(self) -> Any:
+        """Return the actor that keeps the run, as it has ended, or trains it; None: there is none."""
+        for name in (keeper_name(self.folder.id), self.folder.id):
+            with contextlib.suppress(ValueError):
+                return self._ray.get_actor(name)
+        return None
+
+    def _new(self) -> Any:
+        self._empty = True
+        options = self._ray.remote(Remote).options(
+            name=self.folder.id,
+            lifetime="detached",
+            get_if_exists=True,
+            max_restarts=-1,
+            num_gpus=self._gpus,
+            num_cpus=0 if self._gpus else 1,
+        )
+        return options.remote(self.folder.id)
+
+    def _log(self, line: str) -> None:
+        with contextlib.suppress(OSError):  # no room for it
+            self.folder.log(line)
 
     def _look(self) -> int | None:
         written = self._wait(self._actor.look.remote(self._seen))
@@ -108,8 +142,12 @@ class Proxy:
         while True:
             with contextlib.suppress(self._ray.exceptions.GetTimeoutError):
                 return self._ray.get(answer, timeout=LOOK_SECONDS)
-            if not self._begun and any(command == "stop" for _, command in self.folder.commands(self._heard)):
-                raise LeaveError
+            self._hear_stop()
+
+    def _hear_stop(self) -> None:
+        """Leave if that is asked for and there is no trainer to be told."""
+        if self._empty and any(command == "stop" for _, command in self.folder.commands(self._heard)):
+            raise LeaveError
 
     def _pass_commands(self) -> None:
         for number, command in self.folder.commands(self._heard):
@@ -117,12 +155,15 @@ class Proxy:
             self._wait(self._actor.send.remote(command))
 
     def _end(self) -> None:
-        self._wait(self._actor.clear.remote())
+        """Take nothing more from the actor: all that it has is here, whether it still answers or not."""
+        with contextlib.suppress(self._ray.exceptions.RayActorError):
+            self._wait(self._actor.clear.remote())
         self._ray.kill(self._actor, no_restart=True)
 
     def _tell(self, message: str, phase: str = "starting") -> None:
-        state = self.folder.db.state()
-        self.folder.db.set_state(dataclasses.replace(state, phase=phase, message=message, error=None))
+        with contextlib.suppress(DiskFullError):
+            state = self.folder.db.state()
+            self.folder.db.set_state(dataclasses.replace(state, phase=phase, message=message, error=None))
 
 
 def main(argv: list[str]) -> int:
@@ -138,7 +179,7 @@ def main(argv: list[str]) -> int:
             print(f"Run {path.name} is being trained by another process.", file=sys.stderr)
             return 1
         return _followed(folder)
-    except UserError as error:
+    except (UserError, OSError) as error:  # also of a disk that may only be read
         print(error, file=sys.stderr)
         return 1
     finally:
@@ -160,6 +201,8 @@ def _followed(folder: RunFolder) -> int:
     except LeaveError:
         proxy.leave()
         return 0
+    except ray.exceptions.RayError as error:
+        raise UserError(f"The cluster gives no answer: {brief(error)}") from error
     finally:
         folder.db.close()
         ray.shutdown()

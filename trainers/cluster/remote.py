@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
-import tempfile
-from pathlib import Path
+import threading
+import time
+from collections.abc import Iterator
 
+from trainers.cluster.address import NAMESPACE
+from trainers.cluster.keeper import Keeper, keeper_name
 from trainers.cluster.packing import Files, Seen, Written, unpack, written_since
 from trainers.runs import RunFolder
 from trainers.training.executor import Device, ProcessExecutor
 
+LINGER_SECONDS = 60.0
+"""So long an actor that trains nothing keeps its processors and GPUs while nobody asks it anything."""
+KEEPER_SECONDS = 120.0
+"""Until then the process of a keeper has started."""
 
-class Remote:
+
+class Remote(Keeper):
     """Trains one run. Ray starts it anew on another machine when its own is lost, with nothing in it.
 
-    Its trainer holds a pipe to it, and leaves when it is gone.
+    Its trainer holds a pipe to it, and leaves when it is gone. Once the trainer has ended and nobody has asked for
+    ``linger`` seconds, a :class:`Keeper` on the same machine gets the folder, and this actor leaves.
+
+    Args:
+        name: of this actor: the id of the run.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, linger: float = LINGER_SECONDS) -> None:
+        super().__init__()
         self._executor = ProcessExecutor()
-        self._folder: RunFolder | None = None
-        self._code: int | None = None
+        self._name, self._linger = name, linger
+        self._turn = threading.RLock()
+        self._asked = time.monotonic()
+        threading.Thread(target=self._watch, daemon=True).start()
 
-    def holds(self) -> bool:
-        """Return whether it has a run to train, or has trained it."""
-        return self._folder is not None
-
-    def begin(self, run_id: str, files: Files, processes: int) -> Seen:
-        """Have a run trained from where its files are.
+    def begin(self, files: Files, processes: int) -> Seen | None:
+        """Have the run trained from where its files are; None: it is being trained already.
 
         Args:
             files: as of :func:`trainers.cluster.packing.packed`.
@@ -37,29 +48,73 @@ class Remote:
         Returns:
             how much of the folder is known already.
         """
-        root = Path(tempfile.mkdtemp(prefix="rankscope-"))
-        unpack(files, root)
-        self._folder, self._code = RunFolder.open(root, run_id), None
-        known = written_since(self._folder, Seen(), None).seen
-        gpus = tuple(filter(None, os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
-        self._executor.launch(self._folder.path, Device(gpus=gpus[:processes], processes=processes))
-        return known
+        with self._answering():
+            if self._folder is not None:
+                return None
+            unpack(files, self._root)
+            folder = RunFolder.open(self._root, self._name)
+            known = written_since(folder, Seen(), None).seen
+            gpus = tuple(filter(None, os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
+            self._executor.launch(folder.path, Device(gpus=gpus[:processes], processes=processes))
+            self._folder = folder
+            return known
 
     def look(self, seen: Seen) -> Written:
         """Return what has been written since."""
-        assert self._folder is not None
-        for ended in self._executor.reap():
-            self._code = ended.code
-        return written_since(self._folder, seen, self._code)
-
-    def send(self, command: str) -> None:
-        """Leave a command for the trainer."""
-        assert self._folder is not None
-        self._folder.send(command)
+        with self._answering():
+            self._reap()
+            return super().look(seen)
 
     def clear(self) -> None:
         """Remove the folder, once all of it is known elsewhere."""
-        self._executor.close()
+        with self._answering():
+            self._executor.close()
+            super().clear()
+
+    @contextlib.contextmanager
+    def _answering(self) -> Iterator[None]:
+        with self._turn:
+            yield
+            self._asked = time.monotonic()
+
+    def _reap(self) -> None:
+        for ended in self._executor.reap():
+            self._code = ended.code
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(min(self._linger, 5.0))
+            with self._turn:
+                self._reap()
+                trains = self._folder is not None and self._code is None
+                if not trains and time.monotonic() - self._asked > self._linger:
+                    with contextlib.suppress(Exception):  # tried again: until then it keeps everything
+                        self._leave()
+
+    def _leave(self) -> None:
+        """Give the folder of a run that has ended to a keeper on this machine, and end this actor for good.
+
+        Raises:
+            Exception: the keeper cannot be started, for any of Ray's reasons; nothing has changed then.
+        """
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
         if self._folder is not None:
             self._folder.db.close()
-            shutil.rmtree(self._folder.path.parent, ignore_errors=True)
+            here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+            keeper = (
+                ray.remote(Keeper)
+                .options(
+                    name=keeper_name(self._name),
+                    namespace=NAMESPACE,
+                    lifetime="detached",
+                    get_if_exists=True,
+                    num_cpus=0,
+                    scheduling_strategy=here,
+                )
+                .remote((str(self._folder.path), self._code))
+            )
+            ray.get(keeper.holds.remote(), timeout=KEEPER_SECONDS)
+        super().clear()
+        ray.kill(ray.get_actor(self._name, namespace=NAMESPACE), no_restart=True)

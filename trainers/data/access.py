@@ -23,6 +23,8 @@ PUBLIC = "RANKSCOPE_PUBLIC"
 FOLDERS = "RANKSCOPE_FOLDERS"
 NO_TOKEN = "HF_HUB_DISABLE_IMPLICIT_TOKEN"
 PROXIES = "FORWARDED_ALLOW_IPS"
+ACCESS = (PUBLIC, FOLDERS, NO_TOKEN)
+"""Variables that say what strangers may read; a trainer has those of whoever starts it, on other machines too."""
 REFUSAL = (
     "Files and folders of this machine cannot be opened here, except below those that RANKSCOPE_FOLDERS lists. Give a "
     "name of the list or a Hub id such as uoft-cs/cifar100."

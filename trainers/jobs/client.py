@@ -10,7 +10,7 @@ from typing import Any
 from trainers.data.hf_errors import causes, status_of
 from trainers.data.hf_logging import ThrottledError, online, quiet
 from trainers.errors import UserError, brief
-from trainers.jobs.hardware import Hardware, read_hardware
+from trainers.jobs.hardware import Hardware, printable, read_hardware
 from trainers.publishing.upload import token_of
 
 SECRET = "HF_TOKEN"
@@ -94,7 +94,7 @@ class JobsClient:
         with self._asked("The log of the job", missing=job):
             text = list(self._api.fetch_job_logs(job_id=job, namespace=owner, tail=count)) if count else []
         lines = [line for part in text for line in str(part).splitlines()]
-        return ["".join(letter if letter.isprintable() else " " for letter in line) for line in lines[-count:]]
+        return [printable(line) for line in lines[-count:]]
 
     def cancel(self, job: str, owner: str) -> None:
         """End a job."""
@@ -133,9 +133,9 @@ def _read(info: Any) -> Job:
     durations = info.durations
     return Job(
         id=str(info.id),
-        owner=str(info.owner.name),
-        url=str(info.url),
-        stage=str(getattr(info.status.stage, "value", info.status.stage)),
-        message=str(info.status.message or ""),
+        owner=printable(info.owner.name),
+        url=printable(info.url),
+        stage=printable(getattr(info.status.stage, "value", info.status.stage)),
+        message=printable(info.status.message or ""),
         seconds=None if durations is None else durations.running_secs,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from trainers.errors import ParameterError
@@ -40,9 +41,10 @@ class Hardware:
 
 
 def read_hardware(entry: Any) -> Hardware | None:
-    """Read an entry of ``HfApi.list_jobs_hardware``; None: its price is for a unit that this program does not know."""
+    """Read an entry of ``HfApi.list_jobs_hardware``; None: its price is none, or for a unit that is not known here."""
     unit = _UNITS.get(str(entry.unit_label).lower().removesuffix("s"))
-    if unit is None:
+    price = entry.unit_cost_micro_usd
+    if unit is None or not isinstance(price, (int, float)) or not 0 <= price < inf:
         return None
     accelerator = entry.accelerator
     parts = [str(entry.pretty_name), str(entry.cpu), f"{entry.ram} of memory"]
@@ -51,8 +53,13 @@ def read_hardware(entry: Any) -> Hardware | None:
         gpus = int(accelerator.quantity)
         parts.append(f"{gpus} x {accelerator.model} with {accelerator.vram} together")
     return Hardware(
-        name=entry.name, title=", ".join(parts), gpus=gpus, hourly=entry.unit_cost_micro_usd / 1e6 * HOUR / unit
+        name=printable(entry.name), title=printable(", ".join(parts)), gpus=gpus, hourly=price / 1e6 * HOUR / unit
     )
+
+
+def printable(text: object) -> str:
+    """Write what the Hub says without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else " " for letter in str(text))
 
 
 def chosen(name: str, offered: Sequence[Hardware]) -> Hardware:

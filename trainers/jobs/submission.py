@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from trainers.errors import UserError
 from trainers.jobs.client import JobsClient
 from trainers.jobs.hardware import Hardware
@@ -70,16 +72,21 @@ def submit(folder: RunFolder, wish: Wish, client: JobsClient, progress: Progress
             seconds=wish.seconds,
             run=folder.id,
         )
-    record = JobRecord(
-        id=job.id,
-        owner=job.owner,
-        url=job.url,
-        repository=target.name,
-        flavor=wish.hardware.name,
-        seconds=wish.seconds,
-        hourly=wish.hardware.hourly,
-    )
-    write_record(folder, record)
+        try:
+            record = JobRecord(
+                id=job.id,
+                owner=job.owner,
+                url=job.url,
+                repository=target.name,
+                flavor=wish.hardware.name,
+                seconds=wish.seconds,
+                hourly=wish.hardware.hourly,
+            )
+        except ValidationError as error:
+            raise UserError(
+                "The Hub's answer about the job that it started cannot be read. End it among your jobs on the Hub."
+            ) from error
+        write_record(folder, record)
     return record
 
 

@@ -25,16 +25,32 @@ def scratch(folder: Path) -> Iterator[Path]:
     A file in it is locked as long as its maker lives: the system drops the lock however the maker dies, and what is not
     locked was left behind.
     """
-    path, handle = _made(folder)
+    path, handle = held(folder)
     try:
         yield path
     finally:
         discard(path, handle)
 
 
-def sweep(folder: Path) -> None:
-    """Remove what killed writers left in ``folder``; files of a live writer stay."""
-    for path in folder.glob(f".*{_SUFFIX}"):
+def held(folder: Path, prefix: str = ".") -> tuple[Path, int]:
+    """Make a new folder inside ``folder``; returns it and the lock in it, for :func:`discard`."""
+    while True:
+        path = Path(tempfile.mkdtemp(dir=folder, prefix=prefix, suffix=_SUFFIX))
+        try:
+            handle = locked(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        except OSError:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        if handle is None:
+            continue  # somebody sweeps it: make another one
+        if path.is_dir():
+            return path, handle
+        release(handle)
+
+
+def sweep(folder: Path, prefix: str = ".") -> None:
+    """Remove what killed writers left in ``folder``, under names with a prefix; files of a live writer stay."""
+    for path in folder.glob(f"{prefix}*{_SUFFIX}"):
         with contextlib.suppress(OSError):
             if path.is_symlink():
                 continue
@@ -60,18 +76,3 @@ def discard(path: Path, handle: int) -> None:
         with contextlib.suppress(OSError):
             (path / LOCK).unlink()
             path.rmdir()
-
-
-def _made(folder: Path) -> tuple[Path, int]:
-    while True:
-        path = Path(tempfile.mkdtemp(dir=folder, prefix=".", suffix=_SUFFIX))
-        try:
-            handle = locked(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-        except OSError:
-            shutil.rmtree(path, ignore_errors=True)
-            raise
-        if handle is None:
-            continue  # somebody sweeps it: make another one
-        if path.is_dir():
-            return path, handle
-        release(handle)
