@@ -11,9 +11,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.page.tab import Shared
-from explorer.server.http import Endpoint, RequestError, answering, json_reply, unless_known
-from explorer.server.posted import AT_ONCE, BODY, posted
-from explorer.server.routes import TOKEN_HEADER, about_run, reads
+from explorer.server.http import Endpoint, RequestError, json_reply, unless_known
+from explorer.server.routes import TOKEN_HEADER, about_run, posts, reads
 from explorer.server.run import Run
 from explorer.server.visitors import caller
 from explorer.tabs.live import controlled_errors, view
@@ -45,8 +44,7 @@ def live_routes(shared: Shared) -> list[Route]:
         "/run/{id}/neighbours/{k}/{index}": of_run(ends.neighbours),
         "/run/{id}/suggestion/{k}": of_run(ends.suggestion),
     }
-    refine = answering(posted(ends.refine, BODY, AT_ONCE))
-    return [Route("/run/{id}/refine", refine, methods=["POST"]), *reads(table)]
+    return [*posts({"/run/{id}/refine": ends.refine}), *reads(table)]
 
 
 class RunEndpoints:
