@@ -72,6 +72,8 @@ def test_a_run_writes_frames_scalars_and_a_final_score(tmp_path: Path, images: P
     assert {"loss", "R_at_1", "AP_at_R", "HAP", "train_R_at_1", "images_per_s", "floor_R_at_1", "test/R_at_1"} <= keys
     assert any(key.startswith("term/") for key in keys)
     assert all(0 <= s.value <= 1 for s in run.folder.scalars() if s.key.endswith("R_at_1"))
+    spent = {s.arm: s.value for s in run.folder.scalars() if s.key == "test/processor_seconds"}
+    assert spent == {arm.index: arm.processor_seconds for arm in run.arms} and min(spent.values()) > 0
     counts = {s.key: s.value for s in run.folder.scalars() if "queries" in s.key}
     assert counts == {"queries_without_positive": 0, "test/queries_without_positive": 0}
     assert run.folder.path.joinpath("log.txt").read_text().count("every image of the probe has another one") == 1
