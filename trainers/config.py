@@ -325,8 +325,8 @@ class RunConfig(Config):
         False,
         private=True,
         title="Compiled encoder",
-        help="Code made for the encoder by torch.compile: the same numbers within rounding, and shorter steps on most "
-        "GPUs; the first steps take a minute or more. Needs a C++ compiler.",
+        help="Code made for the encoder by torch.compile: the same numbers within rounding, shorter steps of some "
+        "encoders; the first steps take a minute or more. Needs a C++ compiler.",
     )
     snapshot_steps: int | None = parameter(
         None, low=1, high=10_000_000, help="Steps between two frames of the maps; else as fast as the maps move."

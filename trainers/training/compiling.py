@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.errors import UserError, brief
+from trainers.image_text.base import ImageTextModel
 
 KINDS_OF_CALL = 64
 """Most versions that are compiled of one function. An arm needs up to four, with and without a gradient, for the first
@@ -50,8 +51,10 @@ def compile_encoders(net: nn.Module) -> None:
     To be called before :func:`trainers.training.gradient_caching.encode_in_chunks`, so that chunks are compiled.
 
     Raises:
-        UserError: torch cannot compile on this Python.
+        UserError: torch cannot compile on this Python, or ``net`` is an image-text model.
     """
+    if isinstance(net, ImageTextModel):
+        raise UserError("Image-text models cannot be compiled, only encoders of images alone; leave compiled off.")
     import torch._dynamo  # takes a second
 
     torch._dynamo.config.recompile_limit = KINDS_OF_CALL
