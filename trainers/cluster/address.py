@@ -75,7 +75,7 @@ def connected() -> Any:
         )
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise UserError(
-            f"The Ray cluster at {address()} cannot be joined: {brief(error)} Its token in RAY_AUTH_TOKEN "
+            f"The Ray cluster at {address()} cannot be joined: {brief(error).rstrip('.')}. Its token in RAY_AUTH_TOKEN "
             "or ~/.ray/auth_token and its versions of Ray and Python have to be those of this machine."
         ) from error
     return ray
