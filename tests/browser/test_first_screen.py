@@ -69,7 +69,8 @@ EVERY_VALUE = """() => {
 
 
 def test_the_numbers_of_a_finished_run_are_its_last_from_the_first_moment(browser: Browser, recorded: Site) -> None:
-    with visit(browser, recorded, recorded.url, ready=False) as page:
+    with visit(browser, recorded, recorded.url) as page:
+        rest(page)
         page.add_init_script(f"({EVERY_VALUE})()")
         page.reload()
         page.wait_for_function("() => window.debug?.state().neighbours")
