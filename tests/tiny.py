@@ -11,6 +11,7 @@ from PIL import Image
 
 from trainers.config import DataChoice, RunConfig
 from trainers.kinds import check, kind_of
+from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
@@ -52,6 +53,25 @@ def tiny_config(folder: Path, *losses: str, **changes: object) -> RunConfig:
     encoder, parameters = values.pop("encoder", MetricLearningConfig().encoder.name), values.pop("encoder_parameters")
     values["encoder"] = Choice(name=encoder, parameters=parameters)  # type: ignore[arg-type]
     return MetricLearningConfig(**values)  # type: ignore[arg-type]
+
+
+def tiny_contrastive(folder: Path, *methods: Choice, **changes: object) -> ContrastiveConfig:
+    """A contrastive run of a few steps on the images of a folder, with a second stage of two."""
+    values: dict[str, object] = {
+        "data": DataChoice(source=str(folder), image_size=16, held_out="images"),
+        "methods": methods or (Choice(name="moco_v2", parameters={"queue": 12}),),
+        "encoder": Choice(name="conv4", parameters={"width": 8}),
+        "dim": 8,
+        "batch": 8,
+        "splits": 2,
+        "steps": 2,
+        "minutes": None,
+        "head_steps": 2,
+        "probe_size": 20,
+        "device": "cpu",
+        "threads": 1,
+    }
+    return ContrastiveConfig(**(values | changes))  # type: ignore[arg-type]
 
 
 def version_1(config: MetricLearningConfig) -> dict[str, object]:

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.tiny import write_images
-from trainers.config import DataChoice
-from trainers.kinds.contrastive.config import ContrastiveConfig
+from tests.tiny import tiny_contrastive, write_images
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import Frame, FrameArm
@@ -24,22 +22,8 @@ def trained(root: Path, *methods: Choice, **changes: object) -> RunFolder:
     if not images.exists():
         write_images(root / "made", train=8, test=1, each=12)
         shutil.move(root / "made" / "train", images)
-    values: dict[str, object] = {
-        "data": DataChoice(source=str(images), image_size=16, held_out="images"),
-        "methods": methods,
-        "encoder": Choice(name="conv4", parameters={"width": 8}),
-        "dim": 8,
-        "batch": 16,
-        "splits": 2,
-        "steps": 12,
-        "minutes": None,
-        "head_steps": 8,
-        "probe_size": 20,
-        "snapshot_steps": 4,
-        "device": "cpu",
-        "threads": 1,
-    }
-    folder = RunFolder.create(root / "runs", ContrastiveConfig(**(values | changes)))  # type: ignore[arg-type]
+    few = {"batch": 16, "steps": 12, "head_steps": 8, "snapshot_steps": 4}
+    folder = RunFolder.create(root / "runs", tiny_contrastive(images, *methods, **(few | changes)))
     state = Worker(folder, lambda _state: None).run()
     assert state.phase == "finished", state.error
     for k, step, seconds in folder.snapshots():

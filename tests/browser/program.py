@@ -8,14 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.browser.conftest import Site
 from tests.synthetic import make_run
+from tests.waiting import wait
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,14 +26,6 @@ class Program:
 
     process: subprocess.Popen[bytes]
     site: Site
-
-
-def wait(what: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait until it happens."""
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def answers(url: str) -> bool:

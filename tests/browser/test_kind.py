@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import sidebar
 from tests.browser.pages import until, visit
-from tests.browser.program import launched, wait
+from tests.browser.program import launched
+from tests.waiting import wait
 
 FOLDER = Path(__file__).resolve().parents[1] / "contracts" / "kind"
 PREFIX = "/gradio_api/rankscope"

@@ -10,8 +10,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import sidebar
 from tests.browser.pages import until, visit
-from tests.browser.program import Program, launched, wait
+from tests.browser.program import Program, launched
 from tests.tiny import write_images
+from tests.waiting import wait
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.lock import is_locked
 

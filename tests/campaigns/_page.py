@@ -6,11 +6,8 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,6 +15,8 @@ from typing import Any
 import httpx
 
 from explorer.server.routes import PREFIX
+from tests.distributed.processes import free_port
+from tests.waiting import wait
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "app.py"
@@ -159,24 +158,3 @@ def command_line(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
         return ""
-
-
-def free_port() -> int:
-    """One that nobody listens at now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait(what: Callable[[], bool], seconds: float, words: str) -> float:
-    """Seconds until ``what`` became true.
-
-    Raises:
-        TimeoutError: it did not.
-    """
-    begun = time.monotonic()
-    while not what():
-        if time.monotonic() - begun > seconds:
-            raise TimeoutError(f"not within {seconds:g} s: {words}")
-        time.sleep(0.02)
-    return time.monotonic() - begun

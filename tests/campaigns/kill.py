@@ -30,14 +30,14 @@ import httpx
 from explorer.layout.supervisor import LayoutSupervisor
 from tests.campaigns._fuse import trainer
 from tests.campaigns._outcome import Outcome, PlanOutcome
-from tests.campaigns._page import LivePage, call, wait
+from tests.campaigns._page import LivePage, call
 from tests.campaigns._table import Tally, arguments, say
 from tests.layout.worlds import make_run, set_phase
 from tests.synthetic import alive
-from tests.tiny import tiny_config, write_images
-from trainers.config import Conditions, Config, DataChoice, RunConfig
+from tests.tiny import tiny_config, tiny_contrastive, write_images
+from tests.waiting import wait
+from trainers.config import Conditions, Config, RunConfig
 from trainers.kinds import kind_of
-from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.parameters import Choice
 from trainers.plans.config import FairComparisonConfig, SweepConfig
 from trainers.runs import RunFolder
@@ -140,26 +140,13 @@ def _kill(tally: Tally, place: Path, references: Sequence[Reference], kills: int
 def pretraining(images: Path) -> RunConfig:
     """Every memory that a checkpoint holds beside weights: queues, key encoder, bank, split batch statistics."""
     queue = {"queue": 12}
-    return ContrastiveConfig(
-        data=DataChoice(source=str(images), image_size=16, held_out="images"),
-        methods=(
-            Choice(name="moco_v1", parameters=queue),
-            Choice(name="memory_bank", parameters={"negatives": 12}),
-            Choice(name="supcon_queue", parameters=queue),
-        ),
-        encoder=Choice(name="conv4", parameters={"width": 8}),
-        dim=16,
-        batch=7,
-        norm="split",
-        splits=3,
-        steps=STEPS - SECOND_STAGE,
-        head_steps=SECOND_STAGE,
-        minutes=None,
-        snapshot_steps=EVERY,
-        probe_size=20,
-        device="cpu",
-        threads=1,
+    methods = (
+        Choice(name="moco_v1", parameters=queue),
+        Choice(name="memory_bank", parameters={"negatives": 12}),
+        Choice(name="supcon_queue", parameters=queue),
     )
+    steps: dict[str, int] = {"steps": STEPS - SECOND_STAGE, "head_steps": SECOND_STAGE, "snapshot_steps": EVERY}
+    return tiny_contrastive(images, *methods, dim=16, batch=7, norm="split", splits=3, **steps)
 
 
 def _killed(folder: RunFolder, reference: Reference, note: Path, draws: random.Random) -> str | None:

@@ -24,9 +24,10 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from tests.campaigns._page import LivePage, call, descriptors, memory, wait
+from tests.campaigns._page import LivePage, call, descriptors, memory
 from tests.campaigns._table import arguments, markdown, report, say
 from tests.campaigns._viewer import ON_DISK, Tally, Viewer
+from tests.waiting import wait
 from trainers.runs import list_runs
 
 SETTLED_MINUTES, SHARE = 10.0, 0.05

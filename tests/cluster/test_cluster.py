@@ -6,8 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from safetensors.torch import load_file
 
 from tests.cluster.cluster import Cluster
 from tests.tiny import tiny_config, write_images
+from tests.waiting import wait
 from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder, list_runs
 from trainers.training.executor import Device, ProcessExecutor
@@ -76,11 +76,7 @@ def proxies(root: Path) -> list[psutil.Process]:
     return [each for each, words in every if "trainers.cluster.proxy" in words and words[-1].startswith(str(root))]
 
 
-def wait(condition: Callable[[], bool], seconds: float = 240.0) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.3)
+SECONDS = 240  # a cluster is slow to start
 
 
 def steps(root: Path) -> list[int]:
@@ -116,7 +112,7 @@ def test_a_sweep_outlives_a_node_and_the_command_that_started_it(
     root = tmp_path / "runs"
     sweep = ["--losses", "contrastive", "--steps", "300", "--seeds", "0", "1", "2", "3", "--vary", "dim=8;16"]
     command = start(cluster, "sweep", *words(images, *sweep), "--runs", str(root), "--ray", cluster.address)
-    wait(lambda: sum(step > 0 for step in steps(root)) >= 3)
+    wait(lambda: sum(step > 0 for step in steps(root)) >= 3, SECONDS)
     cluster.kill(1)
     ended(command)
     for proxy in proxies(root):
@@ -148,19 +144,19 @@ def test_a_run_is_followed_stopped_and_resumed_and_outlives_all(cluster: Cluster
     root = tmp_path / "runs"
     run = ["train", *words(images, "--losses", "contrastive", "--steps", "100000"), "--runs", str(root)]
     command = start(cluster, *run, "--ray", cluster.address)
-    wait(lambda: reached(root) > 20)
+    wait(lambda: reached(root) > 20, SECONDS)
     (folder,) = list_runs(root)
-    wait(lambda: len(folder.snapshots()) >= 2)
+    wait(lambda: len(folder.snapshots()) >= 2, SECONDS)
     ended(command)
     before = folder.state().step
-    wait(lambda: folder.state().step > before)  # nobody waits for it, and it trains on
+    wait(lambda: folder.state().step > before, SECONDS)  # nobody waits for it, and it trains on
     folder.send("stop")
-    wait(lambda: folder.state().phase == "stopped")
-    wait(lambda: not folder.is_alive())
+    wait(lambda: folder.state().phase == "stopped", SECONDS)
+    wait(lambda: not folder.is_alive(), SECONDS)
     assert folder.has_checkpoint
     stopped = folder.state().step
     second = start(cluster, "resume", folder.id, "--runs", str(root), "--ray", cluster.address)
-    wait(lambda: folder.state().step > stopped and len(folder.snapshots()) > 3)
+    wait(lambda: folder.state().step > stopped and len(folder.snapshots()) > 3, SECONDS)
     for node in (0, 1):  # the head first
         cluster.kill(node)
     said, _ = second.communicate(timeout=300)
@@ -169,7 +165,7 @@ def test_a_run_is_followed_stopped_and_resumed_and_outlives_all(cluster: Cluster
     assert folder.state().phase == "interrupted" and folder.has_checkpoint
     local = start(None, "resume", folder.id, "--runs", str(root))
     before = folder.state().step
-    wait(lambda: folder.state().step > before)
+    wait(lambda: folder.state().step > before, SECONDS)
     folder.send("stop")
     assert "stopped" in local.communicate(timeout=120)[0]
     with (folder.path / "config.json").open() as file:

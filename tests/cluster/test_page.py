@@ -15,8 +15,8 @@ import pytest
 from explorer.server.routes import PREFIX, TOKEN_HEADER
 from tests.campaigns._page import LivePage, call
 from tests.cluster.cluster import Cluster
-from tests.cluster.test_cluster import wait
 from tests.tiny import tiny_config, write_images
+from tests.waiting import wait
 from trainers.cluster.keeper import PREFIX as SCRATCH
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder, list_runs

@@ -9,11 +9,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import wait
 from trainers.cli.flags import given_text
 from trainers.config import read_config
 from trainers.errors import ParameterError
@@ -172,10 +172,7 @@ def test_it_is_paused_killed_and_resumed_to_the_same_weights_in_its_second_stage
     settings = "steps=30, head_steps=2000, snapshot_steps=1000"
     place = Path(inside(broken, f"{make}print(RunFolder.create(runs, KINDS['toy'].config({settings})).path)").strip())
     process = trainer(place)
-    end = time.monotonic() + 60
-    while not (place / "ckpt" / "last.safetensors").exists():  # written when the second stage begins
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait((place / "ckpt" / "last.safetensors").exists)  # written when the second stage begins
     assert command("send", place.name, "pause", "--runs", str(broken)).returncode == 0
     with process:  # closes its standard input
         process.send_signal(signal.SIGKILL)

@@ -12,10 +12,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from tests.tiny import tiny_config
+from tests.tiny import tiny_config, tiny_contrastive
 from trainers.config import DataChoice, RunConfig
 from trainers.distributed.group import join, rank
-from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.loop import ContrastiveLoop
 from trainers.kinds.contrastive.methods import METHODS
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
@@ -62,22 +61,9 @@ def metric_learning(images: Path, losses: list[str]) -> RunConfig:
 def pretraining(images: Path, methods: list[str]) -> RunConfig:
     """Queues begin anew, and a classifier is trained in a second stage."""
     norm = os.environ.get("NORM", "batch")
-    return ContrastiveConfig(
-        data=DataChoice(source=str(images), image_size=24),
-        methods=tuple(parsed(method) for method in methods),
-        encoder=Choice(name="conv4", parameters={"width": 8}),
-        dim=8,
-        batch=8,
-        norm=norm,
-        splits=4,
-        steps=STEPS // 2,
-        minutes=None,
-        head_steps=4,
-        probe_size=20,
-        snapshot_steps=6,
-        device="cpu",
-        threads=1,
-    )
+    data = DataChoice(source=str(images), image_size=24)
+    few: dict[str, Any] = {"norm": norm, "splits": 4, "steps": STEPS // 2, "head_steps": 4, "snapshot_steps": 6}
+    return tiny_contrastive(images, *map(parsed, methods), data=data, **few)
 
 
 def parsed(method: str) -> Choice:

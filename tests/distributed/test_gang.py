@@ -19,8 +19,9 @@ from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
 from tests.distributed.processes import ROOT
-from tests.distributed.test_group import until, workers
+from tests.distributed.test_group import workers
 from tests.tiny import tiny_config, write_images
+from tests.waiting import wait
 from trainers.config import RunConfig, read_config
 from trainers.devices.gpus import CPU_PROCESSES
 from trainers.errors import ParameterError
@@ -73,12 +74,12 @@ def test_the_queue_has_two_processes_train_the_weights_of_one(tmp_path: Path, im
     alone = RunFolder.create(tmp_path / "alone", config(images, processes=1))
     assert folder.config == alone.config and "processes" not in (folder.path / "config.json").read_text()
     assert Worker(alone).run().phase == "finished"
-    until(lambda: folder.state().phase in ("finished", "failed"))
+    wait(lambda: folder.state().phase in ("finished", "failed"))
     assert folder.state().error is None and "2 train this run together" in (folder.path / "log.txt").read_text()
     (mine, about), (other, known) = (made.read_checkpoint() or ({}, {}) for made in (folder, alone))
     assert about["step"] == known["step"] == 6 and mine.keys() == other.keys()
     assert max((mine[name] - other[name]).abs().max().item() for name in mine) < 1e-5
-    until(lambda: not workers(folder))
+    wait(lambda: not workers(folder))
 
 
 def test_the_setting_is_offered_where_there_are_processes_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,17 +111,17 @@ def test_what_no_processes_can_share_is_refused(images: Path, page: Page) -> Non
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_killed_process_starts_all_again_from_the_checkpoint(images: Path, page: Page, rank: int) -> None:
     folder = page.start(config(images, steps=LONG))
-    until(lambda: folder.state().step > 5 and folder.has_checkpoint)
+    wait(lambda: folder.state().step > 5 and folder.has_checkpoint)
     before = workers(folder)
     checkpoint = folder.read_checkpoint()
     assert len(before) == 2 and checkpoint is not None
     before[rank].kill()
-    until(lambda: AGAIN in (folder.path / "log.txt").read_text())
-    until(lambda: folder.state().phase == "running" and folder.state().step > checkpoint[1]["step"])
+    wait(lambda: AGAIN in (folder.path / "log.txt").read_text())
+    wait(lambda: folder.state().phase == "running" and folder.state().step > checkpoint[1]["step"])
     after = workers(folder)
     assert len(after) == 2 and not {process.pid for process in before} & {process.pid for process in after}
     assert page.runs.stop(folder.id, "")
-    until(lambda: folder.state().phase == "stopped" and not workers(folder))
+    wait(lambda: folder.state().phase == "stopped" and not workers(folder))
 
 
 @pytest.mark.long
@@ -128,23 +129,23 @@ def test_a_killed_process_starts_all_again_from_the_checkpoint(images: Path, pag
 def test_nothing_is_left_of_a_run_that_ends(images: Path, page: Page, how: str) -> None:
     folder = page.start(config(images, steps=LONG))
     if how == "take out":  # before it has begun
-        until(lambda: len(workers(folder)) == 2)
+        wait(lambda: len(workers(folder)) == 2)
         assert page.scheduler.take_out(folder.id)
-        until(lambda: not workers(folder), 5)
+        wait(lambda: not workers(folder), 5)
         assert folder.state().phase == "stopped"
         return
-    until(lambda: folder.state().step > 5)
+    wait(lambda: folder.state().step > 5)
     if how == "pause":
         page.runs.pause(folder.id, "")
-        until(lambda: folder.state().phase == "paused")
+        wait(lambda: folder.state().phase == "paused")
         step = folder.state().step
         page.runs.resume(folder.id, "")
-        until(lambda: folder.state().step > step)
+        wait(lambda: folder.state().step > step)
     if how == "close":
         page.scheduler.close()
     else:
         page.runs.stop(folder.id, "")
-    until(lambda: not workers(folder), 15)
+    wait(lambda: not workers(folder), 15)
     assert folder.state().phase == ("interrupted" if how == "close" else "stopped") and folder.has_checkpoint
 
 
@@ -190,11 +191,11 @@ def test_the_command_starts_them_and_prints_what_one_prints(tmp_path: Path, imag
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_command_leaves_nothing_behind(tmp_path: Path, images: Path, how: signal.Signals) -> None:
     with command("train", images, tmp_path / "runs", "--steps", str(LONG)) as process:
-        until(lambda: any(folder.state().step > 3 for folder in list_runs(tmp_path / "runs")))
+        wait(lambda: any(folder.state().step > 3 for folder in list_runs(tmp_path / "runs")))
         (folder,) = list_runs(tmp_path / "runs")
         process.send_signal(how)
         process.communicate(timeout=30)
-    until(lambda: not workers(folder), 15)
+    wait(lambda: not workers(folder), 15)
     assert folder.state().phase == "interrupted" and folder.has_checkpoint
 
 
@@ -214,7 +215,7 @@ def test_a_run_is_resumed_with_another_number(tmp_path: Path, images: Path) -> N
     Worker(folder).run(seconds=1)
     resume = [*COMMAND, "resume", folder.id, "--runs", str(tmp_path / "runs"), "--processes", "2"]
     with subprocess.Popen(resume, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        until(lambda: len(workers(folder)) == 2 and folder.state().phase == "running")
+        wait(lambda: len(workers(folder)) == 2 and folder.state().phase == "running")
         time.sleep(1)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)

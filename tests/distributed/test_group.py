@@ -16,6 +16,7 @@ import pytest
 
 from tests.distributed.processes import ROOT
 from tests.tiny import tiny_config, write_images
+from tests.waiting import wait
 from trainers.runs import RunFolder
 from trainers.worker import Worker
 
@@ -58,13 +59,6 @@ def workers(folder: RunFolder) -> list[psutil.Process]:
     return [process for _, process in sorted(every, key=lambda pair: pair[0]) if process.ppid() not in parents]
 
 
-def until(is_so: Callable[[], bool], seconds: float = 90) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
 def made(tmp_path: Path, **changes: object) -> RunFolder:
     images = write_images(tmp_path / "images")
     return RunFolder.create(tmp_path / "runs", tiny_config(images, "contrastive", **changes))
@@ -85,11 +79,11 @@ ENDS: dict[str, Callable[[subprocess.Popen[bytes], list[psutil.Process], RunFold
 def test_all_leave_and_the_run_goes_on_in_one_process(tmp_path: Path, how: str) -> None:
     folder = made(tmp_path, steps=100_000)
     with launched(folder) as launcher:
-        until(lambda: folder.state().step > 5 and folder.has_checkpoint)
+        wait(lambda: folder.state().step > 5 and folder.has_checkpoint)
         ranks = workers(folder)
         assert len(ranks) == 2
         ENDS[how](launcher, ranks, folder)
-        until(lambda: not workers(folder) and not folder.is_alive(), 15)
+        wait(lambda: not workers(folder) and not folder.is_alive(), 15)
         launcher.wait(15)
     checkpoint = folder.read_checkpoint()
     assert folder.state().phase == ("stopped" if how == "stopped" else "interrupted") and checkpoint is not None
@@ -111,13 +105,13 @@ def test_a_pause_outlasts_the_time_limit_of_the_group(tmp_path: Path, monkeypatc
     monkeypatch.setenv("RANKSCOPE_GROUP_TIMEOUT", "4")
     folder = made(tmp_path, steps=100_000)
     with launched(folder) as launcher:
-        until(lambda: folder.state().step > 2)
+        wait(lambda: folder.state().step > 2)
         folder.send("pause")
-        until(lambda: folder.state().phase == "paused")
+        wait(lambda: folder.state().phase == "paused")
         time.sleep(8)
         before = folder.state().step
         folder.send("resume")
-        until(lambda: folder.state().step > before)
+        wait(lambda: folder.state().step > before)
         folder.send("stop")
         launcher.wait(15)
     assert folder.state().phase == "stopped"

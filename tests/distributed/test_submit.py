@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.distributed.processes import ROOT, free_port
-from tests.distributed.test_group import until, workers
+from tests.distributed.test_group import workers
 from tests.tiny import write_images
+from tests.waiting import wait
 from trainers.cli.main import main
 from trainers.runs import RunFolder, list_runs
 
@@ -99,7 +100,7 @@ def test_bash_trains_it_with_two_tasks_and_queues_it_again(tmp_path: Path) -> No
     for number, (end, phase) in enumerate((("time", "interrupted"), ("stop", "stopped")), start=1):
         before = folder.state().step
         with subprocess.Popen(job, cwd=ROOT, env=environment, start_new_session=True) as process:
-            until(lambda least=before: folder.state().phase == "running" and folder.state().step > least + 3)
+            wait(lambda least=before: folder.state().phase == "running" and folder.state().step > least + 3)
             if end == "time":  # srun is told, and not the script
                 os.kill(int(subprocess.check_output(["pgrep", "-P", str(process.pid)]).split()[0]), signal.SIGTERM)
             else:

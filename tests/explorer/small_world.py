@@ -23,6 +23,7 @@ from explorer.tabs.object_removal.models import Models
 from explorer.tabs.object_removal.routes import objects_routes
 from explorer.tabs.object_removal.service import Objects
 from tests.explorer.page import Line, Watched, routes
+from tests.waiting import wait
 from trainers.data.captioned.images import Box, CaptionedDataset, CaptionedImage
 from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter
@@ -213,3 +214,11 @@ class Tab:
         self.objects.close()
         self.client.__exit__()
         self.library.close()
+
+
+def finished(tab: Tab, job: str, phase: str = "done") -> dict:
+    """What a job of scoring says at its end, which must be ``phase``."""
+    wait(lambda: tab.json(f"score/{job}")["phase"] not in ("waiting", "running"))
+    state = tab.json(f"score/{job}")
+    assert state["phase"] == phase, state
+    return state

@@ -23,9 +23,10 @@ from starlette.applications import Starlette
 from explorer.exports import EXPORTS, downloads
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX
-from tests.campaigns._page import free_port, wait
+from tests.distributed.processes import free_port
 from tests.explorer.page import Line, Watched, routes
 from tests.synthetic import alive, make_run
+from tests.waiting import wait
 from trainers.runs.files import write_bytes
 from trainers.runs.records import Scalar
 

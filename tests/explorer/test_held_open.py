@@ -18,10 +18,11 @@ import explorer
 from explorer import Explorer, Settings
 from explorer.page import blocks
 from explorer.server.library import Library, Limits
-from tests.campaigns._page import API, call, descriptors, wait
+from tests.campaigns._page import API, call, descriptors
 from tests.explorer.page import Page
 from tests.explorer.served_page import GRADIO_WARNINGS
 from tests.synthetic import make_run
+from tests.waiting import wait
 from trainers.runs import RunFolder
 
 

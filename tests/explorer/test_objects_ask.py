@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from tests.explorer.small_world import (
     sentences,
     small_set,
 )
+from tests.waiting import wait
 from trainers.data.captioned.images import CaptionedDataset
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -304,9 +304,7 @@ def test_what_is_read_so_far_answers_first(tmp_path: Path, monkeypatch: pytest.M
     assert shown <= set(first)
     assert tab.json("encoding")["encoding"]
     go.set()
-    end = time.monotonic() + 60
-    while tab.json("encoding")["encoding"] and time.monotonic() < end:
-        time.sleep(0.02)
+    wait(lambda: not tab.json("encoding")["encoding"])
     assert [model["partial"] for model in tab.ask()["models"]] == [None, None]
     tab.close()
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.entities import write_entities
-from tests.explorer.small_world import Tab, small_set
+from tests.explorer.small_world import Tab, finished, small_set
 from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_captioned
 
@@ -64,11 +63,8 @@ def test_what_is_drawn_over_is_named_by_words(tab: Tab, tmp_path: Path) -> None:
 def test_a_whole_set_is_scored(tab: Tab, tmp_path: Path) -> None:
     group = tab.json("open", {"source": str(tmp_path / "entities")})["dataset"]
     order = {"dataset": group["name"], "models": ["large"], "fill": "zero", "queries": 50, "every": True, "seed": 0}
-    job, end = tab.json("score", order)["job"], time.monotonic() + 60
-    while (state := tab.json(f"score/{job}"))["phase"] in ("waiting", "running") and time.monotonic() < end:
-        time.sleep(0.02)
-    result = state["result"]
-    assert state["phase"] == "done" and result["queries"] == 8
+    result = finished(tab, tab.json("score", order)["job"])["result"]
+    assert result["queries"] == 8
     assert {"reason": "fewer than two classes", "count": 5} in result["skipped"]
     for one in result["models"][0]["failing"]:
         red = {name for part in one["parts"] if part["kind"] == "removed" for name in part["classes"]}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from explorer.tabs.object_removal.bodies import Open
 from explorer.tabs.object_removal.datasets import Datasets
 from explorer.tabs.object_removal.openings import Openings
 from tests.explorer.small_world import Tab, small_set
+from tests.waiting import wait
 from trainers.data.captioned.images import CaptionedDataset
 from trainers.errors import DataError
 from trainers.progress import Progress
@@ -92,27 +91,19 @@ def test_nobody_waits_under_an_unknown_ticket(tab: Tab) -> None:
     assert tab.post(f"open/{TICKET}/leave", {}).json() == {}
 
 
-def test_few_wait_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ticket", [TICKET, ""])
+def test_few_wait_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ticket: str) -> None:
     monkeypatch.setattr("explorer.tabs.object_removal.openings.MOST", 1)
     slow = Slow()
     tab = Tab(tmp_path, loading=slow)
-    thread, _ = opening(tab)
+    thread, _ = opening(tab, ticket)
     assert slow.at.wait(60)
-    reply = tab.post("open", {"source": "other/photos", "ticket": "f" * 16})
+    reply = tab.post("open", {"source": "other/photos", **({"ticket": "f" * 16} if ticket else {})})
     assert reply.status_code == 400 and "wait" in reply.json()["error"]
     slow.go.set()
     thread.join(60)
-    end = time.monotonic() + 60
-    while tab.json(f"open/{TICKET}") and time.monotonic() < end:
-        time.sleep(0.01)
+    wait(lambda: not tab.json(f"open/{TICKET}"))
     tab.close()
-
-
-def until(check: Callable[[], object]) -> bool:
-    end = time.monotonic() + 60
-    while not check() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(check())
 
 
 def test_those_who_wait_for_their_turn_can_be_followed_and_leave_at_once(tmp_path: Path) -> None:
@@ -123,7 +114,7 @@ def test_those_who_wait_for_their_turn_can_be_followed_and_leave_at_once(tmp_pat
     tickets = [f"{number:016x}" for number in range(12)]
     waiting = [opening(tab, ticket) for ticket in tickets]
     for ticket in tickets:
-        assert until(lambda ticket=ticket: tab.json(f"open/{ticket}"))
+        wait(lambda ticket=ticket: tab.json(f"open/{ticket}"))
         assert "another dataset" in tab.json(f"open/{ticket}")["message"]
     for _ in range(2):  # who leaves twice, leaves
         assert tab.post(f"open/{tickets[0]}/leave", {}).status_code == 200
@@ -139,19 +130,6 @@ def test_those_who_wait_for_their_turn_can_be_followed_and_leave_at_once(tmp_pat
     tab.close()
 
 
-def test_without_a_ticket_one_waits_as_everybody_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.tabs.object_removal.openings.MOST", 1)
-    slow = Slow()
-    tab = Tab(tmp_path, loading=slow)
-    thread, _ = opening(tab, "")
-    assert slow.at.wait(60)
-    reply = tab.post("open", {"source": "other/photos"})
-    assert reply.status_code == 400 and "wait" in reply.json()["error"]
-    slow.go.set()
-    thread.join(60)
-    tab.close()
-
-
 def test_one_visitor_of_a_public_page_waits_for_few() -> None:
     slow = Slow()
     openings = Openings(Datasets(load=slow), each=2)
@@ -160,7 +138,7 @@ def test_one_visitor_of_a_public_page_waits_for_few() -> None:
     threads = [threading.Thread(target=openings.open, args=(asked, one)) for one in (ada, ada, eve)]
     for thread in threads:
         thread.start()
-    assert until(lambda: len(openings.jobs.going()) == 3)
+    wait(lambda: len(openings.jobs.going()) == 3)
     with pytest.raises(DataError, match="2 of your datasets wait"):
         openings.open(asked, ada)
     slow.go.set()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,9 @@ import pytest
 import torch
 
 from explorer.tabs.object_removal.models import Loaded
-from tests.explorer.small_world import GALLERY, Tab, Words, load, sentences, small_set
+from tests.explorer.small_world import GALLERY, Tab, Words, finished, load, sentences, small_set
 from tests.finetuning.world import write_coco
+from tests.waiting import wait
 from trainers.cli.main import main
 from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_captioned
@@ -35,14 +35,6 @@ from trainers.object_removal.regions import Regions
 from trainers.object_removal.vocabulary import load_words
 
 ORDER = {"dataset": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "queries": 500, "every": True, "seed": 3}
-
-
-def finished(tab: Tab, job: str, phase: str = "done") -> dict:
-    end = time.monotonic() + 60
-    while (state := tab.json(f"score/{job}"))["phase"] in ("waiting", "running") and time.monotonic() < end:
-        time.sleep(0.02)
-    assert state["phase"] == phase, state
-    return state
 
 
 def scored(tab: Tab, **changes: object) -> tuple[str, dict]:
@@ -184,9 +176,7 @@ def test_scores_wait_for_each_other_and_can_be_stopped(tab: Tab, monkeypatch: py
 
     monkeypatch.setattr(Loaded, "images", slow)
     jobs = [tab.json("score", ORDER)["job"] for _ in range(3)]
-    end = time.monotonic() + 60
-    while "encodes images" not in tab.json(f"score/{jobs[0]}")["message"] and time.monotonic() < end:
-        time.sleep(0.01)
+    wait(lambda: "encodes images" in tab.json(f"score/{jobs[0]}")["message"])
     assert [tab.json(f"score/{job}")["phase"] for job in jobs] == ["running", "waiting", "waiting"]
     assert tab.get("image/drawn_scenes.0").status_code == 200, "the page goes on"
     assert tab.json(f"score/{jobs[1]}/stop", {}) == {}

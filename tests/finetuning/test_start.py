@@ -11,14 +11,13 @@ import torch
 from safetensors.torch import load_file
 
 from tests.finetuning.world import SIDE, mend_config, write_coco
-from tests.tiny import opened, tiny_config, to_end, write_images
+from tests.tiny import opened, tiny_config, tiny_contrastive, to_end, write_images
 from trainers.cli.main import main
-from trainers.config import RunConfig, read_config
+from trainers.config import DataChoice, RunConfig, read_config
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError, UserError
 from trainers.image_text.models import MODELS
 from trainers.kinds import check, kind_of
-from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.parameters import Choice
 from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
@@ -46,22 +45,9 @@ def towers(captioned: Path, written: str = "conv4:width=8", **changes: object) -
 
 
 def pretraining(images: Path, encoder: Choice, **changes: object) -> RunConfig:
-    alike = tiny_config(images, "smooth_ap", steps=2)
-    values = {
-        "data": dataclasses.replace(alike.data, held_out="images", image_size=SIDE),
-        "methods": (Choice(name="simclr"), Choice(name="moco_v2", parameters={"queue": 8, "momentum": 0.5})),
-        "encoder": encoder,
-        "dim": 8,
-        "batch": 8,
-        "splits": 2,
-        "steps": 2,
-        "minutes": None,
-        "head_steps": 0,
-        "probe_size": 20,
-        "device": "cpu",
-        "threads": 1,
-    }
-    return ContrastiveConfig(**(values | changes))  # type: ignore[arg-type]
+    methods = (Choice(name="simclr"), Choice(name="moco_v2", parameters={"queue": 8, "momentum": 0.5}))
+    data = DataChoice(source=str(images), image_size=SIDE, held_out="images")
+    return tiny_contrastive(images, *methods, **{"data": data, "encoder": encoder, "head_steps": 0, **changes})
 
 
 def weights(loop: Loop, arm: int) -> dict[str, torch.Tensor]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.image_text.test_vsepp import squares
+from tests.image_text.test_vsepp import check_it_learns, squares
 from trainers.cli.flags import shown
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
-from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
 from trainers.image_text.models.two_towers import TwoTowersParameters
 from trainers.image_text.small import caption_features
@@ -84,22 +83,7 @@ def test_its_text_tower_reads_as_open_clips() -> None:
 def test_it_learns_what_is_where() -> None:
     torch.manual_seed(0)
     model = ENTRY.build({"encoder": "conv4:width=8", "dim": 32, "side": 32})
-    images, texts = squares()
-    tokens = model.tokenise(texts)
-    optimiser = torch.optim.Adam(model.parameters(), ENTRY.learning_rate)
-    noise = torch.Generator().manual_seed(0)
-    losses = []
-    for _ in range(60):
-        shaken = (images.float() / 255 + 0.05 * torch.randn(images.shape, generator=noise)).clamp(0, 1)
-        loss = sum(model.terms(model.image_features(shaken), model.text_features(tokens)).values())
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        model.after_step()
-        losses.append(loss.item())
-    assert losses[-1] < 0.25 * losses[0]
-    similarity = encode_images(model.eval(), images) @ encode_texts(model, texts).T
-    assert similarity.argmax(1).tolist() == list(range(8))
+    check_it_learns(model, ENTRY.learning_rate, 60)
 
 
 def test_its_temperature_is_learned_within_clips_bounds() -> None:

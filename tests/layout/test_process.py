@@ -16,7 +16,8 @@ from explorer.layout import supervisor as supervisor_module
 from explorer.layout.environment import environment
 from explorer.layout.process import main
 from explorer.layout.supervisor import LayoutSupervisor
-from tests.layout.worlds import extend, make_run, wait_for
+from tests.layout.worlds import extend, make_run
+from tests.waiting import wait
 
 
 def _spawn(root: Path) -> subprocess.Popen[bytes]:
@@ -50,13 +51,13 @@ def test_it_survives_kill_and_never_shows_less(root: Path, supervisor: LayoutSup
     watched, training = make_run(root, 3), make_run(root, 1, phase="running")
     supervisor.start()
     supervisor.watch(watched.id)
-    wait_for(lambda: watched.frames() == [0, 1, 2] and training.frames() == [0], 60)
+    wait(lambda: watched.frames() == [0, 1, 2] and training.frames() == [0], 60)
     first = supervisor.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    wait_for(lambda: supervisor.pid not in (None, first), 60)
+    wait(lambda: supervisor.pid not in (None, first), 60)
     extend(training, 1, 2)
-    wait_for(lambda: training.frames() == [0, 1], 60)
+    wait(lambda: training.frames() == [0, 1], 60)
     last = supervisor.pid
     supervisor.stop()
     assert supervisor.pid is None
@@ -67,7 +68,7 @@ def test_it_survives_kill_and_never_shows_less(root: Path, supervisor: LayoutSup
 
 def test_a_process_that_hangs_is_ended_all_the_same(supervisor: LayoutSupervisor) -> None:
     supervisor.start()
-    wait_for(lambda: supervisor.pid is not None, 60)
+    wait(lambda: supervisor.pid is not None, 60)
     assert supervisor.pid is not None
     os.kill(supervisor.pid, signal.SIGSTOP)
     supervisor.stop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from pathlib import Path
 
 import numpy as np
@@ -56,12 +55,3 @@ def extend(folder: RunFolder, start: int, stop: int, *, points: int = 60, arms: 
 def set_phase(folder: RunFolder, phase: str) -> None:
     """Change the phase of a run."""
     folder.db.set_state(dataclasses.replace(folder.db.state(), phase=phase))
-
-
-def wait_for(condition: object, seconds: float) -> float:
-    """Seconds until ``condition()`` holds; AssertionError after ``seconds``."""
-    begun = time.monotonic()
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() - begun < seconds, "waited in vain"
-        time.sleep(0.02)
-    return time.monotonic() - begun

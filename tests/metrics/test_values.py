@@ -20,21 +20,13 @@ def names(depth: int) -> list[str]:
     return [*BINARY, *(f"{name}_level{depth - 1}" for name in BINARY), "HAP", "NDCG", "ASI"]
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 7])
-def test_all_metrics_follow_their_definitions(depth):
+@pytest.mark.parametrize(("depth", "queries"), [(1, 0), (2, 0), (3, 0), (7, 0), (1, 20), (3, 20)])
+def test_all_metrics_follow_their_definitions(depth, queries):
+    """Every image is a query among the others, or the first are, against a gallery of the rest."""
     emb, labels = tree(depth, 45, depth)
-    got = evaluate(emb, labels, metrics=names(depth), per_query=True)
-    lists = slow.ranked_levels(emb, labels)
-    for name in names(depth):
-        want = [slow.score(name, levels, depth) for levels in lists]
-        np.testing.assert_allclose(got[name], want, rtol=0, atol=1e-12, err_msg=name)
-
-
-@pytest.mark.parametrize("depth", [1, 3])
-def test_a_separate_gallery(depth):
-    emb, labels = tree(5, 60, depth)
-    got = evaluate(emb[:20], labels[:20], emb[20:], labels[20:], metrics=names(depth), per_query=True)
-    lists = slow.ranked_levels(emb[:20], labels[:20], emb[20:], labels[20:])
+    given = (emb[:queries], labels[:queries], emb[queries:], labels[queries:]) if queries else (emb, labels)
+    got = evaluate(*given, metrics=names(depth), per_query=True)
+    lists = slow.ranked_levels(*given)
     for name in names(depth):
         want = [slow.score(name, levels, depth) for levels in lists]
         np.testing.assert_allclose(got[name], want, rtol=0, atol=1e-12, err_msg=name)

@@ -15,7 +15,7 @@ import pytest
 from explorer.page.api import configured
 from tests.finetuning.world import mend_config, write_coco
 from tests.plans.at_once import AtOnce
-from tests.tiny import write_images
+from tests.tiny import tiny_contrastive, write_images
 from trainers.config import Conditions, DataChoice, RunConfig, read_config
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import KINDS, check
@@ -53,20 +53,7 @@ class Here(AtOnce):
 
 def pretraining(images: Path, *methods: Choice) -> ContrastiveConfig:
     """A run of a few steps on tiny images."""
-    return ContrastiveConfig(
-        data=DataChoice(source=str(images / "train"), image_size=16, held_out="images"),
-        methods=methods or MOCO.methods,
-        encoder=Choice(name="conv4", parameters={"width": 8}),
-        dim=16,
-        batch=8,
-        norm="batch",
-        steps=2,
-        head_steps=2,
-        minutes=None,
-        probe_size=20,
-        device="cpu",
-        threads=1,
-    )
+    return tiny_contrastive(images / "train", *methods or MOCO.methods, dim=16, norm="batch")
 
 
 def ended(root: Path, config: SweepConfig) -> Report:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.finetuning.world import mend_config, write_coco
-from tests.tiny import tiny_config, write_images
+from tests.tiny import tiny_config, tiny_contrastive, write_images
 from trainers.config import DataChoice
 from trainers.kinds import kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -26,21 +26,10 @@ def trained(root: Path, config: object) -> RunFolder:
 
 def contrastive_config(images: Path, **changes: object) -> ContrastiveConfig:
     """Two methods on the images of :func:`tests.tiny.write_images`, for three steps."""
-    values: dict[str, object] = {
-        "data": DataChoice(source=str(images), image_size=24, held_out="images"),
-        "methods": (Choice(name="simclr"), Choice(name="moco_v2", parameters={"queue": 16})),
-        "encoder": Choice(name="conv4", parameters={"width": 8}),
-        "dim": 8,
-        "batch": 16,
-        "splits": 2,
-        "steps": 3,
-        "minutes": None,
-        "head_steps": 1,
-        "probe_size": 30,
-        "device": "cpu",
-        "threads": 1,
-    }
-    return ContrastiveConfig(**values | changes)  # type: ignore[arg-type]
+    data = DataChoice(source=str(images), image_size=24, held_out="images")
+    few = {"data": data, "batch": 16, "steps": 3, "head_steps": 1, "probe_size": 30}
+    methods = (Choice(name="simclr"), Choice(name="moco_v2", parameters={"queue": 16}))
+    return tiny_contrastive(images, *methods, **(few | changes))
 
 
 @pytest.fixture(scope="session")

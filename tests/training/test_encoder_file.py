@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import nn
 
-from tests.tiny import SIDE, opened, tiny_config, to_end, write_images
+from tests.tiny import SIDE, opened, tiny_config, tiny_contrastive, to_end, write_images
 from tests.training.batches import next_batch
 from trainers.cli.main import main
 from trainers.config import RunConfig
@@ -52,22 +52,9 @@ def metric_learning(images: Path, encoder: Choice, **changes: object) -> RunConf
 
 
 def contrastive(images: Path, encoder: Choice, **changes: object) -> RunConfig:
-    alike = metric_learning(images, encoder)
-    values = {
-        "data": dataclasses.replace(alike.data, held_out="images"),
-        "methods": (Choice(name="moco_v2", parameters={"queue": 8, "momentum": 0.5}), Choice(name="simclr")),
-        "encoder": encoder,
-        "dim": 8,
-        "batch": 8,
-        "splits": 2,
-        "steps": 3,
-        "minutes": None,
-        "head_steps": 2,
-        "probe_size": 20,
-        "device": "cpu",
-        "threads": 1,
-    }
-    return ContrastiveConfig(**(values | changes))  # type: ignore[arg-type]
+    methods = (Choice(name="moco_v2", parameters={"queue": 8, "momentum": 0.5}), Choice(name="simclr"))
+    data = dataclasses.replace(metric_learning(images, encoder).data, held_out="images")
+    return tiny_contrastive(images, *methods, **{"data": data, "encoder": encoder, "steps": 3, **changes})
 
 
 KINDS: dict[str, Callable[..., RunConfig]] = {"metric_learning": metric_learning, "contrastive": contrastive}

@@ -16,7 +16,7 @@ import pytest
 from tests.tiny import tiny_config, write_images
 from tests.training.conftest import Trainers
 from tests.training.test_store import frame
-from tests.training.test_worker import wait
+from tests.waiting import wait
 from trainers.cli.main import main
 from trainers.config import RunConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from tests.contracts.test_training import tensors, train_cut_and_resume
 from tests.finetuning.world import mend_config, write_coco
-from tests.tiny import opened, tiny_config, to_end
-from tests.training.test_precision import apart, pretraining
+from tests.tiny import opened, tiny_config, tiny_contrastive, to_end
+from tests.training.test_precision import apart
 from trainers.config import RunConfig
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
@@ -95,7 +95,7 @@ def test_runs_of_every_kind_train_the_same_weights_with_checkpointing(
 ) -> None:
     configs = (
         tiny_config(images, "supcon", encoder="timm", encoder_parameters=RESNET.parameters, steps=2),
-        pretraining(images, encoder=RESNET),
+        tiny_contrastive(images, encoder=RESNET),
         mend_config(scenes, model=TOWERS, steps=2),
     )
     for config in configs:
@@ -109,7 +109,7 @@ def test_runs_of_every_kind_train_the_same_weights_with_checkpointing(
 def test_layouts_differ_by_rounding_and_are_those_asked_for(
     tmp_path: Path, images: Path, scenes: Path, channels_last: str
 ) -> None:
-    for config in (tiny_config(images, "supcon"), pretraining(images), mend_config(scenes, steps=2)):
+    for config in (tiny_config(images, "supcon"), tiny_contrastive(images), mend_config(scenes, steps=2)):
         config = replace(config, steps=2, optimiser="sgd", learning_rate=1e-3)
         loops = [opened(tmp_path, replace(config, channels_last=layout)) for layout in ("auto", channels_last)]
         layout = torch.channels_last if channels_last == "on" else torch.contiguous_format

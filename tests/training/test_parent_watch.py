@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import wait
+
 PARENT = """
 import subprocess, sys, time
+
 child = subprocess.Popen([sys.executable, sys.argv[1]], stdin=subprocess.PIPE)
 print(child.pid, flush=True)
 time.sleep(600)
@@ -47,18 +50,12 @@ def test_it_is_gone_soon_after_its_parent_was_killed(tmp_path: Path, doing: str)
     with parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
-        end = time.monotonic() + 60
-        while not (tmp_path / "held.py.held").exists():
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        wait((tmp_path / "held.py.held").exists)
         time.sleep(0.5)
         assert _is_there(child)
         parent.send_signal(signal.SIGKILL)
         parent.wait()
-        end = time.monotonic() + 60
-        while _is_there(child):
-            assert time.monotonic() < end, "it outlived its parent"
-            time.sleep(0.02)
+        wait(lambda: not _is_there(child), words="it outlived its parent")
 
 
 def test_without_a_pipe_nothing_is_held(tmp_path: Path) -> None:

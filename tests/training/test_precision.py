@@ -13,16 +13,13 @@ from torch import Tensor, nn
 
 from tests.contracts.test_training import tensors, train_cut_and_resume
 from tests.finetuning.world import mend_config, write_coco
-from tests.tiny import opened, tiny_config, to_end
-from trainers.config import DataChoice, RunConfig
+from tests.tiny import opened, tiny_config, tiny_contrastive, to_end
 from trainers.devices.precision import HALF, OVERFLOWS_IN_A_ROW, LossScale, autocast, computing_in
 from trainers.encoders import ENCODERS, Encoder
-from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
-from trainers.parameters import Choice
 from trainers.training.arm_optimizer import ArmOptimizer, NonFiniteLossError
 from trainers.training.stage import Stage
 
@@ -79,22 +76,6 @@ def test_float32_is_what_a_cpu_computes_anyway() -> None:
         assert torch.equal(one, other)
 
 
-def pretraining(images: Path, **changes: object) -> RunConfig:
-    values: dict[str, object] = {
-        "data": DataChoice(source=str(images), image_size=16),
-        "methods": (Choice(name="moco_v2", parameters={"queue": 12}),),
-        "encoder": Choice(name="conv4", parameters={"width": 8}),
-        "dim": 8,
-        "batch": 8,
-        "steps": 2,
-        "minutes": None,
-        "probe_size": 20,
-        "device": "cpu",
-        "threads": 1,
-    }
-    return ContrastiveConfig(**(values | changes))  # type: ignore[arg-type]
-
-
 def watched(nets: Iterable[nn.Module]) -> set[torch.dtype]:
     """A set that gets the types of what their convolutions put out."""
     kinds: set[torch.dtype] = set()
@@ -112,7 +93,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_encoders_of_every_kind_compute_in_it_and_their_losses_do_not(
     tmp_path: Path, images: Path, scenes: Path, precision: str
 ) -> None:
-    configs = (tiny_config(images, "supcon"), pretraining(images), mend_config(scenes))
+    configs = (tiny_config(images, "supcon"), tiny_contrastive(images), mend_config(scenes))
     for config in (replace(config, precision=precision) for config in configs):
         loop = opened(tmp_path, config)
         (arm,) = loop.arms

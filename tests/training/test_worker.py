@@ -8,23 +8,17 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.tiny import tiny_config
 from tests.training.conftest import Trainers
+from tests.waiting import wait
 from trainers.runs import RunFolder
 
 LONG = 4000  # steps; never reached
-
-
-def wait(what: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def test_it_ends_with_a_checkpoint_when_its_parent_is_gone(tmp_path: Path, images: Path, trainers: Trainers) -> None:

@@ -12,7 +12,7 @@ from PIL import Image
 
 from explorer.settings import ASSETS
 from tests.explorer.page import Page
-from tests.tiny import write_images
+from tests.tiny import tiny_contrastive, write_images
 from tests.training.batches import next_batch
 from tests.training.reopened import reopened
 from trainers.cli.main import main
@@ -43,23 +43,9 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(root: Path, source: Path, *methods: Choice, **changes: object) -> ContrastiveLoop:
-    values: dict[str, object] = {
-        "data": DataChoice(source=str(source), image_size=16, held_out="images"),
-        "methods": methods or (Choice(name="moco_v2", parameters=SMALL), Choice(name="supcon")),
-        "encoder": Choice(name="conv4", parameters={"width": 8}),
-        "dim": 8,
-        "batch": 8,
-        "splits": 2,
-        "steps": 6,
-        "minutes": None,
-        "head_steps": 3,
-        "probe_size": 20,
-        "snapshot_steps": 4,
-        "device": "cpu",
-        "threads": 1,
-    }
-    config = ContrastiveConfig(**(values | changes))  # type: ignore[arg-type]
-    return ContrastiveLoop(RunFolder.create(root, config))
+    methods = methods or (Choice(name="moco_v2", parameters=SMALL), Choice(name="supcon"))
+    few = {"steps": 6, "head_steps": 3, "snapshot_steps": 4}
+    return ContrastiveLoop(RunFolder.create(root, tiny_contrastive(source, *methods, **(few | changes))))
 
 
 def numbers(loop: ContrastiveLoop) -> dict[tuple[int, str], float]:

@@ -18,13 +18,12 @@ import torch
 
 from tests.data.world import encode
 from tests.shared import needs
-from tests.tiny import tiny_config, trained, write_images
+from tests.tiny import tiny_config, tiny_contrastive, trained, write_images
 from trainers.cli.main import main
 from trainers.config import Conditions, DataChoice
 from trainers.data import cache, load_data
 from trainers.data.labelled.datasets import drawn
 from trainers.errors import DataError, ParameterError
-from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.object_removal.reliance import queries
 from trainers.object_removal.reliance.forms import ALONE, AWAY, HOME, NEW, TIED, TITLES, WHOLE, WITHOUT
 from trainers.object_removal.reliance.measure import measure, read_queries
@@ -55,20 +54,9 @@ def folder_run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 @pytest.fixture(scope="module")
 def pretrained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """Contrastive training on the drawn pots, backgrounds tied."""
-    config = ContrastiveConfig(
-        data=DataChoice(source="drawn:bias=0.9", image_size=16, max_images=960, held_out="images"),
-        methods=(Choice(name="simclr"),),
-        encoder=Choice(name="conv4", parameters={"width": 8}),
-        dim=8,
-        batch=16,
-        splits=2,
-        steps=2,
-        minutes=None,
-        head_steps=0,
-        probe_size=40,
-        device="cpu",
-        threads=1,
-    )
+    data = DataChoice(source="drawn:bias=0.9", image_size=16, max_images=960, held_out="images")
+    few = {"data": data, "batch": 16, "head_steps": 0, "probe_size": 40}
+    config = tiny_contrastive(Path("drawn"), Choice(name="simclr"), **few)
     return trained(tmp_path_factory.mktemp("pots") / "runs", config)
 
 
