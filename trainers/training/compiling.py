@@ -7,8 +7,8 @@ from types import MethodType
 import torch
 from torch import Tensor, nn
 
+from trainers.encoders import Encoder
 from trainers.errors import UserError, brief
-from trainers.image_text.base import ImageTextModel
 
 KINDS_OF_CALL = 64
 """Most versions that are compiled of one function. An arm needs up to four, with and without a gradient, for the first
@@ -53,7 +53,7 @@ def compile_encoders(net: nn.Module) -> None:
     Raises:
         UserError: torch cannot compile on this Python, or ``net`` is an image-text model.
     """
-    if isinstance(net, ImageTextModel):
+    if hasattr(net, "encodes") and not isinstance(net, Encoder):
         raise UserError("Image-text models cannot be compiled, only encoders of images alone; leave compiled off.")
     import torch._dynamo  # takes a second
 
