@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.distributed.test_group import until
 from tests.jobs.hub import environment, start_hub
 from tests.jobs.shell import Shell, opened_shell
+from tests.waiting import wait
 from trainers.jobs.remote import LEAVE_SECONDS
 from trainers.jobs.script import END
 from trainers.runs import RunFolder, list_runs
@@ -122,10 +122,10 @@ def test_a_sweep_is_trained_by_a_job_and_comes_back_whole(hub: Any, shell: Shell
 def paused(place: Path, run: str, least: int) -> RunFolder:
     """The run on the machine of a job, stopped after so many steps, so that it is not at its end too early."""
     root = place / "job" / "runs"
-    until(lambda: (root / run / "config.json").exists() and RunFolder.open(root, run).state().step > least, 240)
+    wait(lambda: (root / run / "config.json").exists() and RunFolder.open(root, run).state().step > least, 240)
     folder = RunFolder.open(root, run)
     folder.send("pause")
-    until(lambda: folder.state().phase == "paused")
+    wait(lambda: folder.state().phase == "paused")
     return folder
 
 
@@ -141,7 +141,7 @@ def test_a_job_that_is_cut_goes_on_with_the_next_one(hub: Any, shell: Shell, tmp
     with job(hub, 0, one) as process:
         there = paused(one, run.id, least=20)
         needed = time.monotonic() - began
-        until(lambda: "Copied to" in said(one))
+        wait(lambda: "Copied to" in said(one))
         seen = shell.run("job", run.id, "--fetch", *runs)
         assert seen.status == 0 and (tmp_path / "runs" / run.id / "probe.safetensors").is_file(), seen.err
         os.kill(process.pid, signal.SIGTERM)

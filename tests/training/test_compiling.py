@@ -15,9 +15,9 @@ from torch._dynamo.utils import counters
 
 from tests.contracts.test_training import tensors
 from tests.finetuning.world import mend_config, write_coco
-from tests.tiny import opened, tiny_config
+from tests.tiny import opened, tiny_config, tiny_contrastive
 from tests.training.test_memory import RESNET, VIT
-from tests.training.test_precision import apart, pretraining
+from tests.training.test_precision import apart
 from trainers.config import RunConfig
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import UserError
@@ -131,7 +131,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_compiled_runs_train_the_same_within_rounding(tmp_path: Path, images: Path, kind: str) -> None:
     made: dict[str, RunConfig] = {
         "metric learning": tiny_config(images, "supcon", "proxy_anchor"),
-        "momentum encoder": pretraining(images, chunk=5),
+        "momentum encoder": tiny_contrastive(images, chunk=5),
     }
     config = replace(made[kind], steps=2, optimiser="sgd", learning_rate=1e-3)
     loops = [opened(tmp_path, replace(config, compiled=compiled)) for compiled in (False, True)]
