@@ -10,12 +10,12 @@ const SIGNS = [1, -1, -1, 1];
 
 export class Interval {
   constructor(difference) {
-    const { metric, title, words, verdict, sides } = difference;
+    const { of, metric, title, words, verdict, sides } = difference;
     this.chart = new Chart();
     this.chart.show((width) => drawing(difference, width));
     this.chart.say(words);
     const rows = sides.map((side) => el("tr", {}, el("th", { scope: "row", text: side.title }), el("td", { text: written(side.mean, difference) }), el("td", { class: "rs-note", text: bounds(side, difference) })));
-    const caption = el("figcaption", { class: "rs-claimdifference" }, el("strong", { text: difference.unit === "share" ? `${metric}, %` : metric }), el("span", { class: "rs-note", text: ` ${title}` }), el("span", { class: "rs-unseen", text: `: ${verdict}` }));
+    const caption = el("figcaption", { class: "rs-claimdifference" }, el("strong", { text: difference.unit === "share" ? `${of}, %` : of }), el("span", { class: "rs-note", text: ` ${title}` }), el("span", { class: "rs-unseen", text: `: ${verdict}` }));
     this.node = el("figure", { class: "rs-stack rs-tight" }, caption, this.chart.node);
     this.sides = el("table", { class: "rs-table rs-claimsides" }, el("caption", { class: "rs-note", text: `${metric}: mean and 95 % interval` }), el("tbody", {}, ...rows));
   }

@@ -208,6 +208,26 @@ def test_what_is_lost_from_one_metric_to_another() -> None:
     assert none.numbers.seeds == 0
 
 
+def test_a_relative_difference_divides() -> None:
+    values = {("A", 0): 0.3, ("B", 0): 0.2, ("A", 1): 0.9, ("B", 1): 0.8}  # half more, and an eighth more
+    results = [
+        Cell(variant=arm, condition={"x": x}, seed=seed, metrics={"HAP": value * (1 + seed)})
+        for (arm, x), value in values.items()
+        for seed in range(4)
+    ]
+    first, second = sides(0)
+    alone, beyond = Difference(metric="HAP", first=first, second=second, relative=True), sides(1)
+    (one,) = measure(claim_of(alone), results)
+    assert one.numbers.mean == pytest.approx(0.5) and one.title == "A, x 0 / B, x 0"
+    (one,) = measure(claim_of(replace(alone, beyond=beyond)), results)
+    assert one.numbers.mean == pytest.approx(0.375) and one.title == "(A, x 0 / B, x 0) − (A, x 1 / B, x 1)"
+    nothing = [
+        replace(cell, metrics={"HAP": 0.0}) if cell.variant == "B" and cell.seed == 2 else cell for cell in results
+    ]
+    (one,) = measure(claim_of(alone), nothing)
+    assert one.numbers.seeds == 3  # a gain over nothing is no number
+
+
 def test_a_seed_without_a_result_on_one_side_is_left_out() -> None:
     results = [
         replace(cell, metrics={}, queries=None) if cell.seed == 3 and cell.variant == "B" else cell

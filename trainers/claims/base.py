@@ -54,13 +54,15 @@ class Difference:
         first: the side that is said to have the larger number.
         beyond: the two sides of another difference that is taken off, for claims about where a gain is larger; with
             another metric, for claims about what is lost from the one to the other.
-        margin: in the metric's own unit; fixed before any result.
+        relative: by which part of the second side the first is larger, in place of by how much.
+        margin: in the metric's own unit, of relative differences a share; fixed before any result.
     """
 
     metric: str
     first: Side
     second: Side
     beyond: tuple[Side, Side] | None = None
+    relative: bool = False
     expected: Expected = "larger"
     margin: float = 0.0
 
@@ -77,8 +79,11 @@ class Difference:
     @property
     def title(self) -> str:
         """As printed."""
-        title = f"{self.first.title} − {self.second.title}"
-        return title if self.beyond is None else f"({title}) − ({self.beyond[0].title} − {self.beyond[1].title})"
+        sign = "/" if self.relative else "−"
+        pair = f"{self.first.title} {sign} {self.second.title}"
+        if self.beyond is None:
+            return pair
+        return f"({pair}) − ({self.beyond[0].title} {sign} {self.beyond[1].title})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,10 +131,19 @@ def differences(
     expected: Expected = "larger",
     margin: float = 0.0,
     beyond: tuple[Side, Side] | None = None,
+    relative: bool = False,
 ) -> tuple[Difference, ...]:
     """Make one difference per metric; a side that is a text is an arm under no condition."""
     sides = [Side(arm=side) if isinstance(side, str) else side for side in (first, second)]
     return tuple(
-        Difference(metric=metric, first=sides[0], second=sides[1], beyond=beyond, expected=expected, margin=margin)
+        Difference(
+            metric=metric,
+            first=sides[0],
+            second=sides[1],
+            beyond=beyond,
+            relative=relative,
+            expected=expected,
+            margin=margin,
+        )
         for metric in metrics
     )

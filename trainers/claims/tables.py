@@ -27,6 +27,12 @@ def named(metric: str) -> Described:
     return describe(metric, LEVELS)
 
 
+def _title(difference: Difference) -> str:
+    """Name what a difference is of."""
+    title = named(difference.metric).title
+    return f"Relative gain in {title}" if difference.relative else title
+
+
 def results(folder: Path = SHIPPED, claims: Mapping[str, Claim] = CLAIMS) -> dict[str, Result | None]:
     """Read the result of every claim; None where there is none.
 
@@ -54,9 +60,9 @@ def sentence(measured: Measured, difference: Difference, verdict: str) -> str:
     described, numbers = named(difference.metric), measured.numbers
     if numbers.seeds < LEAST_SEEDS:
         have = "no seed has" if not numbers.seeds else f"{numbers.seeds} of the {LEAST_SEEDS} seeds needed have"
-        return f"{described.title}, {measured.title}: {have} a result on every side."
+        return f"{_title(difference)}, {measured.title}: {have} a result on every side."
     unit = " points" if described.measure.unit == "share" else ""
-    text = f"{described.title}, {measured.title}: {spread(measured, described)}{unit}"
+    text = f"{_title(difference)}, {measured.title}: {spread(measured, described)}{unit}"
     if difference.margin:
         text += f", claimed {_CLAIMED[difference.expected].format(number(difference.margin, described.measure) + unit)}"
     if verdict == NOT_SEEN:
@@ -92,8 +98,8 @@ def rows(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLA
     for name, claim in claims.items():
         result = results[name]
         decides = "; ".join(
-            f"{named(difference.metric).title} {spread(difference, named(difference.metric))}"
-            for difference in (result.measured if result else ())
+            f"{_title(difference)} {spread(measured, named(measured.metric))}"
+            for measured, difference in zip(result.measured if result else (), claim.differences, strict=False)
         )
         seeds = str(len(result.seeds)) if result else ""
         minutes = f"{result.minutes:.1f}" if result else ""
@@ -187,6 +193,7 @@ def _difference_json(measured: Measured, difference: Difference) -> dict[str, An
     mean, low, high = map(finite_number, _bounds(measured))
     return {
         "title": measured.title,
+        "of": _title(difference),
         "metric": described.title,
         "unit": described.measure.unit,
         "expected": difference.expected,

@@ -19,9 +19,17 @@ DESCRIPTOR = Claim(
             Side(arm="ROADMAP", under={"Classes per batch": 24}),
             Side(arm="Sup-AP", under={"Classes per batch": 24}),
         ),
+        relative=True,
     ),
     plan=plans.batches,
-    ours=(*plans.OURS, "Gains are subtracted: what is compared is the absolute improvement, not the relative one."),
+    ours=plans.OURS,
+    tried=(
+        (
+            "In absolute terms, as was decided here before, the gain is smaller in the smaller batch, by 4.4 points "
+            "[1.0, 7.7]."
+        ),
+        "With 600 steps in place of 200, seeds 10 to 14: the relative gain is larger by 4.2 points [−40.9, 49.2].",
+    ),
     recipe=recipes.full_size(
         "sop_average_precision", "sup_ap", "roadmap:preset=sop", vary={"classes_per_batch": (4, 8, 16, 32)}
     ),

@@ -22,6 +22,10 @@ DESCRIPTOR = Claim(
         "AdamW in place of LARS, RMSProp or SGD.",
         "Tried is a batch of 32 with and without a queue of 1,024 keys; the paper compares with a larger batch.",
     ),
+    tried=(
+        "With 480 steps in place of 120, seeds 10 to 14: the queue is above by 9.0 points of k-NN accuracy [6.8, "
+        "11.1].",
+    ),
     recipe=recipes.full_size("imagenet_supcon_queue", "supcon", "supcon_queue"),
     minutes=3.0,
     order=314,
