@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from explorer.settings import Settings
@@ -113,7 +113,7 @@ class Explorer:
         self._released()
 
 
-def _executor(settings: Settings, devices: Sequence[str]) -> tuple[Settings, ProcessExecutor, Sequence[str]]:
+def _executor(settings: Settings, devices: tuple[str, ...]) -> tuple[Settings, ProcessExecutor, tuple[str, ...]]:
     """Return what runs the trainers, the settings with as many runs at once as it has room for, and which of this
     machine's devices the queue gives away: none where a cluster gives away its own.
     """

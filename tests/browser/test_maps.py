@@ -31,13 +31,14 @@ def page(opened: Page) -> Page:
 
 
 def _lonely(page: Page) -> int:
-    """A point that no other covers on the first map, so that a click there means it."""
+    """A point that no other covers on the first map, and no badge or button, so that a click there means it."""
     return page.evaluate(
         """() => {
           const d = window.debug, at = [...Array(600).keys()].map((i) => d.place(0, i));
           const far = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1]);
           const gap = (i) => Math.min(...at.map((p, j) => (j === i ? 1e9 : far(p, at[i]))));
-          return at.map((_, i) => i).reduce((best, i) => gap(i) > gap(best) ? i : best, 0);
+          const free = at.map((_, i) => i).filter((i) => !document.elementFromPoint(...at[i])?.closest("button"));
+          return free.reduce((best, i) => gap(i) > gap(best) ? i : best, free[0]);
         }"""
     )
 

@@ -179,7 +179,7 @@ def test_the_first_answer_says_what_goes_on_behind_it(browser: Browser, site: Si
             "Tiny CLIP and Tiny CLIP, fine-tuned: encoding captions: 512 of 20,000", timeout=FIRST
         )
         expect(bar).to_have_js_property("value", 0.25)
-        expect(line).to_contain_text("background: Tiny CLIP: encoding captions", timeout=FIRST)
+        expect(line).to_contain_text("own queries: Tiny CLIP: encoding captions", timeout=FIRST)
         expect(bar).to_have_js_property("value", 0.75)
         expect(line).to_contain_text("All captions are read")
         expect(bar).to_be_hidden()

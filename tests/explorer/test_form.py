@@ -61,7 +61,7 @@ def test_a_form_shows_a_configuration_and_makes_it_again(config: RunConfig) -> N
 @pytest.mark.parametrize("name", list(KINDS))
 def test_a_public_form_has_no_setting_that_reaches_beyond_its_run(name: str) -> None:
     private = {one.name for one in specs(KINDS[name].config) if one.rule.private}
-    assert private == {"processes"} | ({"start"} if issubclass(KINDS[name].config, StartConfig) else set())
+    assert private == {"compiled", "processes"} | ({"start"} if issubclass(KINDS[name].config, StartConfig) else set())
     assert not private & set(form_of(name, public=True).names)
     assert private - {"processes"} <= set(FORMS[name].names)  # that one where there are several GPUs
     if "start" in private:

@@ -23,6 +23,10 @@ DESCRIPTOR = Claim(
         "still has 89 % of its first weights then.",
         plans.OURS_SHOWN,
     ),
+    tried=(
+        "With 480 steps of AdamW at 0.003 and batch normalisation, seeds 10 to 14, it is seen: 0.999 is above 0.9 by "
+        "7.3 points [4.1, 10.6], 0.99 by 6.3 [3.5, 9.1].",
+    ),
     recipe=recipes.full_size(
         "imagenet_moco",
         "moco_v1:momentum=0.9",
