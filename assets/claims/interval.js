@@ -6,7 +6,6 @@ import { axisX, dot, ruleX, ruleY } from "../vendor/plot.js";
 
 const HEIGHT = 58;
 const COLOURS = { seen: "var(--rs-same)", "opposite seen": "var(--rs-none)" };
-const SIGNS = [1, -1, -1, 1];
 
 export class Interval {
   constructor(difference) {
@@ -22,10 +21,8 @@ export class Interval {
 }
 
 function drawing(difference, width) {
-  const { mean, low, high, margin, verdict, sides } = difference;
+  const { mean, low, high, margin, verdict, each } = difference;
   const fill = COLOURS[verdict] ?? "var(--rs-fill)";
-  const seeds = sides[0].values.map(({ seed }) => seed).filter((seed) => sides.every((side) => side.values.some((value) => value.seed === seed)));
-  const each = seeds.map((seed) => sides.reduce((sum, side, at) => sum + SIGNS[at] * side.values.find((value) => value.seed === seed).value, 0));
   const ends = [0, mean, low, high, margin, -margin, ...each].filter(Number.isFinite);
   const marks = [
     ruleX([0], { stroke: "var(--rs-soft)" }),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -84,6 +84,15 @@ class Difference:
         if self.beyond is None:
             return pair
         return f"({pair}) − ({self.beyond[0].title} {sign} {self.beyond[1].title})"
+
+    def of(self, values: Sequence[float]) -> float | None:
+        """Return the difference of a seed, from the numbers of its sides in order; None if it would divide by 0."""
+        firsts, seconds = values[::2], values[1::2]
+        if self.relative and 0 in seconds:
+            return None
+        pairs = zip(firsts, seconds, strict=True)
+        gains = [first / second - 1 if self.relative else first - second for first, second in pairs]
+        return gains[0] - sum(gains[1:])
 
 
 @dataclass(frozen=True, kw_only=True)

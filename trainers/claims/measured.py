@@ -76,19 +76,15 @@ def _alone(cells: Sequence[Cell], metric: str) -> Estimate:
 
 
 def _combined(difference: Difference, of_side: Sequence[Mapping[int, Cell]]) -> list[Cell]:
-    """Return a result per seed that every side has: the sum of the sides, each with its sign; of a relative difference
-    the quotients less 1, without queries, and nothing for a seed that would divide by 0.
-    """
+    """Return a result per seed that every side has; of a relative difference without queries."""
     combined = []
     for seed in sorted(set.intersection(*(set(of_seed) for of_seed in of_side))):
         of_seed = [cells[seed] for cells in of_side]
         values = [cell.value(metric) for metric, cell in zip(difference.metrics, of_seed, strict=True)]
         known = [value for value in values if value is not None]
-        if len(known) < len(values) or (difference.relative and 0 in known[1::2]):
+        total = difference.of(known) if len(known) == len(values) else None
+        if total is None:
             continue
-        if difference.relative:
-            known = [part / whole - 1 for part, whole in zip(known[::2], known[1::2], strict=True)]
-        total = sum(sign * value for sign, value in zip(_SIGNS, known, strict=False))
         queries = None if difference.relative else _queries(difference, [cell.queries for cell in of_seed])
         combined.append(
             Cell(

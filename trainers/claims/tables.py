@@ -205,6 +205,7 @@ def _difference_json(measured: Measured, difference: Difference) -> dict[str, An
         "verdict": verdict,
         "words": sentence(measured, difference, verdict),
         "covers": measured.covers,
+        "each": _each(measured, difference),
         "sides": [
             {
                 "title": side.title,
@@ -216,6 +217,13 @@ def _difference_json(measured: Measured, difference: Difference) -> dict[str, An
             for side in measured.sides
         ],
     }
+
+
+def _each(measured: Measured, difference: Difference) -> list[float]:
+    """Return the difference of every seed that has one."""
+    seeds = sorted(set.intersection(*(set(side.values) for side in measured.sides)))
+    values = (difference.of([side.values[seed] for side in measured.sides]) for seed in seeds)
+    return [value for value in values if value is not None]
 
 
 def _bounds(measured: Measured) -> tuple[float, float, float]:

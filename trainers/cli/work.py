@@ -168,4 +168,6 @@ def _followed(
         return dataclasses.replace(state, message=message)
     if PHASES[state.phase].moving:
         raise RunError(f"The processes ended before they trained (exit status {ended[0].code}): {ended[0].last_line}")
+    if state.phase == "interrupted" and not leave.is_set():
+        raise RunError(f"Run {folder.id} did not finish: {state.message}.")
     return state
