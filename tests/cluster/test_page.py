@@ -45,10 +45,14 @@ class Watched:
         self.trainers: dict[str, set[int]] = defaultdict(set)
 
     def look(self) -> dict[str, RunFolder]:
-        for process in psutil.process_iter(["cmdline"]):
-            words = process.info["cmdline"] or []
-            if "trainers.worker" in words:
-                self.trainers[Path(words[-1]).name].add(process.pid)
+        seen = {process.pid: process.info for process in psutil.process_iter(["cmdline", "ppid"])}
+        for number, about in seen.items():
+            words = about["cmdline"] or []
+            forked = (
+                about["ppid"] in seen and seen[about["ppid"]]["cmdline"] == words
+            )  # until it begins its own program
+            if "trainers.worker" in words and not forked:
+                self.trainers[Path(words[-1]).name].add(number)
         return {run.id: run for run in list_runs(self._root) if run.part_of}
 
     def reached(self, snapshots: int) -> list[RunFolder]:
