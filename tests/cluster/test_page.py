@@ -38,21 +38,17 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
 
 
 class Watched:
-    """The runs of a sweep, and the trainers that each was ever seen to have."""
+    """The runs of a sweep, and the folders in which each was ever seen to be trained: a trainer has one."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self.trainers: dict[str, set[int]] = defaultdict(set)
+        self.trainers: dict[str, set[str]] = defaultdict(set)
 
     def look(self) -> dict[str, RunFolder]:
-        seen = {process.pid: process.info for process in psutil.process_iter(["cmdline", "ppid"])}
-        for number, about in seen.items():
-            words = about["cmdline"] or []
-            forked = (
-                about["ppid"] in seen and seen[about["ppid"]]["cmdline"] == words
-            )  # until it begins its own program
-            if "trainers.worker" in words and not forked:
-                self.trainers[Path(words[-1]).name].add(number)
+        for process in psutil.process_iter(["cmdline"]):
+            words = process.info["cmdline"] or []
+            if "trainers.worker" in words:
+                self.trainers[Path(words[-1]).name].add(words[-1])
         return {run.id: run for run in list_runs(self._root) if run.part_of}
 
     def reached(self, snapshots: int) -> list[RunFolder]:
