@@ -138,7 +138,11 @@ def hover(page: Page, arm: int, point: int) -> None:
         with contextlib.suppress(TimeoutError):
             until(page, "s.hovered === a", point, timeout=PATIENCE / 40)
             return
-    raise AssertionError(f"point {point} of map {arm} does not answer the pointer: {state(page)}")
+    x, y = place(page, arm, point)
+    there = page.evaluate("([x, y]) => document.elementFromPoint(x, y)?.outerHTML.slice(0, 200)", [x, y])
+    raise AssertionError(
+        f"point {point} of map {arm} at ({x}, {y}) does not answer the pointer, but {there}: {state(page)}"
+    )
 
 
 def lasso(page: Page) -> None:

@@ -25,6 +25,7 @@ def page(opened: Page) -> Page:
     opened.evaluate("(id) => window.rankscope.open(id)", state(opened)["run"])
     until(opened, "s.k === 0 || s.playing")  # the run is opened anew and played from its start
     rest(opened)
+    opened.evaluate("scrollTo(0, 0)")  # a tile that was pointed at may have scrolled the maps away
     opened.mouse.move(0, 0)
     until(opened, "s.hovered === null && s.zoom === 1 && s.lassoed === 0")
     return opened
