@@ -85,8 +85,10 @@ class Difference:
             return pair
         return f"({pair}) − ({self.beyond[0].title} {sign} {self.beyond[1].title})"
 
-    def of(self, values: Sequence[float]) -> float | None:
-        """Return the difference of a seed, from the numbers of its sides in order; None if it would divide by 0."""
+    def of(self, values: Sequence[Any]) -> Any:
+        """Return the difference of a seed, from the numbers of its sides in order, or of arrays of them where it is not
+        relative; None if it would divide by 0.
+        """
         firsts, seconds = values[::2], values[1::2]
         if self.relative and 0 in seconds:
             return None

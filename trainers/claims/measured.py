@@ -14,8 +14,6 @@ from trainers.comparison import Cell, compare, condition_key
 from trainers.comparison.estimate import Estimate
 from trainers.runs.records import QueryScores
 
-_SIGNS = (1.0, -1.0, -1.0, 1.0)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
@@ -109,5 +107,5 @@ def _queries(difference: Difference, every: Sequence[QueryScores | None]) -> Que
     if not same:
         return None
     rows = [np.asarray(each.values[0, each.metrics.index(metric)], dtype=np.float64) for metric, each in known]
-    total = sum(sign * row for sign, row in zip(_SIGNS, rows, strict=False))
-    return replace(first, metrics=(difference.metric,), values=np.asarray(total, dtype=np.float32)[None, None])
+    total = np.asarray(difference.of(rows), dtype=np.float32)
+    return replace(first, metrics=(difference.metric,), values=total[None, None])

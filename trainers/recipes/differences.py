@@ -12,7 +12,7 @@ from trainers.plans.config import SweepConfig
 from trainers.recipes.base import Recipe
 from trainers.recipes.command import written
 
-_NO_MATTER = ("seed", "snapshot_steps", "channels_last", "checkpointing", "device", "threads", "processes")
+_NO_MATTER = ("seed", "snapshot_steps", "channels_last", "checkpointing", "compiled", "device", "threads", "processes")
 """Settings that change a number by rounding at most; a plan has seeds of its own."""
 
 
