@@ -91,6 +91,9 @@ class LossDescriptor(Descriptor):
         level_proxies: and so for the classes of every coarser level (needs ``class_labels``).
         views: it uses several augmented views of each image, ``[B, V, D]``; 1 for none.
         gallery: it accepts a separate gallery (cross-batch memory).
+        own_queries: its mean is over queries, each of which counts: the losses of parts of a batch's queries against
+            the whole batch add up to the loss of the batch. A test decides it.
+        whole_batch: values of parameters with which they do not add up, by parameter.
         memory: rows of the memory it trains with where a run asks for none; 0: without.
         proxy_learning_rate: learning rate of the proxies' own Adam; None: the encoder's.
         pair_bytes: memory of one pair of a query and an item at the peak, measured, in float32.
@@ -116,12 +119,19 @@ class LossDescriptor(Descriptor):
     level_proxies: bool = False
     views: int = 1
     gallery: bool = False
+    own_queries: bool = False
+    whole_batch: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
     memory: int = 0
     proxy_learning_rate: float | None = None
     pair_bytes: int = 30
     lists_triplets: bool = False
     alias_of: str | None = None
     order: int = 1000
+
+    def adds_up(self, parameters: Any) -> bool:
+        """Return whether the losses of parts of the queries add up to that of the batch, with these parameters."""
+        apart = (getattr(parameters, name) in values for name, values in self.whole_batch.items())
+        return self.own_queries and not any(apart)
 
     def build(self, *, num_classes: int, dim: int, class_labels: Tensor | None = None, **parameters: Any) -> LossModule:
         """Make the module.

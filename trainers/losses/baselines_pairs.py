@@ -204,6 +204,7 @@ DESCRIPTORS = (
         parameters=MultiSimilarityParameters,
         module=MultiSimilarity,
         gallery=True,
+        own_queries=True,
         pair_bytes=170,
         order=500,
     ),

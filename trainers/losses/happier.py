@@ -57,6 +57,7 @@ _HAPPIER = LossDescriptor(
     hierarchy=True,
     proxies=True,
     gallery=True,
+    own_queries=True,
     proxy_learning_rate=PROXY_LEARNING_RATE,
     order=200,
 )

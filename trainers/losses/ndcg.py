@@ -56,6 +56,7 @@ _SUP = LossDescriptor(
     module=sup_ndcg,
     hierarchy=True,
     gallery=True,
+    own_queries=True,
     order=203,
 )
 

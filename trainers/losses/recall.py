@@ -113,6 +113,7 @@ _SMOOTH = LossDescriptor(
     parameters=SmoothRecallParameters,
     module=smooth_recall,
     gallery=True,
+    own_queries=True,
     order=106,
 )
 
@@ -165,6 +166,7 @@ DESCRIPTORS = (
         ),
         parameters=RODRecallParameters,
         module=rod_recall,
+        whole_batch={"terms": frozenset({"table_ii_pairs", "code_pairs"})},
         proxies=True,
         proxy_learning_rate=PROXY_LEARNING_RATE,
         order=104,

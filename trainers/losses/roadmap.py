@@ -70,6 +70,8 @@ DESCRIPTOR = LossDescriptor(
     module=roadmap,
     proxies=True,
     gallery=True,
+    own_queries=True,
+    whole_batch={"terms": frozenset({"table_ii_pairs", "neurips_2021_pairs", "neurips_2021_code_pairs"})},
     proxy_learning_rate=PROXY_LEARNING_RATE,
     order=101,
 )

@@ -42,5 +42,6 @@ DESCRIPTOR = LossDescriptor(
     parameters=SigmoidParameters,
     module=smooth_ap,
     gallery=True,
+    own_queries=True,
     order=100,
 )

@@ -49,5 +49,6 @@ DESCRIPTOR = LossDescriptor(
     parameters=BoundParameters,
     module=sup_ap,
     gallery=True,
+    own_queries=True,
     order=102,
 )

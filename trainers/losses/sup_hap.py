@@ -109,6 +109,7 @@ _SUP = LossDescriptor(
     module=sup_hap,
     hierarchy=True,
     gallery=True,
+    own_queries=True,
     order=201,
 )
 

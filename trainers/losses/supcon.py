@@ -155,6 +155,7 @@ _OUT = LossDescriptor(
     module=_build(inside=False),
     views=2,
     gallery=True,
+    own_queries=True,
     order=400,
 )
 

@@ -75,6 +75,7 @@ DESCRIPTOR = LossDescriptor(
     parameters=XBMContrastiveParameters,
     module=XBMContrastive,
     gallery=True,
+    own_queries=True,
     memory=1024,
     order=506,
 )

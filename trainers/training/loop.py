@@ -17,7 +17,6 @@ from trainers.devices.device import choose
 from trainers.devices.precision import computing_in
 from trainers.distributed.group import agreed
 from trainers.errors import RunError
-from trainers.losses import LossDescriptor
 from trainers.metrics.catalogue.training import PROCESSOR
 from trainers.metrics.measures import TEST
 from trainers.progress import Progress, silent, worded
@@ -30,7 +29,6 @@ from trainers.training.checkpointing import checkpointed
 from trainers.training.compiling import compile_encoders
 from trainers.training.evaluation import Evaluation, Finish, Finisher
 from trainers.training.gradient_caching import encode_in_chunks
-from trainers.training.own_queries import share_queries
 from trainers.training.pace import Pace
 from trainers.training.reached import Reached, StageStart
 from trainers.training.scalars import ScalarBuffer
@@ -259,9 +257,6 @@ class Loop(ABC):
             if self.config.compiled:
                 compile_encoders(net)
             encode_in_chunks(net, self.config.chunk)
-        entry = getattr(arm, "descriptor", None)
-        if isinstance(entry, LossDescriptor):
-            share_queries(arm.networks["loss"], entry)  # type: ignore[arg-type]
 
     @property
     def _reached(self) -> Reached:

@@ -6,8 +6,7 @@ with the processes, so above it each takes its own rows as queries and all rows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -21,32 +20,6 @@ from trainers.losses._memory import WithMemory
 
 LARGEST = 8192
 """Images of a batch, views counted once, of which every process computes the whole loss."""
-_NONE: Mapping[str, frozenset[str]] = MappingProxyType({})
-EXACT: Mapping[str, Mapping[str, frozenset[str]]] = MappingProxyType(
-    {
-        "happier": _NONE,
-        "happier_f": _NONE,
-        "multi_similarity": _NONE,
-        "roadmap": {"terms": frozenset({"table_ii_pairs", "neurips_2021_pairs", "neurips_2021_code_pairs"})},
-        "rod_ndcg": _NONE,
-        "rod_recall": {"terms": frozenset({"table_ii_pairs", "code_pairs"})},
-        "smooth_ap": _NONE,
-        "smooth_hap": _NONE,
-        "smooth_ndcg": _NONE,
-        "smooth_recall": _NONE,
-        "sup_ap": _NONE,
-        "sup_hap": _NONE,
-        "sup_hap_weighted_ap": _NONE,
-        "sup_ndcg": _NONE,
-        "sup_recall": _NONE,
-        "supcon": _NONE,
-        "supcon_in": _NONE,
-        "supcon_out": _NONE,
-        "xbm_contrastive": _NONE,
-    }
-)
-"""Losses of which the parts add up to the whole, by name, but with these values of a parameter: those whose mean is
-over queries, each of which counts. A test decides it for every loss and every choice."""
 
 
 def share_queries(net: LossModule, entry: LossDescriptor) -> None:
@@ -74,12 +47,6 @@ def part(
     return {name: term / of for name, term in losses.items()}
 
 
-def is_exact(name: str, settings: Any) -> bool:
-    """Return whether the parts of a loss with these parameters add up to the whole."""
-    apart = EXACT.get(name)
-    return apart is not None and not any(getattr(settings, key) in values for key, values in apart.items())
-
-
 class _Shared:
     """In the place of a loss's ``terms``."""
 
@@ -100,7 +67,7 @@ class _Shared:
 
     def _check(self, images: int) -> None:
         remembers = isinstance(self._net, WithMemory)
-        if not remembers and is_exact(self._entry.name, self._net.settings):
+        if not remembers and self._entry.adds_up(self._net.settings):
             return
         title = f"{self._entry.title}{' with a cross-batch memory' if remembers else ''}"
         raise UserError(

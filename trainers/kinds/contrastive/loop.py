@@ -29,7 +29,6 @@ from trainers.kinds.contrastive.norms import normalised
 from trainers.kinds.contrastive.views import head_views_of, views_of
 from trainers.metrics.asked import check_size
 from trainers.metrics.catalogue import counts
-from trainers.metrics.catalogue.training import PROCESSOR
 from trainers.metrics.measures import TEST
 from trainers.progress import Progress
 from trainers.training.evaluation import Finish
@@ -113,8 +112,6 @@ class ContrastiveLoop(LabelledLoop):
 
     def _last_numbers(self, tell: Progress) -> None:
         for arm, told in self._each_arm(tell):
-            if self._device.type == "cpu":  # elsewhere the processor waits while the device works
-                self._scalars.now(arm.index, self.step, self.seconds, {f"{TEST}{PROCESSOR}": arm.processor_seconds})
             for values in self._final.of(arm, self._has_classifier(arm), told):
                 self._scalars.now(arm.index, self.step, self.seconds, values)
                 self._scalars.flush()

@@ -17,6 +17,7 @@ from trainers.encoders import Encoder
 from trainers.kinds.metric_learning.batches import Batch
 from trainers.losses import LossDescriptor, LossModule
 from trainers.training.arm import Arm
+from trainers.training.own_queries import share_queries
 from trainers.training.stage import Stage
 
 
@@ -31,6 +32,7 @@ class LossArm(Arm):
         self.descriptor = descriptor
         self.encoder = encoder.to(device).to(memory_format=self.layout)
         self.loss = loss.to(device)
+        share_queries(self.loss, descriptor)
         super().__init__(index, descriptor.title, {"encoder": self.encoder, "loss": self.loss}, device)
 
     def groups(self, networks: Mapping[str, nn.Module], stage: Stage) -> list[dict[str, Any]]:
