@@ -29,7 +29,6 @@ from trainers.kinds.contrastive.norms import normalised
 from trainers.kinds.contrastive.views import head_views_of, views_of
 from trainers.metrics.asked import check_size
 from trainers.metrics.catalogue import counts
-from trainers.metrics.measures import TEST
 from trainers.progress import Progress
 from trainers.training.evaluation import Finish
 from trainers.training.footprint import Shape, check_fits
