@@ -42,8 +42,8 @@ def survey(
     two, zero = s.dtype.type(2), s.dtype.type(0)  # a whole number would make the compiler go to float64
     n, best = len(s), np.empty(k, s.dtype)
     for i in range(first, last):
-        for place in range(k):
-            best[place] = -np.inf
+        for slot in range(k):
+            best[slot] = -np.inf
         pull, pulls, push, pushes, total = 0.0, 0, 0.0, 0, 0.0
         for j in range(n):
             value = s[i, j]
@@ -154,10 +154,10 @@ def gather(
     n = len(start) - 1
     for i in range(first, last):
         size = start[i + 1] - start[i]
-        own, by_count = size / (size + max(n - size, 1)), 0.0
+        ratio, by_count = size / (size + max(n - size, 1)), 0.0
         for e in range(start[i], start[i + 1]):
             j, pull = index[e], pulls[e]
-            by_count += pull * own
+            by_count += pull * ratio
             for f in range(start[j], start[j + 1]):
                 slope[i, index[f]] += pull
         for b in range(back[0][i], back[0][i + 1]):

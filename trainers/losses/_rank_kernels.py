@@ -20,7 +20,7 @@ from trainers.losses._numba import compiled, inner
 
 Numbers = tuple[float, ...]
 Lift = tuple[float, float, float]
-Places = tuple[ndarray, ndarray, ndarray, ndarray, ndarray]
+Inputs = tuple[ndarray, ndarray, ndarray, ndarray, ndarray]
 Shape = tuple[Numbers, Numbers, ndarray]
 
 REACH = 20.0
@@ -181,10 +181,10 @@ def _count(
             for theirs in range(depth):
                 others = scores[ends[theirs - 1] if theirs else 0 : ends[theirs]]
                 weight = min(relevance[depth - mine], relevance[depth - theirs])
-                found = _at_least(others, s)
+                higher = _at_least(others, s)
                 if theirs <= mine:
-                    ranked += found
-                weighed += weight * (_lifted(others, s, lift) if smooth and theirs < mine else found)
+                    ranked += higher
+                weighed += weight * (_lifted(others, s, lift) if smooth and theirs < mine else higher)
             rank[i] = ranked if s == s else s
             above[i] = weighed
 
@@ -223,7 +223,7 @@ def _leave_out(item: int, order: ndarray, powers: ndarray) -> None:
 def sup(
     first: int,
     last: int,
-    places: Places,
+    inputs: Inputs,
     relevance: ndarray,
     shape: Shape,
     step: tuple[bool, Lift],
@@ -236,7 +236,7 @@ def sup(
 
     Args:
         first, last: the queries, as a range of ``asking``.
-        places: the similarities ``[B, G]``; the galleries' orders ``[U, G]``; ``asking``, the queries with a positive
+        inputs: the similarities ``[B, G]``; the galleries' orders ``[U, G]``; ``asking``, the queries with a positive
             ``[A]``; their rows of the orders ``[A]``; ``ends`` ``[U, L + 1]``.
         relevance: ``[A, L + 1]``, by level from 0.
         shape: the bound (1, start, delta, rho, offset, 1 / tau, 2 ``REACH`` tau), and what :func:`exponential` returns.
@@ -245,7 +245,7 @@ def sup(
         rank, above: ``[A, P]``, written; with ``back`` d loss / d rank and d loss / d H-rank, read.
         slope: ``[B, G]``, written with ``back``, in the rows of the queries.
     """
-    similarity, order, asking, row, ends = places
+    similarity, order, asking, row, ends = inputs
     bound, numbers, bits = shape
     smooth, lift = step
     size, depth, per_tau, width = order.shape[1], ends.shape[1] - 1, bound[5], bound[6]
@@ -285,10 +285,10 @@ def sup(
 def smooth(
     first: int,
     last: int,
-    places: Places,
+    inputs: Inputs,
     relevance: ndarray,
     shape: Shape,
-    own: ndarray,
+    absent: ndarray,
     back: bool,
     rank: ndarray,
     above: ndarray,
@@ -297,10 +297,10 @@ def smooth(
     """Rank as :func:`sup` does, for ranks and H-ranks made of sigmoids alone.
 
     Args:
-        own: ``[A]``, the item that has no sigmoid in a query's ranks; -1: none.
+        absent: ``[A]``, the item that has no sigmoid in a query's ranks; -1: none.
         rest: as there.
     """
-    similarity, order, asking, row, ends = places
+    similarity, order, asking, row, ends = inputs
     bound, numbers, bits = shape
     size, depth, per_tau, width, one = order.shape[1], ends.shape[1] - 1, bound[5], bound[6], bound[0]
     room = np.empty((5, size), similarity.dtype)
@@ -316,7 +316,7 @@ def smooth(
         while cell < np.inf:
             centre = cell * width
             _powers(scores, centre, per_tau, numbers, bits, scratch, powers)
-            _leave_out(own[a], mine, powers)
+            _leave_out(absent[a], mine, powers)
             level = 0
             for i in range(positives):
                 while i == mark[level]:
