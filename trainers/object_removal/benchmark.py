@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
+from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.data.synthetic.scenes import are_drawn
 from trainers.errors import DataError
 from trainers.image_text.base import ImageTextModel

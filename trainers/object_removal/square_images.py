@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from trainers.data.captioned.images import CaptionedImage
+from trainers.data.captioned_images import CaptionedImage
 from trainers.data.settings import GB, memory_bytes
 from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError

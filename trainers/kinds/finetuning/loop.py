@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.captioned.loader import load_chosen
+from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.image_text.models import MODELS, ImageTextModel
 from trainers.kinds.finetuning.arm import RecipeArm
 from trainers.kinds.finetuning.config import FinetuningConfig

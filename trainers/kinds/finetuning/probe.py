@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.data.captioned.images import CaptionedDataset
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.hierarchy import Hierarchy
 from trainers.object_removal.benchmark import Benchmark
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from trainers.data import cache
-from trainers.data.captioned.images import Box, CaptionedImage
+from trainers.data.captioned_images import Box, CaptionedImage
 from trainers.data.decode import header
 from trainers.hierarchy import Hierarchy
 from trainers.object_removal.regions import clean_boxes, pixel_mask

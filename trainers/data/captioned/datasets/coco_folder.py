@@ -10,7 +10,7 @@ from typing import Any
 
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
 from trainers.data.captioned.broader import broader_classes
-from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
+from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.data.image_file import read_below
 from trainers.errors import DataError
 from trainers.progress import Progress

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from trainers.config import SceneChoice
-from trainers.data.captioned.images import CaptionedImage
 from trainers.data.captioned.loader import load_chosen
+from trainers.data.captioned_images import CaptionedImage
 from trainers.data.decode import square
 from trainers.data.image_file import UndecodableError
 from trainers.data.query_image import with_channels
