@@ -11,10 +11,21 @@ from __future__ import annotations
 import numpy as np
 from numpy import ndarray
 
-from trainers.losses._numba import compiled
+from trainers.losses._numba import compiled, inner
 
 Lists = tuple[ndarray, ndarray]
 Backward = tuple[ndarray, ndarray, ndarray]
+
+
+@inner()
+def _keep(value: float, best: ndarray) -> None:
+    """Put a value among the largest, ascending, in place of the smallest of them, if it is larger."""
+    if value > best[0]:
+        at = 1
+        while at < len(best) and value > best[at]:
+            best[at - 1] = best[at]
+            at += 1
+        best[at - 1] = value
 
 
 @compiled()
@@ -48,12 +59,7 @@ def survey(
         for j in range(n):
             value = s[i, j]
             total += value
-            if value > best[0]:
-                at = 1
-                while at < k and value > best[at]:
-                    best[at - 1] = best[at]
-                    at += 1
-                best[at - 1] = value
+            _keep(value, best)
             if labels[i] != labels[j]:
                 if value - neg > 0:
                     push += value - neg

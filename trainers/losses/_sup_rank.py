@@ -72,12 +72,7 @@ class SupRank:
         """
         relevance = self.measure.relevance(counts, scores.dtype)
         first = counts.flip(1).cumsum(1).flip(1) - counts  # finer items come before
-        pieces = {}
-        for v in range(1, counts.shape[1]):
-            if most[v]:
-                values, at = segment(scores, first[:, v], counts[:, v], most[v], FAR)
-                values, turn = values.sort(-1)
-                pieces[v] = (values, at.gather(1, turn))
+        pieces = _by_level(scores, first, counts, most)
         total, slope = scores.new_zeros(len(scores)), torch.zeros_like(scores)
         for v, (rows, at) in pieces.items():
             columns, to = segment(scores, first[:, v] + counts[:, v], counts[:, :v].sum(1), sum(most[:v]), -FAR)
@@ -116,6 +111,17 @@ class SupRank:
             slope.scatter_add_(1, at, to_rows.masked_fill(rows == FAR, 0.0))
             slope.scatter_add_(1, to, to_columns.masked_fill(columns == -FAR, 0.0))
         return total, slope
+
+
+def _by_level(scores: Tensor, first: Tensor, counts: Tensor, most: Sequence[int]) -> dict[int, tuple[Tensor, Tensor]]:
+    """Return the similarities of each level with positives ``[b, R]``, ascending, and where in ``scores`` they are."""
+    pieces = {}
+    for v in range(1, counts.shape[1]):
+        if most[v]:
+            values, at = segment(scores, first[:, v], counts[:, v], most[v], FAR)
+            values, turn = values.sort(-1)
+            pieces[v] = (values, at.gather(1, turn))
+    return pieces
 
 
 def _finer(rows: Tensor, others: Tensor, relevance: Tensor, u: int, v: int) -> tuple[Tensor, Tensor]:
