@@ -45,15 +45,15 @@ def missing(ks: Sequence[int], drawn: Collection[int], most: int = MOST_FRAMES) 
         ks: versions of the snapshots, rising.
         drawn: versions that have a frame.
     """
-    places = [index for index, k in enumerate(ks) if k in drawn]
-    if not places:
+    indices = [index for index, k in enumerate(ks) if k in drawn]
+    if not indices:
         return []
     reach = max(1.0, (len(ks) - 1) / (most - 1)) / 2
     wanted = {k: index for index, k in enumerate(ks)}
     missing = []
     for k in thin(ks, most):
         index = wanted[k]
-        right = bisect.bisect_left(places, index)
-        if right < len(places) and min(abs(index - near) for near in places[max(right - 1, 0) : right + 1]) >= reach:
+        right = bisect.bisect_left(indices, index)
+        if right < len(indices) and min(abs(index - near) for near in indices[max(right - 1, 0) : right + 1]) >= reach:
             missing.append(k)
     return missing

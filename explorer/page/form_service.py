@@ -97,11 +97,11 @@ class FormService:
 
     def start(self) -> Json:
         """Describe all forms."""
-        places = sorted({path for form in self._forms.values() for path in form.registries()})
+        registries = sorted({path for form in self._forms.values() for path in form.registries()})
         most = self._runs.most_runs
         return {
             "kinds": [{**form.json(), "plans": plans_json(form, most)} for form in self._forms.values()],
-            "registries": {path: registry_json(path) for path in places},
+            "registries": {path: registry_json(path) for path in registries},
             "sources": registry_json("trainers.data:SOURCES"),
             "folders": access.opens_folders(),
             "dropped": self.drops.json(),

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from trainers.data.upload_bounds import check_upload
 from trainers.errors import DataError
 
-PLACES = 2
+CAPACITY = 2
 """Images of different visitors that are unpacked at the same time."""
 PATIENCE = 60.0
 """Seconds that an image waits for its turn."""
@@ -23,16 +23,16 @@ class Turns:
     Args:
         each: requests of one visitor that may be received, wait and be worked on together; None: any number.
         strict: images are checked as a stranger's.
-        places: visitors whose requests are worked on at the same time.
+        capacity: visitors whose requests are worked on at the same time.
 
     Attributes:
         waiting: visitor and number of each request that waits for its turn.
     """
 
-    def __init__(self, each: int | None = None, *, strict: bool = False, places: int = PLACES) -> None:
+    def __init__(self, each: int | None = None, *, strict: bool = False, capacity: int = CAPACITY) -> None:
         self._each = each
         self._strict = strict
-        self._places = places
+        self._capacity = capacity
         self._changed = threading.Condition()
         self._numbers = itertools.count(1)
         self._admitted: Counter[str] = Counter()
@@ -101,7 +101,7 @@ class Turns:
 
     def _next(self) -> tuple[str, int] | None:
         """Choose among those who have no place the one who had a turn longest ago, or never; then who asked first."""
-        if len(self._busy) >= self._places:
+        if len(self._busy) >= self._capacity:
             return None
         ready = [ticket for ticket in self.waiting if ticket[0] not in self._busy]
         return min(ready, key=lambda ticket: (self._served.get(ticket[0], 0), ticket[1]), default=None)

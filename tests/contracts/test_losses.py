@@ -128,7 +128,7 @@ def test_the_batch_as_a_gallery_is_the_batch_where_the_copies_are_known(name: st
     for alone in (True, False):
         given = embeddings.double().requires_grad_()
         others = (given.reshape(-1, DIM), labels.repeat_interleave(loss.views, 0))
-        value = module(given, labels) if alone else module(given, labels, *others, own=own)
+        value = module(given, labels) if alone else module(given, labels, *others, self_index=own)
         value.backward()
         found.append((value.detach(), given.grad))
     torch.testing.assert_close(found[1][0], found[0][0], rtol=1e-9, atol=1e-9)

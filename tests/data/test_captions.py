@@ -15,8 +15,8 @@ from tests.entities import write_entities
 from tests.shared import needs
 from trainers.data.captioned.box_format import corners, decide
 from trainers.data.captioned.datasets.flickr_entities import parse_sentence
-from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.captioned.loader import load_captioned
+from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.data.image_file import read_below
 from trainers.errors import DataError
 

@@ -24,7 +24,7 @@ from explorer.tabs.object_removal.routes import objects_routes
 from explorer.tabs.object_removal.service import Objects
 from tests.explorer.page import Line, Watched, routes
 from tests.waiting import wait
-from trainers.data.captioned.images import Box, CaptionedDataset, CaptionedImage
+from trainers.data.captioned_images import Box, CaptionedDataset, CaptionedImage
 from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter
 

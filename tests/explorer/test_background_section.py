@@ -119,7 +119,7 @@ def opened(content: bytes) -> np.ndarray:
 def test_a_measurement_and_everything_behind_it(site: Site, pots: RunFolder) -> None:
     answer = site.answer("measure", run=pots.id, queries=20)
     direct = measure(encoders_of_run(pots), Settings(queries=20))
-    assert answer["numbers"] == direct.json()["numbers"] or answer["queries"] == len(direct.places)
+    assert answer["numbers"] == direct.json()["numbers"] or answer["queries"] == len(direct.indices)
     assert list(answer["forms"]) == list(TITLES) and answer["pictured"] and set(answer["contrasts"]) == set(CONTRASTS)
     assert set(answer["pictured"]) == set(TITLES) - set(TIED) and "over queries only" in answer["intervals"]
     assert list(answer["objects"]) == ["smallest third", "middle third", "largest third"]

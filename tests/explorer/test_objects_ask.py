@@ -31,7 +31,7 @@ from tests.explorer.small_world import (
     small_set,
 )
 from tests.waiting import wait
-from trainers.data.captioned.images import CaptionedDataset
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.object_removal.captions import classes_of

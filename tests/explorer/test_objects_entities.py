@@ -9,8 +9,8 @@ import pytest
 
 from tests.entities import write_entities
 from tests.explorer.small_world import Tab, finished, small_set
-from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_captioned
+from trainers.data.captioned_images import CaptionedDataset
 
 
 @pytest.fixture

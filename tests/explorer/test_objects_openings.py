@@ -13,7 +13,7 @@ from explorer.tabs.object_removal.datasets import Datasets
 from explorer.tabs.object_removal.openings import Openings
 from tests.explorer.small_world import Tab, small_set
 from tests.waiting import wait
-from trainers.data.captioned.images import CaptionedDataset
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.errors import DataError
 from trainers.progress import Progress
 

@@ -16,7 +16,7 @@ from explorer.tabs.object_removal import datasets, images
 from explorer.tabs.object_removal.caption_index import CaptionIndex
 from tests.data.world import claimed
 from tests.explorer.small_world import GALLERY, PHOTO, Tab, encoded, load, small_set
-from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
+from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.errors import DataError
 from trainers.object_removal.drawing import read_boxes
 

@@ -16,8 +16,8 @@ from tests.explorer.small_world import GALLERY, Tab, Words, finished, load, sent
 from tests.finetuning.world import write_coco
 from tests.waiting import wait
 from trainers.cli.main import main
-from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_captioned
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.image_text.models import MODELS
 from trainers.metrics.bitmasks import CORRECT

@@ -75,7 +75,7 @@ def test_files_that_take_long_to_read_are_refused(space: Served, part: str) -> N
 
 
 def test_whoever_had_no_turn_for_the_longest_time_is_next() -> None:
-    turns, order = Turns(places=1), []
+    turns, order = Turns(capacity=1), []
     threads: list[threading.Thread] = []
 
     def work(visitor: str) -> None:
@@ -94,7 +94,7 @@ def test_whoever_had_no_turn_for_the_longest_time_is_next() -> None:
 
 
 def test_a_visitor_has_one_place_of_several() -> None:
-    turns = Turns(places=2)
+    turns = Turns(capacity=2)
     begun = threading.Event()
 
     def again() -> None:

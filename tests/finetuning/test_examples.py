@@ -105,16 +105,16 @@ def test_a_larger_ratio_adds_to_a_smaller_one_and_photos_come_before_second_sent
 def test_edited_sentences_come_first():
     assert examples(Recipe(ratio=0.3), each=5, edited=2).edited == 1.0
     assert examples(Recipe(ratio=0.6), each=5, edited=2).edited == pytest.approx(60 / 120)
-    assert "deleted from 50% of the captions of D′" in examples(Recipe(ratio=0.6), each=5, edited=2).told()
-    assert "deleted" not in examples(Recipe(text="prompts")).told()
+    assert "deleted from 50% of the captions of D′" in examples(Recipe(ratio=0.6), each=5, edited=2).summary()
+    assert "deleted" not in examples(Recipe(text="prompts")).summary()
 
 
 def test_what_there_is_not_is_said():
     short, enough = examples(Recipe(ratio=0.5)), examples(Recipe(ratio=0.15))
     assert (short.removed, short.ratio, short.share) == (30, pytest.approx(0.15), pytest.approx(30 / 230))
-    assert "|D′| / |D| is 0.15 (0.5 was asked for, and there are no more); 13.0%" in short.told()
-    assert "asked" not in enough.told() and "200 original and 30 object-removed pairs" in enough.told()
-    assert "no object-removed" in examples(Recipe(removed=False)).told()
+    assert "|D′| / |D| is 0.15 (0.5 was asked for, and there are no more); 13.0%" in short.summary()
+    assert "asked" not in enough.summary() and "200 original and 30 object-removed pairs" in enough.summary()
+    assert "no object-removed" in examples(Recipe(removed=False)).summary()
 
 
 def test_too_few_pairs_are_said():

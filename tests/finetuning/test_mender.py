@@ -106,7 +106,7 @@ def test_a_damaged_cache_of_pairs_is_made_again(photos, tmp_path, monkeypatch):
     kept.write_bytes(b"torn")
     second = FinetuningLoop(RunFolder.create(tmp_path, mend_config(photos)))
     examples = [mender.arms[0].examples for mender in (first, second)]
-    assert examples[0].told() == examples[1].told() and examples[0].removed and examples[0].edited
+    assert examples[0].summary() == examples[1].summary() and examples[0].removed and examples[0].edited
     for step in range(2 * examples[0].epoch):
         for one, other in zip(*(each.at(step) for each in examples), strict=True):
             assert np.array_equal(one, other)

@@ -87,7 +87,7 @@ def test_a_loss_with_a_memory():
     torch.testing.assert_close(loss(first, labels), build("supcon")(first, labels))
     terms = loss.terms(second, labels)
     both = torch.cat([first, second.detach()])
-    outer = build("supcon")(second, labels, both, labels.repeat(2), own=torch.arange(6, 12))
+    outer = build("supcon")(second, labels, both, labels.repeat(2), self_index=torch.arange(6, 12))
     torch.testing.assert_close(terms["contrast"], build("supcon")(second, labels) * 3 / 4)
     torch.testing.assert_close(terms["memory_contrast"], outer / 4)
     loss.eval()

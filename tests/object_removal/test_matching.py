@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from tests.entities import TEST, marked, write_entities
-from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_captioned
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.metrics.counterfactual import counterfactual
 from trainers.object_removal.benchmark import make_benchmark
 from trainers.object_removal.captions import classes_of, mention_table, remove_phrases

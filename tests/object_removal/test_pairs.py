@@ -10,8 +10,8 @@ import torch
 from PIL import Image
 
 from tests.shared import needs
-from trainers.data.captioned.images import CaptionedImage
 from trainers.data.captioned.loader import load_captioned
+from trainers.data.captioned_images import CaptionedImage
 from trainers.errors import UserError
 from trainers.metrics.counterfactual import counterfactual
 from trainers.object_removal.captions import classes_of, mention_table

@@ -13,8 +13,8 @@ from huggingface_hub import DatasetCard
 from PIL import Image
 
 from trainers.config import SceneChoice
-from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_captioned
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.errors import DataError
 from trainers.publishing.pairs import PairSettings, write_pairs
 

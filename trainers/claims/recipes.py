@@ -45,7 +45,7 @@ def printed(sentence: str, *figures: tuple[str, ...]) -> str:
 
 
 def _figure(recipe: str, metric: str, row: str) -> str:
-    (value,) = (one.value for one in RECIPES[recipe].figures if (one.metric, one.row) == (metric, row))
+    (value,) = (figure.value for figure in RECIPES[recipe].figures if (figure.metric, figure.row) == (metric, row))
     return f"{value:.1f}"
 
 

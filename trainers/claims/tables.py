@@ -81,8 +81,8 @@ def spread(measured: Measured, described: Described) -> str:
 def counted(verdicts: Iterable[str]) -> str:
     """Count the verdicts, as a sentence."""
     known = list(verdicts)
-    counts = [f"{one}: {known.count(one)}" for one in VERDICTS if one in known]
-    decided = sum(one in (SEEN, OPPOSITE) for one in known)
+    counts = [f"{verdict}: {known.count(verdict)}" for verdict in VERDICTS if verdict in known]
+    decided = sum(verdict in (SEEN, OPPOSITE) for verdict in known)
     return f"{len(known)} claims, {decided} decided. {'; '.join(counts).capitalize()}."
 
 

@@ -191,8 +191,10 @@ def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> Non
 
     probe, measured = probe_of(folder), query_metrics(folder, k)
     metrics = list(measured[0].values)
-    own, other = (tuple(f"{side}_{level}" for level in probe.hierarchy.levels) for side in ("query", "first"))
-    head = ("arm", "query", "row", *own, *metrics, "first_result", *other, "levels_shared")
+    query_columns, first_columns = (
+        tuple(f"{side}_{level}" for level in probe.hierarchy.levels) for side in ("query", "first")
+    )
+    head = ("arm", "query", "row", *query_columns, *metrics, "first_result", *first_columns, "levels_shared")
     lines: list[tuple[object, ...]] = []
     for ids, arm in zip(results, measured, strict=True):
         for query, result in enumerate(ids[:, 0]):

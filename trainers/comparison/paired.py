@@ -64,10 +64,10 @@ class PairedQueries:
             return None
         columns = []
         for variant in (first,) if second is None else (first, second):
-            places = [self.places.get((variant, seed)) for seed in seeds]
-            if None in places:
+            rows = [self.places.get((variant, seed)) for seed in seeds]
+            if None in rows:
                 return None
-            columns.append(self.table.columns(np.array(places)))
+            columns.append(self.table.columns(np.array(rows)))
         return columns[0] if second is None else columns[0].minus(columns[1])
 
 

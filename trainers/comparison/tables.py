@@ -112,17 +112,17 @@ class Table:
             for metric, estimate in zip(self.metrics, line.estimates, strict=True):
                 if estimate.covers:
                     covered.setdefault(estimate.covers, {})[metric.title, self._title(line)] = None
-        notes = [*self.remarks, *(f"{self._which(places)}{sentence}" for sentence, places in covered.items())]
+        notes = [*self.remarks, *(f"{self._which(cells)}{sentence}" for sentence, cells in covered.items())]
         for line in self.lines:
             if line.missing:
                 which = f"seed{'s' if len(line.missing) > 1 else ''} {', '.join(map(str, line.missing))}"
                 notes.append(f"{self._title(line)}: no result of {which}.")
         return notes
 
-    def _which(self, places: Iterable[tuple[str, str]]) -> str:
+    def _which(self, cells: Iterable[tuple[str, str]]) -> str:
         """Name the metrics and rows of these cells, as the beginning of a sentence; empty for the whole table."""
         columns: dict[str, list[str]] = {}
-        for metric, line in places:
+        for metric, line in cells:
             columns.setdefault(line, []).append(metric)
         alike: dict[tuple[str, ...], list[str]] = {}
         for line, metrics in columns.items():

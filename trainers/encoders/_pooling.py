@@ -15,11 +15,11 @@ section 3.2) begin; it is not trained here."""
 _SMALLEST = 1e-6
 
 
-def _gem(places: Tensor) -> Tensor:
-    return places.clamp(min=_SMALLEST).pow(GEM_POWER).mean(1).pow(1 / GEM_POWER)
+def _gem(features: Tensor) -> Tensor:
+    return features.clamp(min=_SMALLEST).pow(GEM_POWER).mean(1).pow(1 / GEM_POWER)
 
 
-_MEANS: dict[str, Callable[[Tensor], Tensor]] = {"average": lambda places: places.mean(1), "gem": _gem}
+_MEANS: dict[str, Callable[[Tensor], Tensor]] = {"average": lambda features: features.mean(1), "gem": _gem}
 POOLINGS = ("published", *_MEANS, "cls")
 
 

@@ -211,8 +211,8 @@ def _load(
             "Check the network, or switch pretrained off to start from random weights."
         ) from error
     about = model.pretrained_cfg
-    own = about["input_size"][-1] if fixed else None
-    return model, tuple(about["mean"]), tuple(about["std"]), side or own
+    native_side = about["input_size"][-1] if fixed else None
+    return model, tuple(about["mean"]), tuple(about["std"]), side or native_side
 
 
 def _resized(images: Tensor, side: int | None) -> Tensor:

@@ -19,30 +19,30 @@ _TEXTS = ("name", "title", "verb", "sentence")
 
 
 def added_kinds(
-    package: ModuleType, folders: str, own: Mapping[str, Kind]
+    package: ModuleType, folders: str, built_in: Mapping[str, Kind]
 ) -> tuple[Mapping[str, Kind], tuple[str, ...]]:
     """Import every package in some folders as a part of ``package``.
 
     Args:
         folders: separated as in ``PATH``.
-        own: the kinds that are there already.
+        built_in: the kinds that are there already.
 
     Returns:
         The kinds by name, and a sentence for everything that is left out.
     """
-    places = [place for place in folders.split(os.pathsep) if place]
-    said = [sentence for place in places if (sentence := _wrong_folder(place))]
+    paths = [path for path in folders.split(os.pathsep) if path]
+    said = [sentence for path in paths if (sentence := _wrong_folder(path))]
     taken = {info.name for info in pkgutil.iter_modules(package.__path__)}
-    package.__path__.extend(places)
+    package.__path__.extend(paths)
     added: dict[str, Kind] = {}
-    for info in pkgutil.iter_modules(places):
+    for info in pkgutil.iter_modules(paths):
         if info.name.startswith("_"):
             continue
         try:
             if info.name in taken:
                 raise ValueError("another module has this name; rename the folder")
             for kind in _kinds(importlib.import_module(f"{package.__name__}.{info.name}")):
-                _check(kind, {**own, **added})
+                _check(kind, {**built_in, **added})
                 added[kind.name] = kind
         except (Exception, SystemExit) as error:  # code of somebody else may raise anything
             what = f"{type(error).__name__}: {str(error).strip()[:300]}".rstrip(":. ")
@@ -50,12 +50,12 @@ def added_kinds(
     return added, tuple(said)
 
 
-def _wrong_folder(place: str) -> str:
+def _wrong_folder(path: str) -> str:
     """Say what is wrong with a folder; empty: nothing."""
-    if Path(place).is_dir() and os.access(place, os.R_OK | os.X_OK):
+    if Path(path).is_dir() and os.access(path, os.R_OK | os.X_OK):
         return ""
-    what = "cannot be read" if Path(place).is_dir() else "is no folder" if Path(place).exists() else "is not there"
-    return f"{VARIABLE} names {place!r:.300}, which {what}; no kinds of run are taken from it."
+    what = "cannot be read" if Path(path).is_dir() else "is no folder" if Path(path).exists() else "is not there"
+    return f"{VARIABLE} names {path!r:.300}, which {what}; no kinds of run are taken from it."
 
 
 def _kinds(module: ModuleType) -> Iterator[Kind]:

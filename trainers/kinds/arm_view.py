@@ -92,10 +92,10 @@ def _settings(choice: Choice, entries: Mapping[str, Any], unset: Mapping[str, An
     return {name: unset.get(name) if value is None else value for name, value in all_of_them.items()}
 
 
-def _listed(own: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
+def _listed(parameters: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
     """Write the parameters that are not the same in all of ``alike``."""
     return ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {'none' if value is None else value}"
-        for name, value in sorted(own.items())
+        for name, value in sorted(parameters.items())
         if any((name, value) not in other.items() for other in alike)
     )

@@ -68,8 +68,10 @@ class Labelled(Kind[E]):
         from trainers.encoders import ENCODERS
 
         known = config.encoder.name in ENCODERS and config.start is None
-        own = ENCODERS[config.encoder.name].checked(config.encoder.parameters) if known else None
-        return super().begins_as(config) if own is None or getattr(own, "pretrained", False) else "untrained"
+        parameters = ENCODERS[config.encoder.name].checked(config.encoder.parameters) if known else None
+        return (
+            super().begins_as(config) if parameters is None or getattr(parameters, "pretrained", False) else "untrained"
+        )
 
     def details(self, config: E) -> list[str]:
         """Name the encoder."""

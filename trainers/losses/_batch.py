@@ -54,10 +54,12 @@ class SimilarityLoss(LossModule):
         labels: Tensor,
         gallery: Tensor | None = None,
         gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
+        self_index: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """See :meth:`LossModule.terms` and :meth:`LossModule.forward`."""
-        return self.parts(pair_batch(embeddings, labels, gallery, gallery_labels, finest=self.finest, own=own))
+        return self.parts(
+            pair_batch(embeddings, labels, gallery, gallery_labels, finest=self.finest, self_index=self_index)
+        )
 
 
 def unit(embeddings: Tensor) -> Tensor:
@@ -76,7 +78,7 @@ def pair_batch(
     gallery_labels: Tensor | None = None,
     *,
     finest: bool = False,
-    own: Tensor | None = None,
+    self_index: Tensor | None = None,
 ) -> PairBatch:
     """Normalise both sides once and form every cosine.
 
@@ -86,7 +88,8 @@ def pair_batch(
         gallery: ``[G, D]`` raw; None: the batch itself.
         gallery_labels: ``[G]`` or ``[G, L]``.
         finest: keep the finest label column alone (losses that know only same or different).
-        own: see :meth:`trainers.losses.base.LossModule.terms`; without a gallery each query is the item of its number.
+        self_index: see :meth:`trainers.losses.base.LossModule.forward`; without a gallery each query is the item of its
+            number.
 
     Raises:
         UserError: shapes do not fit together.
@@ -106,13 +109,13 @@ def pair_batch(
         )
     if finest:
         rows, columns = rows[:, :1], columns[:, :1]
-    own = tensor(np.arange(len(queries))) if gallery is None else own
+    self_index = tensor(np.arange(len(queries))) if gallery is None else self_index
     return PairBatch(
         queries=queries,
         similarity=queries @ others.T,
         labels=tensor(rows),
         gallery_labels=tensor(columns),
-        itself=None if own is None else tensor(host(own)),
+        itself=None if self_index is None else tensor(host(self_index)),
         alone=gallery is None,
     )
 

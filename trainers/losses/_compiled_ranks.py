@@ -94,7 +94,7 @@ def smooth(
     tau: float,
     measure: Measure,
     least: np.ndarray | None,
-    own: np.ndarray | None,
+    self_index: np.ndarray | None,
     absent: np.ndarray | None,
 ) -> tuple[Tensor, Tensor]:
     """Compute the same for :class:`trainers.losses._smooth_rank.SmoothRank`.
@@ -103,12 +103,12 @@ def smooth(
         similarity, layout, measure: as for :func:`sup`.
         tau: width of the sigmoid.
         least: ``[B]`` positives below which a query is left out; None: one.
-        own: ``[B]`` the item that is the query and no positive of itself, -1 where none is; None: none is anywhere.
+        self_index: ``[B]`` the item that is the query and no positive of itself, -1 where none is; None: none is.
         absent: ``[B]`` the item that is in no list of its own, likewise.
     """
     everywhere = Bound(tau=tau, rho=0.0, delta=float("inf"), start=0.0, offset=0.0)  # the sigmoid alone
     absent = np.full(len(similarity), -1) if absent is None else absent
-    return _solve("smooth", similarity, layout, everywhere, measure, absent.__getitem__, least, own)
+    return _solve("smooth", similarity, layout, everywhere, measure, absent.__getitem__, least, self_index)
 
 
 def _solve(
@@ -119,7 +119,7 @@ def _solve(
     measure: Measure,
     given: Callable[[np.ndarray], object],
     least: np.ndarray | None = None,
-    own: np.ndarray | None = None,
+    self_index: np.ndarray | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Compute loss and slope. ``given`` makes what the kernel takes beside the bound from the queries ``[A]``."""
     asking = np.flatnonzero(layout.positives[layout.row] >= (1 if least is None else least))
@@ -130,14 +130,16 @@ def _solve(
         raise kernels
     work = _Work(kernels, surrogate, similarity, layout, asking, bound, given(asking))
     counts = layout.counts[work.row]
-    if own is not None:  # the query moves from the finest level to the items that match nothing
-        moved = own[asking] >= 0
+    if self_index is not None:  # the query moves from the finest level to the items that match nothing
+        moved = self_index[asking] >= 0
         counts[:, -1] -= moved
         counts[:, 0] += moved
     counts = torch.from_numpy(counts)
     relevance = measure.relevance(counts, similarity.dtype).contiguous().numpy()
     rank, above = work.ranks(relevance)
-    loss, pull, lead = _measured(measure, rank, above, work.levels(), work.valid(own), counts, similarity.shape[1])
+    loss, pull, lead = _measured(
+        measure, rank, above, work.levels(), work.valid(self_index), counts, similarity.shape[1]
+    )
     return loss, work.slopes(relevance, pull, lead)
 
 
@@ -169,7 +171,7 @@ class _Work:
         kind = table.dtype.type
         shape = (1.0, bound.start, bound.delta, bound.rho, bound.offset, 1 / bound.tau, 2 * kernels.REACH * bound.tau)
         self._ends, self._asking, self._table = layout.ends, asking, table
-        self._places = (table, layout.order, asking, self.row, self._ends)
+        self._inputs = (table, layout.order, asking, self.row, self._ends)
         self._shape = (tuple(kind(number) for number in shape), *kernels.exponential(table.dtype))
         self._width = int(layout.positives[self.row].max())
 
@@ -181,11 +183,11 @@ class _Work:
             level += position < end[:, None]
         return torch.from_numpy((level - 1)[self.row])
 
-    def valid(self, own: np.ndarray | None) -> Tensor:
+    def valid(self, self_index: np.ndarray | None) -> Tensor:
         """Return ``[A, P]`` bool: whether a positive stands there that is not the query itself."""
         valid = np.arange(self._width) < self._layout.positives[self.row, None]
-        if own is not None:
-            valid &= self._layout.order[self.row, : self._width] != own[self._asking, None]
+        if self_index is not None:
+            valid &= self._layout.order[self.row, : self._width] != self_index[self._asking, None]
         return torch.from_numpy(valid)
 
     def ranks(self, relevance: np.ndarray) -> tuple[Tensor, Tensor]:
@@ -202,7 +204,7 @@ class _Work:
 
     def _share(self, relevance: np.ndarray, *rest: object) -> None:
         """Share every query, once, between torch's number of threads; the threads end with the call."""
-        run, given = self._run, (self._places, relevance, self._shape, self._given, *rest)
+        run, given = self._run, (self._inputs, relevance, self._shape, self._given, *rest)
         queries, workers = len(self._asking), torch.get_num_threads()
         if workers == 1 or queries * self._width * self._table.shape[1] < _ALONE:
             run(0, queries, *given)

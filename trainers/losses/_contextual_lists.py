@@ -184,8 +184,8 @@ def expand(
 
 def transposed(near: sparse.csr_array) -> sparse.csr_array:
     """Return ``back`` of :class:`Neighbourhoods`: the transpose, its values the indices of the entries in ``near``."""
-    places = np.arange(near.nnz, dtype=np.int32)
-    return sparse.csr_array((places, near.indices, near.indptr), shape=near.shape).T.tocsr()
+    entries = np.arange(near.nnz, dtype=np.int32)
+    return sparse.csr_array((entries, near.indices, near.indptr), shape=near.shape).T.tocsr()
 
 
 def _misses(expanded: sparse.csr_array, labels: ndarray) -> ndarray:

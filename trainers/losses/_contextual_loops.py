@@ -11,10 +11,21 @@ from __future__ import annotations
 import numpy as np
 from numpy import ndarray
 
-from trainers.losses._numba import compiled
+from trainers.losses._numba import compiled, inner
 
 Lists = tuple[ndarray, ndarray]
 Backward = tuple[ndarray, ndarray, ndarray]
+
+
+@inner()
+def _keep(value: float, best: ndarray) -> None:
+    """Put a value among the largest, ascending, in place of the smallest of them, if it is larger."""
+    if value > best[0]:
+        at = 1
+        while at < len(best) and value > best[at]:
+            best[at - 1] = best[at]
+            at += 1
+        best[at - 1] = value
 
 
 @compiled()
@@ -42,18 +53,13 @@ def survey(
     two, zero = s.dtype.type(2), s.dtype.type(0)  # a whole number would make the compiler go to float64
     n, best = len(s), np.empty(k, s.dtype)
     for i in range(first, last):
-        for place in range(k):
-            best[place] = -np.inf
+        for slot in range(k):
+            best[slot] = -np.inf
         pull, pulls, push, pushes, total = 0.0, 0, 0.0, 0, 0.0
         for j in range(n):
             value = s[i, j]
             total += value
-            if value > best[0]:
-                at = 1
-                while at < k and value > best[at]:
-                    best[at - 1] = best[at]
-                    at += 1
-                best[at - 1] = value
+            _keep(value, best)
             if labels[i] != labels[j]:
                 if value - neg > 0:
                     push += value - neg
@@ -154,10 +160,10 @@ def gather(
     n = len(start) - 1
     for i in range(first, last):
         size = start[i + 1] - start[i]
-        own, by_count = size / (size + max(n - size, 1)), 0.0
+        ratio, by_count = size / (size + max(n - size, 1)), 0.0
         for e in range(start[i], start[i + 1]):
             j, pull = index[e], pulls[e]
-            by_count += pull * own
+            by_count += pull * ratio
             for f in range(start[j], start[j + 1]):
                 slope[i, index[f]] += pull
         for b in range(back[0][i], back[0][i + 1]):

@@ -43,9 +43,9 @@ def one_view(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     return rows, row_labels
 
 
-def flatten_own(own: Tensor | None) -> Tensor | None:
-    """Put ``own`` of :meth:`trainers.losses.base.LossModule.forward` in order of :func:`flatten_views`, on the CPU."""
-    return None if own is None else tensor(host(own).T.reshape(-1))
+def flatten_self_index(self_index: Tensor | None) -> Tensor | None:
+    """Put ``self_index`` of :meth:`LossModule.forward` in the order of :func:`flatten_views`, on the CPU."""
+    return None if self_index is None else tensor(host(self_index).T.reshape(-1))
 
 
 def contrast_set(gallery: Tensor, gallery_labels: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -60,18 +60,18 @@ def contrast_set(gallery: Tensor, gallery_labels: Tensor | None) -> tuple[Tensor
 
 
 def compared(
-    rows: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None, own: Tensor | None
+    rows: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None, self_index: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Return what rows ``[Q, D]`` are compared with: unit rows ``[G, D]``, their finest labels, and where each query is
     among them (int64 ``[Q]``, -1 for nowhere; None: nowhere), the last two on the CPU.
 
     Args:
         rows, labels: of the batch, as :func:`flatten_views` lays them.
-        gallery, gallery_labels, own: as for :meth:`trainers.losses.base.LossModule.forward`.
+        gallery, gallery_labels, self_index: as for :meth:`trainers.losses.base.LossModule.forward`.
     """
     if gallery is None:
         return rows, labels, tensor(np.arange(len(rows)))
-    return *contrast_set(gallery, gallery_labels), flatten_own(own)
+    return *contrast_set(gallery, gallery_labels), flatten_self_index(self_index)
 
 
 class BatchLoss(LossModule):
@@ -115,20 +115,22 @@ def refuse_gallery(title: str, gallery: Tensor | None) -> None:
         )
 
 
-def count_positives(labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None) -> np.ndarray:
+def count_positives(
+    labels: Tensor, gallery_labels: Tensor | None = None, self_index: Tensor | None = None
+) -> np.ndarray:
     """Return how many positives each image has, ``[N]`` int64, itself left out: in the batch, or in a gallery.
 
     Args:
         labels: ``[N]``.
         gallery_labels: ``[G]``; None: the batch's.
-        own: ``[N]`` gallery row of each image's copy, -1 where none is; None: none is anywhere.
+        self_index: ``[N]`` gallery row of each image's copy, -1 where none is; None: none is anywhere.
     """
     rows = host(labels)
     others = np.sort(rows if gallery_labels is None else host(gallery_labels))
     positives = np.searchsorted(others, rows, side="right") - np.searchsorted(others, rows)
     if gallery_labels is None:
         return positives - 1
-    return positives if own is None else positives - (host(own) >= 0)
+    return positives if self_index is None else positives - (host(self_index) >= 0)
 
 
 def count_classes(*labels: Tensor) -> int:
@@ -136,13 +138,15 @@ def count_classes(*labels: Tensor) -> int:
     return len(np.unique(np.concatenate([host(some) for some in labels])))
 
 
-def need_positives(title: str, labels: Tensor, gallery_labels: Tensor | None = None, own: Tensor | None = None) -> None:
+def need_positives(
+    title: str, labels: Tensor, gallery_labels: Tensor | None = None, self_index: Tensor | None = None
+) -> None:
     """Refuse a batch without a positive pair, for which the loss would be zero.
 
     Raises:
         UserError: no two images share a class.
     """
-    if not (count_positives(labels, gallery_labels, own) > 0).any():
+    if not (count_positives(labels, gallery_labels, self_index) > 0).any():
         raise UserError(
             f"{title} needs two images of at least one class in a batch; this one holds {len(labels)} images of "
             f"{count_classes(labels)} classes. Use the m-per-class sampler with two or more images per class."

@@ -139,32 +139,32 @@ class Sent:
     Attributes:
         order: ``[U, G]`` int32; counts: ``[U, L + 1]`` int64.
         queries: ``[A]`` int64; row: ``[A]`` int64, their label rows.
-        own: ``[A]`` int64, the gallery item that is the query itself, -1 where none is.
+        self_index: ``[A]`` int64, the gallery item that is the query itself, -1 where none is.
     """
 
     order: Tensor
     counts: Tensor
     queries: Tensor
     row: Tensor
-    own: Tensor
+    self_index: Tensor
 
 
-def send_layout(layout: Layout, queries: np.ndarray, own: np.ndarray | None, device: torch.device) -> Sent:
+def send_layout(layout: Layout, queries: np.ndarray, self_index: np.ndarray | None, device: torch.device) -> Sent:
     """Copy to the device, in one transfer that the host does not wait for, what :class:`Sent` holds.
 
     Args:
         layout: the layout of all queries.
         queries: ``[A]`` int64.
-        own: ``[B]`` int64, as in :class:`trainers.losses._batch.PairBatch`; None: none is anywhere.
+        self_index: ``[B]`` int64, as in :class:`trainers.losses._batch.PairBatch`; None: none is anywhere.
         device: of the similarities.
     """
-    mine = np.full(len(queries), -1) if own is None else own[queries]
+    mine = np.full(len(queries), -1) if self_index is None else self_index[queries]
     parts = (layout.order, layout.counts, queries, layout.row[queries], mine)
     packed = torch.from_numpy(np.concatenate([part.ravel().astype(np.int32, copy=False) for part in parts]))
     there = send(packed, device).split([part.size for part in parts])
     order, counts, *rest = (piece.view(part.shape) for piece, part in zip(there, parts, strict=True))
     asked, row, itself = (piece.long() for piece in rest)
-    return Sent(order=order, counts=counts.long(), queries=asked, row=row, own=itself)
+    return Sent(order=order, counts=counts.long(), queries=asked, row=row, self_index=itself)
 
 
 def segment(values: Tensor, start: Tensor, count: Tensor, width: int, filler: float) -> tuple[Tensor, Tensor]:

@@ -56,7 +56,7 @@ class LevelSum(LossModule):
         labels: Tensor,
         gallery: Tensor | None = None,
         gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
+        self_index: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """Return one part for each level, ``level_0`` (finest) on; see :meth:`LossModule.terms`.
 
@@ -72,7 +72,7 @@ class LevelSum(LossModule):
                 "rows of the training set as class_labels."
             )
         share = 1.0 if self.settings.reduce_levels == "sum" else 1 / depth
-        known = {"own": own} if self.leaves_self_out and own is not None else {}
+        known = {"self_index": self_index} if self.leaves_self_out and self_index is not None else {}
         terms = {}
         losses = [loss for loss in self.levels if isinstance(loss, LossModule)]
         for level in range(depth):

@@ -128,7 +128,7 @@ class WithMemory(LossModule):
         """
         if gallery is not None:
             raise UserError("A loss with a cross-batch memory takes no other gallery. Pass the batch alone.")
-        rows, row_labels, own = self._exchange(embeddings, labels)
+        rows, row_labels, self_index = self._exchange(embeddings, labels)
         if int(host(self.batches)) <= self.after or len(rows) == 0:
             return self.loss.terms(embeddings, labels)
         total = self.batch_factor + 1
@@ -136,7 +136,7 @@ class WithMemory(LossModule):
         if self.batch_factor:
             inner = self.loss.terms(embeddings, labels)
             terms = {name: value * (self.batch_factor / total) for name, value in inner.items()}
-        known = {"own": own} if self.loss.leaves_self_out and own is not None else {}
+        known = {"self_index": self_index} if self.loss.leaves_self_out and self_index is not None else {}
         outer = self.loss.terms(embeddings, labels, rows.to(embeddings.device), row_labels, **known)
         return terms | {f"memory_{name}": value * (1 / total) for name, value in outer.items()}
 
@@ -149,8 +149,8 @@ class WithMemory(LossModule):
             before = self.memory.contents()
             self.memory.push(embeddings[:, -1], labels)
             return *before, None
-        own = self.memory.push(embeddings, labels)
-        return *self.memory.contents(), own
+        self_index = self.memory.push(embeddings, labels)
+        return *self.memory.contents(), self_index
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> WithMemory:
         move: Callable[..., nn.Module] = super()._apply

@@ -41,15 +41,16 @@ class Pairings:
         labels: Tensor,
         gallery: Tensor | None = None,
         gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
+        self_index: Tensor | None = None,
     ) -> Pairings:
         """Make them from what a loss is given.
 
         Args:
-            embeddings, labels, gallery, gallery_labels, own: as for :meth:`trainers.losses.base.LossModule.forward`.
+            embeddings, labels, gallery, gallery_labels, self_index: as for
+                :meth:`trainers.losses.base.LossModule.forward`.
         """
         rows, row_labels = one_view(embeddings, labels)
-        others, other_labels, itself = compared(rows, row_labels, gallery, gallery_labels, own)
+        others, other_labels, itself = compared(rows, row_labels, gallery, gallery_labels, self_index)
         same = equal(row_labels, other_labels, rows.device)
         return cls(
             rows=rows,
@@ -111,7 +112,7 @@ class PairLoss(LossModule):
         labels: Tensor,
         gallery: Tensor | None = None,
         gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
+        self_index: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """See :meth:`LossModule.terms` and :meth:`LossModule.forward`.
 
@@ -120,7 +121,7 @@ class PairLoss(LossModule):
         """
         if not self.takes_gallery:
             refuse_gallery(self.title, gallery)
-        pairs = Pairings.of(embeddings, labels, gallery, gallery_labels, own)
+        pairs = Pairings.of(embeddings, labels, gallery, gallery_labels, self_index)
         if self.needs_positives:
             need_positives(self.title, pairs.labels, pairs.other_labels, pairs.itself)
         if self.needs_negatives:

@@ -62,9 +62,9 @@ def proxy_softmax(
         UserError: a label has no proxy.
     """
     classes = len(proxies) // num_centers
-    own = known_classes("The proxy softmax", labels, classes)
+    targets = known_classes("The proxy softmax", labels, classes)
     logits = queries @ functional.normalize(proxies.to(queries.dtype), dim=-1, eps=1e-12).T
     if num_centers > 1:
         centres = logits.unflatten(1, (classes, num_centers))
         logits = (centres * (centres / temperature_centers).softmax(-1)).sum(-1)
-    return functional.cross_entropy(logits / temperature, send(own, logits.device))
+    return functional.cross_entropy(logits / temperature, send(targets, logits.device))

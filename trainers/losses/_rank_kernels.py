@@ -20,8 +20,11 @@ from trainers.losses._numba import compiled, inner
 
 Numbers = tuple[float, ...]
 Lift = tuple[float, float, float]
-Places = tuple[ndarray, ndarray, ndarray, ndarray, ndarray]
+Inputs = tuple[ndarray, ndarray, ndarray, ndarray, ndarray]
+"""The similarities ``[B, G]``; the galleries' orders ``[U, G]``; ``asking``, the queries with a positive ``[A]``; their
+rows of the orders ``[A]``; ``ends`` ``[U, L + 1]``."""
 Shape = tuple[Numbers, Numbers, ndarray]
+"""The bound (1, start, delta, rho, offset, 1 / tau, 2 ``REACH`` tau), and what :func:`exponential` returns."""
 
 REACH = 20.0
 """Half the distance of two centres, in tau: the largest exponent of E."""
@@ -181,10 +184,10 @@ def _count(
             for theirs in range(depth):
                 others = scores[ends[theirs - 1] if theirs else 0 : ends[theirs]]
                 weight = min(relevance[depth - mine], relevance[depth - theirs])
-                found = _at_least(others, s)
+                higher = _at_least(others, s)
                 if theirs <= mine:
-                    ranked += found
-                weighed += weight * (_lifted(others, s, lift) if smooth and theirs < mine else found)
+                    ranked += higher
+                weighed += weight * (_lifted(others, s, lift) if smooth and theirs < mine else higher)
             rank[i] = ranked if s == s else s
             above[i] = weighed
 
@@ -223,7 +226,7 @@ def _leave_out(item: int, order: ndarray, powers: ndarray) -> None:
 def sup(
     first: int,
     last: int,
-    places: Places,
+    inputs: Inputs,
     relevance: ndarray,
     shape: Shape,
     step: tuple[bool, Lift],
@@ -236,16 +239,14 @@ def sup(
 
     Args:
         first, last: the queries, as a range of ``asking``.
-        places: the similarities ``[B, G]``; the galleries' orders ``[U, G]``; ``asking``, the queries with a positive
-            ``[A]``; their rows of the orders ``[A]``; ``ends`` ``[U, L + 1]``.
+        inputs, shape: see :data:`Inputs` and :data:`Shape`.
         relevance: ``[A, L + 1]``, by level from 0.
-        shape: the bound (1, start, delta, rho, offset, 1 / tau, 2 ``REACH`` tau), and what :func:`exponential` returns.
         step: whether finer items are counted above coarser ones by a smooth step, and its beta, leak and gamma.
         back: False for the ranks, True for the slopes.
         rank, above: ``[A, P]``, written; with ``back`` d loss / d rank and d loss / d H-rank, read.
         slope: ``[B, G]``, written with ``back``, in the rows of the queries.
     """
-    similarity, order, asking, row, ends = places
+    similarity, order, asking, row, ends = inputs
     bound, numbers, bits = shape
     smooth, lift = step
     size, depth, per_tau, width = order.shape[1], ends.shape[1] - 1, bound[5], bound[6]
@@ -281,14 +282,61 @@ def sup(
             _write(scores, slopes, mine, slope[q])
 
 
+@inner()
+def _smooth_ranks(
+    i: int,
+    level: int,
+    ends: ndarray,
+    relevance: ndarray,
+    scores: ndarray,
+    powers: ndarray,
+    power: float,
+    bound: Numbers,
+) -> tuple[float, float]:
+    """Return rank and H-rank of item i, made of sigmoids alone; ``ends[level]`` is where its level ends."""
+    depth = len(ends) - 1
+    relevant = relevance[depth - level]
+    rank, above = 1.0, 1.0 * relevant
+    for theirs in range(depth + 1):
+        start, end = ends[theirs - 1] if theirs else 0, ends[theirs]
+        part = _total(scores[start:end], powers[start:end], scores[i], power, bound)
+        rank += part
+        above += min(relevant, relevance[depth - theirs]) * part
+    return rank, above
+
+
+@inner()
+def _smooth_slopes(
+    i: int,
+    level: int,
+    ends: ndarray,
+    relevance: ndarray,
+    scores: ndarray,
+    powers: ndarray,
+    power: float,
+    bound: Numbers,
+    pulls: tuple[float, float],
+    slopes: ndarray,
+) -> None:
+    """Add the slopes through the rank and H-rank of item i, by which the loss changes as ``pulls`` say."""
+    depth, one = len(ends) - 1, bound[0]
+    relevant = relevance[depth - level]
+    by_rank, by_above = pulls
+    for theirs in range(depth + 1):
+        start, end = ends[theirs - 1] if theirs else 0, ends[theirs]
+        pull = one * (by_rank + min(relevant, relevance[depth - theirs]) * by_above)
+        part = _pull(scores[start:end], powers[start:end], scores[i], power, bound, pull, slopes[start:end])
+        slopes[i] -= pull * part
+
+
 @compiled()
 def smooth(
     first: int,
     last: int,
-    places: Places,
+    inputs: Inputs,
     relevance: ndarray,
     shape: Shape,
-    own: ndarray,
+    absent: ndarray,
     back: bool,
     rank: ndarray,
     above: ndarray,
@@ -297,12 +345,12 @@ def smooth(
     """Rank as :func:`sup` does, for ranks and H-ranks made of sigmoids alone.
 
     Args:
-        own: ``[A]``, the item that has no sigmoid in a query's ranks; -1: none.
+        absent: ``[A]``, the item that has no sigmoid in a query's ranks; -1: none.
         rest: as there.
     """
-    similarity, order, asking, row, ends = places
+    similarity, order, asking, row, ends = inputs
     bound, numbers, bits = shape
-    size, depth, per_tau, width, one = order.shape[1], ends.shape[1] - 1, bound[5], bound[6], bound[0]
+    size, depth, per_tau, width = order.shape[1], ends.shape[1] - 1, bound[5], bound[6]
     room = np.empty((5, size), similarity.dtype)
     scores, cells, powers, scratch, slopes = room[0], room[1], room[2], room[3], room[4]
     for a in range(first, last):
@@ -316,31 +364,21 @@ def smooth(
         while cell < np.inf:
             centre = cell * width
             _powers(scores, centre, per_tau, numbers, bits, scratch, powers)
-            _leave_out(own[a], mine, powers)
+            _leave_out(absent[a], mine, powers)
             level = 0
             for i in range(positives):
                 while i == mark[level]:
                     level += 1
                 if cells[i] != cell:
                     continue
-                s, power, relevant = scores[i], np.exp((scores[i] - centre) * per_tau), relevance[a, depth - level]
-                ranked, weighed = 1.0, 1.0 * relevant
+                power = np.exp((scores[i] - centre) * per_tau)
                 itself, powers[i] = powers[i], np.inf  # no item is compared with itself
-                for theirs in range(depth + 1):
-                    start, end = mark[theirs - 1] if theirs else 0, mark[theirs]
-                    others, their = scores[start:end], powers[start:end]
-                    weight = min(relevant, relevance[a, depth - theirs])
-                    if back:
-                        pull = one * (rank[a, i] + weight * above[a, i])
-                        part = _pull(others, their, s, power, bound, pull, slopes[start:end])
-                        slopes[i] -= pull * part
-                    else:
-                        part = _total(others, their, s, power, bound)
-                        ranked += part
-                        weighed += weight * part
+                if back:
+                    pulls = rank[a, i], above[a, i]
+                    _smooth_slopes(i, level, mark, relevance[a], scores, powers, power, bound, pulls, slopes)
+                else:
+                    rank[a, i], above[a, i] = _smooth_ranks(i, level, mark, relevance[a], scores, powers, power, bound)
                 powers[i] = itself
-                if not back:
-                    rank[a, i], above[a, i] = ranked, weighed
             cell = _next_cell(cells[:positives], cell)
         if back:
             _write(scores, slopes, mine, slope[q])

@@ -44,23 +44,23 @@ class SmoothRank:
     def loss(self, batch: PairBatch) -> Tensor:
         """Return the mean of 1 - score over the queries with a positive; 0, with zero gradient, when there is none."""
         similarity, layout = batch.similarity.detach(), make_layout(batch.labels, batch.gallery_labels)
-        own = host(batch.itself) if self.without_self and batch.itself is not None else None
-        least = None if own is None else 1 + (own >= 0)  # a query itself is no positive
+        self_index = host(batch.itself) if self.without_self and batch.itself is not None else None
+        least = None if self_index is None else 1 + (self_index >= 0)  # a query itself is no positive
         if self.budget is None and _compiled_ranks.serves(similarity, self.surrogate):
-            absent = None if self.self_in_rank else own
-            solution = _compiled_ranks.smooth(similarity, layout, self.tau, self.measure, least, own, absent)
+            absent = None if self.self_in_rank else self_index
+            solution = _compiled_ranks.smooth(similarity, layout, self.tau, self.measure, least, self_index, absent)
         else:
-            solution = walk(similarity, layout, self.chunk, self.budget, every=True, least=least, own=own)
+            solution = walk(similarity, layout, self.chunk, self.budget, every=True, least=least, self_index=self_index)
         loss: Tensor = WithSlope.apply(batch.similarity, *solution)
         return loss
 
     def chunk(
-        self, scores: Tensor, counts: Tensor, own: Tensor | None, most: Sequence[int], budget: int
+        self, scores: Tensor, counts: Tensor, self_mask: Tensor | None, most: Sequence[int], budget: int
     ) -> tuple[Tensor, Tensor]:
         """Compute as :meth:`trainers.losses._sup_rank.SupRank.chunk` does, all of a query's pairs at once.
 
         Args:
-            own: ``[b, G]`` bool, the query itself where it must not count as a positive; None: it may everywhere.
+            self_mask: ``[b, G]`` bool, the query itself where it must not count as a positive; None: it may everywhere.
             scores, counts, most, budget: as there.
         """
         depth, width = counts.shape[1] - 1, sum(most[1:])
@@ -68,16 +68,16 @@ class SmoothRank:
         position = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
         level = depth - torch.searchsorted(ends.contiguous(), position.contiguous(), right=True)
         valid = level[:, :width] > 0
-        if own is not None:  # the query moves from the finest level to the items that match nothing
-            valid, counts = valid & ~own[:, :width], counts.clone()
-            counts[:, depth] -= own.sum(1)
-            counts[:, 0] += own.sum(1)
+        if self_mask is not None:  # the query moves from the finest level to the items that match nothing
+            valid, counts = valid & ~self_mask[:, :width], counts.clone()
+            counts[:, depth] -= self_mask.sum(1)
+            counts[:, 0] += self_mask.sum(1)
         relevance = self.measure.relevance(counts, scores.dtype).gather(1, level)
 
         rows = scores[:, :width]
         near = ((scores / self.tau)[:, None, :] - (rows / self.tau)[:, :, None]).sigmoid_()
-        if own is not None and not self.self_in_rank:
-            near.masked_fill_(own[:, None, :], 0.0)
+        if self_mask is not None and not self.self_in_rank:
+            near.masked_fill_(self_mask[:, None, :], 0.0)
         weight = torch.minimum(relevance[:, None, :], relevance[:, :width, None])
         # An item's sigmoid against itself is a half: leave it out of the rank, make it whole in the count above.
         rank = 0.5 + near.sum(-1)

@@ -56,14 +56,14 @@ class SupRank:
         return loss
 
     def chunk(
-        self, scores: Tensor, counts: Tensor, own: Tensor | None, most: Sequence[int], budget: int
+        self, scores: Tensor, counts: Tensor, self_mask: Tensor | None, most: Sequence[int], budget: int
     ) -> tuple[Tensor, Tensor]:
         """Compute scores and their slopes for some queries.
 
         Args:
             scores: ``[b, G]`` similarities, finest match first.
             counts: ``[b, L + 1]`` items at each level.
-            own: None; these losses count a query among its positives.
+            self_mask: None; these losses count a query among its positives.
             most: the largest count of each level among the queries.
             budget: pairs held at once.
 
@@ -72,12 +72,7 @@ class SupRank:
         """
         relevance = self.measure.relevance(counts, scores.dtype)
         first = counts.flip(1).cumsum(1).flip(1) - counts  # finer items come before
-        pieces = {}
-        for v in range(1, counts.shape[1]):
-            if most[v]:
-                values, at = segment(scores, first[:, v], counts[:, v], most[v], FAR)
-                values, turn = values.sort(-1)
-                pieces[v] = (values, at.gather(1, turn))
+        pieces = _by_level(scores, first, counts, most)
         total, slope = scores.new_zeros(len(scores)), torch.zeros_like(scores)
         for v, (rows, at) in pieces.items():
             columns, to = segment(scores, first[:, v] + counts[:, v], counts[:, :v].sum(1), sum(most[:v]), -FAR)
@@ -116,6 +111,17 @@ class SupRank:
             slope.scatter_add_(1, at, to_rows.masked_fill(rows == FAR, 0.0))
             slope.scatter_add_(1, to, to_columns.masked_fill(columns == -FAR, 0.0))
         return total, slope
+
+
+def _by_level(scores: Tensor, first: Tensor, counts: Tensor, most: Sequence[int]) -> dict[int, tuple[Tensor, Tensor]]:
+    """Return the similarities of each level with positives ``[b, R]``, ascending, and where in ``scores`` they are."""
+    pieces = {}
+    for v in range(1, counts.shape[1]):
+        if most[v]:
+            values, at = segment(scores, first[:, v], counts[:, v], most[v], FAR)
+            values, turn = values.sort(-1)
+            pieces[v] = (values, at.gather(1, turn))
+    return pieces
 
 
 def _finer(rows: Tensor, others: Tensor, relevance: Tensor, u: int, v: int) -> tuple[Tensor, Tensor]:
@@ -166,7 +172,7 @@ def walk(
     *,
     every: bool = False,
     least: np.ndarray | None = None,
-    own: np.ndarray | None = None,
+    self_index: np.ndarray | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Compute the loss and d loss / d similarity ``[B, G]``, some queries at a time.
 
@@ -176,16 +182,16 @@ def walk(
         chunk: scores and slopes of some queries, see :meth:`SupRank.chunk`.
         budget: pairs held at once; None: by device.
         every, least: as for :func:`trainers.losses._layout.chunks`.
-        own: ``[B]``, the item that is the query itself and not a positive, -1 for none; None: none for any query.
+        self_index: ``[B]``, the item that is the query itself and not a positive, -1 for none; None: none for any.
     """
     budget = budget or (GPU_PAIRS if similarity.is_cuda else CPU_PAIRS)
     queries, parts = chunks(layout, budget, every=every, least=least)
-    there = send_layout(layout, queries, own, similarity.device)
+    there = send_layout(layout, queries, self_index, similarity.device)
     slope, total = torch.zeros_like(similarity), similarity.new_zeros(())
     for some in parts:
         asking, row = there.queries[some.part], there.row[some.part]
         order = there.order.index_select(0, row).long()
-        mine = None if own is None else order == there.own[some.part, None]
+        mine = None if self_index is None else order == there.self_index[some.part, None]
         scores = similarity.index_select(0, asking).gather(1, order)
         share, pulled = chunk(scores, there.counts.index_select(0, row), mine, some.most, budget)
         slope.index_copy_(0, asking, torch.empty_like(pulled).scatter_(1, order, pulled))

@@ -24,7 +24,8 @@ class LossModule(nn.Module):
             the loss against the memory. True: it is a queue of earlier keys (the last view), and only the loss against
             it counts.
         leaves_self_out: its definition leaves a query out of its own candidates, positives or pairs. Then
-            :meth:`terms` takes ``own`` too, and treats a query's copy in a gallery as it treats the query in the batch.
+            :meth:`terms` takes ``self_index`` too, and treats a query's copy in a gallery as it treats the query in the
+            batch.
     """
 
     queue = False
@@ -54,16 +55,16 @@ class LossModule(nn.Module):
         labels: Tensor,
         gallery: Tensor | None = None,
         gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
+        self_index: Tensor | None = None,
     ) -> Tensor:
         """Compute the scalar loss: the sum of :meth:`terms`.
 
         Args:
             embeddings, labels, gallery, gallery_labels: as for :meth:`terms`.
-            own: ``[B]`` (``[B, V]`` with views) int64, the gallery row that is a copy of each embedding, -1 where none
-                is. A loss whose definition keeps the query among its own candidates has no use for it.
+            self_index: ``[B]`` (``[B, V]`` with views) int64, the gallery row that is a copy of each embedding, -1
+                where none is. A loss whose definition keeps the query among its own candidates has no use for it.
         """
-        known = {"own": own} if self.leaves_self_out and own is not None else {}
+        known = {"self_index": self_index} if self.leaves_self_out and self_index is not None else {}
         with torch.autocast(device_type=embeddings.device.type, enabled=False):
             parts = self.terms(embeddings, labels, gallery, gallery_labels, **known)
         return torch.stack(list(parts.values())).sum()

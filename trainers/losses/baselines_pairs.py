@@ -81,8 +81,8 @@ class MultiSimilarity(PairLoss):
 
 def _log_one_plus(exponents: Tensor, chosen: Tensor) -> Tensor:
     """Return ``[Q]``: log(1 + sum of exp over what is chosen in each row)."""
-    one = exponents.new_zeros(len(exponents), 1)
-    return torch.cat([exponents.masked_fill(~chosen, -torch.inf), one], 1).logsumexp(1)
+    zeros = exponents.new_zeros(len(exponents), 1)
+    return torch.cat([exponents.masked_fill(~chosen, -torch.inf), zeros], 1).logsumexp(1)
 
 
 @dataclass(frozen=True, kw_only=True)

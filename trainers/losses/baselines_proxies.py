@@ -55,10 +55,12 @@ class ProxyAnchor(ProxyLoss):
     def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
         """See :class:`ProxyLoss`."""
         given = self.settings
-        own = send(classes, cosine.device)[:, None] == torch.arange(cosine.shape[1], device=cosine.device)
-        one = cosine.new_zeros(1, cosine.shape[1])  # under the logarithm, beside the sum
-        pull = torch.cat([(-given.alpha * (cosine - given.margin)).masked_fill(~own, -math.inf), one]).logsumexp(0)
-        push = torch.cat([(given.alpha * (cosine + given.margin)).masked_fill(own, -math.inf), one]).logsumexp(0)
+        positive = send(classes, cosine.device)[:, None] == torch.arange(cosine.shape[1], device=cosine.device)
+        zeros = cosine.new_zeros(1, cosine.shape[1])  # under the logarithm, beside the sum
+        pull = torch.cat([(-given.alpha * (cosine - given.margin)).masked_fill(~positive, -math.inf), zeros]).logsumexp(
+            0
+        )
+        push = torch.cat([(given.alpha * (cosine + given.margin)).masked_fill(positive, -math.inf), zeros]).logsumexp(0)
         return pull.sum() / count_classes(classes) + push.mean()
 
 
@@ -96,11 +98,11 @@ class ArcFace(ProxyLoss):
     def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
         """See :class:`ProxyLoss`."""
         given, classes = self.settings, send(classes, cosine.device)[:, None]
-        own = cosine.gather(1, classes)
+        target = cosine.gather(1, classes)
         # The slope of the sine is infinite where image and proxy coincide; below the floor it is cut to 0.
-        sine = (1 - own.square()).clamp(min=1e-7).sqrt()
-        moved = own * math.cos(given.margin) - sine * math.sin(given.margin)
-        moved = torch.where(own >= -math.cos(given.margin), moved, own - given.margin * math.sin(given.margin))
+        sine = (1 - target.square()).clamp(min=1e-7).sqrt()
+        moved = target * math.cos(given.margin) - sine * math.sin(given.margin)
+        moved = torch.where(target >= -math.cos(given.margin), moved, target - given.margin * math.sin(given.margin))
         return functional.cross_entropy(given.scale * cosine.scatter(1, classes, moved), classes[:, 0])
 
 

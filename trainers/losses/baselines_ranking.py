@@ -111,8 +111,8 @@ class Rank(torch.autograd.Function):
 
 def _ranks(scores: Tensor) -> Tensor:
     order = scores.sort(dim=1, descending=True, stable=True).indices
-    places = torch.arange(1, scores.shape[1] + 1, dtype=scores.dtype, device=scores.device)
-    return torch.empty_like(scores).scatter_(1, order, places.expand_as(scores))
+    positions = torch.arange(1, scores.shape[1] + 1, dtype=scores.dtype, device=scores.device)
+    return torch.empty_like(scores).scatter_(1, order, positions.expand_as(scores))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,9 +69,9 @@ class CSL(BatchLoss):
             unknown = host(labels)[~named.any(1)][0]
             raise UserError(f"CSL has no proxy for class {unknown}; it was built for {len(self.proxies)} classes.")
         full = self.proxy_labels[send(named.argmax(1), rows.device)]
-        own = full[:, 0, None] == self.proxy_labels[None, :, 0]
+        positive = full[:, 0, None] == self.proxy_labels[None, :, 0]
         logits = self.settings.scale * (rows @ unit(self.proxies).to(rows.dtype).T)
-        pull = (-logits).masked_fill(~own, -math.inf).logsumexp(1)
+        pull = (-logits).masked_fill(~positive, -math.inf).logsumexp(1)
         share = 1.0 if self.settings.reduce_levels == "sum" else 1 / len(self.margins)
         parts = {}
         for level, margin in enumerate(self.margins):

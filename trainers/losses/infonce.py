@@ -49,12 +49,12 @@ class InfoNCE(LossModule):
             )
         query, key = unit(embeddings).unbind(1)
         if gallery is None:
-            similarity, own = query @ key.T, torch.arange(len(query), device=query.device)
+            similarity, targets = query @ key.T, torch.arange(len(query), device=query.device)
         else:
             positive = (query * key).sum(1, keepdim=True)
             similarity = torch.cat([positive, query @ unit(gallery).to(query.dtype).T], 1)
-            own = torch.zeros(len(query), dtype=torch.int64, device=query.device)
-        return similarity / self.settings.temperature, own
+            targets = torch.zeros(len(query), dtype=torch.int64, device=query.device)
+        return similarity / self.settings.temperature, targets
 
     def terms(
         self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None

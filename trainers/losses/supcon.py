@@ -70,11 +70,11 @@ class SupCon(LossModule):
         labels: Tensor,
         gallery: Tensor | None = None,
         gallery_labels: Tensor | None = None,
-        own: Tensor | None = None,
+        self_index: Tensor | None = None,
     ) -> dict[str, Tensor]:
         rows, row_labels, _ = flatten_views(embeddings, labels)
         anchors = len(embeddings) if self.settings.contrast_mode == "one" else len(rows)
-        others, other_labels, itself = compared(rows, row_labels, gallery, gallery_labels, own)
+        others, other_labels, itself = compared(rows, row_labels, gallery, gallery_labels, self_index)
         absent = None
         if itself is not None:
             absent = send(itself, rows.device)[:anchors, None] == torch.arange(len(others), device=rows.device)

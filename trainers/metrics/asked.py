@@ -55,6 +55,6 @@ def measurable(names: Sequence[str], depth: int, images: int) -> list[str]:
     return [name for name in names if (parse(name, depth).k or 0) < images]
 
 
-def joined(own: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """Return the names of both, each once, ``own`` first."""
-    return list(dict.fromkeys([*own, *asked]))
+def joined(first: Sequence[str], asked: Sequence[str]) -> list[str]:
+    """Return the names of both, each once, ``first`` first."""
+    return list(dict.fromkeys([*first, *asked]))

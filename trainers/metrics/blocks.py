@@ -68,15 +68,15 @@ def ranked_blocks(
     labels: np.ndarray,
     gallery: Tensor,
     gallery_labels: np.ndarray,
-    own: np.ndarray | None,
+    self_index: np.ndarray | None,
 ) -> Iterator[tuple[slice, RankedBlock]]:
     """Rank the gallery for each query, a block of queries at a time. A GPU is waited for nowhere.
 
     Args:
         queries: ``[Q, D]`` raw; gallery: ``[G, D]`` raw, on the same device.
         labels: ``[Q, L]``, finest first; gallery_labels: ``[G, L]``.
-        own: int64 ``[Q]``, where each query stands in the gallery, -1 for nowhere; None: nowhere. It is taken out
-            by index: it goes to the end of its list as an irrelevant item, which no metric notices.
+        self_index: int64 ``[Q]``, the gallery row of each query, -1 for none; None: none has one. It is taken out by
+            index: it goes to the end of its list as an irrelevant item, which no metric notices.
     """
     labels, gallery_labels = _renumber(labels, gallery_labels)
     codes = legend(labels, gallery_labels, queries.device)
@@ -88,14 +88,14 @@ def ranked_blocks(
         scaled = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12) * -GRID[dtype]
         return scaled @ unit.T
 
-    yield from _ranked(product, labels, gallery_labels, own, codes)
+    yield from _ranked(product, labels, gallery_labels, self_index, codes)
 
 
 def ranked_by(
     scores: Callable[[slice], Tensor],
     labels: np.ndarray,
     gallery_labels: np.ndarray,
-    own: np.ndarray | None,
+    self_index: np.ndarray | None,
     *,
     device: torch.device,
 ) -> Iterator[tuple[slice, RankedBlock]]:
@@ -104,24 +104,24 @@ def ranked_by(
     Args:
         scores: of a slice of the queries against the whole gallery, float64 ``[b, G]`` from -1 to 1 on ``device``,
             the best the highest.
-        labels, gallery_labels, own: as for :func:`ranked_blocks`.
+        labels, gallery_labels, self_index: as for :func:`ranked_blocks`.
     """
     labels, gallery_labels = _renumber(labels, gallery_labels)
     codes = legend(labels, gallery_labels, device)
-    yield from _ranked(lambda part: scores(part) * -GRID[torch.float64], labels, gallery_labels, own, codes)
+    yield from _ranked(lambda part: scores(part) * -GRID[torch.float64], labels, gallery_labels, self_index, codes)
 
 
 def _ranked(
     product: Callable[[slice], Tensor],
     labels: np.ndarray,
     gallery_labels: np.ndarray,
-    own: np.ndarray | None,
+    self_index: np.ndarray | None,
     codes: Codes,
 ) -> Iterator[tuple[slice, RankedBlock]]:
     """Yield the ranked lists by ``product``, ``[b, G]`` in grid units of its type, the best the lowest."""
     device, queries = codes.level.device, len(labels)
     rows = max(1, BLOCK // max(len(gallery_labels), 1))
-    sizes = relevant(labels, gallery_labels, own, tree=codes.tree)
+    sizes = relevant(labels, gallery_labels, self_index, tree=codes.tree)
     asked, columns = send(labels, device), send(gallery_labels.T, device)
     for first in range(0, queries, rows):
         part = slice(first, min(first + rows, queries))
@@ -129,9 +129,9 @@ def _ranked(
         keys = keys.to(KEY[keys.dtype])
         keys <<= codes.bits
         keys |= _pair_codes(asked[part], columns, codes)
-        if own is not None:
-            there = np.flatnonzero(own[part] >= 0)
-            row, column = send(np.stack([there, own[part][there]]), device)
+        if self_index is not None:
+            there = np.flatnonzero(self_index[part] >= 0)
+            row, column = send(np.stack([there, self_index[part][there]]), device)
             last = torch.iinfo(keys.dtype).max >> codes.bits << codes.bits
             keys[row, column] = keys.new_full((), last)
         ranked = sort_rows(keys).bitwise_and_(2**codes.bits - 1)
@@ -144,7 +144,7 @@ def _ranked(
 
 
 def relevant(
-    labels: np.ndarray, gallery_labels: np.ndarray, own: np.ndarray | None, *, tree: bool
+    labels: np.ndarray, gallery_labels: np.ndarray, self_index: np.ndarray | None, *, tree: bool
 ) -> np.ndarray | None:
     """Return how many gallery items share any label column with each query, itself left out: int64 ``[Q]``.
 
@@ -153,7 +153,7 @@ def relevant(
 
     Args:
         labels: ``[Q, L]``; gallery_labels: ``[G, L]``, both with small numbers.
-        own: as for :func:`ranked_blocks`; the query's own labels are those of its place.
+        self_index: as for :func:`ranked_blocks`; the query's own labels are those of its place.
     """
     depth = labels.shape[1]
     if not tree and depth > SHALLOW:
@@ -167,7 +167,7 @@ def relevant(
             name = np.unique(name * (values.max(initial=0) + 1) + values, return_inverse=True)[1]
         count = np.bincount(name[len(labels) :], minlength=name.max(initial=0) + 1)
         counts += (-1) ** (len(columns) + 1) * count[name[: len(labels)]]
-    return counts if own is None else counts - (own >= 0)
+    return counts if self_index is None else counts - (self_index >= 0)
 
 
 def sort_rows(keys: Tensor) -> Tensor:

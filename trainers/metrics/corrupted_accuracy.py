@@ -57,8 +57,8 @@ class CorruptedAccuracy:
         Raises:
             UserError: as of :meth:`mce`.
         """
-        own, other = self._errors(reference), reference._errors(self)
-        return _mean_ratio(own - (1 - self.clean), other - (1 - reference.clean))
+        errors, of_reference = self._errors(reference), reference._errors(self)
+        return _mean_ratio(errors - (1 - self.clean), of_reference - (1 - reference.clean))
 
     def _errors(self, like: CorruptedAccuracy) -> np.ndarray:
         """Return the mean error over severities, float64 ``[C]``, corruptions by name."""
@@ -70,9 +70,9 @@ class CorruptedAccuracy:
         return np.array([1 - self.means[name] for name in sorted(shown)])
 
 
-def _mean_ratio(own: np.ndarray, reference: np.ndarray) -> float:
+def _mean_ratio(errors: np.ndarray, reference: np.ndarray) -> float:
     """Return the mean of quotients; NaN where the reference has nothing, but for rounding, to divide by."""
-    return float((own / reference).mean()) if (reference > _ROUNDING).all() else math.nan
+    return float((errors / reference).mean()) if (reference > _ROUNDING).all() else math.nan
 
 
 def corrupted_accuracy(

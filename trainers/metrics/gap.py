@@ -64,10 +64,10 @@ def inside_batches(embeddings: Tensor, labels: Tensor, batch_id: Tensor, metric:
         rows = np.flatnonzero(member)
         # A batch without a class of the query at any level has no positive for it.
         asked = np.flatnonzero(np.any([np.isin(column, column[rows]) for column in columns.T], axis=0))
-        own = np.where(member, member.cumsum() - 1, -1)[asked]
+        self_index = np.where(member, member.cumsum() - 1, -1)[asked]
         with torch.no_grad():
             queries, some = (embeddings[send(index, embeddings.device)] for index in (asked, rows))
-            blocks = ranked_blocks(queries, columns[asked], some, columns[rows], own)
+            blocks = ranked_blocks(queries, columns[asked], some, columns[rows], self_index)
             values = score_blocks(blocks, chosen).values[metric]
         total[asked] += np.nan_to_num(values)
         batches[asked] += ~np.isnan(values)

@@ -83,8 +83,8 @@ class Measures:
 
     def order(self, key: str) -> tuple[int, int, str]:
         """Return a key that sorts keys: panels first, then the others as in the catalogue."""
-        places = {panel.key: index for index, panel in enumerate(self.panels)}
-        return places.get(key, len(places)), describe_any(key).measure.order, key
+        positions = {panel.key: index for index, panel in enumerate(self.panels)}
+        return positions.get(key, len(positions)), describe_any(key).measure.order, key
 
     def scored(self, final: Mapping[str, float]) -> str:
         """Return what the final numbers are about, e.g. ``whole test set, 60,995 images``.

@@ -90,10 +90,10 @@ def score(
     progress: Callable[[int], None] | None = None,
 ) -> Scores:
     """Compute as :func:`evaluate` does, for who needs both the means and the results of every query."""
-    rows, own = _columns(embeddings, labels, "embeddings"), None
+    rows, self_index = _columns(embeddings, labels, "embeddings"), None
     if gallery is None:
         gallery, gallery_rows = embeddings, rows
-        own = np.arange(len(embeddings))
+        self_index = np.arange(len(embeddings))
     elif gallery_labels is None:
         raise UserError(f"A gallery needs its labels; got {len(gallery)} embeddings without. Pass gallery_labels.")
     else:
@@ -105,7 +105,7 @@ def score(
         )
     chosen = parse_all(metrics, rows.shape[1])
     with torch.no_grad(), torch.autocast(device_type=embeddings.device.type, enabled=False):
-        blocks = ranked_blocks(embeddings, rows, gallery, gallery_rows, own)
+        blocks = ranked_blocks(embeddings, rows, gallery, gallery_rows, self_index)
         return score_blocks(blocks, chosen, progress, embeddings=embeddings, gallery=gallery)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
+from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.data.synthetic.scenes import are_drawn
 from trainers.errors import DataError
 from trainers.image_text.base import ImageTextModel
@@ -96,8 +96,8 @@ class Benchmark:
         images = np.unique(self.origin[keep].numpy())
         number = np.full(len(self.images), -1)
         number[images] = np.arange(len(images))
-        own = number[self.owner.numpy()] >= 0
-        captions = tuple(caption for caption, mine in zip(self.captions, own.tolist(), strict=True) if mine)
+        kept = number[self.owner.numpy()] >= 0
+        captions = tuple(caption for caption, mine in zip(self.captions, kept.tolist(), strict=True) if mine)
         said = set(captions)
         needed = np.array([caption in said for caption in self.gallery])
         others = np.random.default_rng(0).permutation(np.flatnonzero(~needed))[: max(0, gallery - int(needed.sum()))]
@@ -106,7 +106,7 @@ class Benchmark:
             self,
             images=self.images[images],
             captions=captions,
-            owner=torch.from_numpy(number[self.owner.numpy()[own]]),
+            owner=torch.from_numpy(number[self.owner.numpy()[kept]]),
             queries=self.queries[keep],
             origin=torch.from_numpy(number[self.origin[keep].numpy()]),
             rerendered=None if self.rerendered is None else self.rerendered[keep],
@@ -300,13 +300,13 @@ def make_benchmarks(
 
 
 def _squared(
-    possible: Iterable[Removal], sides: Sequence[int], told: Callable[[int], None]
+    possible: Iterable[Removal], sides: Sequence[int], report: Callable[[int], None]
 ) -> tuple[list[Removal], dict[int, Tensor]]:
     """Square the removals: return them without pixels, and side to their images uint8 ``[Q, 3, side, side]``."""
     done: list[Removal] = []
     images: dict[int, list[Tensor]] = {side: [] for side in sides}
     for removal in possible:
-        told(len(done))
+        report(len(done))
         for side, squares in images.items():
             squares.append(squash(removal.pixels, side))
         done.append(removal.without_pixels())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from trainers.data.captioned.images import NamedPhrase
+from trainers.data.captioned_images import NamedPhrase
 from trainers.metrics.bitmasks import CORRECT
 from trainers.object_removal.matching import Matcher
 

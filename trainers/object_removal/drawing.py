@@ -61,8 +61,8 @@ def read_drawing(corners: Sequence[Sequence[float]] = (), strokes: Sequence[Stro
     kept, said = _read_strokes(strokes)
     notes = (*notes, *said)
     if not boxes and not kept:
-        told = " ".join(notes)
-        raise DataError(f"Nothing that was drawn has an area inside the image. {told} Draw over the object again.")
+        reasons = " ".join(notes)
+        raise DataError(f"Nothing that was drawn has an area inside the image. {reasons} Draw over the object again.")
     return Drawing(boxes=boxes, strokes=kept, notes=notes)
 
 
@@ -116,18 +116,18 @@ def _brushed(strokes: Sequence[Stroke], width: int, height: int) -> np.ndarray:
     draw = ImageDraw.Draw(canvas)
     for stroke in strokes:
         radius = max(0.5, stroke.radius * max(width, height))
-        places = _spaced([(x * width, y * height) for x, y in stroke.points], max(1.0, radius / 4))
-        for x, y in places:
+        points = _spaced([(x * width, y * height) for x, y in stroke.points], max(1.0, radius / 4))
+        for x, y in points:
             draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=1)
-        if len(places) > 1:
-            draw.line(places, fill=1, width=max(1, round(2 * radius)), joint="curve")
+        if len(points) > 1:
+            draw.line(points, fill=1, width=max(1, round(2 * radius)), joint="curve")
     return np.array(canvas, dtype=bool)
 
 
-def _spaced(places: Sequence[tuple[float, float]], least: float) -> list[tuple[float, float]]:
+def _spaced(points: Sequence[tuple[float, float]], least: float) -> list[tuple[float, float]]:
     """Leave out points that are hardly away from the one before; a big brush would paint the same pixels again."""
-    kept = [places[0]]
-    for point in places[1:]:
+    kept = [points[0]]
+    for point in points[1:]:
         if math.dist(point, kept[-1]) >= least:
             kept.append(point)
-    return kept if len(places) == 1 or kept[-1] == places[-1] else [*kept, places[-1]]
+    return kept if len(points) == 1 or kept[-1] == points[-1] else [*kept, points[-1]]

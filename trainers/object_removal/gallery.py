@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trainers.data.captioned.images import CaptionedDataset
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.errors import DataError
 from trainers.object_removal.captions import language_note, mention_table
 from trainers.object_removal.matching import Matcher

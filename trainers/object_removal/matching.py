@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import Protocol
 
-from trainers.data.captioned.images import CaptionedDataset, CaptionedImage, NamedPhrase
+from trainers.data.captioned_images import CaptionedDataset, CaptionedImage, NamedPhrase
 
 
 class Matcher(Protocol):

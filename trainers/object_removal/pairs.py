@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from trainers.data.captioned.images import CaptionedImage
+from trainers.data.captioned_images import CaptionedImage
 from trainers.errors import DataError, UserError
 from trainers.object_removal.captions import prompt, prompt_templates, remove_phrases
 from trainers.object_removal.fills import FillDescriptor, paint

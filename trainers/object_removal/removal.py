@@ -147,5 +147,5 @@ def drawn_over(
     if left > 1 - TAU2:
         said = f"{left:.0%} of what is marked as {name} in this image lies outside the drawing and stays."
         judgement = replace(judgement, problems=(*judgement.problems, said))
-    swallowed = [own for known, own in others if known in judgement.removed]
+    swallowed = [mask for known, mask in others if known in judgement.removed]
     return judgement, np.any([region, *swallowed], axis=0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from trainers.data.captioned.images import CaptionedImage
+from trainers.data.captioned_images import CaptionedImage
 from trainers.data.settings import GB, memory_bytes
 from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError
@@ -65,9 +65,9 @@ def drawn_images(
     A model that takes more pixels than a scene has gets the scene enlarged, like the filled images: if one were
     rendered sharper than the other, sharpness would give away what was removed.
     """
-    own = min(side, scenes[0].width)
-    images = torch.from_numpy(drawn_scenes.pixels(scenes, own, removed, progress))
-    if own == side:
+    drawn_side = min(side, scenes[0].width)
+    images = torch.from_numpy(drawn_scenes.pixels(scenes, drawn_side, removed, progress))
+    if drawn_side == side:
         return images
     return torch.stack([squash(image.permute(1, 2, 0).numpy(), side) for image in images])
 

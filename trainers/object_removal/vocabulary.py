@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainers.data.captioned.images import NamedPhrase
+from trainers.data.captioned_images import NamedPhrase
 from trainers.errors import DataError
 from trainers.object_removal.chunker import noun_phrases
 from trainers.object_removal.tokens import Token, inflections, tokenise

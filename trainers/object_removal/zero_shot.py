@@ -71,8 +71,8 @@ def name_box(
         )
     crop = encode_images(model, squash(_crop(pixels, box), model.side)[None])
     probabilities = (_scale(model) * (crop @ embeddings.T)[0]).softmax(0)
-    values, places = probabilities.topk(min(top, len(classes)))
-    return [(classes[index], value) for index, value in zip(places.tolist(), values.tolist(), strict=True)]
+    values, indices = probabilities.topk(min(top, len(classes)))
+    return [(classes[index], value) for index, value in zip(indices.tolist(), values.tolist(), strict=True)]
 
 
 def _crop(pixels: np.ndarray, box: Box) -> np.ndarray:

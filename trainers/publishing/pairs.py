@@ -19,7 +19,7 @@ from PIL import Image
 
 from trainers.comparison.markup import markdown_text
 from trainers.config import SceneChoice
-from trainers.data.captioned.images import CaptionedDataset
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.errors import DataError
 from trainers.object_removal.fills import fill_named
 from trainers.object_removal.image import LONGEST, read_picture

@@ -134,14 +134,14 @@ class _Made:
         queries: tuple[_Columns, Sequence[str]],
     ) -> None:
         self.config = _config(about.settings)
-        self.places = {run.name: index for index, run in enumerate(about.runs)}
+        self.index_of = {run.name: index for index, run in enumerate(about.runs)}
         self.about, self.curves, self.queries = about, curves, queries
-        if not is_id(about.id) or created(about.id) > time.time() + 86400 or len(self.places) < len(about.runs):
+        if not is_id(about.id) or created(about.id) > time.time() + 86400 or len(self.index_of) < len(about.runs):
             raise ValueError("its id is none, or one of its runs is there twice")
 
     def add(self, child: Child, plan: RunFolder) -> None:
         """Make the folder of a run."""
-        index = self.places[child.planned.name]
+        index = self.index_of[child.planned.name]
         run = self.about.runs[index]
         title = child.planned.title
         root, arms = plan.path.parent, child.planned.config.arms
@@ -197,7 +197,7 @@ def _write(made: _Made, run_id: str, seen: str, root: Path) -> None:
 def _add_runs(made: _Made, plan: RunFolder) -> RunState:
     """Make the runs that the plan asks for, as far as there are results; returns the state of the plan."""
     children = Children(plan)
-    while fresh := [c for c in children.all() if c.phase == "planned" and c.planned.name in made.places]:
+    while fresh := [c for c in children.all() if c.phase == "planned" and c.planned.name in made.index_of]:
         for child in fresh:
             made.add(child, plan)
     every = children.all()

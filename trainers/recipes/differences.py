@@ -27,7 +27,11 @@ def differences(wanted: RunConfig, run: RunConfig) -> Iterator[str]:
         if name in _NO_MATTER or _effective(spec, before) == _effective(spec, after):
             continue
         if isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after):
-            pairs = [(one, own) for one, own in zip(before, after, strict=True) if _one(spec, one) != _one(spec, own)]
+            pairs = [
+                (wanted_entry, run_entry)
+                for wanted_entry, run_entry in zip(before, after, strict=True)
+                if _one(spec, wanted_entry) != _one(spec, run_entry)
+            ]
             before, after = zip(*pairs, strict=True)
         yield f"{name}: {in_words(before)} → {in_words(after)}"
 
@@ -38,9 +42,9 @@ def of_run(recipe: Recipe, config: SweepConfig) -> list[str]:
     Args:
         config: of a plan of runs of the recipe's kind, with as many arms.
     """
-    own = (getattr(config.run, "data", None) or getattr(config.run, "scenes")).source  # noqa: B009 - of either kind
-    wanted = recipe.config(None if recipe.dataset.at_hand else own)
-    said = [] if recipe.dataset.at_hand else [f"images: {own}, not checked to be {recipe.dataset.title}"]
+    source = (getattr(config.run, "data", None) or getattr(config.run, "scenes")).source  # noqa: B009 - of either kind
+    wanted = recipe.config(None if recipe.dataset.at_hand else source)
+    said = [] if recipe.dataset.at_hand else [f"images: {source}, not checked to be {recipe.dataset.title}"]
     said += differences(wanted.run, config.run)
     if wanted.seeds != config.seeds:
         said.append(f"seeds: {in_words(wanted.seeds)} → {in_words(config.seeds)}")
@@ -56,7 +60,7 @@ def in_words(value: Any) -> str:
 
 
 def _effective(spec: Spec, value: Any) -> Any:
-    return [_one(spec, one) for one in value] if isinstance(value, (tuple, list)) else _one(spec, value)
+    return [_one(spec, entry) for entry in value] if isinstance(value, (tuple, list)) else _one(spec, value)
 
 
 def _one(spec: Spec, value: Any) -> Any:

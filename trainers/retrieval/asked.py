@@ -62,8 +62,8 @@ def gallery_row(gallery: Gallery, collection: Gallery, row: int) -> int | None:
         return row
     if collection.origin != gallery.origin:
         return None
-    places = np.flatnonzero(gallery.rows == collection.rows[row])
-    return int(places[0]) if len(places) else None
+    rows = np.flatnonzero(gallery.rows == collection.rows[row])
+    return int(rows[0]) if len(rows) else None
 
 
 def with_labels(asked: Asked) -> Asked:

@@ -62,8 +62,8 @@ def differences(folder: RunReader, baseline: RunReader) -> BaselineDifferences:
 
 def paired(titles: Sequence[str], others: Sequence[str]) -> tuple[int, ...]:
     """Return for each arm of a run an arm of the baseline: that of its title, else of its number, else the first."""
-    places = {title: number for number, title in enumerate(others)}
-    return tuple(places.get(title, number if number < len(others) else 0) for number, title in enumerate(titles))
+    numbers = {title: number for number, title in enumerate(others)}
+    return tuple(numbers.get(title, number if number < len(others) else 0) for number, title in enumerate(titles))
 
 
 def subtracted(points: Points, others: Points) -> Points:

@@ -184,8 +184,8 @@ def _by_class(
         return np.bincount(number, values, minlength=len(ids)) / queries
 
     def grid(some: np.ndarray) -> np.ndarray:
-        places = (number[:, None] * grades + some).ravel()
-        counted = np.bincount(places, minlength=len(ids) * grades).reshape(-1, grades)
+        cells = (number[:, None] * grades + some).ravel()
+        counted = np.bincount(cells, minlength=len(ids) * grades).reshape(-1, grades)
         return counted / (queries[:, None] * some.shape[1])
 
     return ClassResults(

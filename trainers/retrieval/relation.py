@@ -31,15 +31,15 @@ def related(labels: np.ndarray, hierarchy: Hierarchy, query: Hierarchy) -> Relat
     """
     if hierarchy == query:
         return Relation(labels=labels)
-    places = _places(hierarchy, query)
-    if places is None:
+    matches = _matches(hierarchy, query)
+    if matches is None:
         return Relation(
             labels=None,
             sentence=f"How related the results are is not known: the query has the levels {', '.join(query.levels)}, "
             f"and the gallery {', '.join(hierarchy.levels)}.",
         )
     columns, common = [], 0
-    for level, column in enumerate(places):
+    for level, column in enumerate(matches):
         ids = {_plain(name): number for number, name in enumerate(query.names[level])}
         table = np.array([ids.get(_plain(name), -1) for name in hierarchy.names[column]], np.int64)
         common += int((table >= 0).sum())
@@ -52,13 +52,13 @@ def related(labels: np.ndarray, hierarchy: Hierarchy, query: Hierarchy) -> Relat
     return Relation(labels=np.stack(columns, axis=1), sentence="Classes of query and gallery were compared by name.")
 
 
-def _places(hierarchy: Hierarchy, query: Hierarchy) -> list[int] | None:
+def _matches(hierarchy: Hierarchy, query: Hierarchy) -> list[int] | None:
     """Return the level of ``hierarchy`` that matches each level of ``query``; None: one has no match."""
     if hierarchy.depth == query.depth == 1:
         return [0]
     known = {_plain(name): level for level, name in enumerate(hierarchy.levels)}
-    places = [known.get(_plain(name), -1) for name in query.levels]
-    return None if -1 in places else places
+    matches = [known.get(_plain(name), -1) for name in query.levels]
+    return None if -1 in matches else matches
 
 
 def _plain(name: str) -> str:

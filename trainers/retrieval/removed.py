@@ -46,8 +46,8 @@ class Removals:
         objects = self._objects.get((choice, side), lambda: _read(choice, side))
         if objects is None:
             return {}
-        places = np.flatnonzero(objects.rows == gallery.rows[row])
-        return objects.known(int(places[0])) if len(places) else {}
+        rows = np.flatnonzero(objects.rows == gallery.rows[row])
+        return objects.known(int(rows[0])) if len(rows) else {}
 
     def of(self, removal: Removal, asked: Asked) -> Removed:
         """Return what is removed from a query.
@@ -86,7 +86,9 @@ def seen(removed: Removed, asked: Asked, encoder: ImageEncoder) -> Tensor:
 
 def _read(choice: DataChoice, side: int) -> ObjectImages | None:
     """Read the objects of a dataset's test images at a size; None: none are known."""
-    request = ObjectRequest(data=conditions.without(choice), own=True, channels=3, side=side, limit=choice.max_images)
+    request = ObjectRequest(
+        data=conditions.without(choice), test_set=True, channels=3, side=side, limit=choice.max_images
+    )
     try:
         objects = load_objects(request)
     except DataError:

@@ -40,8 +40,8 @@ def part(
         embeddings, labels: of the whole batch, as for :meth:`trainers.losses.LossModule.terms`.
     """
     views = embeddings.shape[1] if embeddings.ndim == 3 else 1
-    places = torch.arange(len(embeddings) * views, device=embeddings.device).reshape(embeddings.shape[:-1])
-    known = {"own": places[first::of]} if net.leaves_self_out else {}
+    rows = torch.arange(len(embeddings) * views, device=embeddings.device).reshape(embeddings.shape[:-1])
+    known = {"self_index": rows[first::of]} if net.leaves_self_out else {}
     gallery, beside = embeddings.flatten(0, -2), labels.repeat_interleave(views, dim=0)
     losses = terms(embeddings[first::of], labels[first::of], gallery, beside, **known)
     return {name: term / of for name, term in losses.items()}

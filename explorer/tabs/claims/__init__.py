@@ -29,7 +29,7 @@ def routes(board: Board) -> list[Route]:
     def listed(_request: Request) -> Response:
         return json_reply(board.every())
 
-    def one(request: Request) -> Response:
+    def shown(request: Request) -> Response:
         return json_reply(board.here(request.path_params["name"]))
 
     def start(request: Request, _body: bytes) -> Response:
@@ -40,7 +40,7 @@ def routes(board: Board) -> list[Route]:
         "/claims.csv": lambda _request: attachment(board.csv(), "rankscope-claims.csv"),
         "/claims.tex": lambda _request: attachment(board.latex(), "rankscope-claims.tex"),
     }
-    return [*reads({"/claims": listed, **files, "/claims/{name}": one}), *posts({"/claims/{name}": start})]
+    return [*reads({"/claims": listed, **files, "/claims/{name}": shown}), *posts({"/claims/{name}": start})]
 
 
 DESCRIPTOR = Tab(

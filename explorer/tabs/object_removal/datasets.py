@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from explorer.server.http import GoneError
-from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.captioned.loader import load_captioned, named
+from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.data.lru_cache import Cache
 from trainers.data.sources import resolve
 from trainers.errors import DataError

@@ -17,7 +17,7 @@ from explorer.server.library import MEGABYTE
 from explorer.server.turns import Turns
 from explorer.tabs.object_removal import bodies
 from explorer.tabs.object_removal.datasets import Datasets, OpenDataset
-from trainers.data.captioned.images import CaptionedImage
+from trainers.data.captioned_images import CaptionedImage
 from trainers.data.lru_cache import Bound, Cache
 from trainers.data.synthetic.scenes import Drawing, drawing_of
 from trainers.object_removal.drawing import dropped_note, read_boxes

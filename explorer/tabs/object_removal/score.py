@@ -185,8 +185,8 @@ class _Table:
     """The results of each query, by the addresses of the page."""
 
     def __init__(self, dataset: OpenDataset, gallery: Gallery, benchmark: Benchmark, result: Result) -> None:
-        places = {id(scene): index for index, scene in enumerate(dataset.scenes)}
-        self._refs = [f"{dataset.name}.{places[id(removal.scene)]}" for removal in benchmark.removals]
+        numbers = {id(scene): index for index, scene in enumerate(dataset.scenes)}
+        self._refs = [f"{dataset.name}.{numbers[id(removal.scene)]}" for removal in benchmark.removals]
         self._judgements = [removal.judgement for removal in benchmark.removals]
         self._image_ids = [removal.scene.image_id for removal in benchmark.removals]
         self._matcher, self._values = gallery.matcher, result.filled.values

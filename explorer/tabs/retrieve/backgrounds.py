@@ -115,9 +115,9 @@ class Backgrounds:
             GoneError: the measurement is no longer kept, or has no such query.
         """
         result = self._get(key).result
-        if number >= len(result.places):
-            raise GoneError(f"The measurement has {len(result.places):,} queries, numbered from 0; got {number}.")
-        index = int(result.places[number])
+        if number >= len(result.indices):
+            raise GoneError(f"The measurement has {len(result.indices):,} queries, numbered from 0; got {number}.")
+        index = int(result.indices[number])
         answer = {
             "query": number,
             "place": index,
@@ -198,11 +198,11 @@ class Backgrounds:
         return {**finite(result.json(LISTED)), "key": key, "words": words, "pictured": list(measured.queries.forms)}
 
 
-def _results(result: BackgroundResult, query: int, places: np.ndarray) -> list[Reply]:
-    shared = shared_levels(result.labels[places], result.labels[query])
+def _results(result: BackgroundResult, query: int, indices: np.ndarray) -> list[Reply]:
+    shared = shared_levels(result.labels[indices], result.labels[query])
     hierarchy = Hierarchy(levels=result.levels, names=result.names)
     results = []
-    for index, severity in zip(places.tolist(), shared.tolist(), strict=True):
+    for index, severity in zip(indices.tolist(), shared.tolist(), strict=True):
         ancestor = common_ancestor(result.labels[index], result.labels[query], hierarchy)
         about = None if ancestor is None else {"name": ancestor.name, "level_name": ancestor.level_name}
         results.append({"row": index, "severity": severity, "classes": result.classes(index), "ancestor": about})

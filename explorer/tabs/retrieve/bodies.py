@@ -154,7 +154,7 @@ class Measure(Body):
     queries: Annotated[int, whole(10, MOST_QUERIES)] = 200
 
 
-def own(body: bytes) -> Search:
+def background(body: bytes) -> Search:
     """Read what earlier pages posted to ``background/own``, as a search: an upload, a drawing on it, the gallery."""
     given = parse(body)
     query = {"upload": given.get("upload"), "remove": given.get("drawing"), "fill": given.get("fill")}

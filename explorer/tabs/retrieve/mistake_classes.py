@@ -21,9 +21,9 @@ def listed_classes(frame: Frame, level: int | None, text: str) -> list[tuple[int
     if level is not None and level >= len(levels):
         raise RunError(f"The run has {len(levels)} levels of classes, numbered from 0; got {level}.")
     if text.strip():
-        places = [{int(number): at for at, number in enumerate(table.ids)} for table in tables]
+        positions = [{int(number): at for at, number in enumerate(table.ids)} for table in tables]
         named = find_classes(frame.probe.hierarchy, text, most=sum(map(len, frame.probe.hierarchy.names)))
-        known = [(depth, places[depth][number]) for depth, number in named if number in places[depth]]
+        known = [(depth, positions[depth][number]) for depth, number in named if number in positions[depth]]
         return [entry for entry in known if level is None or entry[0] == level]
     every = [(depth, at) for depth in (levels if level is None else (level,)) for at in range(len(tables[depth].ids))]
     return sorted(every, key=lambda entry: (-_gap(frame, *entry), entry))

@@ -51,8 +51,8 @@ def frame_at(run: Run, step: int | None) -> tuple[str, int, int]:
     if step is None:
         k = newest_embeddings(folder)
     else:
-        places = folder.frame_steps() or [(k, at) for k, at, _ in folder.snapshots()]
-        before = [k for k, at in places if at <= step]
+        frames = folder.frame_steps() or [(k, at) for k, at, _ in folder.snapshots()]
+        before = [k for k, at in frames if at <= step]
         if not before:
             raise RunError(f"The run {run.id} has no results at step {step:,} or before. Choose a later step.")
         k = before[-1]

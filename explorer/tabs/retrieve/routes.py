@@ -62,7 +62,7 @@ def _earlier(ends: RetrievalEndpoints) -> list[Route]:
     """Return the routes of earlier pages, whose question is answered here."""
     works: dict[str, Post] = {
         "/objects/neighbours": partial(ends.search_for, bodies.neighbours),
-        "/retrieval/background/own": partial(ends.search_for, bodies.own),
+        "/retrieval/background/own": partial(ends.search_for, bodies.background),
     }
     shown = {"/objects/runs": ends.usable, "/objects/runimage/{run}/{row}": ends.image}
     return [*reads(shown, refused=400), *posts(works, at_once=_AT_ONCE)]

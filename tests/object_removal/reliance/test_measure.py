@@ -109,10 +109,10 @@ def write_boxed_split(root: Path, split: str, columns: dict, types: dict, images
 @pytest.mark.long
 def test_drawn_pots_of_a_contrastive_run_are_drawn_again(pretrained: RunFolder) -> None:
     result = measure(encoders_of_run(pretrained), FEW)
-    assert result.own and result.fill == "rerender" and len(result.arms) == 1 and len(result.places) == 20
+    assert result.test_set and result.fill == "rerender" and len(result.arms) == 1 and len(result.indices) == 20
     assert list(result.arms[0].scores) == list(TITLES) and result.placebo_fill == "telea"
     objects, queries = read_queries(encoders_of_run(pretrained), FEW)
-    data = objects.images[torch.from_numpy(result.places)]
+    data = objects.images[torch.from_numpy(result.indices)]
     assert torch.equal(queries.forms[WHOLE], data) and len(objects) == len(result.rows)
 
 
@@ -120,8 +120,8 @@ def test_drawn_pots_of_a_contrastive_run_are_drawn_again(pretrained: RunFolder) 
 def test_a_labelled_dataset_with_a_column_of_objects(folder_run: RunFolder, tmp_path: Path, column: str) -> None:
     source = write_boxed(tmp_path / "boxed", column=column)
     result = measure(encoders_of_run(folder_run), Settings(data=str(source), fill="mean", queries=16))
-    assert not result.own and result.levels == ("class",) and result.names[0] == ("red", "green", "blue", "yellow")
-    assert len(result.places) == 16 and result.covered == pytest.approx(120 / 1024, abs=0.03)
+    assert not result.test_set and result.levels == ("class",) and result.names[0] == ("red", "green", "blue", "yellow")
+    assert len(result.indices) == 16 and result.covered == pytest.approx(120 / 1024, abs=0.03)
     _, queries = read_queries(encoders_of_run(folder_run), Settings(data=str(source), fill="mean", queries=16))
     changed = (queries.forms[WHOLE] != queries.forms[WITHOUT]).any(1)
     kept = (queries.forms[WHOLE] == queries.forms[ALONE]).all(1)
@@ -134,7 +134,7 @@ def test_the_coco_kit_by_class_and_supercategory(folder_run: RunFolder) -> None:
     assert result.levels == ("class", "supercategory") and len(result.names[1]) <= 12
     assert "person" in result.names[0] and result.fill == "telea" and len(result.ids) == len(result.rows)
     known = {entry["name"]: entry["supercategory"] for entry in json.loads((kit / "categories.json").read_text())}
-    assert all(known[result.classes(place)[0]] == result.classes(place)[1] for place in result.places.tolist())
+    assert all(known[result.classes(place)[0]] == result.classes(place)[1] for place in result.indices.tolist())
     for arm in result.arms:
         assert arm.error is None and set(arm.scores) == {"whole", "relit", "placebo", "silhouette", "without", "alone"}
     numbers = [number for arm in (0, 1) for number in result.numbers(arm)]
@@ -207,14 +207,14 @@ def test_new_images_of_training_classes_in_their_tied_background_and_in_another(
     assert not any(image.numpy().tobytes() in seen for image in objects.tied.images)
     homes = drawn.home_rooms(176, pretrained.config.data.seed)
     shots = drawn.new_shots(pretrained.config.data, len(objects.tied) // len(trained_on))
-    for query, place in enumerate(asked.tied.places.tolist()):
+    for query, place in enumerate(asked.tied.indices.tolist()):
         shot = shots[place]
         at_home = drawn.draw_shot(shot, 16, 0, {}, room=homes[shot.pot_id])
         assert np.array_equal(asked.tied.forms[HOME][query].numpy(), at_home)
         assert not torch.equal(asked.tied.forms[AWAY][query], asked.tied.forms[HOME][query])
     result = measure(encoders_of_run(pretrained), FEW)
-    assert {len(result.arms[0].scores[form].stays) for form in TIED} == {len(asked.tied.places)}
-    assert result.arms[0].scores[NEW].stays.tolist() == [1.0] * len(asked.tied.places)
+    assert {len(result.arms[0].scores[form].stays) for form in TIED} == {len(asked.tied.indices)}
+    assert result.arms[0].scores[NEW].stays.tolist() == [1.0] * len(asked.tied.indices)
     some = Conditions(withheld_classes=0.5)
     withheld = dataclasses.replace(pretrained.config.data, held_out="classes", conditions=some)
     assert objects_of(withheld).tied is None
@@ -266,7 +266,7 @@ def test_a_damaged_image_is_left_out_and_said(folder_run: RunFolder, tmp_path: P
     result = measure(
         encoders_of_run(folder_run), Settings(data=str(write_boxed(tmp_path / "boxed", damaged=True)), queries=16)
     )
-    assert len(result.places) == len(result.rows) == 15
+    assert len(result.indices) == len(result.rows) == 15
     assert any("1 images could not be read" in note for note in result.notes)
 
 
@@ -284,7 +284,7 @@ def test_an_image_that_a_fill_cannot_work_on_is_left_out(
     filled = queries.filled
     monkeypatch.setattr(queries, "filled", broken)
     result = measure(encoders_of_run(folder_run), Settings(data=str(write_boxed(tmp_path / "boxed")), queries=16))
-    assert len(result.places) == 15 and "From 1 images the object could not be removed." in result.notes
+    assert len(result.indices) == 15 and "From 1 images the object could not be removed." in result.notes
 
 
 def test_what_cannot_be_is_refused(folder_run: RunFolder, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_hard_conditions_leave_the_images_that_are_measured_alone_and_a_fold_has
     own = DataChoice(source="drawn", max_images=192, image_size=16)
     hard = dataclasses.replace(own, conditions=Conditions(label_noise=0.4, withheld_classes=0.5))
     found = [objects_of(choice) for choice in (own, hard)]
-    assert found[0].key == found[1].key and found[1].own and torch.equal(found[0].images, found[1].images)
+    assert found[0].key == found[1].key and found[1].test_set and torch.equal(found[0].images, found[1].images)
     fold = dataclasses.replace(own, conditions=Conditions(folds=3))
     with pytest.raises(DataError, match="tested on a fold of its training classes and leaves the test images alone"):
         objects_of(fold)

@@ -44,9 +44,9 @@ def measured(seed: int, chances: Sequence[float], key: str = "", noise: int = 0)
     labels = np.repeat(np.arange(CLASSES), QUERIES // CLASSES)
     return BackgroundResult(
         title="made up",
-        own=True,
+        test_set=True,
         arms=tuple(arms),
-        places=np.arange(QUERIES),
+        indices=np.arange(QUERIES),
         rows=np.arange(QUERIES),
         ids=(),
         labels=np.stack([labels, labels // 3, labels // 6], axis=1),

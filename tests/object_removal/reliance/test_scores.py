@@ -35,7 +35,7 @@ from trainers.object_removal.reliance.sources import OBJECT_SOURCES, ObjectReque
 @pytest.fixture(scope="module")
 def objects() -> ObjectImages:
     choice = DataChoice(source="drawn", max_images=480)
-    request = ObjectRequest(data=choice, own=True, channels=3, side=32, limit=10_000)
+    request = ObjectRequest(data=choice, test_set=True, channels=3, side=32, limit=10_000)
     made = OBJECT_SOURCES["drawn"].load(request)
     assert made is not None
     return made
@@ -73,8 +73,8 @@ def scores_of(objects: ObjectImages, queries: Queries, *, pot: bool) -> dict[str
 def _scored(objects: ObjectImages, queries: Queries, pot: bool) -> dict[str, Scores]:
     masks = objects.masks(np.arange(len(objects)))
     seen = masks if pot else ~masks
-    forms = {form: embedded(images, seen[queries.places]) for form, images in queries.forms.items()}
-    return score_forms(forms, embedded(objects.images, seen), objects.labels, queries.places)
+    forms = {form: embedded(images, seen[queries.indices]) for form, images in queries.forms.items()}
+    return score_forms(forms, embedded(objects.images, seen), objects.labels, queries.indices)
 
 
 @pytest.mark.long
@@ -111,12 +111,12 @@ def test_every_number_is_that_of_a_loop(objects: ObjectImages, exact: Queries) -
     gallery = objects.images.float().flatten(1) @ net - 500
     asked = (WHOLE, WITHOUT, PLACEBO, MOVED)
     forms = {form: exact.forms[form].float().flatten(1) @ net - 500 for form in asked}
-    scores = score_forms(forms, gallery, objects.labels, exact.places)
+    scores = score_forms(forms, gallery, objects.labels, exact.indices)
     depth = objects.labels.shape[1]
     unit = gallery.double().numpy() / np.linalg.norm(gallery.double().numpy(), axis=1, keepdims=True)
     before = {}
     for form, queries in forms.items():
-        for q, place in enumerate(exact.places.tolist()):
+        for q, place in enumerate(exact.indices.tolist()):
             others = [row for row in range(len(unit)) if row != place]
             one = queries[q].double().numpy()
             one /= np.linalg.norm(one)
@@ -129,8 +129,8 @@ def test_every_number_is_that_of_a_loop(objects: ObjectImages, exact: Queries) -
             assert scores[form].stays[q] == len(before[q] & set(order[:10])) / 10
             whole = forms[WHOLE][q].double().numpy()
             assert scores[form].similarity[q] == pytest.approx(float(one @ whole / np.linalg.norm(whole)), abs=1e-9)
-    same = (objects.labels[:, 0][None] == objects.labels[exact.places, 0][:, None]).sum(1) - 1
-    assert chance(objects.labels, exact.places) == pytest.approx(float((same / (len(unit) - 1)).mean()))
+    same = (objects.labels[:, 0][None] == objects.labels[exact.indices, 0][:, None]).sum(1) - 1
+    assert chance(objects.labels, exact.indices) == pytest.approx(float((same / (len(unit) - 1)).mean()))
 
 
 def test_an_image_is_never_its_own_neighbour_and_small_galleries_give_fewer() -> None:
@@ -141,7 +141,7 @@ def test_an_image_is_never_its_own_neighbour_and_small_galleries_give_fewer() ->
 
 def result_of(objects: ObjectImages, queries: Queries, *arms: dict[str, Scores]) -> BackgroundResult:
     measured = (ArmBackground(run="run", arm=at, title=f"arm {at}", scores=scores) for at, scores in enumerate(arms))
-    return dataclasses.replace(BackgroundResult.of(objects, queries, measured, seed=0), own=True)
+    return dataclasses.replace(BackgroundResult.of(objects, queries, measured, seed=0), test_set=True)
 
 
 def test_intervals_are_paired_and_differences_have_both_signs(objects: ObjectImages, exact: Queries) -> None:
@@ -176,7 +176,7 @@ def test_queries_that_do_not_notice_come_first_with_their_rows(objects: ObjectIm
     keys = [(-one["stays"], -scores[WITHOUT].similarity[one["query"]]) for one in listed]
     assert keys == sorted(keys)
     first = listed[0]
-    assert first["place"] == exact.places[first["query"]] and first["row"] == objects.rows[first["place"]]
+    assert first["place"] == exact.indices[first["query"]] and first["row"] == objects.rows[first["place"]]
     assert first["classes"][0] == objects.hierarchy.names[0][objects.labels[first["place"], 0]]
     assert first["nearest"][WHOLE] == scores[WHOLE].nearest[first["query"]].tolist()
     assert result.unnoticing(0, 3) == listed[:3] and len(result.json(5)["arms"][0]["unnoticing"]) == 5
@@ -184,17 +184,17 @@ def test_queries_that_do_not_notice_come_first_with_their_rows(objects: ObjectIm
 
 def test_the_object_alone_stands_before_the_mean_colour_of_the_gallery(objects: ObjectImages, exact: Queries) -> None:
     colour = objects.images.double().mean(dim=(0, 2, 3)).round().to(torch.uint8)
-    masks = torch.from_numpy(objects.masks(exact.places))
+    masks = torch.from_numpy(objects.masks(exact.indices))
     whole, alone = exact.forms[WHOLE], exact.forms[ALONE]
     for query, mask in enumerate(masks):
         assert torch.equal(alone[query][:, mask], whole[query][:, mask])
         assert (alone[query][:, ~mask] == colour[:, None]).all()
-    assert torch.equal(whole, objects.images[torch.from_numpy(exact.places)])
+    assert torch.equal(whole, objects.images[torch.from_numpy(exact.indices)])
     assert exact.fill == "rerender" and exact.covered.tolist() == pytest.approx(masks.float().mean((1, 2)).tolist())
 
 
 def test_the_placebo_is_as_large_as_the_object_and_beside_it(objects: ObjectImages, painted: Queries) -> None:
-    masks = objects.masks(painted.places)
+    masks = objects.masks(painted.indices)
     assert painted.placebo.all() and painted.placebo_fill == "mean"
     whole, placebo = painted.forms[WHOLE], painted.forms[PLACEBO]
     for query, mask in enumerate(masks):
@@ -232,11 +232,11 @@ def test_a_query_without_a_placebo_counts_for_the_other_forms_alone(objects: Obj
 
 def test_the_silhouette_keeps_the_outline_and_nothing_in_it(objects: ObjectImages, exact: Queries) -> None:
     colour = objects.images.double().mean(dim=(0, 2, 3)).round().to(torch.uint8)
-    for query, mask in enumerate(torch.from_numpy(objects.masks(exact.places))):
+    for query, mask in enumerate(torch.from_numpy(objects.masks(exact.indices))):
         silhouette = exact.forms[SILHOUETTE][query]
         assert (silhouette[:, mask] == colour[:, None]).all()
         assert torch.equal(silhouette[:, ~mask], exact.forms[WHOLE][query][:, ~mask])
-    outline = {form: objects.masks(exact.places).reshape(len(exact), -1) for form in (WHOLE, SILHOUETTE)}
+    outline = {form: objects.masks(exact.indices).reshape(len(exact), -1) for form in (WHOLE, SILHOUETTE)}
     assert np.array_equal(*outline.values())
 
 
@@ -268,7 +268,7 @@ def test_severity_given_a_wrong_first_result(objects: ObjectImages, exact: Queri
     result = result_of(objects, exact, scores)
     for form, one in scores.items():
         wrong = []
-        for query, place in enumerate(exact.places):
+        for query, place in enumerate(exact.indices):
             same = (objects.labels[one.nearest[query, 0]] == objects.labels[place]).sum()
             assert np.isnan(one.missed[query]) if same == 3 else one.missed[query] == 3 - same
             wrong += [3 - same] if same < 3 else []

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from trainers.data.captioned.images import Box
+from trainers.data.captioned_images import Box
 
 BoxFormat = Literal["xywh", "xyxy"]
 _SLACK = 1.5  # pixels a box may stick out by rounding

@@ -12,7 +12,7 @@ from typing import Any
 from trainers.config import SceneChoice
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
 from trainers.data.captioned.datasets import CAPTIONED
-from trainers.data.captioned.images import CaptionedDataset
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.data.sources import resolve
 from trainers.parameters import parse_choice
 from trainers.progress import Progress, silent

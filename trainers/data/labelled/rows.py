@@ -86,8 +86,8 @@ class EncodedImages:
     def names(self) -> tuple[str, ...]:
         """Return the file name of every row of the part; nothing if none has one."""
         names = [""] * len(self.part.rows)
-        for table, column, places, inner in self._by_table(np.arange(len(names))):
-            for row, name in zip(places, table.names(column, inner), strict=True):
+        for table, column, positions, inner in self._by_table(np.arange(len(names))):
+            for row, name in zip(positions, table.names(column, inner), strict=True):
                 names[row] = name
         return tuple(names) if any(names) else ()
 
@@ -99,12 +99,17 @@ class EncodedImages:
     def sizes(self, rows: np.ndarray) -> np.ndarray:
         """Return how many bytes these are, int64 [n], as far as it can be told without reading them."""
         sizes = np.zeros(len(rows), dtype=np.int64)
-        for table, column, places, inner in self._by_table(rows):
-            sizes[places] = table.sizes(column, inner)
+        for table, column, positions, inner in self._by_table(rows):
+            sizes[positions] = table.sizes(column, inner)
         return sizes
 
     def _by_table(self, rows: np.ndarray) -> Iterator[tuple[Table, str, np.ndarray, np.ndarray]]:
         owners = self.part.owner[rows]
         for owner in np.unique(owners):
-            places = np.flatnonzero(owners == owner)
-            yield self.selection.tables[owner], self.selection.columns[owner], places, self.part.rows[rows[places]]
+            positions = np.flatnonzero(owners == owner)
+            yield (
+                self.selection.tables[owner],
+                self.selection.columns[owner],
+                positions,
+                self.part.rows[rows[positions]],
+            )

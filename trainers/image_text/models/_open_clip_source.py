@@ -149,14 +149,14 @@ def _built_in(name: str, pretrained: str) -> Source:
         )
     tags = open_clip.list_pretrained_tags_by_model(name)
     tag = open_clip.get_pretrained_cfg(name, pretrained) if pretrained else {}
-    own = tag or (open_clip.get_pretrained_cfg(name, tags[0]) if tags else {})
+    published = tag or (open_clip.get_pretrained_cfg(name, tags[0]) if tags else {})
     if not tag:
         _checkpoint(name, pretrained, tags)
     return Source(
         name=name,
         pretrained=pretrained if tag else str(Path(pretrained).expanduser()),
         config=config,
-        statistics={key: own[key] for key in ("mean", "std") if key in own},
+        statistics={key: published[key] for key in ("mean", "std") if key in published},
         quick_gelu=bool(tag.get("quick_gelu")),
         remote=bool(tag),
     )

@@ -112,8 +112,8 @@ class MethodArm(Arm):
         if projections and count > 1:
             numbers["projection_cosine"] = mean_cosine(whole(projections[0][:share].detach())).float()
         if self.method.classifier != "after" and self.classifier is not None and views.labels is not None:
-            own = whole(features[0][:share])
-            logits = self.classifier(full(own if self.method.classifier == "through" else own.detach()))
+            embeddings = whole(features[0][:share])
+            logits = self.classifier(full(embeddings if self.method.classifier == "through" else embeddings.detach()))
             labels = send(views.labels, self._device)
             terms["classifier"] = self.method.criterion(logits, labels)
             numbers["batch_accuracy"] = _accuracy(logits, labels)

@@ -66,16 +66,16 @@ class Batches:
 
     def batch(self, step: int) -> Batch:
         """Make the batch of one step."""
-        epoch, place = divmod(step, self.epoch)
-        rows = self._ordered(epoch)[place * self._size : (place + 1) * self._size]
-        own = share(len(rows))
-        picked = send(self._images[rows[own]], self._device)
+        epoch, position = divmod(step, self.epoch)
+        rows = self._ordered(epoch)[position * self._size : (position + 1) * self._size]
+        local = share(len(rows))
+        picked = send(self._images[rows[local]], self._device)
         made: dict[int, tuple[Tensor, float]] = {}
 
         def view(number: int) -> Tensor:
             if number not in made:
                 started = time.process_time()
-                images = self._view(picked, seed=self._seed, step=step, view=number, count=len(rows), rows=own)
+                images = self._view(picked, seed=self._seed, step=step, view=number, count=len(rows), rows=local)
                 made[number] = images, time.process_time() - started
             return made[number][0]
 

@@ -84,8 +84,8 @@ class FinalNumbers:
         reference = self._robustness.get(self._config.reference_arm)
         if reference is None or len(self._robustness) < 2:
             return
-        for arm, own in self._robustness.items():
-            yield arm, _keyed({MCE: own.mce(reference), RELATIVE: own.relative_mce(reference)})
+        for arm, robustness in self._robustness.items():
+            yield arm, _keyed({MCE: robustness.mce(reference), RELATIVE: robustness.relative_mce(reference)})
 
     def _whole_test(
         self, arm: MethodArm, classifier: bool, tell: Progress
@@ -107,8 +107,8 @@ class FinalNumbers:
             return values, None
         train = self._embedded(arm, images.train, "training", tell)
         both = (train, images.train_labels, test, images.test_labels)
-        values |= knn_accuracy(*both, progress=told(tell, "classifying by neighbours", count))
-        probe = linear_probe(*both, steps=PROBE_STEPS, progress=told(tell, "training a linear probe", PROBE_STEPS))
+        values |= knn_accuracy(*both, progress=counter(tell, "classifying by neighbours", count))
+        probe = linear_probe(*both, steps=PROBE_STEPS, progress=counter(tell, "training a linear probe", PROBE_STEPS))
         values |= {"probe_accuracy": probe.accuracy, "probe_rate": probe.rate}
         if classifier and arm.classifier is not None and self._classes is not None:
             values["classifier_accuracy"] = classified(on_host(arm.classifier), self._classes, test, images.test_labels)
@@ -116,7 +116,7 @@ class FinalNumbers:
 
     def _embedded(self, arm: MethodArm, images: Tensor, which: str, tell: Progress) -> Tensor:
         return embed(
-            arm.encoder, images, self._device, told(tell, f"embedding the {which} set", len(images)), unit=False
+            arm.encoder, images, self._device, counter(tell, f"embedding the {which} set", len(images)), unit=False
         )
 
     def _corrupted(self, arm: MethodArm, head: ProbeHead, tell: Progress) -> dict[str, float]:
@@ -142,17 +142,17 @@ class FinalNumbers:
         """Measure a linear probe on another dataset, of which images are held out."""
         data = self._other(source, part_of(tell, 0, 0.3))
         parts = [self._embedded(arm, part.images, source, tell) for part in (data.train, data.test)]
-        progress = told(tell, f"training a linear probe on {source}", PROBE_STEPS)
+        progress = counter(tell, f"training a linear probe on {source}", PROBE_STEPS)
         return linear_probe(
             parts[0], data.train.labels, parts[1], data.test.labels, steps=PROBE_STEPS, progress=progress
         ).accuracy
 
     def _other(self, source: str, tell: Progress) -> LoadedData:
-        own = self._images.train.shape[1:]
+        shape = self._images.train.shape[1:]
         most = self._config.data.max_images
-        choice = DataChoice(source=source, held_out="images", image_size=int(own[-1]), max_images=most)
+        choice = DataChoice(source=source, held_out="images", image_size=int(shape[-1]), max_images=most)
         data = load_data(choice, tell)
-        _check_transfer(data, source, int(own[0]))
+        _check_transfer(data, source, int(shape[0]))
         return data
 
 
@@ -171,6 +171,6 @@ def _check_transfer(data: LoadedData, source: str, channels: int) -> None:
         )
 
 
-def told(tell: Progress, doing: str, total: int) -> Callable[[int], None]:
+def counter(tell: Progress, doing: str, total: int) -> Callable[[int], None]:
     """Make a function of a count done that tells it in words."""
     return lambda done: tell(f"{doing}: {done:,} of {total:,}", done / total)

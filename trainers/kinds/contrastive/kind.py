@@ -125,10 +125,10 @@ class Contrastive(Labelled[ContrastiveConfig]):
                 "every step. Choose an encoder that is trained whole, such as conv4 or timm."
             )
         for choice in config.methods:
-            own = METHODS[choice.name].checked(choice.parameters).batch
-            if own is not None and own > config.batch:
+            batch = METHODS[choice.name].checked(choice.parameters).batch
+            if batch is not None and batch > config.batch:
                 raise ParameterError(
-                    f"{METHODS[choice.name].title}: batch {own} is larger than the batch of the run, {config.batch}, "
+                    f"{METHODS[choice.name].title}: batch {batch} is larger than the batch of the run, {config.batch}, "
                     f"which all methods share. Set it to at most {config.batch}, or raise that of the run."
                 )
         if config.reference is not None and config.reference >= config.arms:

@@ -110,8 +110,8 @@ class ContrastiveLoop(LabelledLoop):
         return self.step > 0
 
     def _last_numbers(self, tell: Progress) -> None:
-        for arm, told in self._each_arm(tell):
-            for values in self._final.of(arm, self._has_classifier(arm), told):
+        for arm, progress in self._each_arm(tell):
+            for values in self._final.of(arm, self._has_classifier(arm), progress):
                 self._scalars.now(arm.index, self.step, self.seconds, values)
                 self._scalars.flush()
         for index, values in self._final.compared():
@@ -221,5 +221,5 @@ def _classes(data: LoadedData) -> tuple[Tensor | None, Tensor | None]:
     """Return the finest labels of the training images int64 ``[C]``, ascending, and each image's index ``[M]``."""
     if not data.labelled:
         return None, None
-    classes, places = torch.unique(data.train.labels[:, 0], return_inverse=True)
-    return classes, places
+    classes, indices = torch.unique(data.train.labels[:, 0], return_inverse=True)
+    return classes, indices

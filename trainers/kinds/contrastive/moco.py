@@ -56,11 +56,11 @@ class MoCo(nn.Module):
         self.key_encoder = _key_encoder(encoder, sharing)
         self.dictionary = KeyQueue(dim, queue_size)
         self.momentum, self.temperature, self.shuffle = momentum, temperature, shuffle
-        own = {id(weight) for weight in encoder.parameters()}
+        query_weights = {id(weight) for weight in encoder.parameters()}
         self._followed = [
             (key, query)
             for key, query in zip(self.key_encoder.parameters(), encoder.parameters(), strict=True)
-            if id(key) not in own
+            if id(key) not in query_weights
         ]
 
     @property
@@ -99,7 +99,7 @@ class MoCo(nn.Module):
             self.follow()
             keys = [functional.normalize(self.encode_keys(images), dim=1) for images in views]
         scaled = queries / self.temperature
-        logits = self.dictionary.beside(torch.stack([(scaled * own).sum(1) for own in keys]), scaled)
+        logits = self.dictionary.beside(torch.stack([(scaled * key).sum(1) for key in keys]), scaled)
         repeated = [None if known is None else known.repeat(len(views)) for known in (rows, labels)]
         self.dictionary.dequeue_and_enqueue(torch.cat(keys), *repeated)
         return logits
@@ -137,10 +137,10 @@ def _key_encoder(encoder: nn.Module, sharing: str) -> nn.Module:
     if sharing == "shared":
         return encoder
     kept = list(encoder.children())[:1] if sharing == "partly" else []
-    memo = {id(one): one for one in kept}
+    memo = {id(child): child for child in kept}
     copied = copy.deepcopy(encoder, memo)
-    own = {id(weight) for part in kept for weight in part.parameters()}
+    shared = {id(weight) for part in kept for weight in part.parameters()}
     for weight in copied.parameters():
-        if id(weight) not in own:
+        if id(weight) not in shared:
             weight.requires_grad_(False)
     return copied

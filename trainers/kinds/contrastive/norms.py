@@ -67,14 +67,14 @@ class SplitBatchNorm(_BatchNorm):
             UserError: it does not, or the groups do not divide the batch.
         """
         splits = min(self.splits, images * world() // 2)
-        own = splits // world()
-        if world() > 1 and (splits % world() or images % own):
+        local = splits // world()
+        if world() > 1 and (splits % world() or images % local):
             raise UserError(
                 f"{splits} groups of batch normalisation over {world()} processes with {images} images each: the "
                 "processes must divide the groups, and the groups the batch. Change splits, the batch, or the number "
                 "of processes."
             )
-        return own
+        return local
 
     def _unequal(self, images: Tensor, splits: int) -> Tensor:
         mean, var = self._running(splits)

@@ -28,12 +28,12 @@ def first_cross_entropy(logits: Tensor) -> tuple[Tensor, Tensor]:
 class _FirstCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        own, best = logits[:, 0].clone(), logits[:, 1:].amax(1)
-        top = torch.maximum(own, best)
+        positive, best = logits[:, 0].clone(), logits[:, 1:].amax(1)
+        top = torch.maximum(positive, best)
         odds = logits.sub_(top[:, None]).exp_()
         ctx.total, ctx.odds = odds.sum(1), odds
-        loss = (ctx.total.log() + top - own).mean()
-        accuracy = (own > best).to(logits.dtype).mean()
+        loss = (ctx.total.log() + top - positive).mean()
+        accuracy = (positive > best).to(logits.dtype).mean()
         ctx.mark_dirty(logits)
         ctx.mark_non_differentiable(accuracy)
         ctx.set_materialize_grads(False)

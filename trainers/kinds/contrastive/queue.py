@@ -77,14 +77,14 @@ class KeyQueue(nn.Module):
         picked = known[spread(len(known), count).to(known.device)]
         return self.keys[:, picked].T, self.rows[picked], ages[picked]
 
-    def beside(self, own: Tensor, queries: Tensor) -> Tensor:
+    def beside(self, positives: Tensor, queries: Tensor) -> Tensor:
         """Put each query's own numbers beside its inner products with every key as it is now; keys get no gradient.
 
         No key is copied: if a batch has entered by the time of the backward pass, the gradient is corrected for the
         columns that it replaced.
 
         Args:
-            own: ``[P, N]``.
+            positives: ``[P, N]``.
             queries: ``[N, D]``.
 
         Returns:
@@ -93,7 +93,7 @@ class KeyQueue(nn.Module):
         Raises:
             RuntimeError: in the backward pass, if more than one batch has entered.
         """
-        return _Beside.apply(own, queries, self)
+        return _Beside.apply(positives, queries, self)
 
     @torch.no_grad()
     def dequeue_and_enqueue(self, keys: Tensor, rows: Tensor | None = None, labels: Tensor | None = None) -> None:
@@ -139,11 +139,11 @@ class _Beside(torch.autograd.Function):
     """:meth:`KeyQueue.beside`; the products are written where they are needed, as each of their copies costs a pass."""
 
     @staticmethod
-    def forward(ctx: Any, own: Tensor, queries: Tensor, queue: KeyQueue) -> Tensor:
-        ctx.queue, ctx.entered, ctx.positives = queue, queue._entered, len(own)
-        logits = queries.new_empty(own.numel(), 1 + queue.size)
-        parts = logits.view(*own.shape, -1)
-        parts[..., 0] = own
+    def forward(ctx: Any, positives: Tensor, queries: Tensor, queue: KeyQueue) -> Tensor:
+        ctx.queue, ctx.entered, ctx.positives = queue, queue._entered, len(positives)
+        logits = queries.new_empty(positives.numel(), 1 + queue.size)
+        parts = logits.view(*positives.shape, -1)
+        parts[..., 0] = positives
         torch.mm(queries, queue.keys.to(queries.dtype), out=parts[0, :, 1:])
         parts[1:, :, 1:] = parts[0, :, 1:]
         return logits

@@ -11,8 +11,8 @@ import torch
 from trainers.config import SceneChoice
 from trainers.data import cache
 from trainers.data.base import ImageSet, LoadedData
-from trainers.data.captioned.images import CaptionedDataset
 from trainers.data.captioned.loader import load_chosen
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.kinds.finetuning.probe import probe_images, probe_labels
 from trainers.object_removal.benchmark import Benchmark, make_benchmarks
 from trainers.object_removal.gallery import Gallery

@@ -67,10 +67,10 @@ class FinetuningConfig(StartConfig):
     @classmethod
     def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
         """Migrate settings of version 1 with a fine-tuning among them; those that it did not use are dropped."""
-        own = values.get("mend")
-        if own is None:
+        stored = values.get("mend")
+        if stored is None:
             return None
-        settings = own["scenes"].pop("parameters", {})
+        settings = stored["scenes"].pop("parameters", {})
         if settings:
-            own["scenes"]["source"] += ":" + ",".join(f"{name}={value}" for name, value in settings.items())
-        return shared(values) | own | {"kind": cls.kind}
+            stored["scenes"]["source"] += ":" + ",".join(f"{name}={value}" for name, value in settings.items())
+        return shared(values) | stored | {"kind": cls.kind}

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from trainers.data import cache
-from trainers.data.captioned.images import CaptionedImage
+from trainers.data.captioned_images import CaptionedImage
 from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError
 from trainers.image_text.encoding import squash

@@ -129,9 +129,10 @@ class Finetuning(Kind[FinetuningConfig]):
         """Return the settings; the learning rate is the model's, unless it is given."""
         settings = super().layered(given, flags)
         if flags.get("captioner"):
-            own = {"captioner": flags["captioner"]}
+            captioner = {"captioner": flags["captioner"]}
             settings["recipes"] = tuple(
-                {**one, **own} if one.get("text") == "captioner" else one for one in settings["recipes"]
+                {**recipe, **captioner} if recipe.get("text") == "captioner" else recipe
+                for recipe in settings["recipes"]
             )
         model = settings.get("model", FinetuningConfig().model)
         return {"learning_rate": learning_rate_of(model)} | settings

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
 from trainers.data.captioned.loader import load_chosen
+from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.image_text.models import MODELS, ImageTextModel
 from trainers.kinds.finetuning.arm import RecipeArm
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -109,15 +109,15 @@ class FinetuningLoop(Loop):
         augment = AUGMENTATIONS[chosen.name].build(chosen.parameters, channels=3)
         pools: dict[tuple[object, ...], Pool] = {}
         self.arms = []
-        for index, (own, name) in enumerate(zip(recipes, titles(recipes), strict=True)):
-            removed, key = None, _pool_key(own)
+        for index, (chosen_recipe, name) in enumerate(zip(recipes, titles(recipes), strict=True)):
+            removed, key = None, _pool_key(chosen_recipe)
             if key is not None:
                 if key not in pools:
-                    made = removed_pairs(scenes, words, own, model.side, self.config.seed, stages.next())
+                    made = removed_pairs(scenes, words, chosen_recipe, model.side, self.config.seed, stages.next())
                     pools[key] = _pool(model, made.images, made.texts, made.edited)
                 removed = pools[key]
-            examples = Examples(originals, removed, own, batch=self.config.batch, seed=self.config.seed)
-            self.folder.log(f"{name}: {examples.told()}")
+            examples = Examples(originals, removed, chosen_recipe, batch=self.config.batch, seed=self.config.seed)
+            self.folder.log(f"{name}: {examples.summary()}")
             own_model, seed = copy.deepcopy(model), self.config.seed
             self.arms.append(RecipeArm(index, name, own_model, examples, self._device, augment=augment, seed=seed))
 
@@ -135,7 +135,7 @@ class FinetuningLoop(Loop):
             data_title=scenes.title,
             notes=(
                 *scenes.notes,
-                *(f"{arm.title}: {arm.examples.told()}" for arm in self.arms),
+                *(f"{arm.title}: {arm.examples.summary()}" for arm in self.arms),
                 "Each image is there twice: as it is, and with an object painted over.",
             ),
         )
@@ -161,11 +161,11 @@ def image_cap(data: CaptionedDataset, limit: int | None) -> dict[str, float]:
     return {counts.IMAGE_CAP: float(limit)} if limit is not None and reached else {}
 
 
-def _pool_key(own: Recipe) -> tuple[object, ...] | None:
+def _pool_key(recipe: Recipe) -> tuple[object, ...] | None:
     """Return a key that recipes share if they share object-removed pairs; None: it needs none."""
-    if not own.removed and own.originals != "matched":
+    if not recipe.removed and recipe.originals != "matched":
         return None
-    return (own.text, own.fill, own.captions_each, own.only_edited, own.captioner)
+    return (recipe.text, recipe.fill, recipe.captions_each, recipe.only_edited, recipe.captioner)
 
 
 def _originals(model: ImageTextModel, scenes: Sequence[CaptionedImage], tell: Progress) -> tuple[Pool, int]:
@@ -181,5 +181,5 @@ def _pool(
     texts: Sequence[Sequence[str]],
     edited: Sequence[Sequence[bool]] | None = None,
 ) -> Pool:
-    flat = [text for one in texts for text in one]
-    return Pool.of(images, model.tokenise(flat), [len(one) for one in texts], edited)
+    flat = [text for captions in texts for text in captions]
+    return Pool.of(images, model.tokenise(flat), [len(captions) for captions in texts], edited)

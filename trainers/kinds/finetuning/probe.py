@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.data.captioned.images import CaptionedDataset
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.hierarchy import Hierarchy
 from trainers.object_removal.benchmark import Benchmark
 
@@ -23,8 +23,8 @@ def probe_labels(benchmark: Benchmark, scenes: CaptionedDataset) -> tuple[np.nda
     often = Counter(name for part in scenes.splits.values() for scene in part for name in set(scene.classes))
     contents = [frozenset(scene.classes) for scene in benchmark.scenes]
     contents += [frozenset(removal.judgement.kept) for removal in benchmark.removals]
-    mains = [max(sorted(one), key=lambda name: often[name], default="nothing") for one in contents]
-    names = [" + ".join(sorted(one)) or "nothing" for one in contents]
+    mains = [max(sorted(content), key=lambda name: often[name], default="nothing") for content in contents]
+    names = [" + ".join(sorted(content)) or "nothing" for content in contents]
     levels = [sorted(set(names)), sorted(set(mains))]
     columns = [[level.index(name) for name in of] for level, of in zip(levels, (names, mains), strict=True)]
     tree = Hierarchy(levels=("objects", "main object"), names=tuple(tuple(level) for level in levels))

@@ -128,12 +128,12 @@ def recipe(values: Mapping[str, Any]) -> Recipe:
 
 def title(recipe: Recipe) -> str:
     """Write ``D + D′ (phrases, telea, 0.08)``: the paper's signs, and |D′| / |D| as it was asked for."""
-    own = {"all": "D", "matched": "D, as many", "none": ""}[recipe.originals]
+    originals = {"all": "D", "matched": "D, as many", "none": ""}[recipe.originals]
     if not recipe.removed:
-        return own
+        return originals
     ratio = "all" if recipe.ratio is None else f"{recipe.ratio:g}"
     made = f"D′ ({recipe.text}, {recipe.fill}, {ratio})"
-    return f"{own} + {made}" if own else made
+    return f"{originals} + {made}" if originals else made
 
 
 def titles(recipes: Sequence[Recipe]) -> list[str]:

@@ -39,7 +39,7 @@ class Pool:
         cls, images: Tensor, tokens: Tensor, counts: Sequence[int], edited: Sequence[Sequence[bool]] | None = None
     ) -> Pool:
         """Make it from the number of captions of each image."""
-        flat = [one for each in edited for one in each] if edited is not None else [False] * len(tokens)
+        flat = [flag for each in edited for flag in each] if edited is not None else [False] * len(tokens)
         return cls(
             images=images,
             tokens=tokens,
@@ -111,17 +111,17 @@ class Examples:
         """Steps in an epoch."""
         return len(self) // self.batch
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Say how many pairs there are of each kind, for the log and beside the maps."""
         if not self.removed:
             return f"{self.originals:,} original pairs of an image and a caption, no object-removed ones."
-        own, asked = self._recipe, self._recipe.ratio
+        recipe, asked = self._recipe, self._recipe.ratio
         parts = [f"{self.originals:,} original and {self.removed:,} object-removed pairs of an image and a caption"]
         parts.append(f"|D′| / |D| is {self.ratio:.3g}")
         if asked is not None and round(asked * len(self._pools[0])) > self.removed:
             parts[-1] += f" ({asked:g} was asked for, and there are no more)"
         parts.append(f"{self.share:.1%} of what is trained on")
-        if own.text == "phrases":
+        if recipe.text == "phrases":
             parts.append(f"a phrase was deleted from {self.edited:.0%} of the captions of D′")
         return "; ".join(parts) + "."
 
@@ -129,25 +129,25 @@ class Examples:
         """Return the batch of a step: images uint8 ``[B, 3, S, S]``, tokens int64 ``[B, L]`` and pairs, numbered
         through D and then D'.
         """
-        epoch, place = divmod(step, self.epoch)
-        pairs = self._order(epoch)[place * self.batch : (place + 1) * self.batch]
+        epoch, position = divmod(step, self.epoch)
+        pairs = self._order(epoch)[position * self.batch : (position + 1) * self.batch]
         split = len(self._pools[0])
         images, tokens = [], []
-        for pool, own in ((self._pools[0], pairs[pairs < split]), (self._pools[1], pairs[pairs >= split] - split)):
-            if pool is not None and len(own):
-                images.append(pool.images[torch.from_numpy(pool.image[own])])
-                tokens.append(pool.tokens[torch.from_numpy(own)])
+        for pool, rows in ((self._pools[0], pairs[pairs < split]), (self._pools[1], pairs[pairs >= split] - split)):
+            if pool is not None and len(rows):
+                images.append(pool.images[torch.from_numpy(pool.image[rows])])
+                tokens.append(pool.tokens[torch.from_numpy(rows)])
         return torch.cat(images), torch.cat(tokens), pairs
 
     def _order(self, epoch: int) -> np.ndarray:
         if self._recent[0] != epoch:
-            own, made = (
+            originals, made = (
                 _spread(pool, rows, self._seed, epoch, kind)
                 for kind, (pool, rows) in enumerate(zip(self._pools, self._rows, strict=True))
             )
-            places = np.concatenate([(np.arange(len(one)) + 0.5) / max(1, len(one)) for one in (own, made)])
-            both = np.concatenate([own, made + len(self._pools[0])])
-            self._recent = (epoch, both[np.argsort(places, kind="stable")])
+            positions = np.concatenate([(np.arange(len(part)) + 0.5) / max(1, len(part)) for part in (originals, made)])
+            both = np.concatenate([originals, made + len(self._pools[0])])
+            self._recent = (epoch, both[np.argsort(positions, kind="stable")])
         return self._recent[1]
 
 
@@ -160,5 +160,5 @@ def _spread(pool: Pool | None, rows: np.ndarray, *key: int) -> np.ndarray:
     by_image = np.argsort(pool.image[shuffled], kind="stable")
     _, first, counts = np.unique(pool.image[shuffled][by_image], return_index=True, return_counts=True)
     turn = np.arange(len(rows)) - np.repeat(first, counts)
-    place = (turn + draws.random(len(rows))) / np.repeat(counts, counts)
-    return shuffled[by_image][np.argsort(place, kind="stable")]
+    position = (turn + draws.random(len(rows))) / np.repeat(counts, counts)
+    return shuffled[by_image][np.argsort(position, kind="stable")]

@@ -72,11 +72,11 @@ class Batches:
     def batch(self, step: int) -> Batch:
         """Make the batch of one step."""
         rows = self._sampler.batch(step)
-        own, count = share(len(rows)), len(rows)
-        picked = self._pick(rows[own])
+        local, count = share(len(rows)), len(rows)
+        picked = self._pick(rows[local])
         if self._augmented:
             views = tuple(
-                self._augment(picked, seed=self._seed, step=step, view=view, count=count, rows=own)
+                self._augment(picked, seed=self._seed, step=step, view=view, count=count, rows=local)
                 for view in range(self._views)
             )
         else:

@@ -54,8 +54,8 @@ class MetricLearningLoop(LabelledLoop):
             for arm in self.arms:
                 self._scalars.now(arm.index, self.step, self.seconds, self._evaluator.train_score(arm.encoder))
         ended = []
-        for arm, told in self._each_arm(tell):
-            ended.append(self._evaluator.whole_test(arm.encoder, told))
+        for arm, progress in self._each_arm(tell):
+            ended.append(self._evaluator.whole_test(arm.encoder, progress))
             self._scalars.now(arm.index, self.step, self.seconds, ended[-1].numbers)
         if rank():
             return

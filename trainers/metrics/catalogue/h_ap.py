@@ -37,11 +37,11 @@ def graded(block: RankedBlock) -> tuple[Tensor, Tensor, Tensor]:
     weight = torch.arange(depth + 1, dtype=torch.float64, device=counts.device).div(depth)
     relevance = torch.where(counts > 0, weight / counts.clamp(min=1), 0.0)
     relevance[:, 0] = 0.0
-    own = relevance.reshape(-1).index_select(0, block.row * (depth + 1) + block.level)
-    hrank = torch.zeros_like(own)
+    gain = relevance.reshape(-1).index_select(0, block.row * (depth + 1) + block.level)
+    hrank = torch.zeros_like(gain)
     for other, so_far in enumerate(block.so_far, start=1):
-        hrank += torch.minimum(own, block.spread(relevance[:, other])) * so_far
-    return own, hrank, (relevance * counts).sum(1)
+        hrank += torch.minimum(gain, block.spread(relevance[:, other])) * so_far
+    return gain, hrank, (relevance * counts).sum(1)
 
 
 DESCRIPTOR = Measure(

@@ -107,9 +107,9 @@ class Heads:
         ]
         return torch.cat(losses).double().mean(0)
 
-    def head(self, place: int, classes: np.ndarray) -> ProbeHead:
+    def head(self, index: int, classes: np.ndarray) -> ProbeHead:
         """Return the layer of one rate."""
-        layer = self._weights.unflatten(1, self.shape)[:, place].clone()
+        layer = self._weights.unflatten(1, self.shape)[:, index].clone()
         return ProbeHead(weight=layer[:-1], bias=layer[-1], classes=tensor(classes))
 
     def _parts(self, images: Images) -> Iterator[tuple[Tensor, Tensor]]:

@@ -132,9 +132,9 @@ def class_collapse(rows: Tensor, labels: Tensor) -> float:
     sizes = np.bincount(numbers)
     if len(sizes) < 2:
         return math.nan
-    own, count = send(numbers, rows.device), send(sizes, rows.device).double()
+    class_of, count = send(numbers, rows.device), send(sizes, rows.device).double()
     values = rows.double() - rows.double().mean(0)
-    means = values.new_zeros(len(sizes), values.shape[1]).index_add_(0, own, values) / count[:, None]
-    within = (values - means[own]).square().sum(1).mean()
+    means = values.new_zeros(len(sizes), values.shape[1]).index_add_(0, class_of, values) / count[:, None]
+    within = (values - means[class_of]).square().sum(1).mean()
     between = (means.square().sum(1) * count).sum() / len(values)
     return float(read_checked(within / between, embeddings=rows))

@@ -61,12 +61,12 @@ def knn_accuracy(
     known, asked = _checked(bank, bank_labels, queries, labels, k, temperature)
     classes, numbers = np.unique(np.concatenate([known, asked]), return_inverse=True)
     voters = _Bank.of(bank, numbers[: len(known)], len(classes), min(k, len(bank)), temperature)
-    own, parts = send(numbers[len(known) :], queries.device), []
+    targets, parts = send(numbers[len(known) :], queries.device), []
     step = rows or max(1, BLOCK // max(len(bank), len(classes)))
     with torch.autocast(device_type=queries.device.type, enabled=False):
         for first in range(0, len(queries), step):
             part = slice(first, first + step)
-            parts.append(voters.classes_ahead(queries[part], own[part]))
+            parts.append(voters.classes_ahead(queries[part], targets[part]))
             if progress is not None:
                 progress(min(part.stop, len(queries)))
     ahead = read_checked(torch.cat(parts), bank=bank, queries=queries)
@@ -105,12 +105,12 @@ class _Bank:
             temperature=temperature,
         )
 
-    def classes_ahead(self, queries: Tensor, own: Tensor) -> Tensor:
+    def classes_ahead(self, queries: Tensor, targets: Tensor) -> Tensor:
         """Count the other classes with as many votes as the query's or more; all of them if its class has none.
 
         Args:
             queries: ``[b, D]`` raw.
-            own: int64 ``[b]``, their classes.
+            targets: int64 ``[b]``, their classes.
 
         Returns:
             int64 ``[b]``.
@@ -125,10 +125,10 @@ class _Bank:
         votes.scatter_add_(1, self.class_of[nearest], weight * above)
         tied = self._per_class(keys == last)
         free = self.k - above.sum(1, keepdim=True)
-        own = own[:, None]
-        left = (free - (tied.sum(1, keepdim=True) - tied.gather(1, own))).clamp_(min=0)
-        mine = votes.gather(1, own) + weight[:, -1:] * left
-        rivals = (votes + weight[:, -1:] * torch.minimum(tied, free)).scatter_(1, own, -1)
+        targets = targets[:, None]
+        left = (free - (tied.sum(1, keepdim=True) - tied.gather(1, targets))).clamp_(min=0)
+        mine = votes.gather(1, targets) + weight[:, -1:] * left
+        rivals = (votes + weight[:, -1:] * torch.minimum(tied, free)).scatter_(1, targets, -1)
         ahead = (rivals >= mine).sum(1)
         return ahead.masked_fill_(mine[:, 0] == 0, torch.iinfo(ahead.dtype).max)
 

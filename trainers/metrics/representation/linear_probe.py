@@ -119,11 +119,7 @@ def linear_probe(
         curve = _train(heads, images, chooser, steps, batch, seed, progress)
         loss = read(heads.loss(chooser))
         best = _best(curve.accuracy[-1], loss, np.asarray(rates))
-        score = math.nan
-        if best is not None:
-            index = np.searchsorted(classes, asked).clip(max=len(classes) - 1)
-            index = np.where(classes[index] == asked, index, -1)
-            score = float(read(heads.accuracy(Images.of(test, index, np.arange(len(index)), dtype)))[best])
+        score = math.nan if best is None else float(read(heads.accuracy(_asked(test, asked, classes, dtype)))[best])
     return ProbeResult(
         rates=tuple(rates),
         held_out=tuple(np.where(np.isfinite(loss), curve.accuracy[-1], np.nan).tolist()),
@@ -132,6 +128,13 @@ def linear_probe(
         head=None if best is None else heads.head(best, classes),
         curve=curve,
     )
+
+
+def _asked(test: Tensor, labels: np.ndarray, classes: np.ndarray, dtype: torch.dtype) -> Images:
+    """Return all test images with the index of their class among ``classes``, -1 where it is none of them."""
+    index = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+    index = np.where(classes[index] == labels, index, -1)
+    return Images.of(test, index, np.arange(len(index)), dtype)
 
 
 def held_out(classes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:

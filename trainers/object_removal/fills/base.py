@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trainers.data.captioned.images import CaptionedImage
+from trainers.data.captioned_images import CaptionedImage
 from trainers.errors import DataError, UserError
 from trainers.object_removal.image import check_image
 from trainers.registry import Descriptor

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trainers.data.captioned.images import CaptionedImage
+from trainers.data.captioned_images import CaptionedImage
 from trainers.data.synthetic.scenes import drawing_of
 from trainers.object_removal.fills.base import FillDescriptor
 from trainers.object_removal.image import read_picture

@@ -68,12 +68,12 @@ def beside(mask: np.ndarray) -> np.ndarray | None:
     return moved
 
 
-def in_other_light(images: Tensor, places: np.ndarray) -> Tensor:
+def in_other_light(images: Tensor, indices: np.ndarray) -> Tensor:
     """Change photographs uint8 ``[n, C, S, S]`` as if the light were brighter or darker and of another colour; the same
     for the same index.
     """
     changed = torch.empty_like(images)
-    for at, index in enumerate(places.tolist()):
+    for at, index in enumerate(indices.tolist()):
         draws = np.random.default_rng((1, index))
         factors = draws.uniform(*_EXPOSURE) * (1 + draws.uniform(-_TINT, _TINT, len(images[at])))
         linear = (images[at].double() / 255) ** 2 * torch.from_numpy(factors)[:, None, None]

@@ -78,27 +78,29 @@ def _prepared(
 
 
 def _objects(
-    own: DataChoice | SceneChoice | None, settings: Settings, encoder: ImageEncoder, progress: Progress
+    trained_on: DataChoice | SceneChoice | None, settings: Settings, encoder: ImageEncoder, progress: Progress
 ) -> ObjectImages:
     """Return the images of the first source that knows their objects."""
-    source = (settings.data or "").strip() or (own.source if own else "")
+    source = (settings.data or "").strip() or (trained_on.source if trained_on else "")
     if not source:
         raise DataError("It is not known which images this encoder was trained on. Name a dataset (--data).")
     check_source(source)
-    data, trained = own, False
-    if own is None or source != own.source:
-        data = DataChoice(source=source, held_out=own.held_out if isinstance(own, DataChoice) else "classes")
-    elif isinstance(own, DataChoice):
-        if own.conditions.folds:
+    data, trained = trained_on, False
+    if trained_on is None or source != trained_on.source:
+        data = DataChoice(
+            source=source, held_out=trained_on.held_out if isinstance(trained_on, DataChoice) else "classes"
+        )
+    elif isinstance(trained_on, DataChoice):
+        if trained_on.conditions.folds:
             raise DataError(
                 "This run is tested on a fold of its training classes and leaves the test images alone, which the "
                 "background is measured on. Name another dataset, or take a run without folds."
             )
-        data, trained = conditions.without(own), not own.conditions.withheld_classes
+        data, trained = conditions.without(trained_on), not trained_on.conditions.withheld_classes
     assert data is not None
     request = ObjectRequest(
         data=data,
-        own=own is not None and source == own.source,
+        test_set=trained_on is not None and source == trained_on.source,
         trained=trained,
         channels=encoder.channels,
         side=encoder.side,
@@ -133,12 +135,12 @@ def _scored(encoder: ImageEncoder, objects: ObjectImages, queries: Queries, prog
     tied = queries.tied
     share = 1.0 if tied is None else len(objects) / (len(objects) + len(tied.gallery))
     scores = _searched(
-        encoder, objects.images, objects.labels, queries.places, queries.forms, part_of(progress, 0.0, share)
+        encoder, objects.images, objects.labels, queries.indices, queries.forms, part_of(progress, 0.0, share)
     )
     scores[PLACEBO] = scores[PLACEBO].only(queries.placebo)
     if tied is not None:
         tell = part_of(progress, share, 1.0)
-        scores |= _searched(encoder, tied.gallery, tied.labels, tied.places, tied.forms, tell, NEW)
+        scores |= _searched(encoder, tied.gallery, tied.labels, tied.indices, tied.forms, tell, NEW)
     return {form: scores[form] for form in TITLES if form in scores}
 
 
@@ -146,7 +148,7 @@ def _searched(
     encoder: ImageEncoder,
     images: torch.Tensor,
     labels: np.ndarray,
-    places: np.ndarray,
+    indices: np.ndarray,
     queries: Mapping[str, torch.Tensor],
     progress: Progress,
     whole: str = WHOLE,
@@ -157,7 +159,7 @@ def _searched(
         begin = 0.6 + 0.3 * number / len(queries)
         forms[form] = encoder.embed(images_of_form, part_of(progress, begin, begin + 0.3 / len(queries)))
     progress("scoring the queries", 0.9)
-    return score_forms(forms, gallery, labels, places, whole)
+    return score_forms(forms, gallery, labels, indices, whole)
 
 
 def _tensors(scores: dict[str, Scores]) -> dict[str, torch.Tensor]:

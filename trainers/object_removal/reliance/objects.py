@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from trainers.data import cache
-from trainers.data.captioned.images import Box, CaptionedImage
+from trainers.data.captioned_images import Box, CaptionedImage
 from trainers.data.decode import header
 from trainers.hierarchy import Hierarchy
 from trainers.object_removal.regions import clean_boxes, pixel_mask
@@ -62,7 +62,7 @@ class ObjectImages:
         redrawn: exact images by name, :data:`EMPTY`, :data:`ELSEWHERE` and :data:`RELIT`, of datasets that are drawn
             here.
         tied: of a dataset that can tie backgrounds to the classes that the measured run was trained on.
-        own: the images are the test set of the run that is measured.
+        test_set: the images are the test set of the run that is measured.
         notes: sentences about what was left out.
         key: equal where images, labels and objects are.
     """
@@ -78,7 +78,7 @@ class ObjectImages:
     classes: Callable[[int], Mapping[str, np.ndarray]] | None = None
     redrawn: Mapping[str, Redraw] = field(default_factory=dict)
     tied: TiedClasses | None = None
-    own: bool = False
+    test_set: bool = False
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:

@@ -45,11 +45,11 @@ def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundRe
     forms, contrasts = ([name for name in names if (name in CONTRASTS) == wanted] for wanted in (False, True))
     changed = "change of " if others else ""
 
-    def part(title: str, names: list[str], measures: Sequence[str], thirds: bool = False, told: bool = True) -> Part:
+    def part(title: str, names: list[str], measures: Sequence[str], thirds: bool = False, tested: bool = True) -> Part:
         cells = _cells(pairs, names, measures, thirds)
         judged = bool(others) or all(name in CONTRASTS for name in names)
         words = [_words(measure, changed, judged) for measure in measures]
-        return Part(title=title, table=table(cells, words, told=None if told else (), zero=judged))
+        return Part(title=title, table=table(cells, words, told=None if tested else (), zero=judged))
 
     return [
         part(f"{changed}each form of the queries", forms, measures_of(WHOLE, depth)),
@@ -58,14 +58,14 @@ def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundRe
             f"{changed}the neighbours that stay, which compare no losses",
             [name for name in forms if STAYS in measures_of(name, depth)],
             (STAYS,),
-            told=False,
+            tested=False,
         ),
         part(
             f"{changed}each form by the area that the object covers",
             [name for name in forms if name not in TIED],
             METRICS[:1],
             thirds=True,
-            told=False,
+            tested=False,
         ),
         part(
             f"{changed}what a form loses, by the area that the object covers",
@@ -160,7 +160,7 @@ def _cell(
 
 def _query_scores(result: BackgroundResult, name: str, kept: dict[str, np.ndarray]) -> QueryScores:
     forms = {CONTRASTS[name].first, CONTRASTS[name].second} if name in CONTRASTS else {name}
-    rows, labels = result.places, result.labels[result.places, 0]
+    rows, labels = result.indices, result.labels[result.indices, 0]
     if forms <= set(TIED) and result.tied is not None:
         rows, labels = result.tied
     return QueryScores(

@@ -51,13 +51,13 @@ class TiedQueries:
 
     Attributes:
         gallery: uint8 ``[M, C, S, S]``, new images of these classes; labels: int64 ``[M, L]``.
-        places: int64 ``[Q]``, ascending, where each query stands among them.
+        indices: int64 ``[Q]``, ascending, where each query stands among them.
         forms: uint8 ``[Q, C, S, S]`` each, by the names of :data:`trainers.object_removal.reliance.forms.TIED`.
     """
 
     gallery: Tensor
     labels: np.ndarray
-    places: np.ndarray
+    indices: np.ndarray
     forms: Mapping[str, Tensor]
 
 
@@ -66,7 +66,7 @@ class Queries:
     """Q queries.
 
     Attributes:
-        places: int64 ``[Q]``, ascending, where each stands in the gallery.
+        indices: int64 ``[Q]``, ascending, where each stands in the gallery.
         forms: uint8 ``[Q, C, S, S]`` each, by the names of :data:`trainers.object_removal.reliance.forms.TITLES`.
         covered: float32 ``[Q]``, share of the image that the object covers.
         fill: what was put in the place of the object; ``placebo_fill`` beside it, for the placebo.
@@ -76,7 +76,7 @@ class Queries:
         key: equal where the pixels of all forms are, and the code that makes and scores them.
     """
 
-    places: np.ndarray
+    indices: np.ndarray
     forms: Mapping[str, Tensor]
     covered: np.ndarray
     fill: str
@@ -87,7 +87,7 @@ class Queries:
     key: str
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.indices)
 
     @property
     def asked(self) -> dict[str, int]:
@@ -120,14 +120,14 @@ def make_queries(
     reason = descriptor.lacking()
     if reason is not None:
         raise UserError(reason)
-    places, masks, notes = _choose(objects, queries, seed)
+    indices, masks, notes = _choose(objects, queries, seed)
     placebo = _placebo_fill(descriptor)
     tied = objects.tied.key if objects.tied is not None else None
     code = code_digest(_HERE, _HERE / "sources")
-    key = cache.content_key(("queries", code, objects.key, name, placebo.name, places.tobytes(), tied, queries, seed))
+    key = cache.content_key(("queries", code, objects.key, name, placebo.name, indices.tobytes(), tied, queries, seed))
     kept = cache.read(_KIND, key)
     if kept is None:
-        tensors = _forms(objects, places, masks, (descriptor, placebo), part_of(progress, 0.0, 0.8))
+        tensors = _forms(objects, indices, masks, (descriptor, placebo), part_of(progress, 0.0, 0.8))
         if objects.tied is not None:
             tensors |= _tied_forms(objects.tied, queries, seed, part_of(progress, 0.8, 1.0))
         cache.write(_KIND, key, tensors)
@@ -137,7 +137,7 @@ def make_queries(
     if not good.any():
         raise DataError(f"The object could be removed from none of {len(good)} images. Choose another fill.")
     return Queries(
-        places=places[good],
+        indices=indices[good],
         forms={each: tensors[each][tensors["good"]] for each in TITLES if each in tensors and each not in TIED},
         covered=masks[good].mean(axis=(1, 2)).astype(np.float32),
         fill=name,
@@ -204,23 +204,23 @@ def _choose(objects: ObjectImages, queries: int, seed: int) -> tuple[np.ndarray,
 
 def _forms(
     objects: ObjectImages,
-    places: np.ndarray,
+    indices: np.ndarray,
     masks: np.ndarray,
     fills: tuple[FillDescriptor, FillDescriptor],
     progress: Progress,
 ) -> dict[str, Tensor]:
     """Make the forms; ``good``: which queries lost their object, ``beside``: which have a placebo, bool ``[Q]``."""
-    whole = objects.images[torch.from_numpy(places)]
+    whole = objects.images[torch.from_numpy(indices)]
     colour = mean_colour(objects.images)[None, :, None, None]
     mask = torch.from_numpy(masks)[:, None]
     forms = {WHOLE: whole, ALONE: torch.where(mask, whole, colour), SILHOUETTE: torch.where(mask, colour, whole)}
     fill, placebo_fill = fills
     without: list[Tensor | None] = []
     placebo: list[Tensor | None] = []
-    for at in range(len(places)):
-        progress(f"removing objects: {at:,} of {len(places):,}", at / len(places))
+    for at in range(len(indices)):
+        progress(f"removing objects: {at:,} of {len(indices):,}", at / len(indices))
         if fill.redraw is not None:
-            without.append(objects.redrawn[EMPTY](places[at : at + 1])[0])
+            without.append(objects.redrawn[EMPTY](indices[at : at + 1])[0])
         else:
             without.append(_filled(whole[at], masks[at], fill))
         free = beside(masks[at])
@@ -229,9 +229,9 @@ def _forms(
         forms[form] = torch.stack([whole[at] if image is None else image for at, image in enumerate(images)])
     progress("drawing the objects in other light and before another background", 1.0)
     relit = objects.redrawn.get(redrawn.RELIT)
-    forms[RELIT] = in_other_light(whole, places) if relit is None else relit(places)
+    forms[RELIT] = in_other_light(whole, indices) if relit is None else relit(indices)
     if redrawn.ELSEWHERE in objects.redrawn:
-        forms[MOVED] = objects.redrawn[redrawn.ELSEWHERE](places)
+        forms[MOVED] = objects.redrawn[redrawn.ELSEWHERE](indices)
     forms["good"] = torch.tensor([image is not None for image in without])
     forms["beside"] = torch.tensor([image is not None for image in placebo])
     return forms
@@ -250,7 +250,7 @@ def _tied_queries(tied: TiedClasses | None, tensors: Mapping[str, Tensor]) -> Ti
     return TiedQueries(
         gallery=tied.images,
         labels=tied.labels,
-        places=tensors["tied"].numpy(),
+        indices=tensors["tied"].numpy(),
         forms={each: tensors[each] for each in TIED},
     )
 
@@ -258,10 +258,10 @@ def _tied_queries(tied: TiedClasses | None, tensors: Mapping[str, Tensor]) -> Ti
 def _tied_forms(tied: TiedClasses, queries: int, seed: int, progress: Progress) -> dict[str, Tensor]:
     """Make the forms of queries of classes that were trained on, and their indices as ``tied``."""
     progress("drawing new images of training classes", 0.0)
-    places = np.sort(np.random.default_rng(seed).permutation(len(tied))[:queries])
+    indices = np.sort(np.random.default_rng(seed).permutation(len(tied))[:queries])
     return {
-        NEW: tied.images[torch.from_numpy(places)],
-        HOME: tied.home(places),
-        AWAY: tied.away(places),
-        "tied": torch.from_numpy(places),
+        NEW: tied.images[torch.from_numpy(indices)],
+        HOME: tied.home(indices),
+        AWAY: tied.away(indices),
+        "tied": torch.from_numpy(indices),
     }

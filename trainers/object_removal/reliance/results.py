@@ -112,9 +112,9 @@ class BackgroundResult:
     """A measurement of the arms of a run on the same queries.
 
     Attributes:
-        title: of the images; ``own``: they are the run's test set.
+        title: of the images; ``test_set``: they are the run's test set.
         arms: in order.
-        places: int64 ``[Q]``, of the queries in the gallery.
+        indices: int64 ``[Q]``, of the queries in the gallery.
         rows: int64 ``[N]``, row of each image of the gallery in the test set, or its place in the dataset.
         ids: a name for each image of the gallery; empty: they have none.
         labels: int64 ``[N, L]``; names: of the classes, level by level; levels: of the levels, finest first.
@@ -129,9 +129,9 @@ class BackgroundResult:
     """
 
     title: str
-    own: bool
+    test_set: bool
     arms: tuple[ArmBackground, ...]
-    places: np.ndarray
+    indices: np.ndarray
     rows: np.ndarray
     ids: tuple[str, ...]
     labels: np.ndarray
@@ -152,9 +152,9 @@ class BackgroundResult:
         tied = queries.tied
         return cls(
             title=objects.title,
-            own=objects.own,
+            test_set=objects.test_set,
             arms=tuple(arms),
-            places=queries.places,
+            indices=queries.indices,
             rows=objects.rows,
             ids=objects.ids,
             labels=objects.labels,
@@ -163,10 +163,10 @@ class BackgroundResult:
             covered=queries.covered,
             fill=queries.fill,
             placebo_fill=queries.placebo_fill,
-            tied=None if tied is None else (tied.places, tied.labels[tied.places, 0]),
+            tied=None if tied is None else (tied.indices, tied.labels[tied.indices, 0]),
             seed=seed,
             key=queries.key,
-            chance=chance(objects.labels, queries.places),
+            chance=chance(objects.labels, queries.indices),
             notes=(*objects.notes, *queries.notes),
         )
 
@@ -201,7 +201,7 @@ class BackgroundResult:
         listed = []
         asked = {form: scores for form, scores in background.scores.items() if form not in TIED}
         for query in background.unnoticing()[:most].tolist():
-            index = int(self.places[query])
+            index = int(self.indices[query])
             listed.append(
                 {
                     "query": query,
@@ -244,10 +244,10 @@ class BackgroundResult:
         """Return everything for the page as plain values; of each arm the first ``most`` of :meth:`unnoticing`."""
         return {
             "title": self.title,
-            "own": self.own,
+            "own": self.test_set,
             "fill": self.fill,
             "placebo_fill": self.placebo_fill,
-            "queries": len(self.places),
+            "queries": len(self.indices),
             "gallery": len(self.rows),
             "chance": self.chance,
             "notes": list(self.notes),
@@ -271,7 +271,7 @@ class BackgroundResult:
 
     def text(self) -> str:
         """Write the numbers as lines for a terminal."""
-        head = f"{len(self.places):,} queries against {len(self.rows):,} images of {self.title}; fill: {self.fill}"
+        head = f"{len(self.indices):,} queries against {len(self.rows):,} images of {self.title}; fill: {self.fill}"
         lines = [head, f"R@1 of a random order: {self.chance:.3f}", *self.notes, INTERVALS]
         for index, arm in enumerate(self.arms):
             lines += ["", f"{arm.title} (arm {arm.arm} at step {arm.step})"]

@@ -55,7 +55,7 @@ class Scores:
 
 
 def score_forms(
-    forms: Mapping[str, Tensor], gallery: Tensor, labels: np.ndarray, places: np.ndarray, whole: str = WHOLE
+    forms: Mapping[str, Tensor], gallery: Tensor, labels: np.ndarray, indices: np.ndarray, whole: str = WHOLE
 ) -> dict[str, Scores]:
     """Search the gallery, whose images are untouched, with every form of the queries.
 
@@ -66,48 +66,48 @@ def score_forms(
         forms: embeddings ``[Q, D]`` by form, ``whole`` among them.
         gallery: ``[N, D]``.
         labels: ``[N, L]`` of the gallery, finest first.
-        places: int64 ``[Q]`` of the queries in the gallery.
+        indices: int64 ``[Q]`` of the queries in the gallery.
         whole: the form whose neighbours may stay.
     """
     metrics = parse_all(METRICS, labels.shape[1])
     untouched = forms[whole]
-    near = nearest(untouched, gallery, places)
+    near = nearest(untouched, gallery, indices)
     scores = {}
     for form, queries in forms.items():
-        values = score_blocks(ranked_blocks(queries, labels[places], gallery, labels, places), metrics).values
-        nearest_rows = near if form == whole else nearest(queries, gallery, places)
+        values = score_blocks(ranked_blocks(queries, labels[indices], gallery, labels, indices), metrics).values
+        nearest_rows = near if form == whole else nearest(queries, gallery, indices)
         scores[form] = Scores(
             metrics=values,
             nearest=nearest_rows,
             stays=np.array([len(np.intersect1d(a, b)) for a, b in zip(near, nearest_rows, strict=True)])
             / near.shape[1],
             similarity=torch.nn.functional.cosine_similarity(queries.double(), untouched.double()).numpy(),
-            missed=missed_when_wrong(shared_levels(labels[nearest_rows[:, 0]], labels[places]), labels.shape[1]),
+            missed=missed_when_wrong(shared_levels(labels[nearest_rows[:, 0]], labels[indices]), labels.shape[1]),
         )
     return scores
 
 
-def nearest(queries: Tensor, gallery: Tensor, places: np.ndarray, count: int = NEAREST) -> np.ndarray:
+def nearest(queries: Tensor, gallery: Tensor, indices: np.ndarray, count: int = NEAREST) -> np.ndarray:
     """Find the most similar images, int64 ``[Q, K]``, K at most ``count``; of equal ones the first comes first.
 
     Args:
-        places: int64 ``[Q]``, of each query's own image, which is left out; -1: it is not in the gallery.
+        indices: int64 ``[Q]``, of each query's own image, which is left out; -1: it is not in the gallery.
     """
     unit = torch.nn.functional.normalize(gallery.double(), dim=1)
     asked = torch.nn.functional.normalize(queries.double(), dim=1)
-    kept = min(count, len(gallery) - int((places >= 0).any()))
+    kept = min(count, len(gallery) - int((indices >= 0).any()))
     rows = np.empty((len(queries), kept), dtype=np.int64)
     step = max(1, _CELLS // max(1, len(gallery)))
     for first in range(0, len(queries), step):
         part = slice(first, first + step)
         similarity = (asked[part] @ unit.T).numpy()
-        there = np.flatnonzero(places[part] >= 0)
-        similarity[there, places[part][there]] = -np.inf
+        there = np.flatnonzero(indices[part] >= 0)
+        similarity[there, indices[part][there]] = -np.inf
         rows[part] = np.argsort(-similarity, axis=1, kind="stable")[:, :kept]
     return rows
 
 
-def chance(labels: np.ndarray, places: np.ndarray) -> float:
+def chance(labels: np.ndarray, indices: np.ndarray) -> float:
     """Return R@1 of a random order: mean share of the gallery's other images that are of a query's finest class."""
     _, inverse, counts = np.unique(labels[:, 0], return_inverse=True, return_counts=True)
-    return float(np.mean((counts[inverse.reshape(-1)[places]] - 1) / (len(labels) - 1)))
+    return float(np.mean((counts[inverse.reshape(-1)[indices]] - 1) / (len(labels) - 1)))

@@ -79,13 +79,13 @@ def _scores(sets: _Sets, part: slice) -> np.ndarray:
 
 
 def _common(sets: _Sets, query: int) -> np.ndarray:
-    """Return sum min(V_p, V_g) of image ``own`` and every g: float64 ``[N]``. V sums to 1: sum max is 2 less this."""
+    """Return sum min(V_p, V_g) of image ``query`` and every g: float64 ``[N]``. V sums to 1: sum max is 2 less this."""
     members = slice(sets.weights.indptr[query], sets.weights.indptr[query + 1])
     columns, values = sets.weights.indices[members], sets.weights.data[members]
     first, size = sets.columns.indptr[columns], np.diff(sets.columns.indptr)[columns]
-    places = np.arange(size.sum()) + np.repeat(first - (size.cumsum() - size), size)
-    least = np.minimum(sets.columns.data[places], np.repeat(values, size))
-    return np.bincount(sets.columns.indices[places], least, minlength=len(sets.farthest))
+    entries = np.arange(size.sum()) + np.repeat(first - (size.cumsum() - size), size)
+    least = np.minimum(sets.columns.data[entries], np.repeat(values, size))
+    return np.bincount(sets.columns.indices[entries], least, minlength=len(sets.farthest))
 
 
 def _expanded(wide: np.ndarray, narrow: np.ndarray) -> sparse.csr_array:

@@ -10,7 +10,7 @@ from typing import Any
 
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
 from trainers.data.captioned.broader import broader_classes
-from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
+from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.data.image_file import read_below
 from trainers.errors import DataError
 from trainers.progress import Progress
@@ -55,8 +55,8 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDat
         classes.update(dict.fromkeys(names.values()))
         broader |= broader_classes(seen.get("categories", ()))
         images = sorted(said["images"], key=lambda image: image["id"])[:limit]
-        places = [folder / split, folder / "images" / split, folder / "images", folder]
-        home = next((p for p in places if images and (p / images[0]["file_name"]).is_file()), None)
+        folders = [folder / split, folder / "images" / split, folder / "images", folder]
+        home = next((p for p in folders if images and (p / images[0]["file_name"]).is_file()), None)
         if images and home is None:
             raise DataError(f"No image of {split!r} was found: {images[0]['file_name']!r} is in no folder {split!r}.")
         captions, boxes = defaultdict(list), defaultdict(list)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
-from trainers.data.captioned.images import CaptionedDataset
+from trainers.data.captioned_images import CaptionedDataset
 from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.data.synthetic.scenes.build import TITLE
 

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
-from trainers.data.captioned.images import Box, CaptionedDataset, CaptionedImage, NamedPhrase
+from trainers.data.captioned_images import Box, CaptionedDataset, CaptionedImage, NamedPhrase
 from trainers.data.image_file import read_below
 from trainers.errors import DataError
 

@@ -33,8 +33,8 @@ class Known:
 
     def load(self, choice: DataChoice, progress: Progress | None = None) -> LoadedData:
         """Load it, see ``trainers.data.load_data``."""
-        own = self.label_columns is None or choice.label_columns in (None, self.label_columns)
-        levels = self.levels if own else None
+        usual = self.label_columns is None or choice.label_columns in (None, self.label_columns)
+        levels = self.levels if usual else None
         asked = self._pinned(choice)
         return load_source(asked, progress, name=self.name, title=self.title, licence=self.licence, levels=levels)
 

@@ -57,10 +57,10 @@ class Pen:
     def line(self, colour: Colour, width: float, *points: Point) -> None:
         """Draw a line with round joints and ends; ``width`` is a share of the frame's height."""
         pixels = max(1.0, width * (self._frame[3] - self._frame[1]))
-        places = [self._at(point) for point in points]
-        self._draw.line(places, fill=colour, width=round(pixels), joint="curve")
+        vertices = [self._at(point) for point in points]
+        self._draw.line(vertices, fill=colour, width=round(pixels), joint="curve")
         half = pixels / 2
-        for x, y in (places[0], places[-1]) if half > 1.5 else ():  # thinner ends look the same
+        for x, y in (vertices[0], vertices[-1]) if half > 1.5 else ():  # thinner ends look the same
             self._draw.ellipse((x - half, y - half, x + half, y + half), fill=colour)
 
     def pie(self, colour: Colour, x0: float, y0: float, x1: float, y1: float, start: float, end: float) -> None:

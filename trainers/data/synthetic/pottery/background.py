@@ -52,7 +52,7 @@ class Background:
     Attributes:
         number: which of :data:`WALLS` the wall has, before its colour was varied.
         wall, second, table: colours in linear light, [3, 1, 1].
-        backdrop: what the second colour paints on the wall; ``place`` is its middle and ``extent`` its half width.
+        backdrop: what the second colour paints on the wall; ``centre`` is its middle and ``extent`` its half width.
         behind: how far above the pot's foot the table ends.
         lamp: direction towards the light, a unit vector (right, up, towards the camera).
         ambient: share of light that comes from everywhere; ``gloss`` is the strength of a highlight.
@@ -67,7 +67,7 @@ class Background:
     second: Floats
     table: Floats
     backdrop: str
-    place: float
+    centre: float
     extent: float
     behind: float
     lamp: tuple[float, float, float]
@@ -154,7 +154,7 @@ def paint_background(
 
 def _backdrop(background: Background, x: Floats, y: Floats, edge: float) -> Floats:
     """Return how much of the second wall colour shows, [n, n]."""
-    dx = x - background.place
+    dx = x - background.centre
     if background.backdrop == "niche":
         top = 0.32
         arch = np.sqrt(dx * dx + np.minimum(y - top, 0) ** 2) - background.extent
@@ -230,6 +230,6 @@ def _room(number: int, rng: Rng) -> dict[str, Any]:
         "second": _varied(rng.pick(WALLS), rng),
         "table": _varied(rng.pick(TABLES), rng),
         "backdrop": rng.pick(BACKDROPS),
-        "place": rng.between(0.25, 0.75),
+        "centre": rng.between(0.25, 0.75),
         "extent": rng.between(0.22, 0.42),
     }

@@ -11,7 +11,7 @@ from typing import overload
 import numpy as np
 from PIL import Image
 
-from trainers.data.captioned.images import CaptionedDataset, CaptionedImage
+from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.data.synthetic.engine import digest
 from trainers.data.synthetic.scenes.captions import captions_of
 from trainers.data.synthetic.scenes.draw import pixel_box, render

@@ -69,12 +69,12 @@ class Views:
             starts.pop()
         return [self._part(slice(*pair)) for pair in itertools.pairwise([*starts, count])]
 
-    def _part(self, places: slice) -> Views:
-        own = of_share(places)
+    def _part(self, part: slice) -> Views:
+        local = of_share(part)
         return Views(
-            images=tuple(view[own] for view in self.images),
-            labels=None if self.labels is None else self.labels[places],
-            rows=self.rows[places],
+            images=tuple(view[local] for view in self.images),
+            labels=None if self.labels is None else self.labels[part],
+            rows=self.rows[part],
         )
 
 

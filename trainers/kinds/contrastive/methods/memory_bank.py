@@ -77,11 +77,11 @@ class MemoryBank(nn.Module):
         queries = functional.normalize(encode_whole(self.encoder, images), dim=1)
         rows = send(rows, self.features.device)
         drawn = send(torch.randint(len(self.features), (self.negatives,)), rows.device)
-        own, others = self.features[rows], self.features[drawn]
+        positives, others = self.features[rows], self.features[drawn]
         strange = (queries @ others.T).masked_fill(drawn == rows[:, None], -math.inf)
-        logits = torch.cat([(queries * own).sum(1, keepdim=True), strange], 1) / self.temperature
+        logits = torch.cat([(queries * positives).sum(1, keepdim=True), strange], 1) / self.temperature
         with torch.no_grad():
-            self.features[rows] = functional.normalize(torch.lerp(queries.detach(), own, self.momentum), dim=1)
+            self.features[rows] = functional.normalize(torch.lerp(queries.detach(), positives, self.momentum), dim=1)
             self.written[rows] = self.batches
             self.batches += 1
         return logits

@@ -17,7 +17,7 @@ class ObjectRequest:
 
     Attributes:
         data: the dataset; with captions as a choice of these if it was trained on as such.
-        own: it is the one that the run was trained on, so that its test set is meant.
+        test_set: it is the one that the run was trained on, so that its test set is meant.
         trained: the run was trained on every class of its training set.
         channels, side: of the images.
         limit: most images of the gallery.
@@ -25,7 +25,7 @@ class ObjectRequest:
     """
 
     data: DataChoice | SceneChoice
-    own: bool
+    test_set: bool
     trained: bool = False
     channels: int
     side: int

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from trainers.config import SceneChoice
-from trainers.data.captioned.images import CaptionedImage
 from trainers.data.captioned.loader import load_chosen
+from trainers.data.captioned_images import CaptionedImage
 from trainers.data.decode import square
 from trainers.data.image_file import UndecodableError
 from trainers.data.query_image import with_channels
@@ -38,7 +38,7 @@ def _load(request: ObjectRequest) -> ObjectImages | None:
     data = request.data
     choice = data if isinstance(data, SceneChoice) else SceneChoice(source=data.source)
     dataset = load_chosen(choice, request.progress)
-    names = [dataset.test_split] if request.own else list(dataset.splits)
+    names = [dataset.test_split] if request.test_set else list(dataset.splits)
     scenes = [scene for name in names for scene in dataset.splits[name]]
     if not any(scene.boxes for scene in scenes):
         return None
@@ -53,8 +53,8 @@ def _load(request: ObjectRequest) -> ObjectImages | None:
     if unread:
         notes.append(f"{unread} images could not be read, or show no object in their centre square.")
 
-    def empty(places: np.ndarray) -> Tensor:
-        return with_channels(_without([mains[at] for at in places.tolist()], request.side), request.channels)
+    def empty(indices: np.ndarray) -> Tensor:
+        return with_channels(_without([mains[at] for at in indices.tolist()], request.side), request.channels)
 
     drawn = all(drawing_of(main.scene) is not None for main in mains)
     return ObjectImages(
@@ -64,10 +64,10 @@ def _load(request: ObjectRequest) -> ObjectImages | None:
         hierarchy=hierarchy,
         rows=np.array([main.index for main in mains]),
         ids=tuple(main.scene.image_id for main in mains),
-        masks=lambda places: masks[places],
+        masks=lambda indices: masks[indices],
         classes=lambda index: class_masks(mains[index].scene, request.side),
         redrawn={EMPTY: empty} if drawn else {},
-        own=request.own,
+        test_set=request.test_set,
         notes=tuple(notes),
         key=fingerprint(images, labels, masks.tobytes()),
     )

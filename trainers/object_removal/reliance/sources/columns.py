@@ -58,8 +58,8 @@ def _read(selection: Selection, request: ObjectRequest, title: str) -> ObjectIma
     fetch = EncodedImages(selection=selection, part=part)
     for first in range(0, len(part.rows), _AT_ONCE):
         tell(f"reading images: {first:,} of {len(part.rows):,}", first / len(part.rows))
-        places = np.arange(first, min(first + _AT_ONCE, len(part.rows)))
-        for index, data in zip(places.tolist(), fetch(places), strict=True):
+        indices = np.arange(first, min(first + _AT_ONCE, len(part.rows)))
+        for index, data in zip(indices.tolist(), fetch(indices), strict=True):
             try:
                 pixels = torch.from_numpy(np.array(square(data or b"", request.side)))[None]
             except UndecodableError:
@@ -81,8 +81,8 @@ def _read(selection: Selection, request: ObjectRequest, title: str) -> ObjectIma
         labels=labels,
         hierarchy=selection.hierarchy,
         rows=np.arange(len(kept)),
-        masks=lambda places: masks[places],
-        own=request.own,
+        masks=lambda indices: masks[indices],
+        test_set=request.test_set,
         notes=(f"{lost} images could not be read and were left out.",) if lost else (),
         key=fingerprint(pixels, labels, masks.tobytes()),
     )
@@ -92,14 +92,14 @@ def _masks(selection: Selection, part: Part, side: int) -> np.ndarray:
     """Read the object of each image of the part, bool ``[n, S, S]``; of a damaged cell all False."""
     masks = np.zeros((len(part.rows), side, side), dtype=bool)
     for owner, table in enumerate(selection.tables):
-        places = np.flatnonzero(part.owner == owner)
-        if not len(places) or not isinstance(table, ArrowTable):
+        indices = np.flatnonzero(part.owner == owner)
+        if not len(indices) or not isinstance(table, ArrowTable):
             continue
         column = _mask_column(table)
         if column is not None:
-            masks[places] = _painted(table, column, part.rows[places], side)
+            masks[indices] = _painted(table, column, part.rows[indices], side)
         elif find_columns(table).box_key:
-            masks[places] = _boxed(table, selection.columns[owner], part.rows[places], side)
+            masks[indices] = _boxed(table, selection.columns[owner], part.rows[indices], side)
     return masks
 
 
@@ -139,7 +139,7 @@ def _boxes(cell: object, columns: CaptionedColumns) -> list[Sequence[float]]:
     if columns.objects is not None:
         if columns.class_key is not None:
             return [box for box, _, _ in objects_of(cell, columns)]
-        held = cell.get(columns.box_key) if isinstance(cell, dict) else [one.get(columns.box_key) for one in cell or []]  # type: ignore[attr-defined]
+        held = cell.get(columns.box_key) if isinstance(cell, dict) else [box.get(columns.box_key) for box in cell or []]  # type: ignore[attr-defined]
         cell = held
     if not isinstance(cell, list) or not cell:
         return []

@@ -41,7 +41,7 @@ def _load(request: ObjectRequest) -> ObjectImages | None:
         masks=again.masks,
         redrawn={EMPTY: again.empty, ELSEWHERE: again.elsewhere, RELIT: again.relit},
         tied=_tied(choice, request) if request.trained else None,
-        own=request.own,
+        test_set=request.test_set,
         key=fingerprint(images, labels, "drawn", drawn.drawing_code(), choice.seed, choice.held_out),
     )
 
@@ -58,11 +58,11 @@ def _tied(choice: DataChoice, request: ObjectRequest) -> TiedClasses | None:
     images = again.drawn(np.arange(len(shots)))
     labels = np.array([(shot.pot_id, shot.pot.shape, shot.pot.shelf) for shot in shots])
 
-    def home(places: np.ndarray) -> Tensor:
-        return again.drawn(places, room=lambda shot: homes[shot.pot_id])
+    def home(indices: np.ndarray) -> Tensor:
+        return again.drawn(indices, room=lambda shot: homes[shot.pot_id])
 
-    def away(places: np.ndarray) -> Tensor:
-        return again.drawn(places, room=lambda shot: _another(homes[shot.pot_id], "away", shot, choice.seed))
+    def away(indices: np.ndarray) -> Tensor:
+        return again.drawn(indices, room=lambda shot: _another(homes[shot.pot_id], "away", shot, choice.seed))
 
     key = fingerprint(images, labels, "tied", drawn.drawing_code(), choice.seed, choice.held_out)
     return TiedClasses(images=images, labels=labels, home=home, away=away, key=key)
@@ -79,31 +79,36 @@ class _Again:
     def __init__(self, shots: Sequence[Shot], request: ObjectRequest, seed: int) -> None:
         self._shots, self._size, self._seed, self._channels = shots, request.side, seed, request.channels
 
-    def masks(self, places: np.ndarray) -> np.ndarray:
+    def masks(self, indices: np.ndarray) -> np.ndarray:
         reliefs: Reliefs = {}
-        masks = [drawn.pot_mask(self._shots[at], self._size, self._seed, reliefs) for at in places.tolist()]
+        masks = [drawn.pot_mask(self._shots[at], self._size, self._seed, reliefs) for at in indices.tolist()]
         return np.stack(masks) if masks else np.zeros((0, self._size, self._size), dtype=bool)
 
-    def empty(self, places: np.ndarray) -> Tensor:
-        return self.drawn(places, empty=True)
+    def empty(self, indices: np.ndarray) -> Tensor:
+        return self.drawn(indices, empty=True)
 
-    def relit(self, places: np.ndarray) -> Tensor:
-        return self.drawn(places, relit=True)
+    def relit(self, indices: np.ndarray) -> Tensor:
+        return self.drawn(indices, relit=True)
 
-    def elsewhere(self, places: np.ndarray) -> Tensor:
+    def elsewhere(self, indices: np.ndarray) -> Tensor:
         """Draw the images in a room whose wall is not the one that the image has."""
 
         def room(shot: Shot) -> int:
             return _another(drawn.background_of(shot, self._seed), "elsewhere", shot, self._seed)
 
-        return self.drawn(places, room=room)
+        return self.drawn(indices, room=room)
 
     def drawn(
-        self, places: np.ndarray, *, room: Callable[[Shot], int] | None = None, relit: bool = False, empty: bool = False
+        self,
+        indices: np.ndarray,
+        *,
+        room: Callable[[Shot], int] | None = None,
+        relit: bool = False,
+        empty: bool = False,
     ) -> Tensor:
         reliefs: Reliefs = {}
-        images = np.empty((len(places), 3, self._size, self._size), dtype=np.uint8)
-        for image, at in zip(images, places.tolist(), strict=True):
+        images = np.empty((len(indices), 3, self._size, self._size), dtype=np.uint8)
+        for image, at in zip(images, indices.tolist(), strict=True):
             shot = self._shots[at]
             there = None if room is None else room(shot)
             image[...] = drawn.draw_shot(shot, self._size, self._seed, reliefs, room=there, relit=relit, empty=empty)
