@@ -52,13 +52,12 @@ OURS_OPTIMISER = "AdamW with batch normalisation, in place of LARS, RMSProp or S
 """What is ours in every plan of this module that pretrains, besides."""
 OURS_CONTRASTIVE = (*OURS_PRETRAINED, OURS_OPTIMISER, "k-NN decides, in place of a linear classifier.")
 """The same where k-NN decides."""
-OURS_LABELLED = (
-    *OURS_PRETRAINED,
-    OURS_OPTIMISER,
-    "Batches of 256 in place of 6,144, of 176 classes in place of 1,000.",
-    "A linear classifier decides; a second stage has 200 steps.",
-)
-"""The same where the classifier decides."""
+OURS_CLASSIFIER = "A linear classifier decides; a second stage has 200 steps."
+"""What is ours where it does."""
+OURS_BATCHES = "Batches of 256 images of 176 classes in place of 6,144 of 1,000."
+"""What is ours where methods with labels are compared."""
+OURS_LABELLED = (*OURS_PRETRAINED, OURS_OPTIMISER, OURS_BATCHES, OURS_CLASSIFIER)
+"""All of it."""
 OURS_VIEWS = "SupCon sees two views of an image in a step, its baseline one."
 """What is ours where SupCon is compared with cross-entropy or max-margin."""
 OURS_SCENES = ("Drawn scenes and a small CLIP in place of COCO and ViT-B; the fill is Telea's in place of a network.",)
@@ -113,7 +112,9 @@ def losses(*written: str, vary: Mapping[str, Any] = _NONE, search: bool = False,
         **_HERE,
     }
     run = MetricLearningConfig(**settings | changes)
-    return searched(run, vary, "AP_at_R", SEARCH_STEPS) if search else SweepConfig(run=run, seeds=SEEDS, vary=dict(vary))
+    if search:
+        return searched(run, vary, "AP_at_R", SEARCH_STEPS)
+    return SweepConfig(run=run, seeds=SEEDS, vary=dict(vary))
 
 
 def methods(*written: str, select_by: str = "", **changes: Any) -> SweepConfig:

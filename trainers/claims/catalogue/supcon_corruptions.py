@@ -12,17 +12,18 @@ DESCRIPTOR = Claim(
     statement="SupCon is more robust to artificial noise than cross-entropy: images with it cost less accuracy.",
     where="SupCon, experiments (ImageNet-C)",
     differences=differences(
-        "SupCon",
+        "SupCon (positives out)",
         "Cross-entropy",
         "corrupted_accuracy",
         beyond=(
-            Side(arm="SupCon", metric="corrupted_clean_accuracy"),
+            Side(arm="SupCon (positives out)", metric="corrupted_clean_accuracy"),
             Side(arm="Cross-entropy", metric="corrupted_clean_accuracy"),
         ),
     ),
-    plan=plans.corrupted,
+    plan=plans.supervised,
     ours=(
         *plans.OURS_PRETRAINED,
+        plans.OURS_OPTIMISER,
         plans.OURS_BATCHES,
         plans.OURS_VIEWS,
         "A linear probe decides, in place of the classifier.",

@@ -19,7 +19,6 @@ DESCRIPTOR = Claim(
     plan=plans.small_batches,
     ours=(
         *plans.OURS_CONTRASTIVE,
-        "AdamW in place of LARS, RMSProp or SGD.",
         "Tried is a batch of 32 with and without a queue of 1,024 keys; the paper compares with a larger batch.",
     ),
     tried=(
