@@ -25,8 +25,8 @@ DESCRIPTOR = Claim(
         *plans.OURS_PRETRAINED,
         plans.OURS_OPTIMISER,
         plans.OURS_BATCHES,
+        plans.OURS_PROBE,
         plans.OURS_VIEWS,
-        "A linear probe decides, in place of the classifier.",
         "The corruptions are noise, blur, weather and digital faults, drawn here. Compared is the accuracy on images "
         "with them less that on the same images without; our text has no number.",
     ),
