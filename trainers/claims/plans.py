@@ -215,7 +215,7 @@ def clean_encoder() -> SweepConfig:
 def noise_from_clean() -> SweepConfig:
     """Plan fine-tunings under noise from :func:`clean_encoder`, with rates around a tenth of the usual one."""
     tuned = {"steps": 300, "learning_rate": 4e-4, "frozen_norm": True, "backbone_rate": 0.5}
-    return losses(*PAIRS, vary={"label_noise": [0.0, 0.4]}, search=True, **tuned)
+    return losses("contextual", "contrastive", vary={"label_noise": [0.4]}, search=True, **tuned)
 
 
 def tied_backgrounds() -> SweepConfig:
