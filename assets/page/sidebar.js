@@ -3,6 +3,7 @@
 import { json, post } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { button, choose, Problem, select } from "../common/fields.js";
+import { guardDrops } from "../common/files.js";
 import { Actions } from "./actions.js";
 import { labelled } from "./controls.js";
 import { Form } from "./form.js";
@@ -17,6 +18,7 @@ export async function mount(element) {
   const all = await json("form/start");
   const sidebar = new Sidebar(all);
   tabKeys();
+  guardDrops();
   document.body.prepend(button("Skip to the tabs", skip, "rs-skip"));
   host.replaceChildren(sidebar.node);
   window.rankscopePlans = { begin: (id) => sidebar.plan(id), offered: (name) => all.kinds.some((kind) => kind.name === name) };

@@ -124,7 +124,7 @@ def test_landmarks_are_grouped_reviewed_and_trained_with(site: Site, browser: Br
         use(page, editor)
         form = page.locator(FORM)
         expect(form).to_contain_text("Classes: 12 › 4 › 2 (class › superclass › top).")
-        expect(form).to_contain_text(f"1 classes are dropped, 4 images: {HOSTILE}.")
+        expect(form).to_contain_text(f"Dropped, with 4 images: {HOSTILE}.")
         run = train(page)
         leave_queue(page)
         loaded_again(page, editor, tmp_path / "saved.csv", table)
