@@ -235,6 +235,8 @@ def test_superclasses_of_names_are_changed_on_a_phone(site: Site, browser: Brows
             "soft, pretty: animal_cat, plant_rose"
         )
         expect(named(page, "Superclasses")).to_have_value("mapping")
+        page.reload()  # what was made by hand is kept
+        expect(form).to_contain_text("Classes: 4 › 3 (class › group).")
 
 
 def test_a_text_tower_groups_names_and_its_absence_is_said(
