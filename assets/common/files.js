@@ -30,9 +30,10 @@ function quoted(text) {
 /** Rows of texts as CSV that a program reads back. */
 export const csv = (rows) => rows.map((cells) => `${cells.map(quoted).join(",")}\n`).join("");
 
+const offered = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+
 /** Files can be dropped on `node`; what is dropped goes to `accept(dataTransfer)`. */
 export function acceptDrops(node, accept) {
-  const offered = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   node.addEventListener("dragover", (event) => {
     if (!offered(event)) return;
     event.preventDefault();
@@ -44,6 +45,23 @@ export function acceptDrops(node, accept) {
     event.preventDefault();
     node.classList.remove("rs-dropping");
     accept(event.dataTransfer);
+  });
+}
+
+/** Files that are dropped where nothing accepts them are not opened in place of the page; meanwhile `<body>` has a class. */
+export function guardDrops() {
+  const over = (now) => document.body.classList.toggle("rs-dragging", now);
+  window.addEventListener("dragover", (event) => {
+    if (!offered(event)) return;
+    over(true);
+    if (event.defaultPrevented) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = "none";
+  });
+  window.addEventListener("dragleave", (event) => event.relatedTarget || over(false));
+  window.addEventListener("drop", (event) => {
+    over(false);
+    if (offered(event)) event.preventDefault();
   });
 }
 

@@ -40,7 +40,8 @@ class Tab {
     this.conditionField = field("Under", this.conditionMenu);
     this.sections = SECTIONS.map(({ make }) => make(this));
     this.body = el("div", { class: "rs-stack rs-planbody", hidden: true }, this.parts, this.note, ...this.sections.map((section) => section.node));
-    host.replaceChildren(this.problem.node, this.vacant, this.bar.node, this.body);
+    this.opening = el("p", { class: "rs-note", role: "status", text: "Opening the comparison …" });
+    host.replaceChildren(this.problem.node, this.vacant, this.bar.node, this.opening, this.body);
     this.poll = new Poll(() => this.ask(), (error) => this.showError(error), host);
     window.rankscopePlan = { seen: () => (host.offsetParent !== null ? (this.id ?? undefined) : undefined) };
     window.addEventListener("rankscope:wanted", () => this.wanted());
@@ -97,6 +98,7 @@ class Tab {
     if (this.report && !this.plans.some((plan) => plan.id === this.id)) this.leave();
     this.id ??= first(this.plans)?.id ?? null;
     this.bar.list(this.plans, this.id);
+    this.opening.hidden = this.id === null || Boolean(this.report);
     if (!this.id) return true;
     const { id } = this;
     const report = await api.plan(id);
@@ -118,6 +120,7 @@ class Tab {
   }
 
   showError(error) {
+    if (error) this.opening.hidden = true;
     this.problem.say(error && (error.status ? error.message : "Reconnecting: the server does not answer. Training goes on if only the connection is lost."));
     if (error?.status !== 404 || this.report) return;
     this.opened = this.opened.filter((plan) => plan.id !== this.id);
@@ -136,6 +139,7 @@ class Tab {
     Object.assign(this, { report, revision: report.revision });
     if (report.hub) this.address();
     this.body.hidden = false;
+    this.opening.hidden = true;
     this.part = report.parts.find((part) => part.name === this.part?.name) ?? report.parts[0];
     const names = report.parts.map((part) => part.name).join();
     if (names !== this.names) {

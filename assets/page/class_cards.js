@@ -35,7 +35,11 @@ export class ClassCards {
     this.keep(inside);
     const cards = rows.map((row) => this.card(row));
     const nodes = cards.map(({ node }) => node);
-    if (nodes.length !== this.node.children.length || nodes.some((node, i) => this.node.children[i] !== node)) this.node.replaceChildren(...nodes);
+    if (nodes.length !== this.node.children.length || nodes.some((node, i) => this.node.children[i] !== node)) {
+      const held = document.activeElement;
+      this.node.replaceChildren(...nodes);
+      if (this.node.contains(held)) held.focus({ preventScroll: true });
+    }
     for (const [id, card] of this.cards) {
       if (cards.includes(card)) continue;
       this.seen.unobserve(card.node);

@@ -51,10 +51,10 @@ export function read(text, classes) {
   const levels = new Set(head.slice(0, width)).size === width ? head.slice(0, width) : ["class", "superclass", "top", ...Array.from({ length: width }, (_, i) => `level ${i + 4}`)].slice(0, width);
   const unknown = rows.filter(([name]) => !known.has(name)).map(([name]) => name);
   const said = [
-    [[...several], "with several superclasses are dropped"],
-    [lacking, `without a row are in the group ${UNSORTED}`],
-    [unknown, "of the table have no images"],
-  ].filter(([names]) => names.length).map(([names, what]) => `${names.length} classes ${what}: ${some(names)}.`);
+    ["Dropped, with several superclasses", [...several]],
+    [`In the group ${UNSORTED}, without a row`, lacking],
+    ["In the table, without images", unknown],
+  ].filter(([, names]) => names.length).map(([what, names]) => `${what}: ${some(names)}.`);
   return { tree: treeOf(levels, made, classes.map(({ images }) => images), reviewed), said };
 }
 

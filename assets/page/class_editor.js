@@ -31,7 +31,8 @@ export class ClassEditor {
     this.status = el("p", { class: "rs-note", role: "status" });
     this.about = el("p", { class: "rs-note" });
     this.node = el("dialog", { class: "rs-classeditor", "aria-label": "Editor of superclasses" }, this.head(), this.tools(), this.problem.node, this.cards.node, this.foot(), this.list);
-    this.node.addEventListener("keydown", (event) => this.shortcut(event));
+    this.shortcuts = (event) => this.shortcut(event);
+    this.node.addEventListener("close", () => window.removeEventListener("keydown", this.shortcuts));
   }
 
   /** Open it with a tree; one that was left with the same classes goes on as it was. */
@@ -47,6 +48,7 @@ export class ClassEditor {
     this.problem.say(null);
     say(this.status, said);
     this.node.showModal();
+    window.addEventListener("keydown", this.shortcuts); // what had the focus may have gone with a step
     this.draw();
     this.cards.node.focus();
   }
@@ -151,8 +153,8 @@ export class ClassEditor {
     this.cut.disabled = groups.size !== 1;
   }
 
-  /** Make a step; one that cannot be made is said. */
-  step(change, words) {
+  /** Make a step; one that cannot be made is said. `more`: further sentences about it. */
+  step(change, words, more = []) {
     this.problem.say(null);
     try {
       const before = this.now;
@@ -160,7 +162,7 @@ export class ClassEditor {
       if (next === before) return;
       this.undo.step(next, words);
       const lost = cost(next) - cost(before);
-      say(this.status, `${words}.${lost > 0 ? ` ${counted(lost, "image", "images")} are left out.` : ""}`);
+      say(this.status, [`${words}.`, ...more, ...(lost > 0 ? [`${counted(lost, "image", "images")} left out.`] : [])].join(" "));
     } catch (error) {
       this.problem.say(error.message);
     }
@@ -177,11 +179,15 @@ export class ClassEditor {
 
   move(items, group) {
     if (!items.length) return;
-    const what = items.length === 1 ? tree.itemName(this.now, this.layer, items[0]) : counted(items.length, this.layer ? "group" : "class", this.layer ? "groups" : "classes");
     if (group === null && this.layer) return;
+    const what = this.named(items);
     const name = group === null ? "" : this.now.layers[this.layer].groups.find(({ id }) => id === group).name;
     this.step((now) => tree.moved(now, this.layer, items, group), group === null ? `Dropped ${what}` : `Moved ${what} to ${name}`);
     this.cards.clear();
+  }
+
+  named(items) {
+    return items.length === 1 ? tree.itemName(this.now, this.layer, items[0]) : counted(items.length, this.layer ? "group" : "class", this.layer ? "groups" : "classes");
   }
 
   /** Move what is chosen to the group that is written, a new one if there is none of this name. */
@@ -194,7 +200,7 @@ export class ClassEditor {
     }
     const group = tree.groupNamed(this.now, this.layer, name);
     if (group) this.move(items, group.id);
-    else this.step((now) => tree.movedToNew(now, this.layer, items, name), `Moved ${counted(items.length, "item", "items")} to the new group ${name}`);
+    else this.step((now) => tree.movedToNew(now, this.layer, items, name), `Moved ${this.named(items)} to the new group ${name}`);
     this.to.value = "";
     this.cards.clear();
     this.cards.node.focus();
@@ -277,7 +283,7 @@ export class ClassEditor {
     }
     try {
       const { tree: next, said } = read(await file.text(), this.now.classes);
-      this.step(() => next, ["Opened the table", ...said].join(". ").replace(/\.$/, ""));
+      this.step(() => next, "Opened the table", said);
     } catch (error) {
       this.problem.say(error.message);
     }

@@ -36,7 +36,7 @@ export class Drop {
   async take(given) {
     const entries = [...given.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
     const files = entries.length ? (await Promise.all(entries.map((entry) => below(entry, "")))).flat() : [...given.files].map((file) => ({ file, path: file.name }));
-    if (files.length) this.send(files);
+    this.send(files);
   }
 
   /** Send files with their paths, and say how far it is. */

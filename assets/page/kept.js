@@ -43,7 +43,7 @@ export function usable(settings, fields, registries) {
 function fits(field, value, entries) {
   const chosen = (one) => entries.some(({ name, missing }) => name === one?.name && !missing) && typeof one.parameters === "object";
   if (field.control === "entries") return Array.isArray(value) && value.length > 0 && value.every(chosen);
-  if (field.control === "entry") return chosen(value);
+  if (["entry", "hierarchy"].includes(field.control)) return chosen(value);
   if (field.choices && field.control === "select") return field.choices.some(([name]) => same(name, value));
   if (Array.isArray(field.default) || field.control === "words") return value === null || Array.isArray(value);
   return value === null ? field.optional : ["string", "number", "boolean"].includes(typeof value);

@@ -3,6 +3,7 @@
 import { json, post } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { button, choose, Problem, select } from "../common/fields.js";
+import { guardDrops } from "../common/files.js";
 import { Actions } from "./actions.js";
 import { labelled } from "./controls.js";
 import { Form } from "./form.js";
@@ -17,6 +18,7 @@ export async function mount(element) {
   const all = await json("form/start");
   const sidebar = new Sidebar(all);
   tabKeys();
+  guardDrops();
   document.body.prepend(button("Skip to the tabs", skip, "rs-skip"));
   host.replaceChildren(sidebar.node);
   window.rankscopePlans = { begin: (id) => sidebar.plan(id), offered: (name) => all.kinds.some((kind) => kind.name === name) };
@@ -51,7 +53,7 @@ class Sidebar {
     this.go = el("div", { class: "rs-stack rs-tight rs-go" }, this.note, this.problem.node, this.planned.tooLarge.node, this.actions.node, el("div", { class: "rs-trainrow" }, this.train, this.often)); // last: what is said above does not move it
     this.node = el("div", { class: "rs-stack" }, this.setup, this.go);
     this.open(all.kinds.some(({ name }) => name === this.held.kind) ? this.held.kind : all.kinds[0].name);
-    for (const name of ["rankscope:state", "rankscope:viewed"]) window.addEventListener(name, () => this.offer());
+    for (const name of ["rankscope:state", "rankscope:viewed"]) window.addEventListener(name, ({ detail }) => this.offer(detail));
     this.offer();
   }
 
@@ -59,12 +61,13 @@ class Sidebar {
     return { ...this.current.asked, ...this.planned.values };
   }
 
-  /** What was said at a start is about the run that was started: it goes when another one is opened. */
-  offer() {
+  /** What was said at a start is about the run that was started: it goes when another one is opened, its wait when it trains. */
+  offer(state) {
     const id = window.rankscope?.viewed() ?? "";
     this.theirs.hidden = !id;
     if (this.seen && id !== this.seen && id !== this.started) this.quiet();
     this.seen = id;
+    if (this.waits && state?.id === this.started && state.step > 0) this.told("", this.said);
   }
 
   /** Show the form of a kind as it was left. */
@@ -158,8 +161,14 @@ class Sidebar {
     this.note.replaceChildren(...lines.map((line) => el("p", { class: "rs-help", text: line })));
   }
 
+  /** Say how long the run that was started waits, and what else there is to say of it. */
+  told(waits, said) {
+    Object.assign(this, { waits, said });
+    this.tell([waits, ...said].filter(Boolean));
+  }
+
   quiet() {
-    this.tell([]);
+    this.told("", []);
     this.problem.say(null);
   }
 
@@ -168,13 +177,13 @@ class Sidebar {
     this.quiet();
     this.train.disabled = true;
     try {
-      const { id, said, problem } = await post("form/train", this.asked);
+      const { id, waits, said, problem } = await post("form/train", this.asked);
       if (problem) {
         this.problem.say(problem);
         return;
       }
       this.started = id;
-      this.tell(said);
+      this.told(waits, said);
       await window.rankscope?.show?.(id);
       // on a phone the sidebar covers the page
       if (window.innerWidth < 769) document.querySelector("#rs-sidebar.open .toggle-button")?.click();

@@ -184,8 +184,9 @@ class FormService:
             started = self._runs.start(config, token, caller)
         except (UserError, OSError) as error:
             return {"problem": str(error)}
-        said = [waiting(self._runs.wait(started)), *kind_of(config).advice(config), self._runs.lost]
-        return {"id": started, "said": [line for line in said if line]}
+        said = [*kind_of(config).advice(config), self._runs.lost]
+        waits = waiting(self._runs.wait(started))
+        return {"id": started, "waits": waits, "said": [line for line in said if line]}
 
     def of_run(self, run_id: str) -> Json:
         """Return what the form shows of a run's settings, within what may be started here."""

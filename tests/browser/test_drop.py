@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser import sidebar
 from tests.browser.conftest import Site, serve
@@ -49,6 +49,19 @@ def drop(page: Page, **files: bytes) -> None:
     page.locator(".rs-imagesbox").evaluate(_DROP, given)
 
 
+def drag(page: Page, path: Path, over: Locator, *events: str) -> None:
+    """Drag a file or folder of the disk as the browser itself would."""
+    box = over.bounding_box()
+    assert box
+    session = page.context.new_cdp_session(page)
+    dragged = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+    for event in events:
+        session.send(
+            "Input.dispatchDragEvent", {"type": event, "x": box["x"] + 20, "y": box["y"] + 20, "data": dragged}
+        )
+    session.detach()
+
+
 def test_a_dropped_zip_is_seen_and_trained_on(browser: Browser, public: Site, tmp_path: Path) -> None:
     content = zipped(write_images(tmp_path / "images", groups=2))
     with visit(browser, public, public.at(public.finished)) as page:
@@ -81,3 +94,24 @@ def test_a_folder_is_chosen_and_one_without_classes_is_a_sentence(
         expect(page.locator(".rs-ownimages").get_by_role("alert")).to_contain_text("No image or zip file")
         drop(page, broken__zip=b"PK no zip")
         expect(page.locator(".rs-report").get_by_role("alert")).to_contain_text("broken.zip")
+
+
+def test_an_empty_folder_is_a_sentence_and_a_file_beside_the_box_does_not_replace_the_page(
+    browser: Browser, public: Site, tmp_path: Path
+) -> None:
+    photo = write_images(tmp_path / "photos") / "train" / "colour00" / "0.png"
+    (tmp_path / "empty").mkdir()
+    with visit(browser, public, public.at(public.finished)) as page:
+        box, plot, dragging = (
+            page.locator(".rs-imagesbox"),
+            page.locator(".rs-plot").first,
+            page.locator(".rs-dragging"),
+        )
+        drag(page, tmp_path / "empty", box, "dragEnter", "dragOver", "drop")
+        expect(box.get_by_role("alert")).to_contain_text("No image or zip file")
+        drag(page, photo, plot, "dragEnter", "dragOver")
+        expect(dragging).to_be_visible()
+        expect(box).to_have_css("outline-style", "dashed")
+        drag(page, photo, plot, "drop")
+        expect(dragging).to_have_count(0)
+        assert page.url == public.at(public.finished) and len(page.context.pages) == 1

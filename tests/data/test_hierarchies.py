@@ -81,7 +81,7 @@ def test_a_class_that_is_dropped_is_left_out_and_said(folder: Path) -> None:
     data = load_data(DataChoice(**vars(chosen(folder, "mapping", table=table)) | {"held_out": "images"}))
     assert data.hierarchy.names == (("fox", "tiger", "wolf"), ("cat", "dog"))
     assert len(whole.train) + len(whole.test) - len(data.train) - len(data.test) == 3
-    assert "1 classes are dropped, 3 images: lion." in data.notes
+    assert "Dropped, with 3 images: lion." in data.notes
     report = inspect_data(chosen(folder, "mapping", table=table))
     assert report.dropped == (("lion", 3),) and report.images == (3, 3, 3)
 
@@ -96,7 +96,7 @@ def test_what_is_reviewed_is_no_level(folder: Path) -> None:
 
 def test_classes_of_the_mapping_without_images_are_named(folder: Path) -> None:
     notes = inspect_data(chosen(folder, "mapping", table=MAPPING + "bear,bears\n")).notes
-    assert "1 classes of the mapping have no images: bear." in notes
+    assert "In the mapping, without images: bear." in notes
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -33,7 +33,7 @@ def test_foreign_images_and_tables_are_named(place: str) -> None:
     assert foreign == "Left out, since they cannot be read here: 3 .heic. Save them as JPEG or PNG."
     assert table == "labels.csv is not used: it has no rows." and "notes" not in foreign
     said = looked_at(DataChoice(source=place))["said"]
-    assert {foreign, table} <= set(said) and any("split all (" in line for line in said)
+    assert {foreign, table} <= set(said) and any(line.endswith(" images.") for line in said)
 
 
 def test_they_are_told_beside_a_problem_too(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_train_queues_what_the_form_holds(site: Site) -> None:
     assert run.losses == (Choice(name="supcon", parameters={"temperature": 0.2}),)  # type: ignore[attr-defined]
     assert run.single.seed == 7
     second = site.post("train", plan="sweep", own={"seeds": [3]}, settings=settings)
-    assert isinstance(site.runs.find(second["id"]).config, SweepConfig) and "number 2" in second["said"][0]
+    assert isinstance(site.runs.find(second["id"]).config, SweepConfig) and "number 2" in second["waits"]
     assert "has no setting 'device' here" in site.post("train", settings={"device": "cpu"})["problem"]
     assert site.post("act", id=second["id"], action="stop")["said"] == "It left the queue."
     assert "paused, resumed or stopped here" in site.post("act", id=second["id"], action="delete")["error"]

@@ -96,7 +96,7 @@ def test_the_verb_writes_what_training_reads(tmp_path: Path, capsys: pytest.Capt
     assert len(data.train) + len(data.test) == 18
     report = inspect_data(choice)
     assert dict(report.dropped) == {name: 3 for name in CLASSES if "old" in name} and {*report.images} == {3}
-    assert any(note.startswith("3 classes are dropped, 9 images: old bridge") for note in report.notes)
+    assert any(note.startswith("Dropped, with 9 images: old bridge") for note in report.notes)
     capsys.readouterr()
     assert main(["group", source, "--groups", "3", "--by", "words", "--json"]) == 0
     assert '"levels"' in capsys.readouterr().out

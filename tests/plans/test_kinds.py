@@ -86,7 +86,7 @@ def test_moco_s_momentum_is_varied_beside_supcon_and_compared_over_seeds(tmp_pat
     assert lacking == [(title, "contrast_accuracy") for title in titles[2:]]  # with labels no key is one's own
     pairs = [pair for one in part.table.comparisons for group in one.groups for pair in group.pairs]
     assert {(pair.first, pair.second) for pair in pairs} and found.missing == []
-    assert found.title.endswith("over moco_v2.momentum, 2 seeds")
+    assert found.title.endswith("over momentum of MoCo v2, 2 seeds")
 
 
 def test_recipes_of_a_fine_tuning_are_compared_over_seeds(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_plan_says_what_its_runs_are_doing(bench: Callable[..., Bench]) -> Non
     at_work = dataclasses.replace(children[0], phase="running", message="step 3 of about 9", outcome=None)
     waits = dataclasses.replace(children[1], phase="planned", message="", outcome=None)
     assert total([at_work, waits]).message == (
-        f"0 of 2 runs finished, training: {at_work.planned.title} (step 3 of about 9)"
+        f"0 of 2 runs finished, at work: {at_work.planned.title} (step 3 of about 9)"
     )
     b.until(plan, "finished")
 

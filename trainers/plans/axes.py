@@ -40,6 +40,11 @@ class Axis:
     parameter: str = ""
     families: frozenset[str] = frozenset()
 
+    @property
+    def words(self) -> str:
+        """The title within a sentence; names of losses keep their capitals."""
+        return self.title.lower() if self.path else self.title
+
 
 def axes(vary: Mapping[str, Any], run: RunConfig) -> list[Axis]:
     """Read what is to be varied.
@@ -141,7 +146,10 @@ def _axis(name: str, value: Any, run: RunConfig) -> Axis:
         raise ParameterError(_unknown(name, run))
     for family, spec in having.items():
         values = _checked(spec, given, f"{family}.{parameter}")
-    return Axis(name=name, title=name, values=values, parameter=parameter, families=frozenset(having))
+    title = parameter.replace("_", " ")
+    if owner and len(families) > 1:
+        title = f"{title} of {families[owner][0]}"
+    return Axis(name=name, title=title, values=values, parameter=parameter, families=frozenset(having))
 
 
 def _families(run: RunConfig) -> dict[str, tuple[str, tuple[Spec, ...]]]:

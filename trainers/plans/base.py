@@ -169,12 +169,12 @@ class Plan(Kind[S]):
 
     def run_title(self, config: S, data: str) -> str:
         """Write that of its runs, what is varied, and how many seeds."""
-        varied = "".join(f", over {axis.title.lower()}" for axis in known_axes(config))
+        varied = "".join(f", over {axis.words}" for axis in known_axes(config))
         return f"{kind_of(config.run).run_title(config.run, data)}{varied}, {self.seeds(config)}"
 
     def details(self, config: S) -> list[str]:
         """List what is varied, then as of every run."""
-        values = [f"{axis.title.lower()} {', '.join(map(written, axis.values))}" for axis in known_axes(config)]
+        values = [f"{axis.words} {', '.join(map(written, axis.values))}" for axis in known_axes(config)]
         return [*values, *kind_of(config.run).details(config.run)]
 
     def seeds(self, config: S) -> str:

@@ -144,7 +144,7 @@ def total(children: Sequence[Child]) -> RunState:
     failed = sum(not outcome.finished for outcome in ended)
     words = [f"{len(ended) - failed} of {len(children)} runs finished"]
     words += [f"{failed} without a result"] if failed else []
-    words += [f"training: {'; '.join(at_work)}"] if at_work else []
+    words += [f"at work: {'; '.join(at_work)}"] if at_work else []
     return RunState(
         phase="running",
         step=len(ended),

@@ -106,8 +106,8 @@ class FairComparisonConfig(SweepConfig):
         8,
         low=1,
         high=100,
-        title="Trials per loss",
-        help="Settings tried for each loss, the one given among them.",
+        title="Trials",
+        help="Settings tried for each loss or method, the one given among them.",
     )
     select_by: str = parameter(
         "AP_at_R",

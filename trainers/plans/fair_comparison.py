@@ -76,8 +76,8 @@ class FairComparison(RunnablePlan[FairComparisonConfig]):
         return findings(config, children, parts)
 
     def advice(self, config: FairComparisonConfig) -> list[str]:
-        """List the advice on its runs, and on a budget that is not the same for every loss."""
-        minutes = "In equal minutes a slower loss is trained for fewer steps. Give steps or epochs for an equal number."
+        """List the advice on its runs, and on a budget that is not the same for every arm."""
+        minutes = "In equal minutes a slower one is trained for fewer steps. Give steps or epochs for an equal number."
         timed = config.run.steps is None and config.run.epochs is None
         return [*super().advice(config), *([minutes] if timed else [])]
 
@@ -93,7 +93,7 @@ class FairComparison(RunnablePlan[FairComparisonConfig]):
 
     def details(self, config: FairComparisonConfig) -> list[str]:
         """List the search, then as of a sweep."""
-        return [f"{config.trials} trials per loss on {config.folds} folds", *super().details(config)]
+        return [f"{config.trials} trials each on {config.folds} folds", *super().details(config)]
 
     def sizes(self, config: FairComparisonConfig) -> Mapping[str, int]:
         """Return the largest of its runs, and how many there may be."""

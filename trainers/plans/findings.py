@@ -10,6 +10,7 @@ from typing import Any
 from trainers.cells import csv_text
 from trainers.comparison import Pair, Table
 from trainers.comparison.words import condition, number
+from trainers.kinds import kind_of
 from trainers.metrics.names import Described, describe
 from trainers.plans.config import FairComparisonConfig, data_of
 from trainers.plans.contenders import CHOSEN, DEFAULTS, searches
@@ -146,6 +147,8 @@ def _listed(names: Sequence[str]) -> str:
 def _searched(config: FairComparisonConfig, searched: Sequence[Search]) -> Iterator[str]:
     metric, first = describe(config.select_by), starts(config.trials)
     shorter = "" if config.search_steps is None else f", of at most {config.search_steps:,} steps"
+    compared = kind_of(config.run).compares
+    conditions = " and conditions" if config.vary else ""
     random, later, held_out = first - 1, config.trials - first, data_of(config.run).held_out
     order = [
         "The first trial has the settings given",
@@ -153,8 +156,8 @@ def _searched(config: FairComparisonConfig, searched: Sequence[Search]) -> Itera
         *([f"{later} follow{'s' if later == 1 else ''} from the results before"] if later else []),
     ]
     yield (
-        f"{_counted(config.trials, 'trial')} for every loss{' and condition' if config.vary else ''}, each trained "
-        f"once on each of {config.folds} folds of the training {held_out}{shorter}, with seed {config.search_seed}; "
+        f"{_counted(config.trials, 'trial')} for each of the {compared}{conditions}, trained once on each of "
+        f"{config.folds} folds of the training {held_out}{shorter}, with seed {config.search_seed}; "
         f"the best has the {'highest' if searched[0].maximise else 'lowest'} {metric.title} on the {held_out} left "
         f"out, mean over the folds. {', '.join(order)}."
     )

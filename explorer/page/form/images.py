@@ -7,6 +7,7 @@ from explorer.page.form.views import address
 from trainers.config import DataChoice
 from trainers.data import DataReport, inspect_data, named
 from trainers.data.labelled.samples import Sample
+from trainers.data.labelled.table import IMAGE_NAMES
 from trainers.errors import UserError
 
 THEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
@@ -78,6 +79,9 @@ def _reading(report: DataReport, choice: DataChoice) -> str:
         size = report.splits.get(name)
         return f"{name} ({size:,})" if size else name
 
+    size = next(iter(report.splits.values())) if len(report.splits) == 1 else None
+    if size and choice.image_column in (None, *IMAGE_NAMES):
+        return f"{size:,} images.{_licence(report.licence)}"
     images = f"Images from column {choice.image_column}" if choice.image_column else "Images"
     splits = [counted(name) for name in (choice.train_split, choice.test_split) if name]
     used = f"{images}, {'splits' if len(splits) > 1 else 'split'} {' and '.join(splits)}"

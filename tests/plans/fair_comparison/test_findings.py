@@ -74,7 +74,7 @@ def test_a_conclusion_that_the_search_changes_is_said_pair_by_pair() -> None:
         "Contextual: trial 2, mAP@R 50.0 on the folds against 30.0 at the settings given: learning rate "
     )
     how, seen, *spaces = found["Searched"]
-    assert how.startswith("2 trials for every loss, each trained once on each of 2 folds of the training classes, with")
+    assert how.startswith("2 trials for each of the losses, trained once on each of 2 folds of the training classes")
     assert how.endswith("The first trial has the settings given, 1 follows from the results before.")
     assert "image of the test set" in seen
     assert spaces[1].startswith("Contextual: learning rate 0.0004 to 0.04, logarithmic; eps 0.005 to 0.5, logarithmic;")

@@ -101,7 +101,7 @@ def all_rows(
     under, kept = above(tree, made)
     if not kept.all():
         gone = [tree.hierarchy.names[0][row] for row in np.unique(tree.labels[~kept, 0])]
-        notes.append(f"{len(gone):,} classes are dropped, {int((~kept).sum()):,} images: {some(gone)}.")
+        notes.append(f"Dropped, with {int((~kept).sum()):,} images: {some(gone)}.")
     return replace(whole.take(kept), labels=under.labels), under.hierarchy
 
 

@@ -94,8 +94,8 @@ def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = Fal
 
 
 def _notes(several: Sequence[str], unused: Sequence[str]) -> tuple[str, ...]:
-    notes = [(several, "have several superclasses and are dropped"), (unused, "of the mapping have no images")]
-    return tuple(f"{len(names):,} classes {what}: {some(names)}." for names, what in notes if names)
+    notes = {"Dropped, with several superclasses": several, "In the mapping, without images": unused}
+    return tuple(f"{what}: {some(names)}." for what, names in notes.items() if names)
 
 
 def _dropped(row: tuple[str, ...]) -> tuple[str, ...]:
