@@ -177,7 +177,7 @@ UNFOLLOWED = """
 import sys, time
 from pathlib import Path
 from trainers.cluster.address import connected
-from trainers.cluster.keeper import keeper_name
+from trainers.cluster.actors import keeper_name
 from trainers.cluster.packing import packed
 from trainers.cluster.remote import Remote
 from trainers.runs import RunFolder
