@@ -147,7 +147,7 @@ def test_compiled_runs_train_the_same_within_rounding(tmp_path: Path, images: Pa
 
 
 def test_image_text_models_are_refused(tmp_path: Path, scenes: Path) -> None:
-    with pytest.raises(UserError, match="Image-text models cannot be compiled"):
+    with pytest.raises(UserError, match="only encoders of images alone are compiled"):
         opened(tmp_path, mend_config(scenes, compiled=True))
 
 
