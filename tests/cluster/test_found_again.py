@@ -41,10 +41,16 @@ def told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]
     return token
 
 
-def trainers_of(run_id: str) -> list[str]:
-    """The folders in which trainers train a run now."""
-    every = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
-    return [words[-1] for words in every if "trainers.worker" in words and Path(words[-1]).name == run_id]
+def workers(run_id: str) -> list[tuple[psutil.Process, Path]]:
+    """The processes that were started to train a run, and the folder of each."""
+    every = [(process, process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
+    named = [(process, Path(words[-1])) for process, words in every if "trainers.worker" in words]
+    return [(process, path) for process, path in named if path.name == run_id]
+
+
+def trained(run: RunFolder) -> set[Path]:
+    """The folders, other than its own, in which trainers train a run now."""
+    return {path for _, path in workers(run.id)} - {run.path}
 
 
 def unfollowed(root: Path) -> None:
@@ -78,43 +84,44 @@ def test_a_run_that_nobody_follows_is_followed_and_not_trained_twice(cluster: Cl
     wait(lambda: reached(root) > 20, SECONDS)
     (folder,) = list_runs(root)
     record = read_record(folder)
-    assert record is not None and record.address == cluster.address and record.is_of(folder)
-    (there,) = trainers_of(folder.id)
+    assert record is not None and record.is_of(folder)
+    assert record.address.rpartition(":")[2] == cluster.address.rpartition(":")[2]
+    (there,) = trained(folder)
     ended(first)
     unfollowed(root)
     before = folder.db.state().step
     second = start(None, "resume", folder.id, "--runs", str(root))
     wait(lambda: folder.state().step > before, SECONDS)
-    assert trainers_of(folder.id) == [there] and len(proxies(root)) == 1
+    assert trained(folder) == {there} and len(proxies(root)) == 1
     ended(second)
     unfollowed(root)
     before = folder.db.state().step
     assert folder.state().phase == "interrupted"
     with LivePage(root, patience=400):
         wait(lambda: folder.state().step > before, SECONDS)
-        assert trainers_of(folder.id) == [there]
+        assert trained(folder) == {there}
         before = folder.db.state().step
-        (standing,) = (one for one in psutil.process_iter(["cmdline"]) if there_is(one, root))
-        standing.kill()
+        (standing,) = {one.pid for one, path in workers(folder.id) if path == folder.path and heads(one)}
+        psutil.Process(standing).kill()
         wait(lambda: folder.is_alive() and folder.db.state().step > before + 50, SECONDS)
-        assert trainers_of(folder.id) == [there]
+        assert trained(folder) == {there}
         folder.send("stop")
         wait(lambda: folder.state().phase == "stopped" and not folder.is_alive(), SECONDS)
     assert not has_record(folder) and asked(cluster, ACTORS) == "[]"
     assert (folder.path / "log.txt").read_text().count("  device: ") == 1
     third = start(None, "resume", folder.id, "--runs", str(root))
-    wait(lambda: folder.state().step > folder.db.state().step - 1 and folder.is_alive(), SECONDS)
-    wait(lambda: trainers_of(folder.id) == [] and folder.state().phase == "running", SECONDS)
+    wait(lambda: folder.state().phase == "running", SECONDS)
+    assert not trained(folder)
     folder.send("stop")
     said = third.communicate(timeout=120)[0]
     assert "stopped" in said and "Ray" not in said, said
     folder.db.close()
 
 
-def there_is(process: psutil.Process, root: Path) -> bool:
-    """Whether a page's process follows a run of the folder."""
-    words = process.info["cmdline"] or []
-    return "trainers.worker" in words and words[-1].startswith(str(root))
+def heads(process: psutil.Process) -> bool:
+    """Whether it is no fork of another one with the same command."""
+    parent = process.parent()
+    return parent is None or parent.cmdline() != process.cmdline()
 
 
 LEFT = """

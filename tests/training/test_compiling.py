@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from tests.contracts.test_training import tensors
 from tests.finetuning.world import mend_config, write_coco
 from tests.tiny import opened, tiny_config, tiny_contrastive
 from tests.training.test_memory import RESNET, VIT
-from tests.training.test_precision import apart
+from tests.training.test_precision import BF16, apart
 from trainers.config import RunConfig
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import UserError
@@ -27,6 +28,7 @@ from trainers.training.checkpointing import checkpointed, computed_again
 from trainers.training.compiling import compile_encoders
 from trainers.training.folding import folded
 from trainers.training.gradient_caching import encode_in_chunks
+from trainers.worker import Worker
 
 CONV4 = Choice(name="conv4", parameters={"width": 8})
 SIDE, DIM = 32, 8
@@ -170,6 +172,49 @@ def test_a_compiled_run_resumes_compiled_or_not(tmp_path: Path, images: Path) ->
         got, want = tensors(again), tensors(whole)  # type: ignore[arg-type]
         names = [name for name in want if name.startswith("arm0/encoder") and want[name].is_floating_point()]
         assert apart([got[name] for name in names], [want[name] for name in names]) < 1e-3
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("kind", ["metric learning", "chunks of two sizes", "bf16"])
+def test_a_compiled_run_resumes_to_the_bit(tmp_path: Path, images: Path, kind: str) -> None:
+    """Torch forgets what it compiled in between, as in another process."""
+    config: RunConfig = tiny_config(images, "supcon", "proxy_anchor", precision="bf16" if kind == "bf16" else "float32")
+    if kind == "chunks of two sizes":
+        config = tiny_contrastive(images, chunk=5)
+    whole, cut = (opened(tmp_path, replace(config, compiled=True)) for _ in range(2))
+    for _ in range(6):
+        whole.take_step()
+    for _ in range(3):
+        cut.take_step()
+    cut.checkpoint()
+    cut.take_step()  # lost
+    torch._dynamo.reset()
+    counters.clear()
+    again = type(cut)(RunFolder.open(tmp_path, cut.folder.id))
+    assert again.step == 3 and again.config.compiled
+    for _ in range(3):
+        again.take_step()
+    assert versions(), "it was compiled again"
+    want, got = tensors(whole), tensors(again)  # type: ignore[arg-type]
+    assert want.keys() == got.keys() and [name for name in want if not torch.equal(want[name], got[name])] == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_half_precision_is_compiled(tmp_path: Path, images: Path) -> None:
+    """Its gradients are no farther from float64 than those of the plain encoder, and a run comes to its end."""
+    exact = stepped(built(CONV4, compiled=False, dtype=torch.float64))
+    away = []
+    for compiled in (False, True):
+        with torch.autocast("cpu", torch.bfloat16):
+            grads = stepped(built(CONV4, compiled=compiled))
+        away.append(length([one - other for one, other in zip(grads, exact, strict=True)]) / length(exact))
+    assert BF16 < away[1] < 2 * away[0] < 1, away
+    made = RunFolder.create(tmp_path, tiny_config(images, "contrastive", precision="bf16", compiled=True, steps=20))
+    assert Worker(made).run().phase == "finished"
+    numbers = [scalar.value for scalar in made.scalars() if scalar.key == "loss" or scalar.key.startswith("test/")]
+    assert numbers and all(map(math.isfinite, numbers))
 
 
 def test_a_machine_without_a_compiler_is_named(tmp_path: Path, images: Path) -> None:

@@ -104,10 +104,9 @@ class Proxy:
 
     def take_rest(self) -> None:
         """Take all of a run that has finished from this cluster, if it was there: it may keep it still."""
-        known = read_record(self.folder)
-        if known is None or known.address != self._address:
+        self._actor, known = actor_of(self._ray, self.folder.id), read_record(self.folder)
+        if self._actor is None and known is not None and known.address != self._address:
             return
-        self._actor = actor_of(self._ray, self.folder.id)
         with contextlib.suppress(self._ray.exceptions.RayActorError):  # its machine is lost, as nothing of the run is
             if self._actor is not None and self._wait(self._actor.holds.remote()):
                 self._afresh = True
