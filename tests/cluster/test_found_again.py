@@ -96,7 +96,7 @@ def test_a_run_that_nobody_follows_is_followed_and_not_trained_twice(cluster: Cl
     ended(second)
     unfollowed(root)
     before = folder.db.state().step
-    assert folder.state().phase == "interrupted"
+    wait(lambda: folder.state().phase == "interrupted")
     with LivePage(root, patience=400):
         wait(lambda: folder.state().step > before, SECONDS)
         assert trained(folder) == {there}

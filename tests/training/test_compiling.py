@@ -217,15 +217,25 @@ def test_half_precision_is_compiled(tmp_path: Path, images: Path) -> None:
     assert numbers and all(map(math.isfinite, numbers))
 
 
-def test_a_machine_without_a_compiler_is_named(tmp_path: Path, images: Path) -> None:
+@pytest.mark.parametrize(
+    ("lacks", "said"),
+    [
+        ({"CXX": "{}/none", "TORCHINDUCTOR_CACHE_DIR": "{}/cache"}, "A compiled encoder needs a C++ compiler"),
+        ({"PATH": "{}", "TORCHINDUCTOR_CACHE_DIR": "{}/cache"}, "A compiled encoder needs a C++ compiler"),
+        ({"TORCHINDUCTOR_CACHE_DIR": "{}/file/below"}, "Set TORCHINDUCTOR_CACHE_DIR to one that can"),
+    ],
+    ids=["compiler", "path", "folder"],
+)
+def test_what_a_machine_lacks_is_named(tmp_path: Path, images: Path, lacks: dict[str, str], said: str) -> None:
+    (tmp_path / "file").touch()
     words = ["--data", str(images), "--losses", "supcon", "--steps", "1", "--compiled", "--device", "cpu"]
     done = subprocess.run(
         [sys.executable, "-m", "trainers", "train", *words, "--runs", str(tmp_path / "runs")],
-        env=os.environ | {"CXX": str(tmp_path / "none"), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")},
+        env=os.environ | {name: value.format(tmp_path) for name, value in lacks.items()},
         cwd=ROOT,
         text=True,
         capture_output=True,
         check=False,
     )
-    assert done.returncode and "A compiled encoder needs a C++ compiler" in done.stderr, done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.returncode and said in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and not list((tmp_path / "runs").iterdir())

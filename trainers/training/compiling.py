@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from types import MethodType
 
 import torch
@@ -51,12 +52,20 @@ def compile_encoders(net: nn.Module) -> None:
     To be called before :func:`trainers.training.gradient_caching.encode_in_chunks`, so that chunks are compiled.
 
     Raises:
-        UserError: torch cannot compile on this Python, or ``net`` is an image-text model.
+        UserError: torch cannot compile on this Python or keep what it compiles, or ``net`` is an image-text model.
     """
     if hasattr(net, "encodes") and not isinstance(net, Encoder):
         raise UserError("Image-text models cannot be compiled, only encoders of images alone; leave compiled off.")
-    import torch._dynamo  # takes a second
+    try:
+        import torch._dynamo  # takes a second, and makes the folder
+        from torch._inductor.runtime.cache_dir_utils import cache_dir
 
+        tempfile.TemporaryFile(dir=cache_dir()).close()
+    except OSError as error:
+        raise UserError(
+            f"A folder is needed for compiled code, and it cannot be written ({brief(error)}). Set "
+            "TORCHINDUCTOR_CACHE_DIR to one that can, or leave compiled off."
+        ) from error
     torch._dynamo.config.recompile_limit = KINDS_OF_CALL
     within: set[nn.Module] = set()  # what is inside a compiled method is compiled with it
     try:
