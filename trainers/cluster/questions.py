@@ -11,8 +11,8 @@ from trainers.cluster.address import VARIABLE, address
 from trainers.errors import UserError
 from trainers.training.executor import program_environment
 
-SECONDS = 45.0
-"""Most that an answer takes, of which Ray itself needs several to be loaded and to join."""
+SECONDS = 120.0
+"""Most that an answer takes, of which Ray needs several to be loaded and to join, and a minute on a busy machine."""
 
 
 def slots() -> int:

@@ -12,8 +12,8 @@ from trainers.encoders import Encoder
 from trainers.errors import UserError, brief
 
 KINDS_OF_CALL = 64
-"""Most versions that are compiled of one function. An arm needs two, for the first size of a batch and for any other, or
-of chunks without a gradient and with it; arms of one architecture share them."""
+"""Most versions that are compiled of one function. An arm needs two: for the first size of a batch and for any other,
+or of chunks without a gradient and with it; arms of one architecture share them."""
 
 
 class Compiled:
