@@ -29,6 +29,7 @@ if __name__ == "__main__":
     parent_watch.hold(GRACE_SECONDS)  # before the imports below: they load torch, which takes seconds
 
 # ruff: noqa: E402
+from trainers.cluster.record import has_record
 from trainers.distributed.follower import Word, follow
 from trainers.distributed.follower_folder import announce, invite
 from trainers.distributed.group import Board, board, highest, join, lost_another
@@ -332,7 +333,13 @@ def main(argv: list[str]) -> int:
         group = join()
         if group is not None and group.launch.rank:
             return beside(group)
-        worker = Worker(RunFolder.open(path.parent, path.name))
+        folder = RunFolder.open(path.parent, path.name)
+        if has_record(folder):
+            from trainers.cluster import holding, proxy
+
+            if holding.joined(folder):
+                return proxy.main([str(path)])
+        worker = Worker(folder)
         watch_parent(worker)
         watch_signals(worker)
         state = worker.run() if PREPARE not in argv else worker.run(0, functools.partial(note_set_up, path))

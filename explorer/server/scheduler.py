@@ -15,6 +15,7 @@ from explorer.server import queue
 from explorer.server.plans import Plans, RunQueue
 from explorer.server.queue import Job, Wait, minutes_left
 from explorer.settings import Settings
+from trainers.cluster.record import has_record
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder, list_runs
@@ -84,7 +85,7 @@ class Scheduler:
                 if entry.ours or entry.folder.is_alive():
                     self._guarded(run_id, partial(self._watch_clock, entry))
                 else:
-                    self._training.pop(run_id).folder.db.close()
+                    self._guarded(run_id, partial(self._note_loss, self._training.pop(run_id).folder))
             self._begin_plans()
             self._plans.tick()
             if self._waiting:
@@ -166,7 +167,7 @@ class Scheduler:
             self._wake.clear()
 
     def _pick_up(self) -> None:
-        """Find what an earlier program left: runs that wait, and detached trainers that still live."""
+        """Find what an earlier program left: runs that wait, detached trainers that still live, runs of a cluster."""
         try:
             folders = list_runs(self._settings.runs)
         except RunError as error:
@@ -176,7 +177,9 @@ class Scheduler:
             self.take_in(folder)
 
     def take_in(self, folder: RunFolder) -> None:
-        """Queue a run that waited in an earlier program, and go on with a plan; others stay as they are."""
+        """Queue a run that waited in an earlier program or that a cluster trains, and go on with a plan; others stay as
+        they are.
+        """
         with self._lock:
             try:
                 folder.check()
@@ -184,8 +187,10 @@ class Scheduler:
                 if phase == "queued" and folder.writable:
                     self._waiting[folder.id] = folder
                 trains = PHASES[phase].active and folder.is_alive()
-                if PHASES[phase].active and not trains and folder.writable and _plans(folder):
+                if PHASES[phase].active and not trains and folder.writable and (_plans(folder) or has_record(folder)):
                     self._waiting[folder.id] = folder
+                if phase == "finished" and folder.writable and has_record(folder) and not folder.is_alive():
+                    self._executor.launch(folder.path, Device())  # in no slot: it takes what the cluster keeps of it
             except RunError as error:
                 _log.warning("passed over: %s", error)
                 trains = False
@@ -252,10 +257,21 @@ class Scheduler:
             return
         folder = entry.folder
         phase = folder.db.state().phase
+        if ended.code < 0 and PHASES[phase].active and has_record(folder):
+            self._waiting[ended.id] = folder  # what followed it was killed, and the cluster trains on
+            return
         if not PHASES[phase].begun and (not PHASES[phase].active or ended.code != 0):
             why = ended.last_line or "it printed nothing"
             self._fail(folder, f"Its trainer ended before it started (exit status {ended.code}): {why}")
         folder.db.close()
+
+    def _note_loss(self, folder: RunFolder) -> None:
+        """Note that a process of an earlier program is gone; a run of a cluster is followed again."""
+        waits = folder.id in self._waiting
+        if not waits and PHASES[folder.db.state().phase].active and has_record(folder) and folder.writable:
+            self._waiting[folder.id] = folder
+        else:
+            folder.db.close()
 
     def _fail(self, folder: RunFolder, sentence: str) -> None:
         """Say in the log, and in the run as far as it can be written, why it is no longer in the queue."""

@@ -17,7 +17,8 @@ from tests.synthetic import make_run
 from tests.tiny import write_images
 from trainers.cli import main as command
 from trainers.cli.main import main
-from trainers.config import BUDGET
+from trainers.config import BUDGET, read_config
+from trainers.errors import ParameterError
 from trainers.kinds import OWN
 from trainers.parameters import flat
 
@@ -63,7 +64,7 @@ def helps() -> Iterator[Helps]:
 
 @pytest.mark.parametrize("kind", OWN.values(), ids=list(OWN))
 def test_flags_are_grouped_by_the_sections_of_the_form(kind: Any, helps: Helps) -> None:
-    specs = dict(flat(kind.config))
+    specs = {name: spec for name, spec in flat(kind.config) if kind.offers(name)}
     flag = {name: f"--{spec.rule.flag or spec.name.replace('_', '-')}" for name, spec in specs.items()}
     groups = {title: [one.names[0] for one in flags] for title, flags in helps[kind.verb].items()}
     first = [name for section in kind.sections if not section.folded for name in section.names]
@@ -72,8 +73,24 @@ def test_flags_are_grouped_by_the_sections_of_the_form(kind: Any, helps: Helps) 
     ]
     for section in kind.sections:
         if section.folded:
-            assert groups[section.title] == [flag[name] for name in section.names if name not in BUDGET]
+            names = [name for name in section.names if name not in BUDGET and kind.offers(name)]
+            assert groups[section.title] == [flag[name] for name in names]
     assert set(flag.values()) <= {one for flags in groups.values() for one in flags}
+
+
+@pytest.mark.parametrize("kind", OWN.values(), ids=list(OWN))
+def test_compiling_is_offered_where_it_is_accepted(kind: Any, helps: Helps) -> None:
+    config = kind.config(compiled=True)
+    try:
+        kind.check_shared(config)
+        accepted = True
+    except ParameterError as error:
+        assert "only encoders of images alone are compiled" in str(error)
+        accepted = False
+    offered = {name for flags in helps[kind.verb].values() for one in flags for name in one.names}
+    assert ("--compiled" in offered) == accepted == (kind.name != "finetuning")
+    assert read_config(kind.config().to_json()).compiled is False
+    assert "compiled" in kind.config().to_json()
 
 
 def test_every_flag_with_a_value_says_its_default_and_every_verb_prints_json(helps: Helps) -> None:

@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 from tests.cluster.cluster import Cluster
 from tests.tiny import tiny_config, write_images
 from tests.waiting import wait
+from trainers.cluster.record import FORGET
 from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder, list_runs
 from trainers.training.executor import Device, ProcessExecutor
@@ -163,7 +164,9 @@ def test_a_run_is_followed_stopped_and_resumed_and_outlives_all(cluster: Cluster
     assert second.returncode and "Traceback" not in said, said
     wait(lambda: not proxies(root) and not folder.is_alive(), 120)
     assert folder.state().phase == "interrupted" and folder.has_checkpoint
-    local = start(None, "resume", folder.id, "--runs", str(root))
+    said, _ = start(None, "resume", folder.id, "--runs", str(root)).communicate(timeout=120)
+    assert f"resume {folder.id} {FORGET}" in said, said
+    local = start(None, "resume", folder.id, "--runs", str(root), FORGET)
     before = folder.state().step
     wait(lambda: folder.state().step > before, SECONDS)
     folder.send("stop")
@@ -177,7 +180,7 @@ UNFOLLOWED = """
 import sys, time
 from pathlib import Path
 from trainers.cluster.address import connected
-from trainers.cluster.keeper import keeper_name
+from trainers.cluster.actors import keeper_name
 from trainers.cluster.packing import packed
 from trainers.cluster.remote import Remote
 from trainers.runs import RunFolder

@@ -63,7 +63,8 @@ def test_a_public_form_has_no_setting_that_reaches_beyond_its_run(name: str) -> 
     private = {one.name for one in specs(KINDS[name].config) if one.rule.private}
     assert private == {"compiled", "processes"} | ({"start"} if issubclass(KINDS[name].config, StartConfig) else set())
     assert not private & set(form_of(name, public=True).names)
-    assert private - {"processes"} <= set(FORMS[name].names)  # that one where there are several GPUs
+    offered = {one for one in private if KINDS[name].offers(one)}
+    assert offered - {"processes"} == private & set(FORMS[name].names)  # that one where there are several GPUs
     if "start" in private:
         with pytest.raises(ParameterError, match="has no setting 'start' here"):
             form_of(name, public=True).config({"start": "0" * 26})

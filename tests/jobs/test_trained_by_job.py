@@ -86,36 +86,35 @@ def check_same(here: RunFolder, there: RunFolder) -> None:
     assert all(np.array_equal(value, tensors[1][name]) for name, value in tensors[0].items())
 
 
+def trained_there_and_here(hub: Any, shell: Shell, place: Path, *words: str, step: int) -> str:
+    """Have a job train what the words say, fetch it into ``runs``, and train it in ``local``; returns its id."""
+    assert shell.run("submit", "--jobs", *ASKED, *words, "--runs", str(place / "runs")).status == 0
+    (run,) = list_runs(place / "runs")
+    with job(hub, 0, place / "machine") as process:
+        assert process.wait(250) == 0, said(place / "machine")
+    done = shell.run("job", run.id, "--fetch", "--runs", str(place / "runs"))
+    assert f"finished, step {step}" in done.out, done.err
+    assert shell.run(*words, "--runs", str(place / "local")).status == 0
+    return run.id
+
+
 def test_a_job_trains_to_the_end_and_its_run_comes_back_to_the_bit(hub: Any, shell: Shell, tmp_path: Path) -> None:
-    words = ("train", *TINY, "--steps", "40")
-    assert shell.run("submit", "--jobs", *ASKED, *words, "--runs", str(tmp_path / "runs")).status == 0
-    (run,) = list_runs(tmp_path / "runs")
-    with job(hub, 0, tmp_path / "machine") as process:
-        assert process.wait(200) == 0, said(tmp_path / "machine")
-    done = shell.run("job", run.id, "--fetch", "--runs", str(tmp_path / "runs"))
-    assert "finished, step 40" in done.out, done.err
-    assert shell.run(*words, "--runs", str(tmp_path / "local")).status == 0
+    run = trained_there_and_here(hub, shell, tmp_path, "train", *TINY, "--steps", "40", step=40)
     (local,) = list_runs(tmp_path / "local")
-    check_same(RunFolder.open(tmp_path / "runs", run.id), local)
-    again = shell.run("submit", "--jobs", *ASKED, "resume", run.id, "--runs", str(tmp_path / "runs"))
+    check_same(RunFolder.open(tmp_path / "runs", run), local)
+    again = shell.run("submit", "--jobs", *ASKED, "resume", run, "--runs", str(tmp_path / "runs"))
     assert again.status == 1 and "is finished; there is nothing to resume" in again.err and len(hub.jobs) == 1
 
 
 def test_a_sweep_is_trained_by_a_job_and_comes_back_whole(hub: Any, shell: Shell, tmp_path: Path) -> None:
     words = ("sweep", *TINY, "--steps", "20", "--seeds", "0", "1")
-    assert shell.run("submit", "--jobs", *ASKED, *words, "--runs", str(tmp_path / "runs")).status == 0
-    (plan,) = list_runs(tmp_path / "runs")
-    with job(hub, 0, tmp_path / "machine") as process:
-        assert process.wait(250) == 0, said(tmp_path / "machine")
-    done = shell.run("job", plan.id, "--fetch", "--runs", str(tmp_path / "runs"))
-    assert "finished, step 2" in done.out, done.err
-    assert shell.run(*words, "--runs", str(tmp_path / "local")).status == 0
+    plan = trained_there_and_here(hub, shell, tmp_path, *words, step=2)
     there, here = (
         {run.config.single.seed: run for run in list_runs(tmp_path / name) if run.part_of} for name in ("runs", "local")
     )
     assert there.keys() == here.keys() == {0, 1}
     for seed, run in there.items():
-        assert run.part_of == plan.id
+        assert run.part_of == plan
         check_same(run, here[seed])
 
 

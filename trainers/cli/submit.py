@@ -12,6 +12,7 @@ from trainers.cli.output import json_flag, print_json
 from trainers.cli.start import configuration
 from trainers.cli.submit_jobs import Jobs
 from trainers.cli.submit_slurm import Slurm
+from trainers.cluster.record import has_record
 from trainers.config import Config
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import KINDS
@@ -95,12 +96,19 @@ def _resumed(command: argparse.Namespace) -> RunFolder | None:
     """Return the run that ``resume RUN`` names; None: the command is another one."""
     if command.command != "resume":
         return None
-    if command.more_seeds or command.processes is not None:
+    if command.more_seeds or command.processes is not None or command.forget:
         raise ParameterError("Of a run that is handed over, `resume` takes its id and --runs. Leave the rest out.")
     folder = RunFolder.open(command.runs.resolve(), command.id)
     if folder.is_alive():
         raise RunError(f"The run {folder.id} is being trained on this machine; stop it before handing it over.")
     _check_unfinished(folder)
+    if has_record(folder):
+        from trainers.cluster.holding import cluster_with
+
+        if address := cluster_with(folder):
+            raise RunError(
+                f"The Ray cluster at {address} trains run {folder.id}; stop it there before handing it over."
+            )
     return folder
 
 

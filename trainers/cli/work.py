@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from trainers.cli.output import print_json
 from trainers.cli.progress import progress_bar
 from trainers.cluster.address import address
+from trainers.cluster.record import has_record
 from trainers.distributed.launch import processes
 from trainers.errors import DISK_FULL, UNEXPECTED, RunError
 from trainers.kinds import arm_titles, diagnoses, kind_of
@@ -110,7 +111,7 @@ def _train(folder: RunFolder) -> RunState:
         def show(state: RunState) -> None:
             tell(state.message, state.step / (state.planned_steps or state.step + 1))
 
-        if address() and not kind_of(config).plans:
+        if (address() or _joined(folder)) and not kind_of(config).plans:
             return _on_the_cluster(folder, count, show)
         if count > 1:
             return _in_processes(folder, count, show)
@@ -131,6 +132,18 @@ def _in_processes(folder: RunFolder, count: int, show: Callable[[RunState], None
     if (device := executor.free(count)) is None:
         raise RunError(f"{count} processes need as many GPUs; they are not there.")
     return _followed(folder, executor, device, show)
+
+
+def _joined(folder: RunFolder) -> bool:
+    """Return whether a cluster trains a run, or one of a plan, already; it goes on there."""
+    from trainers.cluster.holding import joined
+    from trainers.plans.children import children_of
+
+    runs = children_of(folder) if kind_of(folder.config).plans else (folder,)
+    if not any(has_record(run) and run.state().phase != "finished" and joined(run) for run in runs):
+        return False
+    print(f"rankscope: a Ray cluster has this run already; going on at {address()}.", file=sys.stderr)
+    return True
 
 
 def _on_the_cluster(folder: RunFolder, count: int, show: Callable[[RunState], None]) -> RunState:

@@ -15,7 +15,7 @@ VARIABLE = "RANKSCOPE_RAY"
 """Environment variable with the address of the cluster, for this program and those that it starts."""
 NAMESPACE = "rankscope"
 MODE, TOKEN = "RAY_AUTH_MODE", "token"
-ANSWER_SECONDS = 10.0
+ANSWER_SECONDS = 5.0
 _ADDRESS = re.compile(r"auto|([\w.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):([0-9]{1,5})", re.ASCII)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from pathlib import Path
 
-from trainers.errors import UserError
-from trainers.training.executor import Device, ProcessExecutor, program_environment
+from trainers.cluster.questions import slots
+from trainers.training.executor import Device, ProcessExecutor
 
 
 class ClusterExecutor(ProcessExecutor):
@@ -43,16 +41,3 @@ class ClusterExecutor(ProcessExecutor):
 def proxy_command(folder: Path) -> list[str]:
     """Return the command that has one run trained on the cluster."""
     return [sys.executable, "-m", "trainers.cluster.proxy", str(folder)]
-
-
-def slots() -> int:
-    """Ask the cluster how many runs can train at once.
-
-    Raises:
-        UserError: it cannot be joined.
-    """
-    command = [sys.executable, "-m", "trainers.cluster.slots"]
-    done = subprocess.run(command, capture_output=True, text=True, env=program_environment())
-    if done.returncode:
-        raise UserError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "The cluster gave no answer.")
-    return int(json.loads(done.stdout.splitlines()[-1]))

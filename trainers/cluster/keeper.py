@@ -15,11 +15,6 @@ PREFIX = "rankscope-run-"
 """What the names of folders begin with in which runs are trained, in the machine's folder for temporary files."""
 
 
-def keeper_name(run_id: str) -> str:
-    """Return the name of the actor that keeps a run that has ended."""
-    return f"{run_id}-ended"
-
-
 def remove_abandoned(there: Path) -> None:
     """Remove the folders of processes that are gone; those stay whose trainer is about to leave."""
     for path in there.glob(f"{PREFIX}*"):

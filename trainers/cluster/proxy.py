@@ -15,15 +15,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from trainers.cluster.actors import actor_of
 from trainers.cluster.address import connected
-from trainers.cluster.keeper import keeper_name
+from trainers.cluster.holding import cluster_with
 from trainers.cluster.mirror import rewind, write
 from trainers.cluster.packing import Seen, packed
+from trainers.cluster.record import forget, has_record, read_record, write_record
 from trainers.cluster.remote import Remote
-from trainers.errors import DiskFullError, UserError, brief
+from trainers.errors import DiskFullError, RunError, UserError, brief
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
+from trainers.runs.records import PHASES
 
 LOOK_SECONDS = 1.0
 FULL_SECONDS = 5.0
@@ -48,6 +51,7 @@ class Proxy:
 
     def __init__(self, folder: RunFolder, ray: Any) -> None:
         self.folder, self._ray = folder, ray
+        self._address = str(ray.get_runtime_context().gcs_address)
         self._begun = self._empty = self._afresh = False
         self._seen = Seen()
         self._heard = max((number for number, _ in folder.commands(0)), default=0)
@@ -63,16 +67,20 @@ class Proxy:
             UserError: the run cannot be read or written here, or not be trained there.
             LeaveError: it was asked to end; the run trains on, unless it had not begun.
         """
+        more = not PHASES[self.folder.db.state().phase].active  # not only to be followed again
         self._tell(f"{PLACING} {f'{self._gpus} GPUs of one machine' if self._gpus else 'a processor'}")
         died = 0
         while True:
             try:
-                self._begin()
+                known = self._begin()
                 while (code := self._look()) is None:
-                    died = 0
+                    died, known = 0, False
                     self._pass_commands()
                     time.sleep(LOOK_SECONDS)
                 self._end()
+                if known and more and self.folder.db.state().phase != "finished":
+                    more = False  # what had come of it is here now, and it goes on
+                    continue
                 return code
             except self._ray.exceptions.RayTaskError as error:  # also an OSError, of a file there
                 raise UserError(f"The run cannot be trained or read on its machine: {brief(error.cause)}") from error
@@ -91,31 +99,46 @@ class Proxy:
         """Take the run back if it has not begun, and free its slot; otherwise it trains on."""
         if self._empty:
             self._ray.kill(self._actor, no_restart=True)
+            forget(self.folder)
             self._tell("taken back before it began", phase="stopped")
 
-    def _begin(self) -> None:
-        """Wait for the actor, and give it the run, unless it has it: then all of it is read once more."""
-        self._actor = self._existing() or self._new()
-        if self._wait(self._actor.holds.remote()):
-            self._begun, self._empty, self._seen, self._afresh = True, False, Seen(), True
+    def take_rest(self) -> None:
+        """Take all of a run that has finished from this cluster, if it was there: it may keep it still."""
+        self._actor, known = actor_of(self._ray, self.folder.id), read_record(self.folder)
+        if self._actor is None and known is not None and known.address != self._address:
             return
+        with contextlib.suppress(self._ray.exceptions.RayActorError):  # its machine is lost, as nothing of the run is
+            if self._actor is not None and self._wait(self._actor.holds.remote()):
+                self._afresh = True
+                while self._look() is None:
+                    time.sleep(LOOK_SECONDS)
+        self._end()
+
+    def _begin(self) -> bool:
+        """Wait for the actor, and give it the run, unless it has it: then all of it is read once more. Returns whether
+        it has.
+        """
+        self._actor = actor_of(self._ray, self.folder.id) or self._new()
+        if self._wait(self._actor.holds.remote()):
+            write_record(self.folder, self._address)
+            self._begun, self._empty, self._seen, self._afresh = True, False, Seen(), True
+            return True
         if self._begun:
             self._log(LOST)
             self._tell(LOST)
         self._begun, self._empty = False, True
         rewind(self.folder)
-        files, self._empty = packed(self.folder), False
+        files = packed(self.folder)
+        write_record(self.folder, self._address)
+        self._empty = False
         known = self._wait(self._actor.begin.remote(files, self._processes))
         self._begun, self._seen, self._afresh = True, known or Seen(), known is None
-
-    def _existing(self) -> Any:
-        """Return the actor that keeps the run, as it has ended, or trains it; None: there is none."""
-        for name in (keeper_name(self.folder.id), self.folder.id):
-            with contextlib.suppress(ValueError):
-                return self._ray.get_actor(name)
-        return None
+        return False
 
     def _new(self) -> Any:
+        known = read_record(self.folder)
+        if known is not None and known.address != self._address and (other := cluster_with(self.folder)):
+            raise RunError(f"Run {self.folder.id} trains on the Ray cluster at {other}: resume it with --ray {other}.")
         self._empty = True
         options = self._ray.remote(Remote).options(
             name=self.folder.id,
@@ -156,9 +179,11 @@ class Proxy:
 
     def _end(self) -> None:
         """Take nothing more from the actor: all that it has is here, whether it still answers or not."""
-        with contextlib.suppress(self._ray.exceptions.RayActorError):
-            self._wait(self._actor.clear.remote())
-        self._ray.kill(self._actor, no_restart=True)
+        if self._actor is not None:
+            with contextlib.suppress(self._ray.exceptions.RayActorError):
+                self._wait(self._actor.clear.remote())
+            self._ray.kill(self._actor, no_restart=True)
+        forget(self.folder)
 
     def _tell(self, message: str, phase: str = "starting") -> None:
         with contextlib.suppress(DiskFullError):
@@ -190,13 +215,17 @@ def _followed(folder: RunFolder) -> int:
     def leave(_number: int, _frame: FrameType | None) -> None:
         raise LeaveError
 
-    if folder.db.state().phase == "finished":
+    finished = folder.db.state().phase == "finished"
+    if finished and not has_record(folder):
         return 0
     ray = connected()
     proxy = Proxy(folder, ray)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)
     try:
+        if finished:
+            proxy.take_rest()
+            return 0
         return proxy.run()
     except LeaveError:
         proxy.leave()

@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Iterator
 
+from trainers.cluster.actors import keeper_name
 from trainers.cluster.address import NAMESPACE
-from trainers.cluster.keeper import Keeper, keeper_name
+from trainers.cluster.keeper import Keeper
 from trainers.cluster.packing import Files, Seen, Written, unpack, written_since
 from trainers.runs import RunFolder
 from trainers.training.executor import Device, ProcessExecutor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from types import MethodType
 
 import torch
@@ -11,8 +12,8 @@ from trainers.encoders import Encoder
 from trainers.errors import UserError, brief
 
 KINDS_OF_CALL = 64
-"""Most versions that are compiled of one function. An arm needs up to four, with and without a gradient, for the first
-size of a batch and for any other; arms of one architecture share them."""
+"""Most versions that are compiled of one function. An arm needs two: for the first size of a batch and for any other,
+or of chunks without a gradient and with it; arms of one architecture share them."""
 
 
 class Compiled:
@@ -24,10 +25,12 @@ class Compiled:
     Args:
         net: whose method ``encode`` is.
         encode: from ``[N, ...]`` to ``[N, D]``.
+        any_size: compile for any size from the first batch on. Which code a batch meets, and so its last bits, do not
+            depend then on the batches before it, which a resumed run has not seen.
     """
 
-    def __init__(self, net: nn.Module, encode: MethodType) -> None:
-        self.net, self.encode = net, encode
+    def __init__(self, net: nn.Module, encode: MethodType, *, any_size: bool) -> None:
+        self.net, self.encode, self._any_size = net, encode, any_size
         self._compiled = torch.compile(encode.__func__, options={"fallback_random": True})
 
     def __call__(self, inputs: Tensor) -> Tensor:
@@ -38,6 +41,8 @@ class Compiled:
         """
         if not self.net.training:
             return self.encode(inputs)
+        if self._any_size:
+            torch._dynamo.maybe_mark_dynamic(inputs, 0)
         try:
             encoded: Tensor = self._compiled(self.net, inputs)
         except torch._dynamo.exc.TorchDynamoException as error:
@@ -45,25 +50,36 @@ class Compiled:
         return encoded
 
 
-def compile_encoders(net: nn.Module) -> None:
+def compile_encoders(net: nn.Module, *, any_size: bool = False) -> None:
     """Have what ``net`` names in ``encodes``, itself or in its parts, be compiled when it is first called in training.
 
     To be called before :func:`trainers.training.gradient_caching.encode_in_chunks`, so that chunks are compiled.
 
+    Args:
+        any_size: batches have several sizes, as chunks have.
+
     Raises:
-        UserError: torch cannot compile on this Python, or ``net`` is an image-text model.
+        UserError: torch cannot compile on this Python or keep what it compiles, or ``net`` is an image-text model.
     """
     if hasattr(net, "encodes") and not isinstance(net, Encoder):
         raise UserError("Image-text models cannot be compiled, only encoders of images alone; leave compiled off.")
-    import torch._dynamo  # takes a second
+    try:
+        import torch._dynamo  # takes a second, and makes the folder
+        from torch._inductor.runtime.cache_dir_utils import cache_dir
 
+        tempfile.TemporaryFile(dir=cache_dir()).close()
+    except OSError as error:
+        raise UserError(
+            f"A folder is needed for compiled code, and it cannot be written ({brief(error)}). Set "
+            "TORCHINDUCTOR_CACHE_DIR to one that can, or leave compiled off."
+        ) from error
     torch._dynamo.config.recompile_limit = KINDS_OF_CALL
     within: set[nn.Module] = set()  # what is inside a compiled method is compiled with it
     try:
         for part in net.modules():
             names = () if part in within else getattr(part, "encodes", ())
             for name in names:
-                vars(part)[name] = Compiled(part, getattr(part, name))
+                vars(part)[name] = Compiled(part, getattr(part, name), any_size=any_size)
             within.update(part.modules() if names else ())
     except RuntimeError as error:
         raise _refused(error) from error

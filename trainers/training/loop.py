@@ -48,6 +48,9 @@ class Due:
     over: bool
 
 
+COMPILING = "compiling the encoder, in the first steps"
+
+
 class Loop(ABC):
     """Trains one run folder; a kind of run defines the batch, the evaluation and the last numbers.
 
@@ -88,8 +91,9 @@ class Loop(ABC):
         self.stages = tuple(stage.in_steps(self._epoch) for stage in self._stages())
         self._stage = StageStart()
         self._restore()
+        self._compiles_after = self.step if self.config.compiled else -1
         if self.config.compiled:
-            (progress or silent)("compiling the encoder, in the first steps", 0.0)
+            (progress or silent)(COMPILING, 0.0)
 
     # ------------------------------------------------------- what a run trains
 
@@ -146,7 +150,8 @@ class Loop(ABC):
         step = self.step - self._stage.step if several else self.step
         planned = self._reached.planned_in(self._stage.index) if several else self.planned_steps
         word = f"{self.stage.word or self.stage.title} " if several else ""
-        return f"{word}step {step:,}" + (f" of about {planned:,}" if planned else "")
+        doing = f"{COMPILING}: " if self.step == self._compiles_after else ""
+        return f"{doing}{word}step {step:,}" + (f" of about {planned:,}" if planned else "")
 
     def advance(self, seconds: float) -> bool:
         """Train for about ``seconds`` or until the budget is spent; snapshots and checkpoints happen when due.
@@ -255,7 +260,7 @@ class Loop(ABC):
             arm.checkpointed = [encoder for net in arm.networks.values() for encoder in checkpointed(net)]
         for net in arm.networks.values():
             if self.config.compiled:
-                compile_encoders(net)
+                compile_encoders(net, any_size=bool(self.config.chunk))
             encode_in_chunks(net, self.config.chunk)
 
     @property
