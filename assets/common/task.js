@@ -6,7 +6,7 @@ import { button } from "./fields.js";
 import { capital } from "./names.js";
 
 const EVERY = 400;
-const FAILURES = 5; // looks without a reply before the page gives up
+const FAILURES = 5; // looks without a reply before the page gives up, half a minute in all: each waits twice as long
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 export class Task {
@@ -34,7 +34,7 @@ export class Task {
   }
 
   async follow(id) {
-    for (let failures = 0; ; await pause(EVERY)) {
+    for (let failures = 0; ; await pause(EVERY * 2 ** failures)) {
       let job;
       try {
         job = await this.jobs.job(id);

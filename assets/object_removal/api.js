@@ -7,10 +7,11 @@ const post = (path, content) => ask(path, { method: "POST", headers: { "content-
 const part = encodeURIComponent;
 
 export const start = () => ask("start");
-/** `ticket`: hexadecimal digits of one's own, under which `opening` reports the progress and `leave` cancels it. */
-export const open = (source, captionsFrom, ticket) => post("open", { source, ticket, ...(captionsFrom && { captions_from: captionsFrom }) });
-export const opening = (ticket) => ask(`open/${ticket}`);
-export const leave = (ticket) => post(`open/${ticket}/leave`, {});
+/** Jobs below a path, as `Task` follows and stops them. */
+const jobs = (path) => ({ job: (id) => ask(`${path}/${part(id)}`), stop: (id) => post(`${path}/${part(id)}/stop`, {}) });
+/** The reply is {answer}, or {job}: the id of the work whose result the answer will be. */
+export const open = (source, captionsFrom) => post("open", { source, ...(captionsFrom && { captions_from: captionsFrom }) });
+export const openings = jobs("open");
 export const images = (dataset, offset, count) => ask(`images/${part(dataset)}?offset=${offset}&count=${count}`);
 export const image = (ref) => ask(`image/${part(ref)}`);
 export const detectors = () => ask("detectors");
@@ -19,9 +20,9 @@ export const nameIt = (ref, box, model) => post("name", { image: ref, box, model
 export const query = (asked) => post("query", asked);
 export const encode = (dataset, models) => post("encode", { dataset, models });
 export const encoding = () => ask("encoding");
+/** The reply is {job}. */
 export const benchmark = (asked) => post("score", asked);
-export const job = (id) => ask(`score/${part(id)}`);
-export const stopJob = (id) => post(`score/${part(id)}/stop`, {});
+export const benchmarks = jobs("score");
 
 /** The bytes of an image file, unchanged; the reply is that of `image`. */
 export function upload(file) {

@@ -14,13 +14,18 @@ from typing import Any, Generic, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from explorer.server.http import GoneError, json_reply
+from explorer.server.http import GoneError, RequestError, json_reply
 from explorer.server.visitors import NOBODY, Caller
 from trainers.errors import DataError, UserError
+from trainers.progress import Progress
 
 KEPT = 24
 CLOSING = 10.0
 """Seconds that closing waits for what is running."""
+GRACE = 0.4
+"""Seconds that a request waits for its job, since much is done sooner."""
+LONGEST = 600.0
+"""Seconds that a call of a program waits for its job."""
 _GOING = ("waiting", "running")
 _log = logging.getLogger(__name__)
 
@@ -152,6 +157,20 @@ class Jobs(Generic[J]):
             raise GoneError(f"Job {job_id[:40]!r} of the {self._noun} is no longer kept here. Start it again.")
         return job
 
+    def waited(self, job: J, instead: str) -> Any:
+        """Wait for the result of a job and return it.
+
+        Args:
+            instead: what can be chosen so that it takes less time.
+
+        Raises:
+            UserError: it failed, was stopped, or took too long and is stopped.
+        """
+        if not job.done.wait(LONGEST):
+            self.stop(job)
+            raise RequestError(f"It is not done after {LONGEST:.0f} s. Choose {instead}.")
+        return job.wait()
+
     def followed(self, request: Request) -> Response:
         """Answer with the job that the address names."""
         return json_reply(self.get(request.path_params["job"]).json())
@@ -195,11 +214,9 @@ class Jobs(Generic[J]):
                 raise DataError(said)
 
     def _drop_old(self) -> None:
-        for key in list(self._jobs):
-            if len(self._jobs) <= self._kept:
-                return
-            if self._jobs[key].phase not in _GOING:
-                del self._jobs[key]
+        ended = [key for key, job in self._jobs.items() if job.phase not in _GOING]
+        for key in ended[: max(0, len(ended) - self._kept)]:
+            del self._jobs[key]
 
     def _take_turns(self) -> None:
         while True:
@@ -239,3 +256,44 @@ class Jobs(Generic[J]):
                 job.message = "stopped"
             self._drop_old()
             job.done.set()
+
+
+@dataclass(kw_only=True, eq=False)
+class Task(Job):
+    """A job that is a function; it is let go of when it begins or is stopped, since it may hold a visitor's token.
+
+    Attributes:
+        work: is told a progress function that raises to stop.
+    """
+
+    work: Callable[[Progress], Any] | None
+
+
+class Tasks(Jobs[Task]):
+    """Runs functions in the order in which they were added; takes what :class:`Jobs` takes but ``work``."""
+
+    def __init__(self, **limits: Any) -> None:
+        super().__init__(_call, **limits)
+
+    def reply(self, work: Callable[[Progress], Any], caller: Caller) -> dict[str, Any]:
+        """Begin work: ``{"answer": ...}`` if it is done soon, else ``{"job": id}``, whose result the answer will be.
+
+        Raises:
+            UserError: too many wait, or it failed already.
+        """
+        job = self.add(Task(work=work, caller=caller))
+        return {"answer": job.wait()} if job.done.wait(GRACE) else {"job": job.id}
+
+    def answer(self, reply: dict[str, Any], instead: str) -> Any:
+        """Wait for the answer that a reply is or will be, and return it; see :meth:`waited`."""
+        return reply["answer"] if "answer" in reply else self.waited(self.get(reply["job"]), instead)
+
+    def _end(self, job: Task, phase: str, error: UserError | None = None) -> None:
+        job.work = None
+        super()._end(job, phase, error)
+
+
+def _call(job: Task) -> Any:
+    work, job.work = job.work, None
+    assert work is not None
+    return work(job.tell)

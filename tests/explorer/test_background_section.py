@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from explorer.server.jobs import Task
 from explorer.server.library import Library
 from explorer.settings import Settings as PageSettings
 from explorer.tabs.retrieve.background_routes import background_routes
 from explorer.tabs.retrieve.backgrounds import Backgrounds
-from explorer.tabs.retrieve.searches import Task
 from explorer.tabs.retrieve.service import RetrievalService
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, trained, write_images

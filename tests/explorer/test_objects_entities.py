@@ -26,7 +26,7 @@ def tab(tmp_path: Path) -> Iterator[Tab]:
 
 
 def test_the_annotation_judges_and_colours(tab: Tab, tmp_path: Path) -> None:
-    group = tab.json("open", {"source": str(tmp_path / "entities")})["dataset"]
+    group = tab.opened(str(tmp_path / "entities"))
     assert group["classes"] == ["people", "animals", "vehicles", "instruments"] and group["images"] == 9
     assert any("annotated" in note for note in group["notes"]) and not any("English" in note for note in group["notes"])
     photo = f"{group['name']}.0"
@@ -49,7 +49,7 @@ def test_the_annotation_judges_and_colours(tab: Tab, tmp_path: Path) -> None:
 
 
 def test_what_is_drawn_over_is_named_by_words(tab: Tab, tmp_path: Path) -> None:
-    group = tab.json("open", {"source": str(tmp_path / "entities")})["dataset"]
+    group = tab.opened(str(tmp_path / "entities"))
     drawn = {"class": "dog", "boxes": [[0.6, 0.5, 0.95, 0.95]]}
     reply = tab.ask(f"{group['name']}.0", remove=drawn, fill="zero", k=50)
     assert reply["removed"] == ["dog", "animals"] and reply["words"]["dog"] == ["dog", "puppy"]
@@ -61,7 +61,7 @@ def test_what_is_drawn_over_is_named_by_words(tab: Tab, tmp_path: Path) -> None:
 
 
 def test_a_whole_set_is_scored(tab: Tab, tmp_path: Path) -> None:
-    group = tab.json("open", {"source": str(tmp_path / "entities")})["dataset"]
+    group = tab.opened(str(tmp_path / "entities"))
     order = {"dataset": group["name"], "models": ["large"], "fill": "zero", "queries": 50, "every": True, "seed": 0}
     result = finished(tab, tab.json("score", order)["job"])["result"]
     assert result["queries"] == 8

@@ -211,7 +211,7 @@ def test_a_run_brings_its_images_along_and_names_no_folder(tmp_path: Path) -> No
     models = tab.json("start")["models"]
     (model,) = (one for one in models if one["name"].startswith("run:"))
     assert [one["dataset"] for one in models if one is not model] == [None] * (len(models) - 1)
-    opened = tab.json("open", {"source": model["name"]})["dataset"]
+    opened = tab.opened(model["name"])
     assert opened["name"] == model["dataset"] and model["dataset"].startswith("photos-")
     assert "somebody" not in str(models)
     reply = tab.post("open", {"source": f"run:{folder.id}:7"})

@@ -81,7 +81,7 @@ def test_page_and_command_line_give_the_same_numbers(
     order = {"queries": 500, "every": False, "seed": 4, "fill": "telea"} | changes
     tab = Tab(tmp_path, loading=lambda source, **_: small_set() if source == "drawn_scenes" else load_captioned(source))
     tab.objects.models.menu = MODELS
-    name = tab.json("open", {"source": folder})["dataset"]["name"]
+    name = tab.opened(folder)["name"]
     result = scored(tab, dataset=name, **order)[1]
     tab.close()
     flags = ["--every"] if order["every"] else []

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from explorer.server.jobs import Task
 from explorer.server.visitors import Caller
 from explorer.settings import ASSETS, Limits
 from explorer.tabs.retrieve.bodies import Open
-from explorer.tabs.retrieve.searches import Task
 from tests.explorer.searching import Search, train
 from tests.explorer.small_world import encoded
 from tests.synthetic import make_run

@@ -10,6 +10,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.server.http import RequestError
+from explorer.server.jobs import LONGEST
 from explorer.server.visitors import caller
 from explorer.tabs.object_removal.bodies import Query, Score
 from explorer.tabs.object_removal.datasets import DRAWN
@@ -17,9 +18,6 @@ from explorer.tabs.object_removal.first import CHOSEN
 from explorer.tabs.object_removal.images import UPLOAD, judged
 from explorer.tabs.object_removal.score import ScoreJob
 from explorer.tabs.object_removal.service import Objects
-
-_LONGEST = 600.0
-"""Seconds that a program waits for captions to be encoded, or for a score."""
 
 
 def object_functions(objects: Objects) -> list[Callable[..., Any]]:
@@ -52,7 +50,7 @@ def _remove_object(objects: Objects) -> Any:
         ref = _reference(objects, image, dataset, caller(request).address)
         asked = {"image": ref, "fill": fill, "models": models or _ready(objects), "k": k, "dataset": dataset}
         query = Query.of({**asked, "remove": _remove(objects, ref, object_class, box)})
-        return objects.answers.answer(query, wait=_LONGEST)
+        return objects.answers.answer(query, wait=LONGEST)
 
     return remove_object
 
@@ -80,10 +78,7 @@ def _score_objects(objects: Objects) -> Any:
         asked = {"dataset": dataset, "models": models or _ready(objects), "fill": fill, "queries": queries}
         score = objects.scorer.check(Score.of({**asked, "every": every, "seed": seed}))
         job = objects.scores.add(ScoreJob(asked=score, caller=caller(request)))
-        if not job.done.wait(_LONGEST):
-            objects.scores.stop(job)
-            raise RequestError(f"The score is not done after {_LONGEST:.0f} s. Ask for fewer queries.")
-        return job.wait()
+        return objects.scores.waited(job, "fewer queries")
 
     return score_objects
 

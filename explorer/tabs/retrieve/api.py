@@ -10,16 +10,11 @@ from typing import Any
 import gradio as gr
 
 from explorer.server.http import RequestError
-from explorer.server.jobs import Jobs
 from explorer.server.visitors import caller
 from explorer.tabs.retrieve.bodies import Measure, Search
 from explorer.tabs.retrieve.mistake_bodies import Mistakes
-from explorer.tabs.retrieve.searches import Task
 from explorer.tabs.retrieve.service import RetrievalService
 from explorer.tabs.retrieve.uploads import LARGEST
-
-_LONGEST = 600.0
-"""Seconds that a call waits."""
 
 
 def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
@@ -56,7 +51,7 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
         if remove is not None:
             query |= {"remove": remove, "fill": remove.get("fill")}
         search = Search.of({**(settings or {}), "runs": runs, "query": query, "gallery": gallery})
-        return _waited(service.searches.search(search, sender), service.searches.jobs, "a smaller gallery")
+        return service.searches.jobs.answer(service.searches.search(search, sender), "a smaller gallery")
 
     def list_mistakes(run: str, k: int = 10, step: int | None = None) -> dict[str, Any]:
         """List the results of every arm by severity, first and first k, and the confusions that cost most.
@@ -81,20 +76,10 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
             queries: most queries.
         """
         asked = Measure.of({"run": run, "data": data, "fill": fill, "queries": queries})
-        return _waited(service.backgrounds.measure(asked, caller(request)), service.backgrounds.jobs, "fewer queries")
+        backgrounds = service.backgrounds
+        return backgrounds.jobs.answer(backgrounds.measure(asked, caller(request)), "fewer queries")
 
     return [retrieve_images, list_mistakes, measure_background]
-
-
-def _waited(reply: dict[str, Any], jobs: Jobs[Task], instead: str) -> dict[str, Any]:
-    """Wait for the answer and return it."""
-    if "answer" in reply:
-        return reply["answer"]
-    job = jobs.get(reply["job"])
-    if not job.done.wait(_LONGEST):
-        jobs.stop(job)
-        raise RequestError(f"It is not done after {_LONGEST:.0f} s. Choose {instead}.")
-    return job.wait()
 
 
 def _decoded(image: str) -> bytes:
