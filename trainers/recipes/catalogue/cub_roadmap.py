@@ -15,11 +15,7 @@ DESCRIPTOR = Recipe(
     dataset=paper.CUB,
     kind="metric_learning",
     settings={
-        **paper.TRAINING,
-        **paper.ON_CUB,
-        **paper.memory(5824),
-        **paper.asked(*paper.RECALL_CUB[1:]),
-        **paper.GEM,
+        **paper.with_memory(paper.ON_CUB, paper.GEM, 5824, paper.RECALL_CUB),
         "data.image_size": ours(256, "larger than on SOP, as section VII-B says; our text has lost the number"),
     },
     arms=stated(_ARMS, f"Table IV; {paper.BOUND}"),

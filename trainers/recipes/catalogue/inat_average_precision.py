@@ -14,7 +14,7 @@ DESCRIPTOR = Recipe(
     sentence="The ablation of ROADMAP: the bound, then the decomposability term, by pairs and by proxies.",
     dataset=paper.INAT_BASE,
     kind="metric_learning",
-    settings={**paper.TRAINING, **paper.RESNET, **paper.ON_INAT},
+    settings=paper.with_resnet(paper.ON_INAT),
     arms=stated(_ARMS, "Table II; the bound is the published code's for iNaturalist"),
     figures=paper.table(
         "Table II, iNaturalist",

@@ -14,7 +14,7 @@ DESCRIPTOR = Recipe(
     sentence="The ablation of ROADMAP: the bound, then the decomposability term, by pairs and by proxies.",
     dataset=paper.SOP,
     kind="metric_learning",
-    settings={**paper.TRAINING, **paper.RESNET, **paper.ON_SOP},
+    settings=paper.with_resnet(paper.ON_SOP),
     arms=stated(_ARMS, "Table II; the bound is the published code's for SOP"),
     figures=paper.table(
         "Table II, SOP",

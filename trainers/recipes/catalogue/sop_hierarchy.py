@@ -15,11 +15,8 @@ DESCRIPTOR = Recipe(
     sentence="HAPPIER, HAPPIER-F and ROD-NDCG beside losses on the finest labels and CSL.",
     dataset=paper.SOP,
     kind="metric_learning",
-    settings={**paper.TRAINING, **paper.RESNET, **paper.ON_SOP},
-    arms=stated(
-        _ARMS,
-        "Table V and section VII-C (alpha of HAPPIER-F is 5); the bound is the published code's",
-    ),
+    settings=paper.with_resnet(paper.ON_SOP),
+    arms=stated(_ARMS, f"Table V and section VII-C (alpha of HAPPIER-F is 5); {paper.BOUND}"),
     figures=(
         *paper.table(
             "Table V, SOP",

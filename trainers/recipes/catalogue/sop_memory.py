@@ -14,13 +14,7 @@ DESCRIPTOR = Recipe(
     sentence="The comparison of ResNets with the state of the art: ROADMAP with a memory of the whole training set.",
     dataset=paper.SOP,
     kind="metric_learning",
-    settings={
-        **paper.TRAINING,
-        **paper.GEM,
-        **paper.ON_SOP,
-        **paper.memory(59_551),
-        **paper.asked(*paper.RECALL_SOP[1:]),
-    },
+    settings=paper.with_memory(paper.ON_SOP, paper.GEM, 59_551, paper.RECALL_SOP),
     arms=stated(_ARMS, "Tables III and IV; the bound is the published code's for SOP"),
     figures=(
         *paper.table(

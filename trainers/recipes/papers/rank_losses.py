@@ -123,6 +123,18 @@ def memory(size: int) -> Mapping[str, Setting]:
     }
 
 
+def with_resnet(on: Mapping[str, Setting]) -> Mapping[str, Setting]:
+    """Return the settings of Tables II and V on a dataset."""
+    return {**TRAINING, **RESNET, **on}
+
+
+def with_memory(
+    on: Mapping[str, Setting], net: Mapping[str, Setting], size: int, columns: tuple[str, ...]
+) -> Mapping[str, Setting]:
+    """Return the settings of Table IV on a dataset, of a net and a memory; the first column is of every run."""
+    return {**TRAINING, **on, **memory(size), **asked(*columns[1:]), **net}
+
+
 def asked(*metrics: str) -> Mapping[str, Setting]:
     """Return the setting of metrics beside those that every run has."""
     return {"metrics": stated(metrics, "the columns of the table")}
