@@ -12,10 +12,10 @@ from starlette.routing import Route
 from explorer.hub.opened import OpenedComparisons
 from explorer.server.body import REQUIRED, Body, Flag, Text, whole
 from explorer.server.http import json_reply
-from explorer.server.jobs import Task, Tasks
 from explorer.server.library import Library
 from explorer.server.login import hub_token
 from explorer.server.routes import posts, reads
+from explorer.server.tasks import Task, Tasks
 from explorer.server.visitors import LOGIN, caller, scope_of
 from explorer.settings import Settings
 from trainers.config import MAX_ARMS

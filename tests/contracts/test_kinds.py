@@ -15,7 +15,7 @@ import pytest
 
 from tests.waiting import wait
 from trainers.cli.flags import given_text
-from trainers.config import read_config
+from trainers.config_file import read_config
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
 from trainers.metrics.names import describe_any

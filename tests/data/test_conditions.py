@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.config import Conditions, DataChoice, read_config
+from trainers.config import Conditions, DataChoice
+from trainers.config_file import read_config
 from trainers.data import conditions
 from trainers.data.base import ImageSet, LoadedData
 from trainers.data.conditions.noise import NOISE_KINDS, wrong_labels

@@ -22,7 +22,8 @@ from tests.distributed.processes import ROOT
 from tests.distributed.test_group import workers
 from tests.tiny import tiny_config, write_images
 from tests.waiting import wait
-from trainers.config import RunConfig, read_config
+from trainers.config import RunConfig
+from trainers.config_file import read_config
 from trainers.devices.gpus import CPU_PROCESSES
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS

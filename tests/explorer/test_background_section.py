@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from explorer.server.jobs import Task
 from explorer.server.library import Library
+from explorer.server.tasks import Task
 from explorer.settings import Settings as PageSettings
 from explorer.tabs.retrieve.background_routes import background_routes
 from explorer.tabs.retrieve.backgrounds import Backgrounds

@@ -17,7 +17,8 @@ from explorer.page.kinds.metric_learning import configuration
 from explorer.server.run import Run
 from explorer.tabs.live.view import about
 from tests.synthetic import make_run
-from trainers.config import MAX_ARMS, Conditions, DataChoice, RunConfig, StartConfig, read_config
+from trainers.config import MAX_ARMS, Conditions, DataChoice, RunConfig, StartConfig
+from trainers.config_file import read_config
 from trainers.errors import ParameterError, UserError
 from trainers.hierarchy import Hierarchy
 from trainers.kinds import KINDS, check

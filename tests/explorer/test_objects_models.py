@@ -17,7 +17,8 @@ from explorer.tabs.object_removal.bodies import Finetune
 from explorer.tabs.object_removal.finetune import Finetuning
 from explorer.tabs.object_removal.service import Objects
 from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
-from trainers.config import MAX_ARMS, SceneChoice, read_config
+from trainers.config import MAX_ARMS, SceneChoice
+from trainers.config_file import read_config
 from trainers.data import access
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from explorer.server.jobs import Task
+from explorer.server.tasks import Task
 from explorer.server.visitors import Caller
 from explorer.settings import ASSETS, Limits
 from explorer.tabs.retrieve.bodies import Open

@@ -10,7 +10,8 @@ import pytest
 
 from tests.image_text.blip import write_blip
 from trainers.cli.start import add_start_flags, configuration
-from trainers.config import MAX_ARMS, RunConfig, SceneChoice, read_config
+from trainers.config import MAX_ARMS, RunConfig, SceneChoice
+from trainers.config_file import read_config
 from trainers.errors import ParameterError, UserError
 from trainers.kinds import check
 from trainers.kinds.finetuning import DESCRIPTOR as KIND

@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 from tests.finetuning.world import SIDE, mend_config, write_coco
 from tests.tiny import opened, tiny_config, tiny_contrastive, to_end, write_images
 from trainers.cli.main import main
-from trainers.config import DataChoice, RunConfig, read_config
+from trainers.config import DataChoice, RunConfig
+from trainers.config_file import read_config
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError, UserError
 from trainers.image_text.models import MODELS

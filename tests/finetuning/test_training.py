@@ -11,7 +11,8 @@ import torch
 from tests.finetuning.world import mend_config, write_coco
 from tests.tiny import tiny_config, write_images
 from trainers.cli.start import add_start_flags, configuration
-from trainers.config import RunConfig, SceneChoice, read_config
+from trainers.config import RunConfig, SceneChoice
+from trainers.config_file import read_config
 from trainers.data.captioned.loader import load_chosen
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS

@@ -17,7 +17,7 @@ from tests.metrics import slow
 from tests.metrics.worlds import tree
 from tests.tiny import write_images
 from trainers.cli.main import main
-from trainers.config import read_config
+from trainers.config_file import read_config
 from trainers.errors import ParameterError
 from trainers.kinds import check, kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig

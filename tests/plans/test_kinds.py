@@ -16,7 +16,8 @@ from explorer.page.api import configured
 from tests.finetuning.world import mend_config, write_coco
 from tests.plans.at_once import AtOnce
 from tests.tiny import tiny_contrastive, write_images
-from trainers.config import Conditions, DataChoice, RunConfig, read_config
+from trainers.config import Conditions, DataChoice, RunConfig
+from trainers.config_file import read_config
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import KINDS, check
 from trainers.kinds.contrastive.config import ContrastiveConfig

@@ -15,7 +15,7 @@ import pytest
 
 from tests.explorer.page import Page
 from tests.runs.old_runs import assert_resumes
-from trainers.config import read_config
+from trainers.config_file import read_config
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.plans.children import Children
 from trainers.plans.config import FairComparisonConfig, SweepConfig

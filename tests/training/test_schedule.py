@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from trainers.config import read_config
+from trainers.config_file import read_config
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
 from trainers.kinds.finetuning.config import FinetuningConfig

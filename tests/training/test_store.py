@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.config import DataChoice, read_config
+from trainers.config import DataChoice
+from trainers.config_file import read_config
 from trainers.errors import ParameterError, RunError
 from trainers.hierarchy import Hierarchy
 from trainers.kinds.metric_learning.config import MetricLearningConfig

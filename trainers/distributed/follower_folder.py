@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.config import Config, read_config
+from trainers.config import Config
+from trainers.config_file import read_config
 from trainers.distributed.group import Board, shared_tensors
 from trainers.runs import RunFolder
 from trainers.runs.database import Database

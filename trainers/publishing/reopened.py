@@ -18,7 +18,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from trainers.config import Config, read_config
+from trainers.config import Config
+from trainers.config_file import read_config
 from trainers.errors import DataError, NewerVersionError, UserError
 from trainers.hierarchy import Hierarchy
 from trainers.plans.base import check_seeds, plan_of

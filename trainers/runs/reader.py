@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from safetensors import SafetensorError
 
-from trainers.config import MAX_ARMS, Config, read_config
+from trainers.config import MAX_ARMS, Config
+from trainers.config_file import read_config
 from trainers.errors import NewerVersionError, RunError
 from trainers.runs import checked
 from trainers.runs.damage import absent, damaged, reading, reads, words

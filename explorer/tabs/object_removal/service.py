@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from explorer.server.jobs import Jobs, Tasks
+from explorer.server.jobs import Jobs
 from explorer.server.library import Library
+from explorer.server.tasks import Tasks
 from explorer.server.turns import Turns
 from explorer.server.visitors import NOBODY, Caller
 from explorer.settings import Settings

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from explorer.server.http import still_kept
-from explorer.server.jobs import Tasks
 from explorer.server.library import Library
 from explorer.server.run import Run
+from explorer.server.tasks import Tasks
 from explorer.server.visitors import NOBODY, Caller
 from explorer.tabs.retrieve.bodies import GalleryBody, Known, Open, Search
 from explorer.tabs.retrieve.galleries import STORED, Galleries
