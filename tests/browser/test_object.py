@@ -21,11 +21,11 @@ from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
 from tests.browser.pages import PHONE, WIDE, open_tab, visit
 from tests.browser.test_access import darken, findings
 from trainers.config import SceneChoice
-from trainers.config_file import read_config
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
+from trainers.runs.config_file import read_config
 
 FIRST = 60_000  # ms; the models are loaded and read the first captions
 

@@ -23,12 +23,12 @@ from tests.distributed.test_group import workers
 from tests.tiny import tiny_config, write_images
 from tests.waiting import wait
 from trainers.config import RunConfig
-from trainers.config_file import read_config
 from trainers.devices.gpus import CPU_PROCESSES
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS
 from trainers.plans.children import children_of
 from trainers.runs import RunFolder, list_runs
+from trainers.runs.config_file import read_config
 from trainers.training.executor import AGAIN, ProcessExecutor
 from trainers.worker import Worker
 

@@ -18,7 +18,6 @@ from explorer.server.run import Run
 from explorer.tabs.live.view import about
 from tests.synthetic import make_run
 from trainers.config import MAX_ARMS, Conditions, DataChoice, RunConfig, StartConfig
-from trainers.config_file import read_config
 from trainers.errors import ParameterError, UserError
 from trainers.hierarchy import Hierarchy
 from trainers.kinds import KINDS, check
@@ -27,6 +26,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics.asked import MOST
 from trainers.parameters import Choice, specs
 from trainers.recipes.catalogue import RECIPES
+from trainers.runs.config_file import read_config
 from trainers.runs.records import Attribute, Probe
 
 

@@ -18,7 +18,6 @@ from explorer.tabs.object_removal.finetune import Finetuning
 from explorer.tabs.object_removal.service import Objects
 from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
 from trainers.config import MAX_ARMS, SceneChoice
-from trainers.config_file import read_config
 from trainers.data import access
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -28,6 +27,7 @@ from trainers.object_removal.detectors import DETECTORS, Detections
 from trainers.parameters import Choice
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
+from trainers.runs.config_file import read_config
 
 # ------------------------------------------------------------------------------------------- detect and name
 

@@ -12,7 +12,6 @@ from tests.finetuning.world import mend_config, write_coco
 from tests.tiny import tiny_config, write_images
 from trainers.cli.start import add_start_flags, configuration
 from trainers.config import RunConfig, SceneChoice
-from trainers.config_file import read_config
 from trainers.data.captioned.loader import load_chosen
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
@@ -23,6 +22,7 @@ from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.retrieval.encoders import images_of
 from trainers.runs import RunFolder
+from trainers.runs.config_file import read_config
 from trainers.training.augmentations import AUGMENTATIONS
 
 

@@ -17,7 +17,6 @@ from tests.metrics import slow
 from tests.metrics.worlds import tree
 from tests.tiny import write_images
 from trainers.cli.main import main
-from trainers.config_file import read_config
 from trainers.errors import ParameterError
 from trainers.kinds import check, kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -26,6 +25,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics import evaluate
 from trainers.metrics.asked import MENU, MOST, check_size, joined, measurable
 from trainers.runs import list_runs
+from trainers.runs.config_file import read_config
 
 ASKED = ("R_at_2", "sum_wAP", "level_mean_R_at_1", "R_at_25")
 

@@ -17,7 +17,6 @@ from tests.finetuning.world import mend_config, write_coco
 from tests.plans.at_once import AtOnce
 from tests.tiny import tiny_contrastive, write_images
 from trainers.config import Conditions, DataChoice, RunConfig
-from trainers.config_file import read_config
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import KINDS, check
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -32,6 +31,7 @@ from trainers.plans.planned import Outcome
 from trainers.plans.report import Report, report
 from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder, list_runs
+from trainers.runs.config_file import read_config
 from trainers.training.executor import Device
 from trainers.worker import Worker
 

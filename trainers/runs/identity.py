@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from safetensors import SafetensorError
 
 from trainers.config import MAX_ARMS, Config
-from trainers.config_file import read_config
 from trainers.errors import NewerVersionError, RunError
 from trainers.runs import checked
+from trainers.runs.config_file import read_config
 from trainers.runs.damage import absent, damaged, reading, reads, words
 from trainers.runs.database import Database
 from trainers.runs.files import read_tensors

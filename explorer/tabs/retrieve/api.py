@@ -19,7 +19,10 @@ from explorer.tabs.retrieve.uploads import LARGEST
 
 def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
     """Return ``retrieve_images``, ``list_mistakes`` and ``measure_background``."""
+    return [_retrieve_images(service), _list_mistakes(service), _measure_background(service)]
 
+
+def _retrieve_images(service: RetrievalService) -> Callable[..., Any]:
     def retrieve_images(
         runs: list[str],
         row: int | None = None,
@@ -53,6 +56,10 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
         search = Search.of({**(settings or {}), "runs": runs, "query": query, "gallery": gallery})
         return service.searches.jobs.answer(service.searches.search(search, sender), "a smaller gallery")
 
+    return retrieve_images
+
+
+def _list_mistakes(service: RetrievalService) -> Callable[..., Any]:
     def list_mistakes(run: str, k: int = 10, step: int | None = None) -> dict[str, Any]:
         """List the results of every arm by severity, first and first k, and the confusions that cost most.
 
@@ -63,6 +70,10 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
         """
         return service.mistakes.severity(Mistakes.of({"run": run, "k": k, "step": step}))
 
+    return list_mistakes
+
+
+def _measure_background(service: RetrievalService) -> Callable[..., Any]:
     def measure_background(
         run: str, data: str = "", fill: str = "", queries: int = 200, request: gr.Request | None = None
     ) -> dict[str, Any]:
@@ -79,7 +90,7 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
         backgrounds = service.backgrounds
         return backgrounds.jobs.answer(backgrounds.measure(asked, caller(request)), "fewer queries")
 
-    return [retrieve_images, list_mistakes, measure_background]
+    return measure_background
 
 
 def _decoded(image: str) -> bytes:
