@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for browser in (True, False):
         own = list(dict.fromkeys(item.path for item in items if ("browser" in item.path.parts) == browser))
         own = own[::-1] if browser else own  # the longest ones are not the last
-        places |= {path: (place + 0.5) / len(own) for place, path in enumerate(own)}
+        places |= {path: (index + 0.5) / len(own) for index, path in enumerate(own)}
     items.sort(key=lambda item: places[item.path])
 
 

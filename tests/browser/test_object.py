@@ -124,7 +124,7 @@ def test_the_tab_opens_with_something_already_removed(opened: Page) -> None:
     loaded(original(page).locator(".rs-image"))
     loaded(filled(page).locator(".rs-image").first)
     by_model = json.loads(RECORD.read_text(encoding="utf-8"))["models"]
-    counts = [sum(one["verdict"] == "names removed" for one in model["removed"]) for model in by_model]
+    counts = [sum(caption["verdict"] == "names removed" for caption in model["removed"]) for model in by_model]
     said = "".join(f"{model['title']} {count} of {K}" for model, count in zip(by_model, counts, strict=True))
     expect(page.locator(".rs-outcome")).to_have_text(f"The {TAKEN} is gone. Captions that still name it:{said}")
     tops = [card.locator(".rs-caption").nth(3).bounding_box() for card in page.locator(".rs-captioncard").all()]
@@ -444,10 +444,10 @@ def test_a_preset_says_how_it_trains_and_a_recipe_counts_pairs(opened: Page, sit
     expect(card.first).to_contain_text("Removed pairs of image and caption: 0.08 for each original one")
     section.get_by_label("Recipes").select_option("figure4")
     expect(card).to_have_count(4)
-    for place, ratio in enumerate(("0.02", "0.08", "0.20", "0.40")):
-        expect(card.nth(place)).to_contain_text(f"{ratio} for each original one")
-        expect(card.nth(place).locator("h3")).to_have_text(re.compile(f", {ratio} pairs for each original$"))
-        expect(card.nth(place).get_by_label("Captions each")).to_have_value("5")
+    for index, ratio in enumerate(("0.02", "0.08", "0.20", "0.40")):
+        expect(card.nth(index)).to_contain_text(f"{ratio} for each original one")
+        expect(card.nth(index).locator("h3")).to_have_text(re.compile(f", {ratio} pairs for each original$"))
+        expect(card.nth(index).get_by_label("Captions each")).to_have_value("5")
     for name in ("figure4", "table3_fills", "table3_texts", "appendix_b", "compare"):
         section.get_by_label("Recipes").select_option(name)
         titles = card.locator("h3").all_text_contents()

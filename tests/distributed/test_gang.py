@@ -220,4 +220,6 @@ def test_a_run_is_resumed_with_another_number(tmp_path: Path, images: Path) -> N
         time.sleep(1)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
-    assert folder.processes == 2 and not [one for one in workers(folder) if one.status() != psutil.STATUS_ZOMBIE]
+    assert folder.processes == 2 and not [
+        worker for worker in workers(folder) if worker.status() != psutil.STATUS_ZOMBIE
+    ]

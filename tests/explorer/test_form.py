@@ -61,7 +61,7 @@ def test_a_form_shows_a_configuration_and_makes_it_again(config: RunConfig) -> N
 
 @pytest.mark.parametrize("name", list(KINDS))
 def test_a_public_form_has_no_setting_that_reaches_beyond_its_run(name: str) -> None:
-    private = {one.name for one in specs(KINDS[name].config) if one.rule.private}
+    private = {spec.name for spec in specs(KINDS[name].config) if spec.rule.private}
     assert private == {"compiled", "processes"} | ({"start"} if issubclass(KINDS[name].config, StartConfig) else set())
     assert not private & set(form_of(name, public=True).names)
     assert private - {"processes"} <= set(FORMS[name].names)  # that one where there are several GPUs
@@ -192,7 +192,7 @@ def test_a_preset_keeps_images_and_budget_unless_it_has_its_own() -> None:
 def test_recipes_whose_every_setting_has_a_field_are_presets_too() -> None:
     presets = {preset["name"]: preset for preset in PRETRAINING.json()["presets"]}
     offered = {name for name in presets if name in RECIPES}
-    assert offered == {name for name, one in RECIPES.items() if one.kind == "contrastive"} - {"imagenet_moco"}, (
+    assert offered == {name for name, recipe in RECIPES.items() if recipe.kind == "contrastive"} - {"imagenet_moco"}, (
         "imagenet_moco is the preset paper_moco_v1"
     )
     for name in offered:

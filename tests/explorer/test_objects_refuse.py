@@ -217,15 +217,20 @@ def test_a_set_is_opened_by_name_and_read_once(tmp_path: Path) -> None:
         return load(source)
 
     tab = Tab(tmp_path, loading=counting)
-    one = tab.opened("somebody/photos")
+    dataset = tab.opened("somebody/photos")
     two = tab.opened("somebody/photos")
-    assert one == two and counted == ["somebody/photos"] and one["images"] == 28 and one["name"].startswith("photos-")
-    photo = tab.json(f"image/{one['name']}.1")
-    assert photo["source"] == "dataset" and photo["rerender"] is False and photo["dataset"] == one["name"]
-    assert [each["name"] for each in tab.json("start")["datasets"]] == ["drawn_scenes", one["name"]]
-    again = tab.post("query", tab.asked(f"{one['name']}.0", fill="rerender"))
+    assert (
+        dataset == two
+        and counted == ["somebody/photos"]
+        and dataset["images"] == 28
+        and dataset["name"].startswith("photos-")
+    )
+    photo = tab.json(f"image/{dataset['name']}.1")
+    assert photo["source"] == "dataset" and photo["rerender"] is False and photo["dataset"] == dataset["name"]
+    assert [each["name"] for each in tab.json("start")["datasets"]] == ["drawn_scenes", dataset["name"]]
+    again = tab.post("query", tab.asked(f"{dataset['name']}.0", fill="rerender"))
     assert again.status_code == 400 and "Only the drawn scenes" in again.json()["error"]
-    assert tab.ask(f"{one['name']}.0", models=["tiny_clip"])["models"][0]["notes"][0].startswith(
+    assert tab.ask(f"{dataset['name']}.0", models=["tiny_clip"])["models"][0]["notes"][0].startswith(
         "This small model knows"
     )
     tab.close()
@@ -264,8 +269,8 @@ def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes() -> None:
 
 def test_a_folder_is_told_to_nobody(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: small_set("plain"))
-    found = tab.opened(str(tmp_path))
-    assert str(tmp_path.parent) not in tab.get("start").text and "/" not in found["name"]
+    dataset = tab.opened(str(tmp_path))
+    assert str(tmp_path.parent) not in tab.get("start").text and "/" not in dataset["name"]
     tab.close()
 
 
@@ -323,18 +328,18 @@ def strange(source: str, captions: tuple[str, ...], boxes: bool = True) -> Capti
 
 def test_a_set_in_another_language_is_told(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: strange(source, ("Собака бежит по траве", "Кошка спит")))
-    found = tab.opened("a/b")
-    assert any("do not look English" in note for note in found["notes"])
-    reply = tab.ask(f"{found['name']}.0", remove={"classes": ["dog"]})
+    dataset = tab.opened("a/b")
+    assert any("do not look English" in note for note in dataset["notes"])
+    reply = tab.ask(f"{dataset['name']}.0", remove={"classes": ["dog"]})
     assert any("do not look English" in note for note in reply["notes"])
     tab.close()
 
 
 def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: strange(source, ("", "?!", "a dog", "a dog", "🐕")))
-    found = tab.opened("a/b")
-    reply = tab.ask(f"{found['name']}.0", remove={"classes": ["dog"]})
-    said = {one["text"]: one["verdict"] for one in reply["models"][0]["removed"]}
+    dataset = tab.opened("a/b")
+    reply = tab.ask(f"{dataset['name']}.0", remove={"classes": ["dog"]})
+    said = {caption["text"]: caption["verdict"] for caption in reply["models"][0]["removed"]}
     assert said == {
         "": "names nothing present",
         "?!": "names nothing present",
@@ -342,7 +347,7 @@ def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
         "🐕": "names nothing present",
     }
     assert any("5 captions were asked for; 4 are shown" in note for note in reply["notes"])
-    photo = tab.json(f"image/{found['name']}.0")
+    photo = tab.json(f"image/{dataset['name']}.0")
     assert [one["class"] for one in photo["objects"]] == ["dog", "cat"]
     assert any("2 boxes have no area" in note for note in photo["notes"])
     tab.close()
@@ -350,12 +355,12 @@ def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
 
 def test_a_set_without_sentences_or_boxes(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: strange(source, (), boxes=False))
-    found = tab.opened("a/b")
-    photo = tab.json(f"image/{found['name']}.0")
+    dataset = tab.opened("a/b")
+    photo = tab.json(f"image/{dataset['name']}.0")
     assert photo["objects"] == [] and any("draw over one" in note for note in photo["notes"])
-    asked = tab.post("query", tab.asked(f"{found['name']}.0"))
+    asked = tab.post("query", tab.asked(f"{dataset['name']}.0"))
     assert asked.status_code == 400 and "No object is marked" in asked.json()["error"]
-    asked = tab.post("query", tab.asked(f"{found['name']}.0", remove=BOX))
+    asked = tab.post("query", tab.asked(f"{dataset['name']}.0", remove=BOX))
     assert asked.status_code == 400 and "no captions" in asked.json()["error"]
     tab.close()
 

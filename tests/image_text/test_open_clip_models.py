@@ -231,15 +231,15 @@ def test_a_repository_in_the_cache(monkeypatch, tmp_path):
     """The Hub's cache as its library lays it out, without network."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    place = tmp_path / "models--someone--small"
-    (place / "refs").mkdir(parents=True)
-    (place / "refs" / "main").write_text("0" * 40)
-    (place / "snapshots").mkdir()
-    net = write(place / "snapshots" / ("0" * 40), tiny())
+    folder = tmp_path / "models--someone--small"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text("0" * 40)
+    (folder / "snapshots").mkdir()
+    net = write(folder / "snapshots" / ("0" * 40), tiny())
     entry = MODELS["open_clip"]
     assert entry.lacking({"model": "hf-hub:someone/small"}) is None
     torch.testing.assert_close(build("hf-hub:someone/small").net.visual.proj, net.visual.proj)
-    (place / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").unlink()
+    (folder / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").unlink()
     assert "cannot be downloaded" in entry.lacking({"model": "hf-hub:someone/small"})
     with pytest.raises(UserError, match="check the network"):
         build("hf-hub:someone/small")
@@ -276,7 +276,7 @@ def test_a_tokeniser_of_transformers(tmp_path):
 
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog", "two", "cats", "on", "mat"]
     write(tmp_path / "hf", tiny(vocab_size=len(words), hf_tokenizer_name="ignored/for-folders"))
-    BertTokenizer(vocab={word: place for place, word in enumerate(words)}).save_pretrained(tmp_path / "hf")
+    BertTokenizer(vocab={word: index for index, word in enumerate(words)}).save_pretrained(tmp_path / "hf")
     model = build(f"local-dir:{tmp_path / 'hf'}")
     assert model.tokenise(["a dog"])[0, :5].tolist() == [2, 5, 6, 3, 0]
     assert model.lengths(["a dog", "a " * 40]) == [4, 42]
@@ -322,13 +322,13 @@ def test_the_menu_is_told_without_open_clip_as_open_clip_would(name, tag, transf
     repository, hf_tokenizer = REGISTERED[name, tag]
     assert open_clip.get_pretrained_cfg(name, tag)["hf_hub"] == f"{repository}/"
     assert hf_tokenizer == bool(open_clip.get_model_config(name)["text_cfg"].get("hf_tokenizer_name"))
-    place = tmp_path / f"models--{repository.replace('/', '--')}"
+    folder = tmp_path / f"models--{repository.replace('/', '--')}"
     for cached in (False, True):
         if cached:
-            (place / "refs").mkdir(parents=True)
-            (place / "refs" / "main").write_text("0" * 40)
-            (place / "snapshots" / ("0" * 40)).mkdir(parents=True)
-            (place / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").write_bytes(b"")
+            (folder / "refs").mkdir(parents=True)
+            (folder / "refs" / "main").write_text("0" * 40)
+            (folder / "snapshots" / ("0" * 40)).mkdir(parents=True)
+            (folder / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").write_bytes(b"")
         long = missing(name, tag)
         with monkeypatch.context() as patch:
             patch.delitem(sys.modules, "open_clip")

@@ -81,11 +81,11 @@ def test_moco_s_momentum_is_varied_beside_supcon_and_compared_over_seeds(tmp_pat
     lacking = [
         (line.variant, metric.key)
         for line in part.table.lines
-        for metric, one in zip(part.table.metrics, line.estimates, strict=True)
-        if one.seeds != (0, 1)
+        for metric, estimate in zip(part.table.metrics, line.estimates, strict=True)
+        if estimate.seeds != (0, 1)
     ]
     assert lacking == [(title, "contrast_accuracy") for title in titles[2:]]  # with labels no key is one's own
-    pairs = [pair for one in part.table.comparisons for group in one.groups for pair in group.pairs]
+    pairs = [pair for comparison in part.table.comparisons for group in comparison.groups for pair in group.pairs]
     assert {(pair.first, pair.second) for pair in pairs} and found.missing == []
     assert found.title.endswith("over moco_v2.momentum, 2 seeds")
 
@@ -233,9 +233,12 @@ def numbers(found: Report) -> dict[str, str]:
     """Means and intervals of each variant, without what depends on the clock."""
     table = found.parts[0].table
     assert table is not None
-    kept = [place for place, metric in enumerate(table.metrics) if not metric.key.endswith("_seconds")]
+    kept = [index for index, metric in enumerate(table.metrics) if not metric.key.endswith("_seconds")]
     each = {line.variant: [line.estimates[place] for place in kept] for line in table.lines}
-    return {variant: str([(one.mean, one.low, one.high) for one in estimates]) for variant, estimates in each.items()}
+    return {
+        variant: str([(estimate.mean, estimate.low, estimate.high) for estimate in estimates])
+        for variant, estimates in each.items()
+    }
 
 
 @pytest.mark.long

@@ -102,8 +102,8 @@ def test_checkpoint_falls_back_to_the_one_before(folder: RunFolder) -> None:
         folder.write_checkpoint({"w": torch.full((2,), float(step))}, {"step": step})
     last = folder.path / "ckpt" / "last.safetensors"
     last.write_bytes(last.read_bytes()[:20])
-    found = folder.read_checkpoint()
-    assert found is not None and found[1]["step"] == 1 and found[0]["w"][0] == 1
+    checkpoint = folder.read_checkpoint()
+    assert checkpoint is not None and checkpoint[1]["step"] == 1 and checkpoint[0]["w"][0] == 1
 
 
 def test_commands_arrive_in_order(folder: RunFolder) -> None:
