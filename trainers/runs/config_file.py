@@ -31,7 +31,7 @@ def read_config(text: str) -> Config:
             raise NewerVersionError("It was written by a newer version of this program; update it.")
         if kind not in configs:
             raise ValueError(f"there is no kind of run {kind!r:.40}")
-        config = configs[kind].read(values)
+        config: Config = configs[kind].read(values)
         check_types(config)
         return config
     except NewerVersionError:
