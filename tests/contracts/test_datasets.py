@@ -35,8 +35,6 @@ EVERY = [*SOURCES.values(), *CAPTIONED.values()]
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
 
 
 @pytest.mark.parametrize("entry", EVERY, ids=lambda entry: entry.name)

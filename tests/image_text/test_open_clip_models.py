@@ -211,9 +211,7 @@ def test_names_and_weights_that_do_not_exist(tmp_path, builtin):
         build("hf-hub:../etc")
 
 
-def test_without_network(monkeypatch, tmp_path):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+def test_without_network(hub_cache):
     for name, parameters in (
         ("open_clip", {"model": "hf-hub:nobody/nothing"}),
         ("open_clip", {"model": "ViT-B/32", "pretrained": "openai"}),
@@ -227,10 +225,8 @@ def test_without_network(monkeypatch, tmp_path):
         MODELS["clip_vit_b32"].build({})
 
 
-def test_a_repository_in_the_cache(monkeypatch, tmp_path):
+def test_a_repository_in_the_cache(tmp_path, hub_cache):
     """The Hub's cache as its library lays it out, without network."""
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     folder = tmp_path / "models--someone--small"
     (folder / "refs").mkdir(parents=True)
     (folder / "refs" / "main").write_text("0" * 40)
@@ -252,7 +248,6 @@ def test_the_published_clip_is_built_with_its_own_activation(monkeypatch):
         asked.update(name=name, pretrained=pretrained, **choices)
         raise RuntimeError("enough seen")
 
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr(open_clip, "create_model_from_pretrained", instead)
     with pytest.raises(UserError, match="enough seen"):
         MODELS["clip_vit_b32"].build({})
@@ -313,10 +308,10 @@ def test_unknown_weights_inside_a_file(tmp_path, builtin):
 
 @pytest.mark.parametrize(("name", "tag"), list(REGISTERED), ids="/".join)
 @pytest.mark.parametrize("transformers", [True, False], ids=["with transformers", "without"])
-def test_the_menu_is_told_without_open_clip_as_open_clip_would(name, tag, transformers, monkeypatch, tmp_path):
+def test_the_menu_is_told_without_open_clip_as_open_clip_would(
+    name, tag, transformers, monkeypatch, tmp_path, hub_cache
+):
     """Listing the models imports nothing that takes seconds, and says the same."""
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     if not transformers:
         monkeypatch.setitem(sys.modules, "transformers", None)
     repository, hf_tokenizer = REGISTERED[name, tag]
