@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.recipes.base import Recipe, stated
+from trainers.recipes.base import Recipe, stated, table
 from trainers.recipes.papers import rank_losses as paper
 
 _ARMS = ("smooth_recall", *paper.bound("sup_recall", "rod_recall:terms=table_ii_pairs", "rod_recall", preset="inat"))
@@ -16,7 +16,7 @@ DESCRIPTOR = Recipe(
     kind="metric_learning",
     settings=paper.with_resnet(paper.ON_INAT),
     arms=stated(_ARMS, "Table II; the bound is the published code's for iNaturalist"),
-    figures=paper.table(
+    figures=table(
         "Table II, iNaturalist",
         ("R_at_1", "AP_at_R"),
         {
