@@ -16,7 +16,7 @@ export class Benchmark {
     this.queries = number(200, 10, 2000, 10);
     this.every = segments("Removals", [["one", "one per image"], ["every", "all removals"]], "one", () => {});
     this.go = button("Measure", () => this.start(), "rs-primary");
-    this.task = new Task(api.benchmarks, STOPPED);
+    this.task = new Task(api.BENCHMARKS, STOPPED);
     this.said = el("p", { class: "rs-note", role: "status" });
     this.problem = new Problem();
     this.skipped = el("p", { class: "rs-note rs-sideabout" });

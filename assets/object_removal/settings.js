@@ -120,7 +120,7 @@ export class Settings {
     this.captions = text("captions.json (optional)");
     this.sourceProblem = new Problem();
     this.opened = el("p", { class: "rs-note", role: "status" });
-    this.task = new Task(api.openings, STOPPED);
+    this.task = new Task(api.OPENINGS, STOPPED);
     const form = rowForm([searched("Hugging Face id or folder", this.source, "datasets"), field("Captions from", this.captions)], "Open", () => this.openDataset());
     this.openButton = form.querySelector("button");
     const bias = slider("Scenes drawn anew; pairs such as dog and frisbee together in", { value: USUAL_BIAS, low: 0.5, high: 1, step: 0.01, words: percent });
