@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +9,7 @@ import gradio as gr
 
 from explorer.server.http import RequestError
 from explorer.server.jobs import LONGEST
+from explorer.server.posted import file_in_base64
 from explorer.server.visitors import caller
 from explorer.tabs.object_removal.bodies import Query, Score
 from explorer.tabs.object_removal.datasets import DRAWN
@@ -95,13 +94,7 @@ def _reference(objects: Objects, image: str, dataset: str, visitor: str) -> str:
         return f"{dataset}.{int(text)}"
     if len(text) <= 200 and "." in text:
         return text
-    data = text.partition(",")[2] if text.startswith("data:") else text
-    if len(data) > UPLOAD * 4 // 3:
-        raise RequestError(f"An image file may have at most {UPLOAD // 2**20} MB; this one is larger.")
-    try:
-        content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise RequestError("An image's number, its reference or an image file in base64 is needed.") from error
+    content = file_in_base64(text, UPLOAD, "An image's number, its reference or an image file in base64")
     return objects.images.add(content, visitor=visitor).ref
 
 

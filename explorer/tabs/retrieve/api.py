@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
 
-from explorer.server.http import RequestError
+from explorer.server.posted import file_in_base64
 from explorer.server.visitors import caller
 from explorer.tabs.retrieve.bodies import Measure, Search
 from explorer.tabs.retrieve.mistake_bodies import Mistakes
@@ -47,10 +45,10 @@ def _retrieve_images(service: RetrievalService) -> Callable[..., Any]:
                 embeddings stored at or before it.
         """
         sender = caller(request)
-        query: dict[str, Any] = {
-            "upload": service.uploads.add(_decoded(image), sender.address).ref if image else "",
-            "row": row,
-        }
+        query: dict[str, Any] = {"row": row}
+        if image:
+            content = file_in_base64(image, LARGEST, "An image file in base64")
+            query["upload"] = service.uploads.add(content, sender.address).ref
         if remove is not None:
             query |= {"remove": remove, "fill": remove.get("fill")}
         search = Search.of({**(settings or {}), "runs": runs, "query": query, "gallery": gallery})
@@ -91,13 +89,3 @@ def _measure_background(service: RetrievalService) -> Callable[..., Any]:
         return backgrounds.jobs.answer(backgrounds.measure(asked, caller(request)), "fewer queries")
 
     return measure_background
-
-
-def _decoded(image: str) -> bytes:
-    text = image.partition(",")[2] if image.startswith("data:") else image
-    if len(text) > LARGEST * 4 // 3:
-        raise RequestError(f"An image file may have at most {LARGEST // 2**20} MB; this one is larger.")
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise RequestError("An image file in base64 is needed.") from error
