@@ -18,7 +18,7 @@ MAY_BE_SKIPPED = ("needs a CUDA device", "shared/")
 
 # set at import, before any test module imports a library that reads it
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several test processes share the cores
 # Gradio takes the first free port of a hundred: of others in every test process, since two may find the same one free
@@ -34,6 +34,13 @@ def _cache_of_our_own() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the Hub's library an empty cache, the folder of the test."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    return tmp_path
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Spread the files that drive a browser over the whole run: several browsers at once leave each other no processor.
@@ -42,9 +49,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     places: dict[Path, float] = {}
     for browser in (True, False):
-        own = list(dict.fromkeys(item.path for item in items if ("browser" in item.path.parts) == browser))
-        own = own[::-1] if browser else own  # the longest ones are not the last
-        places |= {path: (place + 0.5) / len(own) for place, path in enumerate(own)}
+        files = list(dict.fromkeys(item.path for item in items if ("browser" in item.path.parts) == browser))
+        files = files[::-1] if browser else files  # the longest ones are not the last
+        places |= {path: (index + 0.5) / len(files) for index, path in enumerate(files)}
     items.sort(key=lambda item: places[item.path])
 
 

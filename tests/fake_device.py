@@ -40,8 +40,8 @@ class _Device(TorchDispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         if not any(
-            isinstance(one, FakeTensor) or (isinstance(one, torch.device) and one == DEVICE)
-            for one in _parts(args, kwargs)
+            isinstance(part, FakeTensor) or (isinstance(part, torch.device) and part == DEVICE)
+            for part in _parts(args, kwargs)
         ):
             return func(*args, **kwargs)
         with self._fake:

@@ -11,7 +11,7 @@ SHARED = pathlib.Path(__file__).resolve().parents[1].parent / "shared"
 
 def needs(path: str) -> pathlib.Path:
     """The path inside the shared folder; skips the test with a reason where it is absent."""
-    found = SHARED / path
-    if not found.exists():
+    folder = SHARED / path
+    if not folder.exists():
         pytest.skip(f"shared/{path} is not here")
-    return found
+    return folder

@@ -139,7 +139,7 @@ def diverge(folder: RunFolder, arm: int, first: int) -> None:
     for k, step, seconds in folder.snapshots():
         if k < first:
             continue
-        arms = [one.astype(np.float32) for one in folder.embeddings(k)]
+        arms = [embedding.astype(np.float32) for embedding in folder.embeddings(k)]
         arms[arm] = np.full_like(arms[arm], np.nan)
         folder.add_snapshot(Snapshot(k=k, step=step, seconds=seconds, embeddings=tuple(arms)))
         if k in folder.frames():

@@ -127,8 +127,8 @@ def test_metrics_are_read_once(labels, gallery, reads, monkeypatch):
     with FakeTensorMode(allow_non_fake_inputs=True):
         given = torch.empty(16, DIM, device="cuda")
         other = (torch.empty(16, DIM, device="cuda"), labels) if gallery else ()
-        found = evaluate(given, labels, *other, metrics=names, per_query=True)
-    assert len(reads) == 1 and set(found) == set(names)
+        scores = evaluate(given, labels, *other, metrics=names, per_query=True)
+    assert len(reads) == 1 and set(scores) == set(names)
 
 
 def test_the_gap_is_read_once_a_set(reads):
@@ -154,8 +154,8 @@ def test_an_embedding_comes_to_the_host_without_its_numbers_being_asked_for():
     encoder = ENCODERS["small_conv"].build(channels=3, side=16, dim=DIM, parameters={})
     images = torch.zeros(9, 3, 16, 16, dtype=torch.uint8)
     with FakeTensorMode(allow_non_fake_inputs=True):
-        found = embed(encoder.to("cuda"), images, torch.device("cuda"))
-    assert found.shape == (9, DIM) and found.device.type == "cpu"
+        embeddings = embed(encoder.to("cuda"), images, torch.device("cuda"))
+    assert embeddings.shape == (9, DIM) and embeddings.device.type == "cpu"
 
 
 def test_such_tensors_do_notice_a_question():

@@ -139,8 +139,8 @@ def test_every_page_is_in_the_index() -> None:
 def test_the_modules_that_pages_name_exist() -> None:
     for page, text in TEXTS.items():
         for name in re.findall(r"python -m ((?:trainers|explorer|tests)[\w.]*)", text):
-            place = ROOT / name.replace(".", "/")
-            assert place.with_suffix(".py").exists() or (place / "__main__.py").exists(), (page.name, name)
+            folder = ROOT / name.replace(".", "/")
+            assert folder.with_suffix(".py").exists() or (folder / "__main__.py").exists(), (page.name, name)
 
 
 def test_the_files_that_pages_name_exist() -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict
 
-from trainers.errors import NewerVersionError, ParameterError
 from trainers.optimization.optimizers import OPTIMISERS
 from trainers.optimization.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
-from trainers.parameters import Choice, Rule, parameter, specs
-from trainers.values import CHECKED, build, check_types
+from trainers.parameters import Choice, parameter, specs
+from trainers.values import CHECKED, build
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -30,8 +29,6 @@ PLAN_VERBS = MappingProxyType({"sweep": "sweep", "fair_comparison": "fair"})
 """The plans by name with their verbs, which no kind of run may have; they stand above both."""
 Made = TypeVar("Made", bound="DataclassInstance")
 C = TypeVar("C", bound="Config")
-_DESCRIPTORS = tuple(Rule(help="", registry=path) for path in ("trainers.kinds:KINDS", "trainers.plans:PLANS"))
-"""Kinds of run and plans by name, looked up when a configuration is read: they stand above this module."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -423,36 +420,3 @@ def converted(config: RunConfig, into: type[Made], **changes: Any) -> Made:
     names = {field.name for field in dataclasses.fields(config)}
     both = {field.name: getattr(config, field.name) for field in dataclasses.fields(into) if field.name in names}
     return into(**both | changes)
-
-
-def read_config(text: str) -> Config:
-    """Read the text of :meth:`Config.to_json`, of this version or an earlier one.
-
-    Raises:
-        ParameterError: it cannot be read.
-    """
-    configs = {name: descriptor.config for entries in _DESCRIPTORS for name, descriptor in entries.entries().items()}
-    try:
-        values = json.loads(text)
-        if values.get("version", 1) < VERSION:
-            values = _migrated(values, configs.values())
-        kind, version = values.pop("kind"), values.pop("version")
-        if version > configs.get(kind, Config).version:
-            raise NewerVersionError("It was written by a newer version of this program; update it.")
-        if kind not in configs:
-            raise ValueError(f"there is no kind of run {kind!r:.40}")
-        config = configs[kind].read(values)
-        check_types(config)
-        return config
-    except NewerVersionError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error
-
-
-def _migrated(values: dict[str, Any], configs: Iterable[type[Config]]) -> dict[str, Any]:
-    for config in configs:
-        migrated = config.migrated(dict(values))
-        if migrated is not None:
-            return migrated
-    raise ValueError("it belongs to no kind of run")

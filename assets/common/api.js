@@ -37,6 +37,9 @@ async function request(path, options = {}) {
 /** The content of a reply in JSON. */
 export const json = async (path, options) => (await request(path, options)).json();
 
+/** Ask the server something in a body; it changes nothing, so it is sent in nobody's name. */
+export const ask = (path, values) => json(path, { method: "POST", body: JSON.stringify(values), headers: { "content-type": "application/json" } });
+
 /** Send values to the server, as the visitor with this token. */
 export const post = (path, values) =>
   json(path, { method: "POST", body: JSON.stringify(values), headers: { "content-type": "application/json", "x-rankscope-token": token() } });

@@ -38,7 +38,7 @@ export class HubPush {
     this.arm = select(() => {});
     choose(this.arm, arms.map((title, arm) => ({ name: arm, title: brief(title, 80) })), 0);
     this.private = checkbox("Private: only you see it", true);
-    this.task = new Task(hub, STOPPED);
+    this.task = new Task(hub.JOBS, STOPPED);
     this.problem = new Problem();
     this.who = el("p", { class: "rs-note" });
     this.done = el("p", { role: "status" });

@@ -1,18 +1,18 @@
 // Work that the server may do in the background: what it does, how far it is, and a button to stop it.
 
-import { ServerError } from "./api.js";
+import { ask, json, ServerError } from "./api.js";
 import { el, say } from "./dom.js";
 import { button } from "./fields.js";
 import { capital } from "./names.js";
 
 const EVERY = 400;
-const FAILURES = 5; // looks without a reply before the page gives up
+const FAILURES = 5; // looks without a reply before the page gives up, half a minute in all: each waits twice as long
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 export class Task {
-  /** `jobs`: {job(id), stop(id)} of the server; `stopped`: said of work that was stopped. */
-  constructor(jobs, stopped) {
-    Object.assign(this, { jobs, stopped });
+  /** `path`: the server's address of jobs, below which each has its own; `stopped`: said of work that was stopped. */
+  constructor(path, stopped) {
+    Object.assign(this, { path, stopped });
     this.said = el("p", { class: "rs-note", role: "status" });
     this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Done so far" });
     this.end = button("Stop", () => this.stop());
@@ -34,10 +34,10 @@ export class Task {
   }
 
   async follow(id) {
-    for (let failures = 0; ; await pause(EVERY)) {
+    for (let failures = 0; ; await pause(EVERY * 2 ** failures)) {
       let job;
       try {
-        job = await this.jobs.job(id);
+        job = await json(this.address(id));
         failures = 0;
       } catch (error) {
         failures += 1;
@@ -51,6 +51,10 @@ export class Task {
     }
   }
 
+  address(id) {
+    return `${this.path}/${encodeURIComponent(id)}`;
+  }
+
   show({ message, fraction }) {
     this.node.hidden = false;
     say(this.said, `${capital(message)} …`);
@@ -61,7 +65,7 @@ export class Task {
   stop() {
     if (this.id === null) return;
     this.end.disabled = true;
-    this.jobs.stop(this.id).catch(() => {}); // done in the meantime
+    ask(`${this.address(this.id)}/stop`, {}).catch(() => {}); // done in the meantime
   }
 
   reset() {

@@ -13,7 +13,7 @@ export class HubOpening {
     this.opened = opened;
     this.name = text("owner/name", { "aria-label": "Comparison on the Hub", autocapitalize: "off" });
     this.form = rowForm([this.name], "Open", () => this.open(this.name.value.trim()));
-    this.task = new Task(hub, STOPPED);
+    this.task = new Task(hub.JOBS, STOPPED);
     this.problem = new Problem();
     const about = el("p", { class: "rs-note", text: "Numbers that somebody has pushed with Push to the Hub. Tables and verdicts are computed here; nothing is trained." });
     this.node = fold("Open from the Hub", about, this.form, this.task.node, this.problem.node);

@@ -4,10 +4,10 @@ import { armKey, el, grouped, say, swatch } from "../common/dom.js";
 import * as api from "./api.js";
 import { bars } from "../common/bars.js";
 import { button, field, fold, number, Problem, segments } from "../common/fields.js";
-import { Poll } from "../common/poll.js";
+import { Task } from "../common/task.js";
 import { captionNodes } from "./caption_words.js";
 
-const MOVING = new Set(["waiting", "running"]);
+const STOPPED = "Stopped; nothing is shown of what was measured.";
 
 /** `on`: {settings, open(ref, removed)}. */
 export class Benchmark {
@@ -16,92 +16,49 @@ export class Benchmark {
     this.queries = number(200, 10, 2000, 10);
     this.every = segments("Removals", [["one", "one per image"], ["every", "all removals"]], "one", () => {});
     this.go = button("Measure", () => this.start(), "rs-primary");
-    this.stop = button("Stop", () => this.cancel());
-    this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Measured so far" });
+    this.task = new Task(api.BENCHMARKS, STOPPED);
     this.said = el("p", { class: "rs-note", role: "status" });
-    this.moving = el("div", { class: "rs-flow rs-moving" }, this.bar, this.stop);
     this.problem = new Problem();
     this.skipped = el("p", { class: "rs-note rs-sideabout" });
     this.result = el("div", { class: "rs-stack rs-result", hidden: true });
     const about = el("p", { class: "rs-note", text: "Takes an object out of many images and asks each model for its nearest captions. What counts is the share of captions that name something still there and nothing that was removed." });
     const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Over a whole dataset" }), this.skipped);
-    const form = el("div", { class: "rs-flow rs-form" }, field("Removals at most", this.queries, { class: "rs-field rs-short" }), this.every, this.go, this.moving);
+    const form = el("div", { class: "rs-flow rs-form" }, field("Removals at most", this.queries, { class: "rs-field rs-short" }), this.every, this.go);
     this.readings = el("ul", { class: "rs-note rs-readings" });
     const ours = fold("How it is counted, and what the paper leaves open", this.readings);
-    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Over a whole dataset" }, head, about, form, this.said, this.problem.node, this.result, ours);
-    this.poll = new Poll(() => this.read(), (error) => this.showError(error), this.node);
-    this.setRunning(false);
+    this.node = el("section", { class: "rs-panel rs-stack", "aria-label": "Over a whole dataset" }, head, about, form, this.task.node, this.said, this.problem.node, this.result, ours);
   }
 
   load(start) {
     this.readings.replaceChildren(...start.interpretation.map((text) => el("li", { text })));
   }
 
-  setRunning(on) {
-    this.moving.style.visibility = on ? "visible" : "hidden";
-    this.go.disabled = on;
-  }
-
   async start() {
     const { settings } = this.on;
     this.problem.say(null);
-    this.bar.value = 0;
-    this.setRunning(true);
-    say(this.said, "Getting ready …");
+    this.go.disabled = true;
+    say(this.said, "");
     try {
       const asked = { dataset: settings.datasets.value, models: settings.chosen, fill: settings.fill, queries: Number(this.queries.value), every: this.every.value === "every", seed: 0 };
-      this.id = (await api.benchmark(asked)).job;
-      this.poll.start();
+      const reply = await api.benchmark(asked);
+      this.show(await this.task.answer(reply), api.csvUrl(reply.job));
     } catch (error) {
-      this.setRunning(false);
-      say(this.said, "");
       this.problem.say(error.message);
+    } finally {
+      this.go.disabled = false;
     }
-  }
-
-  /** One turn of the poll: how far the benchmark is, or its result. */
-  async read() {
-    const state = await api.job(this.id);
-    this.bar.value = state.fraction ?? 0;
-    say(this.said, state.message ?? "");
-    if (!MOVING.has(state.phase)) this.finish(state);
-    return true;
-  }
-
-  /** The job is unknown to the server, or the server does not answer, which is tried again. */
-  showError(error) {
-    this.problem.say(error?.message);
-    if (!error?.status) return;
-    this.poll.stop();
-    this.setRunning(false);
-    say(this.said, "");
-  }
-
-  finish(state) {
-    this.poll.stop();
-    this.setRunning(false);
-    if (state.phase === "failed") {
-      say(this.said, "");
-      this.problem.say(state.error ?? "The benchmark failed without a message.");
-    }
-    if (state.phase === "stopped" && !state.result) say(this.said, "Stopped; nothing is shown of what was measured.");
-    if (state.result) this.show(state.result);
-  }
-
-  cancel() {
-    say(this.said, "Stopping …");
-    api.stopJob(this.id).catch((error) => this.problem.say(error.message));
   }
 
   // ---------------------------------------------------------------- result
 
-  show(result) {
+  /** `table`: the address of every query as a CSV file. */
+  show(result, table) {
     const { models } = result;
     say(this.said, [`${result.scope}.`, ...result.notes, ...new Set(models.flatMap((model) => model.notes ?? []))].join(" "));
     say(this.skipped, [...result.skipped, ...(models[0]?.skipped ?? [])].map(({ reason, count }) => `${grouped(count)} skipped: ${reason}`).join(" · "));
     const figures = result.measures.headline.filter(({ key: name }) => models.some((model) => name in model || model.values[name]));
     const numbers = el("dl", { class: "rs-flow rs-benchmarkfigures" }, ...figures.map((number) => this.figure(models, number)));
-    const csv = el("a", { class: "rs-act", href: api.csvUrl(this.id), download: "", text: "Every query (CSV)" });
+    const csv = el("a", { class: "rs-act", href: table, download: "", text: "Every query (CSV)" });
     this.result.replaceChildren(armKey(models.map((model) => model.title)), numbers, bars(models, result.measures, `On ${result.scope}. ${result.measures.intervals}`), ...models.map((model, arm) => this.failing(model, arm)), csv);
     this.result.hidden = false;
   }

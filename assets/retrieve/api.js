@@ -1,23 +1,21 @@
 // What the tab "Retrieve" requests from the server; every failure is a ServerError with a sentence.
 
-import { base, json } from "../common/api.js";
+import { ask, base, json } from "../common/api.js";
 
-const ask = (path, options) => json(`retrieval/${path}`, options);
-const post = (path, content) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) });
+const get = (path, options) => json(`retrieval/${path}`, options);
 const part = encodeURIComponent;
 
-export const start = () => ask("start");
-export const runs = async () => (await ask("runs")).runs;
-export const run = (id) => ask(`run/${part(id)}`);
-/** The reply of `open`, `objects` and `search` is {answer}, or {job}: the id of the work whose result the answer will be. */
-export const open = (id, gallery) => post("open", { run: id, gallery });
+export const start = () => get("start");
+export const runs = async () => (await get("runs")).runs;
+export const run = (id) => get(`run/${part(id)}`);
+/** The reply of `open`, `objects` and `search` is {answer}, or {job}: the id of the work below `JOBS` whose result the answer will be. */
+export const open = (id, gallery) => ask("retrieval/open", { run: id, gallery });
 /** The classes that can be removed from an image by name, and the share of it that each covers. */
-export const objects = (run, gallery, row) => post("objects", { run, gallery, row });
-export const search = (asked) => post("search", asked);
-export const job = (id) => ask(`job/${part(id)}`);
+export const objects = (run, gallery, row) => ask("retrieval/objects", { run, gallery, row });
+export const search = (asked) => ask("retrieval/search", asked);
+export const JOBS = "retrieval/job";
 /** Said of a search that was stopped. */
 export const STOPPED = "It was stopped. Search again, or choose a smaller gallery.";
-export const stop = (id) => post(`job/${part(id)}/stop`, {});
 
 /** A gallery as the address of its images needs it: {name} of one of the run's, or with {source, part, ...}. */
 const place = (id, { name, ...rest }) => [`${part(id)}/${part(name)}`, new URLSearchParams(rest).toString()];
@@ -26,7 +24,7 @@ const place = (id, { name, ...rest }) => [`${part(id)}/${part(name)}`, new URLSe
 export function rows(id, gallery, { text = "", offset = 0, count = 24, row = null }) {
   const [where, more] = place(id, gallery);
   const asked = new URLSearchParams({ text, offset, count, ...(row === null ? {} : { row }) });
-  return ask(`rows/${where}?${asked}&${more}`);
+  return get(`rows/${where}?${asked}&${more}`);
 }
 
 export function imageUrl(id, gallery, row, side = 128) {
@@ -35,6 +33,6 @@ export function imageUrl(id, gallery, row, side = 128) {
 }
 
 /** The bytes of an image file, unchanged; the reply is the reference of the upload. */
-export const upload = async (file) => (await ask("upload", { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file })).upload;
+export const upload = async (file) => (await get("upload", { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file })).upload;
 export const uploadUrl = (ref) => `${base()}/retrieval/upload/${part(ref)}`;
 export const tableUrl = (name, kind) => `${base()}/retrieval/table/${part(name)}.${kind}`;

@@ -26,8 +26,8 @@ class LookedAt {
   constructor(tab) {
     this.tab = tab;
     this.problem = new Problem();
-    this.task = new Task(api, STOPPED);
-    this.searching = new Task(search, CANCELLED);
+    this.task = new Task(api.JOBS, STOPPED);
+    this.searching = new Task(search.JOBS, CANCELLED);
     this.run = select(() => this.chosen());
     this.data = select(() => this.sourceChanged());
     this.source = text("A folder or a Hub id with boxes", { onkeydown: (event) => event.key === "Enter" && this.measure() });

@@ -1,8 +1,8 @@
 // What the section "Mistakes" requests from the server; every failure is a ServerError with a sentence.
 
-import { base, json } from "../common/api.js";
+import { ask, base } from "../common/api.js";
 
-const post = (what) => (asked) => json(`retrieval/mistakes/${what}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(asked) });
+const post = (what) => (asked) => ask(`retrieval/mistakes/${what}`, asked);
 
 export const severity = post("severity");
 export const training = post("training");

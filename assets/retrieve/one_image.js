@@ -34,7 +34,7 @@ export class OneImage {
     this.tools = el("div", { class: "rs-flow", hidden: true }, this.tool, this.brush.node, button("Clear", () => this.clear()), this.compare);
     this.node = el("section", { class: "rs-panel rs-stack rs-tight rs-asking", "aria-label": "One image, before and after" });
     this.own = new OwnImage({ taken: (file) => this.upload(file), fail: on.fail }, this.node);
-    this.reading = new Task(search, search.STOPPED);
+    this.reading = new Task(search.JOBS, search.STOPPED);
     this.picker = new Picker({ choose: (row) => this.choose(row), fail: on.fail }, this.own.node);
     this.node.append(el("h3", { text: "One image, before and after" }), this.hint, this.picker.node, this.own.webcam.node, this.reading.node, this.stage.node, this.objects, this.tools);
   }

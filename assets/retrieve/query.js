@@ -24,7 +24,7 @@ class Query {
   constructor(tab) {
     Object.assign(this, { tab, gallery: { name: MAPS }, query: null, step: null, answer: null, steps: [] });
     this.problem = new Problem();
-    this.task = new Task(api, api.STOPPED);
+    this.task = new Task(api.JOBS, api.STOPPED);
     this.settings = new SearchSettings({ changed: () => this.ask(), open: (gallery) => this.openGallery(gallery) });
     this.about = new AboutQuery();
     this.rows = new ResultRows({ choose: (row) => this.choose(row), point: (result, images) => this.about.point(result, images), pin });

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from starlette.requests import Request
@@ -13,13 +12,14 @@ from starlette.routing import Route
 from explorer.hub.opened import OpenedComparisons
 from explorer.server.body import REQUIRED, Body, Flag, Text, whole
 from explorer.server.http import json_reply
-from explorer.server.jobs import Job, Jobs
 from explorer.server.library import Library
 from explorer.server.login import hub_token
 from explorer.server.routes import posts, reads
+from explorer.server.tasks import Task, Tasks
 from explorer.server.visitors import LOGIN, caller, scope_of
 from explorer.settings import Settings
 from trainers.config import MAX_ARMS
+from trainers.progress import Progress
 from trainers.publishing.push import push
 from trainers.publishing.upload import Target
 
@@ -51,13 +51,6 @@ class PushBody(Body):
     arm: Annotated[int, whole(0, MAX_ARMS - 1)] = 0
 
 
-@dataclass(kw_only=True, eq=False)
-class HubJob(Job):
-    """A job that asks the Hub; ``work`` may hold a visitor's token, and is let go of when it begins or is stopped."""
-
-    work: Callable[[HubJob], Any] | None = None
-
-
 class HubJobs:
     """Opens comparisons and pushes runs.
 
@@ -70,9 +63,7 @@ class HubJobs:
         self._library = library
         self._opened = OpenedComparisons(settings.opened)
         each = settings.limits.openings if settings.public else None
-        self.jobs: Jobs[HubJob] = Jobs(
-            _work, noun="requests to the Hub", most=MOST, each=each, together=TOGETHER, threads=TOGETHER
-        )
+        self.jobs = Tasks(noun="requests to the Hub", most=MOST, each=each, together=TOGETHER, threads=TOGETHER)
 
     def about(self, request: Request) -> dict[str, Any]:
         """Return whether this visitor can push, in whose name, and what to do otherwise."""
@@ -88,39 +79,25 @@ class HubJobs:
     def open(self, request: Request, body: bytes) -> Response:
         """Open a comparison in the background; the result of the job is the id of its plan."""
         name = OpenBody.parse(body).name
-        return self._begin(request, lambda job: {"id": self._opened.open(name, job.tell)})
+        return self._begin(request, lambda tell: {"id": self._opened.open(name, tell)})
 
     def push(self, request: Request, body: bytes) -> Response:
         """Push a run in the background, with the visitor's own token; the result of the job is the address."""
         asked = PushBody.parse(body)
         folder = self._library.get(asked.run).folder
         target = Target(name=asked.to, private=asked.private, token=hub_token(request) or None)
-        return self._begin(request, lambda job: {"url": push(folder, target, job.tell, arm=asked.arm).url})
-
-    def stop(self, request: Request, _body: bytes) -> Response:
-        """Stop a job."""
-        job = self.jobs.get(request.path_params["job"])
-        self.jobs.stop(job)
-        if job.phase == "stopped":
-            job.work = None
-        return json_reply({})
+        return self._begin(request, lambda tell: {"url": push(folder, target, tell, arm=asked.arm).url})
 
     def close(self) -> None:
         """Stop all jobs."""
         self.jobs.close()
 
-    def _begin(self, request: Request, work: Callable[[HubJob], Any]) -> Response:
-        return json_reply({"job": self.jobs.add(HubJob(caller=caller(request), work=work)).id})
+    def _begin(self, request: Request, work: Callable[[Progress], Any]) -> Response:
+        return json_reply({"job": self.jobs.add(Task(caller=caller(request), work=work)).id})
 
 
 def hub_routes(service: HubJobs) -> list[Route]:
     """Return the routes."""
     shown = {"about": lambda request: json_reply(service.about(request)), "job/{job}": service.jobs.followed}
-    works = {"open": service.open, "push": service.push, "job/{job}/stop": service.stop}
+    works = {"open": service.open, "push": service.push, "job/{job}/stop": service.jobs.stopped}
     return [*reads(shown, "/hub/", 400), *posts(works, "/hub/")]
-
-
-def _work(job: HubJob) -> Any:
-    work, job.work = job.work, None
-    assert work is not None
-    return work(job)

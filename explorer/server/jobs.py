@@ -14,13 +14,15 @@ from typing import Any, Generic, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from explorer.server.http import GoneError, json_reply
+from explorer.server.http import GoneError, RequestError, json_reply
 from explorer.server.visitors import NOBODY, Caller
 from trainers.errors import DataError, UserError
 
 KEPT = 24
 CLOSING = 10.0
 """Seconds that closing waits for what is running."""
+LONGEST = 600.0
+"""Seconds that a call of a program waits for its job."""
 _GOING = ("waiting", "running")
 _log = logging.getLogger(__name__)
 
@@ -152,6 +154,20 @@ class Jobs(Generic[J]):
             raise GoneError(f"Job {job_id[:40]!r} of the {self._noun} is no longer kept here. Start it again.")
         return job
 
+    def waited(self, job: J, instead: str) -> Any:
+        """Wait for the result of a job and return it.
+
+        Args:
+            instead: what can be chosen so that it takes less time.
+
+        Raises:
+            UserError: it failed, was stopped, or took too long and is stopped.
+        """
+        if not job.done.wait(LONGEST):
+            self.stop(job)
+            raise RequestError(f"It is not done after {LONGEST:.0f} s. Choose {instead}.")
+        return job.wait()
+
     def followed(self, request: Request) -> Response:
         """Answer with the job that the address names."""
         return json_reply(self.get(request.path_params["job"]).json())
@@ -195,11 +211,9 @@ class Jobs(Generic[J]):
                 raise DataError(said)
 
     def _drop_old(self) -> None:
-        for key in list(self._jobs):
-            if len(self._jobs) <= self._kept:
-                return
-            if self._jobs[key].phase not in _GOING:
-                del self._jobs[key]
+        ended = [key for key, job in self._jobs.items() if job.phase not in _GOING]
+        for key in ended[: max(0, len(ended) - self._kept)]:
+            del self._jobs[key]
 
     def _take_turns(self) -> None:
         while True:

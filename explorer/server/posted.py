@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
@@ -62,6 +64,21 @@ def _size(count: int) -> str:
 def image_reply(content: bytes, kind: str) -> Response:
     """Answer with an image ``png``, ``jpeg`` or ``webp`` that the visitor's own browser keeps for an hour."""
     return Response(content, media_type=f"image/{kind}", headers={"Cache-Control": "private, max-age=3600"})
+
+
+def file_in_base64(text: str, most: int, needed: str) -> bytes:
+    """Read an image file of at most ``most`` bytes from base64, which may begin as a data URL.
+
+    Raises:
+        RequestError: it is too large or no base64; ``needed`` says what it should have been.
+    """
+    data = text.partition(",")[2] if text.startswith("data:") else text
+    if len(data) > most * 4 // 3:
+        raise RequestError(f"An image file may have at most {_size(most)}; this one is larger.")
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise RequestError(f"{needed} is needed.") from error
 
 
 def query_number(request: Request, name: str, default: int, most: int) -> int:

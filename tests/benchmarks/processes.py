@@ -171,7 +171,9 @@ def processes(count: int, case: Case) -> dict[str, float]:
     told = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
     told["PYTHONWARNINGS"] = "ignore"
     environments = [{**os.environ, **told, "RANK": str(r), "LOCAL_RANK": str(r)} for r in range(count)]
-    started = [subprocess.Popen(command, env=one, text=True, stdout=subprocess.PIPE) for one in environments]
+    started = [
+        subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE) for environment in environments
+    ]
     try:
         outputs = [process.communicate()[0] for process in started]
     finally:

@@ -27,9 +27,9 @@ def main() -> None:
     parser.add_argument("--fill", default="telea", choices=list(FILLS))
     parser.add_argument("--limit", type=int, help="images of each split")
     given = parser.parse_args()
-    found = load_captioned(given.source, limit=given.limit)
-    words, scenes = load_words(), [scene for part in found.splits.values() for scene in part]
-    print(*found.notes, sep="\n")
+    dataset = load_captioned(given.source, limit=given.limit)
+    words, scenes = load_words(), [scene for part in dataset.splits.values() for scene in part]
+    print(*dataset.notes, sep="\n")
     steps: dict[str, list[float]] = {"read": [], "overlap": [], "fill": [], "captions": []}
     images = allowed = removals = 0
     for scene in scenes:

@@ -52,10 +52,10 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
 
 
 def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Path) -> None:
-    own = make_run(tmp_path, points=60, frames=2)
+    run = make_run(tmp_path, points=60, frames=2)
     with (
-        serve(tmp_path, own, recorded=ASSETS / "recorded", public=True) as site,
-        visit(browser, site, site.at(own)) as page,
+        serve(tmp_path, run, recorded=ASSETS / "recorded", public=True) as site,
+        visit(browser, site, site.at(run)) as page,
     ):
         open_tab(page, "Compare")
         view = page.locator(".rs-comparison")

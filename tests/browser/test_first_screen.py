@@ -21,9 +21,9 @@ SCREEN = (1440, 900)
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A page with nothing but the recordings."""
     root: Path = tmp_path_factory.mktemp("visitor")
-    own = make_run(root, points=60, frames=2, arms=1)
-    with serve(root, own, recorded=ASSETS / "recorded") as site:
-        own.delete()
+    run = make_run(root, points=60, frames=2, arms=1)
+    with serve(root, run, recorded=ASSETS / "recorded") as site:
+        run.delete()
         yield site
 
 
@@ -44,9 +44,9 @@ def test_maps_query_and_results_of_every_loss_are_on_the_first_screen(browser: B
                 expect(node).to_be_in_viewport(ratio=0.9)
         titles = page.locator(".rs-card h3").all_inner_texts()
         told = page.locator(".rs-contrast").inner_text()
-        gaps = {one["level"]: max(one["of"]) - min(one["of"]) for one in counts(page)}
+        gaps = {count["level"]: max(count["of"]) - min(count["of"]) for count in counts(page)}
         level = max(gaps, key=lambda name: gaps[name])
-        of = next(one["of"] for one in counts(page) if one["level"] == level)
+        of = next(count["of"] for count in counts(page) if count["level"] == level)
         best, worst = of.index(max(of)), of.index(min(of))
         assert gaps[level] >= 5, "the losses visibly disagree"
         begin = f"For this query, of the ten nearest images, {titles[best]} has {max(of)} of the same {level}, "

@@ -53,10 +53,10 @@ def test_encoders_are_downloaded(browser: Browser, site: Site, size: tuple[int, 
         open_tab(page, "Runs")
         if size == PHONE:
             row = card(page, other.id).locator("tr").first
-            place = row.evaluate(
+            scores = row.evaluate(
                 "(row) => [row.scrollWidth, ...[...row.cells].map((cell) => cell.getBoundingClientRect().right)]"
             )
-            assert max(place) <= PHONE[0], "a card is as wide as the phone"
+            assert max(scores) <= PHONE[0], "a card is as wide as the phone"
             expect(row.locator("td[data-title]").first).to_be_in_viewport()
         card(page, other.id).get_by_role("button", name="More: ").click()
         card(page, other.id).locator(".rs-takehome summary").click()

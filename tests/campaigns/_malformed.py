@@ -70,7 +70,7 @@ RUN_PATHS = ("", "/poll", "/frame/{}", "/frameinfo/{}", "/sheet/{}.webp", "/neig
 TOP_PATHS = ("/runs", "/start", "/assets/{}", "/{}", "/run/{}", "/objects/start", "/objects/encoding", "/objects/runs")
 OBJECT_PATHS = ("/objects/images/{}", "/objects/image/{}", "/objects/image/{}/pixels", "/objects/filled/{}")
 MORE_PATHS = ("/objects/score/{}", "/objects/score/{}/csv", "/objects/runimage/{}/{}", "/objects/open/{}")
-LAST_PATHS = ("/objects/detectors", "/objects/open/{}/leave")
+LAST_PATHS = ("/objects/detectors", "/objects/open/{}/stop")
 PATHS = (*TOP_PATHS, *OBJECT_PATHS, *MORE_PATHS, *LAST_PATHS)
 QUERIES = ("after", "row", "offset", "count", "side", "weights")
 REMOVE = {"class": "dog", "boxes": [[0.2, 0.2, 0.6, 0.6]], "strokes": [{"radius": 0.1, "points": [[0.5, 0.5]]}]}
@@ -84,8 +84,8 @@ QUERY = {
     "patience": 1,
 }
 BODIES: dict[str, dict[str, Any]] = {
-    "open": {"source": "no_such_set", "captions_from": "", "limit": 5, "ticket": "0123456789abcdef"},
-    "open/0123456789abcdef/leave": {},
+    "open": {"source": "no_such_set", "captions_from": "", "limit": 5},
+    "open/none/stop": {},
     "encode": {"models": ["tiny_clip"], "dataset": "drawn_scenes"},
     "detect": {"image": "drawn_scenes.0", "detector": "none"},
     "name": {"image": "drawn_scenes.0", "box": [0.1, 0.1, 0.5, 0.5], "model": "tiny_clip"},

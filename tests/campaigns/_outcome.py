@@ -65,7 +65,7 @@ class Outcome:
             "numbers are missing": [row for row in self.numbers if row not in got],
             "numbers differ": [row for row in self.numbers if row in got and got[row] != self.numbers[row]],
         }
-        return [f"{len(found)} {what}, {found[0]} among them" for what, found in kinds.items() if found]
+        return [f"{len(kind)} {what}, {kind[0]} among them" for what, kind in kinds.items() if kind]
 
 
 class PlanOutcome:

@@ -40,7 +40,7 @@ class Tally:
     @property
     def failed(self) -> int:
         """How many of them failed."""
-        return sum(len(found) for found in self.failures.values())
+        return sum(len(failure) for failure in self.failures.values())
 
     def rows(self) -> list[tuple[object, ...]]:
         """One row for every kind and one for all."""
@@ -50,9 +50,9 @@ class Tally:
     def markdown(self) -> str:
         """The table, then up to five failures of each kind."""
         lines = [markdown((self.head, "tried", "failed"), self.rows())]
-        for kind, found in self.failures.items():
-            lines += [f"- {kind}: {sentence[:300]}" for sentence in found[:5]]
-            lines += [f"- {kind}: {len(found) - 5} more"] * (len(found) > 5)
+        for kind, failure in self.failures.items():
+            lines += [f"- {kind}: {sentence[:300]}" for sentence in failure[:5]]
+            lines += [f"- {kind}: {len(failure) - 5} more"] * (len(failure) > 5)
         return "\n".join([lines[0], *[""] * (len(lines) > 1), *lines[1:]])
 
     def end(self, given: argparse.Namespace) -> int:

@@ -144,13 +144,13 @@ def test_a_run_and_its_tables_are_json(tmp_path: Path, capsys: pytest.CaptureFix
     runs, images = ["--runs", str(tmp_path / "runs")], tmp_path / "images"
     write_images(images)
     assert main(["train", "--data", str(images), *small.split(), *runs, "--losses", "smooth_ap", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["phase"] == "finished" and 0 <= told["arms"][0]["numbers"]["R_at_1"] <= 1
-    assert main(["resume", told["id"], *runs, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == told
-    assert main(["compare", told["id"], *runs, "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["phase"] == "finished" and 0 <= values["arms"][0]["numbers"]["R_at_1"] <= 1
+    assert main(["resume", values["id"], *runs, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == values
+    assert main(["compare", values["id"], *runs, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"]
-    assert main(["export", told["id"], "--out", str(tmp_path / "a.safetensors"), *runs, "--json"]) == 0
+    assert main(["export", values["id"], "--out", str(tmp_path / "a.safetensors"), *runs, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["bytes"] == (tmp_path / "a.safetensors").stat().st_size
 
 

@@ -33,7 +33,7 @@ def linear_variance(values: Sequence[float], labels: Sequence[int]) -> float:
 def interval(values: np.ndarray, labels: Sequence[int], draws: np.ndarray, error: float = 0.05) -> tuple[float, float]:
     """The interval of the mean of results ``[S, Q]``, from the formulas in docs/statistics.md."""
     seeds = len(values)
-    sizes = [list(labels).count(one) for one in set(labels)]
+    sizes = [list(labels).count(label) for label in set(labels)]
     effective = sum(sizes) ** 2 / sum(size**2 for size in sizes)
     of_seeds = [resampled_means(list(row), labels, draws) for row in values]
     centre = [statistics.fmean(column) for column in zip(*of_seeds, strict=True)]

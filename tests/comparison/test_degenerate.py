@@ -104,7 +104,7 @@ def test_other_seeds_cannot_be_paired() -> None:
 
 def test_queries_without_a_positive_are_left_out() -> None:
     values = [results(3, 0.6), results(3, 0.5, 1)]
-    holes = [one.copy() for one in values]
+    holes = [value.copy() for value in values]
     for one in holes:
         one[:, 3] = np.nan
     kept = np.arange(24) != 3
@@ -177,10 +177,10 @@ def test_nothing_to_compare() -> None:
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
-    (one,) = cells(results(1), LABELS)
+    (cell,) = cells(results(1), LABELS)
     with pytest.raises(UserError, match="got two of a, seed 0"):
-        compare([one, one], METRIC)
-    both = dataclasses.replace(one.queries, values=np.zeros((2, 1, 24), np.float32))
+        compare([cell, cell], METRIC)
+    both = dataclasses.replace(cell.queries, values=np.zeros((2, 1, 24), np.float32))
     with pytest.raises(UserError, match=r"got those of 2\. Choose an arm"):
-        compare([dataclasses.replace(one, queries=both)], METRIC)
-    compare([dataclasses.replace(one, queries=both.of(1))], METRIC)
+        compare([dataclasses.replace(cell, queries=both)], METRIC)
+    compare([dataclasses.replace(cell, queries=both.of(1))], METRIC)

@@ -149,4 +149,4 @@ def test_holm() -> None:
             if p[place] > 0.05 / (6 - rank):
                 break
             rejected.add(place)
-        assert {place for place, value in enumerate(holm(p)) if value <= 0.05} == rejected
+        assert {index for index, value in enumerate(holm(p)) if value <= 0.05} == rejected

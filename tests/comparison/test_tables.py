@@ -76,9 +76,9 @@ def test_a_verdict_that_the_correction_takes_back_says_so() -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
         some = [
-            Cell(variant=name, condition={}, seed=place, metrics={METRIC: float(value)})
+            Cell(variant=name, condition={}, seed=index, metrics={METRIC: float(value)})
             for name, mean in (("a", 0.0), ("b", 0.02), ("c", 0.01))
-            for place, value in enumerate(rng.normal(mean, 0.01, 5))
+            for index, value in enumerate(rng.normal(mean, 0.01, 5))
         ]
         for _, _, pair, text in table(some, [METRIC]).verdicts():
             if pair.difference.p_value < 0.05:
@@ -120,8 +120,8 @@ def test_json_is_plain(made: Table) -> None:
     assert values["metrics"][0]["title"] == "R@1" and values["conditions"] == ["noise"]
     assert values["rows"][0]["cells"][METRIC]["best"] is True and values["rows"][0]["condition"] == {"noise": 0.0}
     assert values["pairs"][0]["verdict"] == "above" and values["pairs"][0]["words"].startswith("first above second")
-    (one,) = cells(np.full((1, 4), 0.5), np.zeros(4, int))
-    alone = json.loads(json.dumps(table([one], [METRIC, "HAP"]).json(), allow_nan=False))
+    (cell,) = cells(np.full((1, 4), 0.5), np.zeros(4, int))
+    alone = json.loads(json.dumps(table([cell], [METRIC, "HAP"]).json(), allow_nan=False))
     assert alone["rows"][0]["cells"][METRIC]["low"] is None and alone["rows"][0]["cells"]["HAP"]["mean"] is None
 
 
@@ -193,7 +193,7 @@ def test_a_table_begins_with_what_it_comes_to(made: Table) -> None:
     assert lines[2].startswith("Noise 0.4: Every difference in R@1 could be chance. The largest is ")
     assert lines[2].endswith("seeds would show one of this size.")
     said = made.json()["conclusions"]
-    assert [one["condition"] for one in said] == [{"noise": 0.0}, {"noise": 0.4}]
+    assert [sentence["condition"] for sentence in said] == [{"noise": 0.0}, {"noise": 0.4}]
 
 
 def test_a_best_row_that_chance_may_have_made_says_so() -> None:

@@ -108,9 +108,8 @@ def test_components_need_a_linear_head() -> None:
 
 
 def test_the_encoder_at_hand_is_the_one_whose_weights_are_cached(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hub_cache: Path
 ) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(hand, "reachable", lambda: False)
     assert hand.at_hand("cpu") is None
     model, side = hand.CHOICES["cuda"]
@@ -124,8 +123,7 @@ def test_the_encoder_at_hand_is_the_one_whose_weights_are_cached(
     assert found == hand.AtHand(encoder=expected, cached=True) and "on this machine" in found.sentence
 
 
-def test_else_what_can_be_fetched_is_proposed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+def test_else_what_can_be_fetched_is_proposed(monkeypatch: pytest.MonkeyPatch, hub_cache: Path) -> None:
     monkeypatch.setattr(hand, "reachable", lambda: True)
     found = hand.at_hand("cpu")
     assert found is not None and not found.cached and found.encoder.parameters["model"] == hand.CHOICES["cpu"][0]

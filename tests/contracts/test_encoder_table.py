@@ -18,9 +18,9 @@ MENU = {loss.title: loss for loss in LOSSES.values() if loss.alias_of is None}
 
 def columns(marker: str) -> dict[str, dict[str, float]]:
     """R@1 by set and by title of the loss, without the rows of means."""
-    found = re.search(rf"<!-- {marker} -->\n(.*?)<!-- /{marker} -->", PAGE, re.DOTALL)
-    assert found is not None
-    head, _, *rows = ([cell.strip() for cell in line.strip("| ").split("|")] for line in found[1].splitlines())
+    answer = re.search(rf"<!-- {marker} -->\n(.*?)<!-- /{marker} -->", PAGE, re.DOTALL)
+    assert answer is not None
+    head, _, *rows = ([cell.strip() for cell in line.strip("| ").split("|")] for line in answer[1].splitlines())
     head = [name.partition(" (")[0] for name in head]
     table: dict[str, dict[str, float]] = {name: {} for name in head[1:]}
     for title, *cells in (row for row in rows if not row[0].startswith("**")):

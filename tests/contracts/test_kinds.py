@@ -15,11 +15,11 @@ import pytest
 
 from tests.waiting import wait
 from trainers.cli.flags import given_text
-from trainers.config import read_config
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
 from trainers.metrics.names import describe_any
 from trainers.parameters import flat, specs
+from trainers.runs.config_file import read_config
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).with_name("kind")
@@ -170,15 +170,15 @@ def test_it_is_paused_killed_and_resumed_to_the_same_weights_in_its_second_stage
     assert command("toy", *flags, "--runs", str(whole)).returncode == 0
     make = "from trainers.kinds import KINDS\nfrom trainers.runs import RunFolder\n"
     settings = "steps=30, head_steps=2000, snapshot_steps=1000"
-    place = Path(inside(broken, f"{make}print(RunFolder.create(runs, KINDS['toy'].config({settings})).path)").strip())
-    process = trainer(place)
-    wait((place / "ckpt" / "last.safetensors").exists)  # written when the second stage begins
-    assert command("send", place.name, "pause", "--runs", str(broken)).returncode == 0
+    path = Path(inside(broken, f"{make}print(RunFolder.create(runs, KINDS['toy'].config({settings})).path)").strip())
+    process = trainer(path)
+    wait((path / "ckpt" / "last.safetensors").exists)  # written when the second stage begins
+    assert command("send", path.name, "pause", "--runs", str(broken)).returncode == 0
     with process:  # closes its standard input
         process.send_signal(signal.SIGKILL)
     _, phase, step, stage, _ = inside(broken, WEIGHTS).split()
     assert int(step) >= 30 and stage == "1" and phase in ("running", "paused", "interrupted")
-    done = command("resume", place.name, "--runs", str(broken))
+    done = command("resume", path.name, "--runs", str(broken))
     assert done.returncode == 0, done.stderr
     results = [inside(runs, WEIGHTS).split()[1:] for runs in (whole, broken)]
     assert results[0] == results[1] and results[0][:3] == ["finished", "2030", "1"]

@@ -11,8 +11,6 @@ def _own_machine(tmp_path, monkeypatch):
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
     for name in ("RANKSCOPE_FOLDERS", "RANKSCOPE_MEMORY_GB", "RANKSCOPE_CACHE_GB", "RANKSCOPE_DOWNLOAD_GB", "SPACE_ID"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "hub-cache")
 
 

@@ -56,8 +56,8 @@ class Hub(BaseHTTPRequestHandler):
             self._json({"id": "/".join(parts[:2]), "sha": SHA, "siblings": siblings, "private": False, "tags": []})
 
     def _repo(self, parts: list[str]) -> Path | None:
-        found = self.root / "/".join(parts[:2])
-        return found if len(parts) > 1 and parts[0] != "gated" and found.is_dir() else None
+        folder = self.root / "/".join(parts[:2])
+        return folder if len(parts) > 1 and parts[0] != "gated" and folder.is_dir() else None
 
     def _facts(self, repo: Path) -> list[dict[str, object]]:
         return [

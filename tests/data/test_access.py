@@ -251,7 +251,7 @@ def test_a_saved_set_reads_its_own_files_only(which: str, tmp_path: Path, monkey
         (root / "set" / "dataset_dict.json").write_text(json.dumps({"splits": ["../../elsewhere/train"]}))
     else:
         state = json.loads((root / "set" / "train" / "state.json").read_text())
-        names = [f"../../../elsewhere/train/{one['filename']}" for one in state["_data_files"]]
+        names = [f"../../../elsewhere/train/{data_file['filename']}" for data_file in state["_data_files"]]
         state["_data_files"] = [{"filename": name} for name in names]
         (root / "set" / "train" / "state.json").write_text(json.dumps(state))
     with pytest.raises(DataError, match="not its own"):

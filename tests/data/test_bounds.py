@@ -96,8 +96,8 @@ def test_a_column_of_long_texts_is_refused(tmp_path, monkeypatch):
 def test_sentences_of_other_photos_are_not_kept(tmp_path):
     repeated_rows(tmp_path / "photos", 100, "here")
     repeated_rows(tmp_path / "said", 400, "there")
-    found = load_captioned(str(tmp_path / "photos"), captions_from=str(tmp_path / "said"), limit=3)
-    assert [scene.captions for scene in found.splits["train"]] == [("there",) * 20] * 3
+    dataset = load_captioned(str(tmp_path / "photos"), captions_from=str(tmp_path / "said"), limit=3)
+    assert [scene.captions for scene in dataset.splits["train"]] == [("there",) * 20] * 3
 
 
 # ------------------------------------------------------------------------------------------------------------- columns
@@ -183,11 +183,11 @@ def test_encoded_images_are_measured_before_they_are_read(monkeypatch):
     cells = [b"x" * n for n in (10, 0, 30)]
     made = datasets.Dataset.from_dict({"image": [{"bytes": b or None, "path": None} for b in cells]})
     made = made.cast_column("image", datasets.Image(decode=False))
-    found = ArrowTable(made)
-    assert found.sizes("image", np.array([2, 0, 1])).tolist() == [30, 10, 0]
-    assert found.images("image", np.arange(3)) == [cells[0], None, cells[2]]
+    arrow_table = ArrowTable(made)
+    assert arrow_table.sizes("image", np.array([2, 0, 1])).tolist() == [30, 10, 0]
+    assert arrow_table.images("image", np.arange(3)) == [cells[0], None, cells[2]]
     monkeypatch.setattr(table, "LARGEST_FILE", 29)
-    assert found.images("image", np.arange(3)) == [cells[0], None, None]
+    assert arrow_table.images("image", np.arange(3)) == [cells[0], None, None]
 
 
 def test_chunks_are_bounded_by_bytes():

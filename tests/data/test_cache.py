@@ -108,8 +108,8 @@ def test_a_full_disk_is_noted(own, tmp_path, monkeypatch):
 def test_the_bound_removes_the_longest_unused(own, tmp_path, monkeypatch):
     for seed in range(3):
         load(own, seed=seed)
-    for place, entry in enumerate(entries(tmp_path)):
-        os.utime(entry, (1000 + place, 1000 + place))
+    for index, entry in enumerate(entries(tmp_path)):
+        os.utime(entry, (1000 + index, 1000 + index))
     oldest = entries(tmp_path)[0]
     size = sum(file.stat().st_size for file in (oldest, *oldest.iterdir()))
     monkeypatch.setenv("RANKSCOPE_CACHE_GB", str(3.5 * size / 1e9))

@@ -71,17 +71,17 @@ def test_boxes_in_every_shape(tmp_path, shape, reading):
     boxes = [[box if reading == "xywh" else as_corners(box) for box in row] for row in BOXES]
     columns, features = objects(shape, boxes)
     source = save(tmp_path / "set", {"captions": TEXTS, **columns}, {"captions": List(Value("string")), **features})
-    found = load_captioned(source)
-    scenes = found.splits["train"]
+    dataset = load_captioned(source)
+    scenes = dataset.splits["train"]
     for scene, listed, names in zip(scenes, BOXES, CLASSES, strict=True):
         np.testing.assert_allclose(
             np.array(scene.boxes).reshape(-1, 4), np.array([as_corners(b) for b in listed]).reshape(-1, 4)
         )
         assert scene.classes == tuple(names)
-    assert found.classes == tuple(NAMES)
+    assert dataset.classes == tuple(NAMES)
     assert scenes[2].captions == ("grass", "a field") and scenes[1].load() == photo(1)
     assert (scenes[0].width, scenes[0].height) == SIZE
-    assert "1 images have no box." in found.notes
+    assert "1 images have no box." in dataset.notes
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_boxes_in_every_shape(tmp_path, shape, reading):
     ],
 )
 def test_captions_in_every_shape(tmp_path, columns, captions):
-    found = load_captioned(save(tmp_path / "set", columns))
-    assert [scene.captions for scene in found.splits["train"]] == captions
-    assert "no boxes" in found.notes[0]
+    dataset = load_captioned(save(tmp_path / "set", columns))
+    assert [scene.captions for scene in dataset.splits["train"]] == captions
+    assert "no boxes" in dataset.notes[0]
 
 
 def test_boxes_and_captions_joined_by_image_id(tmp_path):
@@ -107,9 +107,9 @@ def test_boxes_and_captions_joined_by_image_id(tmp_path):
     DatasetDict({"val": Dataset.from_dict(rows)}).save_to_disk(str(texts))
     with pytest.raises(DataError, match="no caption column"):
         load_captioned(photos)
-    found = load_captioned(photos, captions_from=str(texts))
-    assert [scene.captions for scene in found.splits["train"]] == [("near", "close"), (), ("far",)]
-    assert "2 of 3 images" in found.notes[1]
+    dataset = load_captioned(photos, captions_from=str(texts))
+    assert [scene.captions for scene in dataset.splits["train"]] == [("near", "close"), (), ("far",)]
+    assert "2 of 3 images" in dataset.notes[1]
     assert len(load_captioned(photos, captions_from=str(texts), limit=1).splits["train"]) == 1
 
 
@@ -144,11 +144,11 @@ def test_readings_of_four_numbers():
 
 
 def test_the_real_part_of_coco():
-    found = load_captioned(str(needs("data/coco_captions")))
-    scenes = [scene for part in found.splits.values() for scene in part]
+    dataset = load_captioned(str(needs("data/coco_captions")))
+    scenes = [scene for part in dataset.splits.values() for scene in part]
     assert len(scenes) == 320 and sum(len(scene.boxes) for scene in scenes) == 2867
-    assert len(found.classes) == 80 and all(len(scene.captions) == 5 for scene in scenes)
-    assert found.notes[0].startswith("Boxes are read as a corner, width and height: 0 of")
+    assert len(dataset.classes) == 80 and all(len(scene.captions) == 5 for scene in scenes)
+    assert dataset.notes[0].startswith("Boxes are read as a corner, width and height: 0 of")
     for scene in scenes:
         for x0, y0, x1, y1 in scene.boxes:
             assert 0 <= x0 < x1 <= scene.width + 1 and 0 <= y0 < y1 <= scene.height + 1
@@ -168,10 +168,10 @@ def coco(folder):
 
 
 def test_a_coco_folder(tmp_path):
-    found = load_captioned(str(coco(tmp_path / "coco")))
-    (scene,) = found.splits["val2017"]
+    dataset = load_captioned(str(coco(tmp_path / "coco")))
+    (scene,) = dataset.splits["val2017"]
     assert scene.captions == ("a dog", "one") and scene.boxes == ((1, 2, 4, 6),) and scene.classes == ("dog",)
-    assert scene.load() == photo() and scene.image_id == "5" and found.classes == ("dog",)
+    assert scene.load() == photo() and scene.image_id == "5" and dataset.classes == ("dog",)
     home = tmp_path / "coco" / "val2017"
     assert read_below(home / ".." / "annotations" / "captions_val2017.json", (home.resolve(),)) is None
     (tmp_path / "coco" / "annotations" / "captions_val2017.json").write_text("{}")
@@ -199,17 +199,17 @@ def test_folders_as_their_authors_hand_them_out_tell_how_far_they_are(tmp_path):
 
 
 def test_a_flickr30k_entities_folder(tmp_path):
-    found = load_captioned(str(write_entities(tmp_path)))
-    assert found.classes == ("people", "animals", "vehicles", "instruments")
-    assert {name: len(scenes) for name, scenes in found.splits.items()} == {"train": 12, "val": 2, "test": 9}
-    scene = found.splits["test"][0]
+    dataset = load_captioned(str(write_entities(tmp_path)))
+    assert dataset.classes == ("people", "animals", "vehicles", "instruments")
+    assert {name: len(scenes) for name, scenes in dataset.splits.items()} == {"train": 12, "val": 2, "test": 9}
+    scene = dataset.splits["test"][0]
     assert scene.captions[0] == "Two men play with a dog ." and (scene.width, scene.height) == SIZE_OF_ENTITIES
     assert scene.classes == ("people", "people", "animals")
     assert scene.boxes[0] == (0, 1, 20, 40)  # 1, 2, 20, 40 in the file: counted from 1, both corners inside the box
     named = [(scene.captions[0][one.start : one.end], one.classes) for one in scene.phrases[0]]
     assert named == [("Two men", ("people",)), ("a dog", ("animals",))]
-    assert scene.load() is not None and all(len(one.phrases) == len(one.captions) for one in found.splits["test"])
-    assert "annotated" in found.notes[0] and "our reading" in found.notes[0]
+    assert scene.load() is not None and all(len(one.phrases) == len(one.captions) for one in dataset.splits["test"])
+    assert "annotated" in dataset.notes[0] and "our reading" in dataset.notes[0]
     assert len(load_captioned(str(tmp_path), limit=3).splits["train"]) == 3
 
 
@@ -219,15 +219,15 @@ def test_phrases_with_several_types_without_a_box_and_without_a_class():
         "by [/EN#5/scene the sea] , [/EN#6/other a toy dog] .\n"
     )
     assert text == "Men in kilts and someone hold a bagpipe by the sea , a toy dog ."
-    assert [text[one.start : one.end] for one in chunks] == [
+    assert [text[chunk.start : chunk.end] for chunk in chunks] == [
         "Men in kilts",
         "someone",
         "a bagpipe",
         "the sea",
         "a toy dog",
     ]
-    assert [one.types for one in chunks[:3]] == [("people", "clothing"), ("people",), ("instruments", "other")]
-    assert [one.chain for one in chunks] == ["3", "0", "4", "5", "6"]
+    assert [chunk.types for chunk in chunks[:3]] == [("people", "clothing"), ("people",), ("instruments", "other")]
+    assert [chunk.chain for chunk in chunks] == ["3", "0", "4", "5", "6"]
     assert parse_sentence("Nobody marked anything .") == ("Nobody marked anything .", ())
 
 
@@ -254,8 +254,8 @@ def test_a_damaged_flickr30k_entities_folder(tmp_path, part, content):
 def test_which_split_asks_and_which_is_trained_on(names, test, train):
     scene = CaptionedImage(image_id="0", load=lambda: None, captions=("a dog",), boxes=(), classes=())
     splits = {"empty": (), **{name: (scene,) for name in names}}
-    found = CaptionedDataset(title="Set", licence="", splits=splits, classes=(), notes=())
-    assert (found.test_split, found.train_split) == (test, train)
+    captioned_dataset = CaptionedDataset(title="Set", licence="", splits=splits, classes=(), notes=())
+    assert (captioned_dataset.test_split, captioned_dataset.train_split) == (test, train)
     with pytest.raises(DataError, match="Set has no image"):
         _ = CaptionedDataset(title="Set", licence="", splits={"empty": ()}, classes=(), notes=()).test_split
 

@@ -136,9 +136,9 @@ def test_colours_in_sentences_are_those_in_the_picture(found):
         colour_of = {thing.name: thing.colour for thing in drawing_of(scene).layout.things}
         for caption in scene.captions:
             words = caption.split()
-            for place, word in enumerate(words):
+            for index, word in enumerate(words):
                 if word in COLOURS:  # "a red ball", "a man in red"
-                    phrase = words[place - 1] if words[place - 1 : place] == ["in"] else words[place + 1]
+                    phrase = words[index - 1] if words[index - 1 : index] == ["in"] else words[index + 1]
                     whose = ["person"] if phrase == "in" else list(classes_of(f"a {phrase}", WORDS))
                     assert [colour_of[name] for name in whose] == [word], caption
                     coloured += 1
@@ -198,11 +198,11 @@ def test_a_photo_cannot_be_drawn_again(found):
 
 
 def test_it_opens_by_name_like_any_other_set():
-    found = load_captioned("drawn_scenes", limit=30)
-    assert {name: len(part) for name, part in found.splits.items()} == {"train": 30, "val": 30, "test": 30}
-    assert found.classes == CLASSES and found.licence == "CC0-1.0" and "shortcut" in found.notes[0]
+    dataset = load_captioned("drawn_scenes", limit=30)
+    assert {name: len(part) for name, part in dataset.splits.items()} == {"train": 30, "val": 30, "test": 30}
+    assert dataset.classes == CLASSES and dataset.licence == "CC0-1.0" and "shortcut" in dataset.notes[0]
     tally = Tally()
-    done = list(removals(found.splits["test"], FILLS["telea"], longest=64, tally=tally))
+    done = list(removals(dataset.splits["test"], FILLS["telea"], longest=64, tally=tally))
     assert len(done) >= 25 and tally.boxes_dropped == 0
 
 
@@ -247,5 +247,5 @@ def test_scenes_are_thought_out_once_and_none_above_the_limit():
     assert made() == 9
     whole = load_captioned("drawn_scenes:train=90,val=60,test=20").splits
     for name, scenes in few.items():
-        assert [one.captions for one in scenes] == [one.captions for one in whole[name][:3]]
-        assert [one.load() for one in scenes] == [one.load() for one in whole[name][:3]]
+        assert [scene.captions for scene in scenes] == [one.captions for one in whole[name][:3]]
+        assert [scene.load() for scene in scenes] == [one.load() for one in whole[name][:3]]

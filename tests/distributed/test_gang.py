@@ -22,12 +22,13 @@ from tests.distributed.processes import ROOT
 from tests.distributed.test_group import workers
 from tests.tiny import tiny_config, write_images
 from tests.waiting import wait
-from trainers.config import RunConfig, read_config
+from trainers.config import RunConfig
 from trainers.devices.gpus import CPU_PROCESSES
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS
 from trainers.plans.children import children_of
 from trainers.runs import RunFolder, list_runs
+from trainers.runs.config_file import read_config
 from trainers.training.executor import AGAIN, ProcessExecutor
 from trainers.worker import Worker
 
@@ -219,4 +220,6 @@ def test_a_run_is_resumed_with_another_number(tmp_path: Path, images: Path) -> N
         time.sleep(1)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
-    assert folder.processes == 2 and not [one for one in workers(folder) if one.status() != psutil.STATUS_ZOMBIE]
+    assert folder.processes == 2 and not [
+        worker for worker in workers(folder) if worker.status() != psutil.STATUS_ZOMBIE
+    ]

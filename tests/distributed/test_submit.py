@@ -82,13 +82,13 @@ def test_what_cannot_be_is_refused_before_a_run_is_made(
 
 def cluster(tmp_path: Path) -> dict[str, str]:
     """The environment of a job, with commands of Slurm that note what they are told."""
-    place = tmp_path / "bin"
-    place.mkdir()
+    folder = tmp_path / "bin"
+    folder.mkdir()
     for name, text in (("srun", SRUN), ("scontrol", f'#!/bin/bash\necho "$@" >> {tmp_path}/scontrol.txt\n')):
-        (place / name).write_text(text)
-        (place / name).chmod(0o755)
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
     told = {"SLURM_JOB_ID": "77", "SLURM_NTASKS": "2", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
-    return {**os.environ, **told, "PATH": f"{place}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    return {**os.environ, **told, "PATH": f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
 @pytest.mark.long

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+import pytest
 import torch
 from PIL import Image
 from starlette.applications import Starlette
@@ -25,6 +26,7 @@ from explorer.tabs.object_removal.service import Objects
 from tests.explorer.page import Line, Watched, routes
 from tests.waiting import wait
 from trainers.data.captioned_images import Box, CaptionedDataset, CaptionedImage
+from trainers.errors import UserError
 from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter
 
@@ -196,6 +198,20 @@ class Tab:
         reply = self.get(path) if content is None else self.post(path, content)
         assert reply.status_code == 200, reply.text
         return reply.json()
+
+    def opened(self, source: str, **changes: object) -> dict:
+        """What the page is told of a dataset, once it is open."""
+        reply = self.json("open", {"source": source, **changes})
+        return reply["answer"] if "answer" in reply else self.objects.openings.get(reply["job"]).wait()
+
+    def refused_opening(self, source: str, **changes: object) -> str:
+        """Why a dataset is not opened."""
+        reply = self.post("open", {"source": source, **changes})
+        if reply.status_code != 200:
+            return reply.json()["error"]
+        with pytest.raises(UserError) as raised:
+            self.objects.openings.get(reply.json()["job"]).wait()
+        return str(raised.value)
 
     def ask(self, photo: str = "drawn_scenes.0", **changes: object) -> dict:
         return self.json("query", self.asked(photo, **changes))

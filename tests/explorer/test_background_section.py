@@ -15,10 +15,10 @@ import pytest
 from PIL import Image
 
 from explorer.server.library import Library
+from explorer.server.tasks import Task
 from explorer.settings import Settings as PageSettings
 from explorer.tabs.retrieve.background_routes import background_routes
 from explorer.tabs.retrieve.backgrounds import Backgrounds
-from explorer.tabs.retrieve.searches import Task
 from explorer.tabs.retrieve.service import RetrievalService
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, trained, write_images
@@ -124,15 +124,15 @@ def test_a_measurement_and_everything_behind_it(site: Site, pots: RunFolder) -> 
     assert set(answer["pictured"]) == set(TITLES) - set(TIED) and "over queries only" in answer["intervals"]
     assert list(answer["objects"]) == ["smallest third", "middle third", "largest third"]
     key, first = answer["key"], answer["arms"][0]["unnoticing"][0]
-    found = site.get(f"{key}/query/{first['query']}").json()
-    assert found["classes"] == first["classes"] and len(found["arms"]) == 2
-    assert set(found["arms"][0]["forms"]) == set(answer["pictured"])
-    for form, one in found["arms"][0]["forms"].items():
+    reply = site.get(f"{key}/query/{first['query']}").json()
+    assert reply["classes"] == first["classes"] and len(reply["arms"]) == 2
+    assert set(reply["arms"][0]["forms"]) == set(answer["pictured"])
+    for form, one in reply["arms"][0]["forms"].items():
         assert [result["row"] for result in one["results"]] == first["nearest"][form]
         for result in one["results"]:
             assert result["severity"] == sum(a == b for a, b in zip(result["classes"], first["classes"], strict=True))
         assert opened(site.get(f"{key}/form/{form}/{first['query']}").content).shape[:2] == (16, 16)
-    place = found["arms"][0]["forms"]["whole"]["results"][0]["row"]
+    place = reply["arms"][0]["forms"]["whole"]["results"][0]["row"]
     assert opened(site.get(f"{key}/image/{place}").content).shape[:2] == (16, 16)
     table = list(csv.DictReader(io.StringIO(site.get(f"{key}/numbers.csv").text)))
     assert len(table) == len(answer["numbers"]) and {row["form"] for row in table} == {*TITLES, *CONTRASTS}

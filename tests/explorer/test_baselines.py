@@ -30,9 +30,9 @@ def test_runs_on_the_same_images_can_be_pinned(page: Page, root: Path, tmp_path:
     broken = make_run(root, points=48, frames=1)
     (broken.path / "probe.safetensors").write_bytes(b"no tensors")
     apart = other_images(root)
-    found = page.json(f"run/{run.id}/baselines")["runs"]
-    assert [one["id"] for one in found] == [other.id, recorded.id]
-    assert found[0]["title"] == "Smooth-AP on Made-up world" and found[1]["recorded"]
+    runs = page.json(f"run/{run.id}/baselines")["runs"]
+    assert [one["id"] for one in runs] == [other.id, recorded.id]
+    assert runs[0]["title"] == "Smooth-AP on Made-up world" and runs[1]["recorded"]
     for folder, words in ((apart, "not on the same images"), (broken, broken.id)):
         refused = page.json(f"run/{run.id}/baseline/{folder.id}")
         assert list(refused) == ["why"] and words in refused["why"]
@@ -45,7 +45,7 @@ def test_its_numbers_are_those_of_its_run(page: Page, root: Path, monkeypatch: p
     assert (whole["why"], whole["moving"], whole["more"], whole["whole"]) == (None, False, False, False)
     assert whole["arms"] == ["Smooth-AP"]
     assert tuple(whole["pairs"]) == differences(run, other).pairs == (0, 0)
-    stored = [[one.arm, one.step, one.key, one.value] for one in other.scalars()]
+    stored = [[scalar.arm, scalar.step, scalar.key, scalar.value] for scalar in other.scalars()]
     assert sorted(whole["metrics"]) == sorted(stored)
     monkeypatch.setattr(baselines, "ROWS", 10)
     found, row, more = [], 0, True

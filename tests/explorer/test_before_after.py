@@ -48,7 +48,11 @@ def site(root: Path) -> Iterator[Search]:
 def ids(site: Search) -> dict[str, str]:
     """Of each run, by what it is."""
     listed = site.json("runs")["runs"]
-    kinds = {one["id"]: RunFolder(site.settings.runs / one["id"]).config.kind for one in listed if not one["recorded"]}
+    kinds = {
+        entry["id"]: RunFolder(site.settings.runs / entry["id"]).config.kind
+        for entry in listed
+        if not entry["recorded"]
+    }
     return {kind: run for run, kind in kinds.items()} | {"recorded": next(o["id"] for o in listed if o["recorded"])}
 
 
@@ -95,7 +99,7 @@ def test_classes_go_one_or_several(site: Search) -> None:
 def test_pages_of_earlier_versions_are_answered(site: Search) -> None:
     run = ids(site)["metric_learning"]
     listed = site.client.get(f"{PREFIX}/objects/runs").json()["runs"]
-    assert [one["id"] for one in listed if not one["usable"]] == [ids(site)["recorded"]]
+    assert [entry["id"] for entry in listed if not entry["usable"]] == [ids(site)["recorded"]]
     image = site.client.get(f"{PREFIX}/objects/runimage/{run}/3?side=64")
     assert image.status_code == 200 and Image.open(io.BytesIO(image.content)).size[0] > 8
     given = {"run": run, "index": 2, "remove": BOX, "fill": "mean", "k": 4}

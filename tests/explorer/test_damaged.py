@@ -61,10 +61,10 @@ def whole_runs(root: Path, phase: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def ruins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, dict[str, str], str]]:
-    place = tmp_path_factory.mktemp("ruins")
-    ids = damaged_runs(place / "runs", "finished")
-    good = make_run(place / "runs", points=48, frames=2)
-    page = Page(place / "runs", place / "recorded", place / "assets")
+    folder = tmp_path_factory.mktemp("ruins")
+    ids = damaged_runs(folder / "runs", "finished")
+    good = make_run(folder / "runs", points=48, frames=2)
+    page = Page(folder / "runs", folder / "recorded", folder / "assets")
     with page.client:  # one event loop for all requests
         yield page, ids, good.id
     page.library.close()
@@ -220,7 +220,7 @@ def test_a_folder_in_the_making_is_not_called_damaged(tmp_path: Path) -> None:
     folder.mkdir()
     assert list_runs(tmp_path) == []
     DAMAGES["emptied"](folder)
-    assert [found.id for found in list_runs(tmp_path)] == [folder.name]
+    assert [run.id for run in list_runs(tmp_path)] == [folder.name]
 
 
 def test_the_files_outside_stay_as_they_are(tmp_path: Path) -> None:

@@ -34,10 +34,10 @@ from trainers.runs.records import Scalar
 @pytest.fixture
 def spare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of temporary files."""
-    place = tmp_path / "spare"
-    place.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(place))
-    return place
+    folder = tmp_path / "spare"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
 
 
 @pytest.fixture

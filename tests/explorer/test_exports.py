@@ -145,10 +145,10 @@ def test_the_encoders_come_as_one_file_per_arm(client: TestClient, root: Path, t
 
 
 def test_each_run_offers_what_it_has(client: TestClient, root: Path, tmp_path: Path) -> None:
-    own, other = make_run(root, points=30, frames=1), RunFolder.create(root, FinetuningConfig())
+    run, other = make_run(root, points=30, frames=1), RunFolder.create(root, FinetuningConfig())
     recorded = make_run(tmp_path / "recorded", points=30, frames=1)
     cards = {card["id"]: card for card in client.get(f"{PREFIX}/runs").json()["runs"]}
-    for folder, there in ((own, True), (other, False), (recorded, False)):
+    for folder, there in ((run, True), (other, False), (recorded, False)):
         offered = client.get(f"{PREFIX}/run/{folder.id}").json()["downloads"]
         assert offered == cards[folder.id]["downloads"]
         assert SINGLE - set(offered) == (set() if there else {"encoders.zip"}) and set(offered) <= SINGLE

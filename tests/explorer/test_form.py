@@ -17,7 +17,7 @@ from explorer.page.kinds.metric_learning import configuration
 from explorer.server.run import Run
 from explorer.tabs.live.view import about
 from tests.synthetic import make_run
-from trainers.config import MAX_ARMS, Conditions, DataChoice, RunConfig, StartConfig, read_config
+from trainers.config import MAX_ARMS, Conditions, DataChoice, RunConfig, StartConfig
 from trainers.errors import ParameterError, UserError
 from trainers.hierarchy import Hierarchy
 from trainers.kinds import KINDS, check
@@ -26,6 +26,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics.asked import MOST
 from trainers.parameters import Choice, specs
 from trainers.recipes.catalogue import RECIPES
+from trainers.runs.config_file import read_config
 from trainers.runs.records import Attribute, Probe
 
 
@@ -60,7 +61,7 @@ def test_a_form_shows_a_configuration_and_makes_it_again(config: RunConfig) -> N
 
 @pytest.mark.parametrize("name", list(KINDS))
 def test_a_public_form_has_no_setting_that_reaches_beyond_its_run(name: str) -> None:
-    private = {one.name for one in specs(KINDS[name].config) if one.rule.private}
+    private = {spec.name for spec in specs(KINDS[name].config) if spec.rule.private}
     assert private == {"compiled", "processes"} | ({"start"} if issubclass(KINDS[name].config, StartConfig) else set())
     assert not private & set(form_of(name, public=True).names)
     offered = {one for one in private if KINDS[name].offers(one)}
@@ -192,7 +193,7 @@ def test_a_preset_keeps_images_and_budget_unless_it_has_its_own() -> None:
 def test_recipes_whose_every_setting_has_a_field_are_presets_too() -> None:
     presets = {preset["name"]: preset for preset in PRETRAINING.json()["presets"]}
     offered = {name for name in presets if name in RECIPES}
-    assert offered == {name for name, one in RECIPES.items() if one.kind == "contrastive"} - {"imagenet_moco"}, (
+    assert offered == {name for name, recipe in RECIPES.items() if recipe.kind == "contrastive"} - {"imagenet_moco"}, (
         "imagenet_moco is the preset paper_moco_v1"
     )
     for name in offered:

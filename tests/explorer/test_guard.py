@@ -128,10 +128,10 @@ def malformed(page: Served) -> Iterator[tuple[str, str]]:
     """Path and body of requests: every argument of every function, event and route, with every odd value."""
     functions = page.client.get("/gradio_api/info").json()["named_endpoints"]
     for name, about in functions.items():
-        usual = [USUAL.get(one["parameter_name"], "null") for one in about["parameters"]]
+        usual = [USUAL.get(parameter["parameter_name"], "null") for parameter in about["parameters"]]
         for odd in ODD:
-            for place in range(len(usual)):
-                values = ", ".join([*usual[:place], odd, *usual[place + 1 :]])
+            for number in range(len(usual)):
+                values = ", ".join([*usual[:number], odd, *usual[number + 1 :]])
                 yield f"/gradio_api/run{name}", f'{{"data": [{values}]}}'
             for body in (odd, f'{{"data": {odd}}}', f'{{"data": [], "session_hash": {odd}, "fn_index": {odd}}}'):
                 for address in ("run", "call", "call/v2"):
@@ -162,8 +162,8 @@ def test_nothing_malformed_is_an_error_of_the_server(
         statuses.add(reply.status_code)
         assert reply.status_code < 500, f"{path} {body[:200]}: {reply.status_code} {reply.text[:300]}"
     assert len(asked) > 1500 // each and statuses <= {200, 400, 404, 413, 422}
-    told = capfd.readouterr()
-    assert "Traceback" not in told.err + told.out
+    output = capfd.readouterr()
+    assert "Traceback" not in output.err + output.out
     assert not [record for record in caplog.records if record.exc_info]
 
 

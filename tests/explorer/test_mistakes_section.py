@@ -71,12 +71,14 @@ def test_severity_is_what_the_package_counts(site: Site, run: RunFolder) -> None
     assert (answer["frame"], answer["k"], answer["run"]) == (k, 5, run.id)
     labels = run.probe().labels
     for arm, ids in zip(answer["arms"], probe_results(run, k, 5), strict=True):
-        found = mistakes(ids, labels)
-        assert arm["top1"] == pytest.approx(found.top1.tolist(), abs=1e-6)
-        assert arm["topk"] == pytest.approx(found.topk.tolist(), abs=1e-6)
-        assert arm["wrong1"] == pytest.approx(found.wrong1.tolist(), abs=1e-6)
-        assert [one["cost"] for one in arm["confusions"]] == [one.cost for one in found.confusions][:40]
-        assert all(one["point"] == one["query"] for one in arm["confusions"])
+        result = mistakes(ids, labels)
+        assert arm["top1"] == pytest.approx(result.top1.tolist(), abs=1e-6)
+        assert arm["topk"] == pytest.approx(result.topk.tolist(), abs=1e-6)
+        assert arm["wrong1"] == pytest.approx(result.wrong1.tolist(), abs=1e-6)
+        assert [confusion["cost"] for confusion in arm["confusions"]] == [
+            confusion.cost for confusion in result.confusions
+        ][:40]
+        assert all(confusion["point"] == confusion["query"] for confusion in arm["confusions"])
     assert len(answer["words"]) == len(answer["best"]) == labels.shape[1] + 1
 
 
@@ -117,8 +119,8 @@ def test_classes_are_found_by_name_and_lead_to_their_worst_query(site: Site, run
 
 def test_queries_are_those_on_which_arms_differ(site: Site, run: RunFolder) -> None:
     answer = site.answer("queries", run=run.id, metric="HAP", count=7)
-    found = disagreements(run, newest_embeddings(run), "HAP", most=7)
-    assert [one["point"] for one in answer["found"]] == [one.points[0] for one in found.differing]
+    differing = disagreements(run, newest_embeddings(run), "HAP", most=7)
+    assert [one["point"] for one in answer["found"]] == [one.points[0] for one in differing.differing]
     assert answer["title"] == "H-AP" and len(answer["arms"]) == 2
 
 
@@ -155,7 +157,7 @@ def test_a_baseline_on_the_same_images(site: Site, run: RunFolder, tmp_path: Pat
     assert numbers["whole"] and len(numbers["arms"]) == 2 and numbers["measures"]
     mapped = site.answer("severity", run=other.id, home=run.id)
     assert mapped["apart"] is None
-    assert all(one["point"] == one["query"] for arm in mapped["arms"] for one in arm["confusions"])
+    assert all(confusion["point"] == confusion["query"] for arm in mapped["arms"] for confusion in arm["confusions"])
 
 
 def test_a_baseline_is_compared_at_the_same_step(site: Site, run: RunFolder, tmp_path: Path) -> None:
@@ -253,7 +255,7 @@ def test_a_selection_counts_its_queries_alone(site: Site, run: RunFolder) -> Non
     labels, k = run.probe().labels, newest_embeddings(run)
     for arm, ids in zip(answer["arms"], probe_results(run, k, 5), strict=True):
         assert arm["topk"] == pytest.approx(mistakes(ids, labels, among=np.array(chosen)).topk.tolist(), abs=1e-6)
-        assert {one["point"] for one in arm["confusions"]} <= set(chosen)
+        assert {confusion["point"] for confusion in arm["confusions"]} <= set(chosen)
     assert answer["queries"] + answer["left_out"] == len(chosen)
     assert len(site.table("severity", **asked)) > 2
     classes = site.answer("classes", **asked, count=200)["classes"]

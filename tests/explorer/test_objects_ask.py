@@ -51,17 +51,17 @@ def upload(tab: Tab) -> str:
 
 def test_the_start_says_what_there_is(tab: Tab) -> None:
     start = tab.json("start")
-    assert [one["name"] for one in start["datasets"]] == ["drawn_scenes"] == [start["dataset"]]
+    assert [dataset["name"] for dataset in start["datasets"]] == ["drawn_scenes"] == [start["dataset"]]
     assert start["chosen"] == ["tiny_clip", "tiny_clip_mended"] and start["fill"] in [f["name"] for f in start["fills"]]
     assert set(start["models"][0]) >= {"name", "title", "sentence", "ready", "missing", "natural_images", "trainable"}
-    absent = next(one for one in start["models"] if one["name"] == "absent")
+    absent = next(model for model in start["models"] if model["name"] == "absent")
     assert absent["ready"] is False and "pip install" in absent["missing"]
     finders = tab.json("detectors")["detectors"]
-    assert finders and all(set(one) == {"name", "title", "sentence", "missing"} for one in finders)
-    assert [one["name"] for one in start["fills"]] == list(FILLS)
-    assert [one["name"] for one in start["fills"] if one["redraws"]] == ["rerender"]
-    assert [one["name"] for one in start["recipes"]] == ["phrases", "prompts", "captioner"]
-    assert all(isinstance(one["values"]["recipes"], list) for one in start["presets"])
+    assert finders and all(set(finder) == {"name", "title", "sentence", "missing"} for finder in finders)
+    assert [fill["name"] for fill in start["fills"]] == list(FILLS)
+    assert [fill["name"] for fill in start["fills"] if fill["redraws"]] == ["rerender"]
+    assert [recipe["name"] for recipe in start["recipes"]] == ["phrases", "prompts", "captioner"]
+    assert all(isinstance(preset["values"]["recipes"], list) for preset in start["presets"])
     ours = " ".join(start["interpretation"])
     for reading in (
         "longest entry",
@@ -79,7 +79,9 @@ def test_the_start_says_what_there_is(tab: Tab) -> None:
 
 def test_photos_come_in_pages(tab: Tab) -> None:
     page = tab.json("images/drawn_scenes?offset=2&count=3")
-    assert page["total"] == 28 and [one["ref"] for one in page["images"]] == [f"drawn_scenes.{i}" for i in (2, 3, 4)]
+    assert page["total"] == 28 and [image["ref"] for image in page["images"]] == [
+        f"drawn_scenes.{i}" for i in (2, 3, 4)
+    ]
     assert page["images"][0]["classes"] == ["cat", "person", "frisbee"]
     assert tab.json("images/drawn_scenes?offset=27&count=9")["images"][0]["ref"] == "drawn_scenes.27"
     assert tab.json("images/drawn_scenes?offset=99")["images"] == []
@@ -138,12 +140,14 @@ def test_the_reply_is_what_the_pieces_give(tab: Tab) -> None:
                     expected = "names removed" if "frisbee" in named else plain
                 assert one["verdict"] == expected
                 assert "".join(part["text"] for part in one["parts"]) == one["text"]
-        places = {one["text"]: rank for rank, one in enumerate(model["original"])}
+        places = {caption["text"]: rank for rank, caption in enumerate(model["original"])}
         for rank, one in enumerate(model["removed"]):
             assert one["move"] == (places[one["text"]] - rank if one["text"] in places else "new")
             assert (rank in model["entered"]) == (one["move"] == "new")
-        after_texts = {one["text"] for one in model["removed"]}
-        assert model["left"] == [rank for rank, one in enumerate(model["original"]) if one["text"] not in after_texts]
+        after_texts = {caption["text"] for caption in model["removed"]}
+        assert model["left"] == [
+            rank for rank, caption in enumerate(model["original"]) if caption["text"] not in after_texts
+        ]
 
 
 def test_drawing_again_shows_the_truth(tab: Tab) -> None:
@@ -167,7 +171,7 @@ def test_several_classes_at_once_are_done_and_told(tab: Tab) -> None:
 def test_a_single_class_is_removed_with_a_sentence(tab: Tab) -> None:
     reply = tab.ask("drawn_scenes.3", remove={"classes": ["dog"]})
     assert any("one class only" in problem for problem in reply["problems"])
-    assert {one["verdict"] for model in reply["models"] for one in model["removed"]} <= {
+    assert {caption["verdict"] for model in reply["models"] for caption in model["removed"]} <= {
         "names removed",
         "names nothing present",
     }
@@ -176,9 +180,9 @@ def test_a_single_class_is_removed_with_a_sentence(tab: Tab) -> None:
 def test_a_drawn_box_with_a_name_of_its_own(tab: Tab) -> None:
     reply = tab.ask("drawn_scenes.6", remove={"class": "empty field", "boxes": [[0.1, 0.1, 0.4, 0.5]]}, k=50)
     assert reply["removed"] == ["empty field"] and reply["words"] == {"empty field": ["empty field"]}
-    said = [one for model in reply["models"] for one in model["removed"]]
-    assert all((one["verdict"] == "names removed") == ("empty field" in one["text"]) for one in said)
-    red = [part for one in said for part in one["parts"] if part["kind"] == "removed"]
+    said = [caption for model in reply["models"] for caption in model["removed"]]
+    assert all((sentence["verdict"] == "names removed") == ("empty field" in sentence["text"]) for sentence in said)
+    red = [part for sentence in said for part in sentence["parts"] if part["kind"] == "removed"]
     assert red and {part["text"] for part in red} == {"empty field"}
 
 
@@ -191,8 +195,8 @@ def test_further_words_can_be_given_for_a_name(tab: Tab) -> None:
     remove = {"class": "pet", "words": ["puppy"], "boxes": [[0.8, 0.1, 0.9, 0.5]]}
     reply = tab.ask(remove=remove, k=50)
     assert reply["words"]["pet"] == ["pet", "puppy"]
-    said = [one for model in reply["models"] for one in model["removed"]]
-    assert all((one["verdict"] == "names removed") == ("puppy" in one["text"]) for one in said)
+    said = [caption for model in reply["models"] for caption in model["removed"]]
+    assert all((sentence["verdict"] == "names removed") == ("puppy" in sentence["text"]) for sentence in said)
 
 
 def test_drawing_over_half_of_a_marked_object_says_what_stays(tab: Tab) -> None:
@@ -247,10 +251,10 @@ def test_more_sentences_than_there_are_is_told(tab: Tab) -> None:
 
 def test_long_sentences_are_told(tmp_path: Path) -> None:
     def wordy(source: str, **_: object) -> CaptionedDataset:
-        found = small_set(source)
-        scenes = found.splits["test"]
+        dataset = small_set(source)
+        scenes = dataset.splits["test"]
         long = [type(s)(**{**vars(s), "captions": (*s.captions, "a dog " + "very " * 40 + "far away")}) for s in scenes]
-        return CaptionedDataset(**{**vars(found), "splits": {**found.splits, "test": tuple(long)}})
+        return CaptionedDataset(**{**vars(dataset), "splits": {**dataset.splits, "test": tuple(long)}})
 
     tab = Tab(tmp_path, loading=wordy)
     notes = tab.ask()["models"][0]["notes"]
@@ -297,7 +301,7 @@ def test_what_is_read_so_far_answers_first(tmp_path: Path, monkeypatch: pytest.M
     part = tab.ask()
     both = [model["partial"] for model in part["models"]]
     assert both[0] == both[1] and both[0]["encoded"] in (8, 16) and both[0]["total"] == GALLERY
-    shown = {one["text"] for model in part["models"] for one in model["removed"]}
+    shown = {caption["text"] for model in part["models"] for caption in model["removed"]}
     first = list(dict.fromkeys(text for scene in small_set().splits["test"] for text in scene.captions))[
         : both[0]["encoded"]
     ]
@@ -334,7 +338,9 @@ def test_a_photo_without_marks_is_not_said_to_have_one_class(tab: Tab) -> None:
     problems = tab.ask(upload(tab), remove=drawn)["problems"]
     assert len(problems) == 1 and "No other object is marked" in problems[0]
     objects = [{"class": "cat", "boxes": drawn["boxes"]}]
-    assert any("one class only" in one for one in tab.ask(upload(tab), remove=drawn, objects=objects)["problems"])
+    assert any(
+        "one class only" in problem for problem in tab.ask(upload(tab), remove=drawn, objects=objects)["problems"]
+    )
     objects.append({"class": "dog", "boxes": [[0.6, 0.5, 0.8, 0.9]]})
     assert tab.ask(upload(tab), remove=drawn, objects=objects)["problems"] == []
 
@@ -367,7 +373,7 @@ def test_the_start_knows_the_recorded_mending(tab: Tab) -> None:
     root = tab.library.root
     library = Library(root, ASSETS / "recorded")
     objects = Objects(Settings(runs=root), library, load=load)
-    found = objects.start()["recorded"]
-    assert found is not None and isinstance(library.get(found).config, FinetuningConfig)
+    recorded = objects.start()["recorded"]
+    assert recorded is not None and isinstance(library.get(recorded).config, FinetuningConfig)
     objects.close()
     library.close()

@@ -26,14 +26,14 @@ def tab(tmp_path: Path) -> Iterator[Tab]:
 
 
 def test_the_annotation_judges_and_colours(tab: Tab, tmp_path: Path) -> None:
-    group = tab.json("open", {"source": str(tmp_path / "entities")})["dataset"]
+    group = tab.opened(str(tmp_path / "entities"))
     assert group["classes"] == ["people", "animals", "vehicles", "instruments"] and group["images"] == 9
     assert any("annotated" in note for note in group["notes"]) and not any("English" in note for note in group["notes"])
     photo = f"{group['name']}.0"
     assert [one["class"] for one in tab.json(f"image/{photo}")["objects"]] == ["people", "animals"]
     reply = tab.ask(photo, remove={"classes": ["people"]}, fill="zero", k=50)
     assert reply["removed"] == ["people"] and reply["kept"] == ["animals"] and reply["words"]["people"] == ["people"]
-    shown = {one["text"]: one for one in reply["models"][0]["removed"]}
+    shown = {caption["text"]: caption for caption in reply["models"][0]["removed"]}
     men = shown["Two men play with a dog ."]
     assert men["verdict"] == "names removed"
     assert [(part["text"], part["kind"]) for part in men["parts"]] == [
@@ -49,19 +49,19 @@ def test_the_annotation_judges_and_colours(tab: Tab, tmp_path: Path) -> None:
 
 
 def test_what_is_drawn_over_is_named_by_words(tab: Tab, tmp_path: Path) -> None:
-    group = tab.json("open", {"source": str(tmp_path / "entities")})["dataset"]
+    group = tab.opened(str(tmp_path / "entities"))
     drawn = {"class": "dog", "boxes": [[0.6, 0.5, 0.95, 0.95]]}
     reply = tab.ask(f"{group['name']}.0", remove=drawn, fill="zero", k=50)
     assert reply["removed"] == ["dog", "animals"] and reply["words"]["dog"] == ["dog", "puppy"]
-    shown = {one["text"]: one for one in reply["models"][0]["removed"]}
+    shown = {caption["text"]: caption for caption in reply["models"][0]["removed"]}
     assert [p["text"] for p in shown["Two men play with a dog ."]["parts"] if p["kind"] == "removed"] == ["a dog"]
     assert shown["The choir and a toy dog on a rickshaw ."]["verdict"] == "names removed"
-    own = tab.ask(f"{group['name']}.0", remove={**drawn, "class": "people", "words": ["outside"]}, fill="zero", k=50)
-    assert own["words"]["people"] == ["people", "outside"]
+    answer = tab.ask(f"{group['name']}.0", remove={**drawn, "class": "people", "words": ["outside"]}, fill="zero", k=50)
+    assert answer["words"]["people"] == ["people", "outside"]
 
 
 def test_a_whole_set_is_scored(tab: Tab, tmp_path: Path) -> None:
-    group = tab.json("open", {"source": str(tmp_path / "entities")})["dataset"]
+    group = tab.opened(str(tmp_path / "entities"))
     order = {"dataset": group["name"], "models": ["large"], "fill": "zero", "queries": 50, "every": True, "seed": 0}
     result = finished(tab, tab.json("score", order)["job"])["result"]
     assert result["queries"] == 8

@@ -78,7 +78,7 @@ def test_the_readme_says_what_the_first_answer_shows() -> None:
     said = re.search(r"the (\w+) is gone, yet (.+) names it in (\d) of its (\d) captions", README.read_text("utf-8"))
     assert said is not None
     first, second = json.loads(RECORD.read_text(encoding="utf-8"))["models"]
-    wrong = [sum(one["verdict"] == "names removed" for one in model["removed"]) for model in (first, second)]
+    wrong = [sum(caption["verdict"] == "names removed" for caption in model["removed"]) for model in (first, second)]
     assert said.groups() == (TAKEN, first["title"], str(wrong[0]), str(len(first["removed"])))
     assert wrong[0] > len(first["removed"]) / 2 and wrong[1] == 0
 

@@ -17,7 +17,7 @@ from explorer.tabs.object_removal.bodies import Finetune
 from explorer.tabs.object_removal.finetune import Finetuning
 from explorer.tabs.object_removal.service import Objects
 from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
-from trainers.config import MAX_ARMS, SceneChoice, read_config
+from trainers.config import MAX_ARMS, SceneChoice
 from trainers.data import access
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -27,15 +27,16 @@ from trainers.object_removal.detectors import DETECTORS, Detections
 from trainers.parameters import Choice
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
+from trainers.runs.config_file import read_config
 
 # ------------------------------------------------------------------------------------------- detect and name
 
 
 def test_what_a_detector_finds_is_judged(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     ref = tab.post("upload", paint_png([DOG], size=(1200, 800))).json()["ref"]
-    found = Detections(boxes=((0, 0, 512, 300), (600, 300, 700, 400)), names=("dog", "cup"), scores=(0.9, 0.8))
+    detections = Detections(boxes=((0, 0, 512, 300), (600, 300, 700, 400)), names=("dog", "cup"), scores=(0.9, 0.8))
     detector = next(iter(DETECTORS.values()))
-    monkeypatch.setattr(type(detector), "build", lambda self, parameters: lambda picture: found)
+    monkeypatch.setattr(type(detector), "build", lambda self, parameters: lambda picture: detections)
     reply = tab.json("detect", {"image": ref, "detector": detector.name})
     dog, cup = reply["objects"]
     scale = 1024 / 1200  # the detector saw it shrunk
@@ -55,7 +56,7 @@ def test_a_box_is_named(tab: Tab) -> None:
     asked = {"image": "drawn_scenes.0", "box": [0.08, 0.5, 0.33, 0.87], "model": "tiny_clip"}
     names = tab.json("name", asked)["names"]
     assert len(names) == 5 and names[0]["score"] >= names[-1]["score"] > 0
-    assert {one["class"] for one in names} <= set(tab.objects.datasets.drawn().matcher.classes)
+    assert {name["class"] for name in names} <= set(tab.objects.datasets.drawn().matcher.classes)
     for wrong in ([0, 0, 1], [0.1, 0.1, 0.1, 0.1], [None] * 4, [0.1, 0.1, 0.101, 0.101]):
         reply = tab.post("name", asked | {"box": wrong})
         assert reply.status_code == 400 and reply.json()["error"]
@@ -108,7 +109,7 @@ def test_a_mending_run_is_what_the_page_asked_for(mending: tuple[Finetuning, Pat
     assert set(reply) == {"id", "said"}, reply
     config = RunFolder.open(root, reply["id"]).config
     assert isinstance(config, FinetuningConfig) and config.model.name == "vsepp"
-    assert [dict(one) for one in config.recipes] == ASKED["recipes"], "no ratio means all there are"
+    assert [dict(recipe) for recipe in config.recipes] == ASKED["recipes"], "no ratio means all there are"
     assert (config.steps, config.minutes, config.seed, config.learning_rate) == (40, 2.0, 5, 0.001)
     assert read_config(config.to_json()) == config
     assert (config.epochs, config.optimiser, config.halve_every, config.batch) == (None, "adamw", None, 128)
@@ -122,7 +123,7 @@ def test_recipes_are_trained_over_seeds_where_the_page_asks_for_several(mending:
     assert set(reply) == {"id", "said", "plan"}, reply
     config = RunFolder.open(root, reply["id"]).config
     assert isinstance(config, SweepConfig) and config.seeds == (3, 4)
-    assert [dict(one) for one in config.run.recipes] == ASKED["recipes"]
+    assert [dict(recipe) for recipe in config.run.recipes] == ASKED["recipes"]
     assert "each once" in acts.perform(ASKED | {"seeds": [3, 3]})["error"]
     assert "seeds needs whole numbers" in acts.perform(ASKED | {"seeds": [None]})["error"]
 
@@ -190,9 +191,9 @@ def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
     weights = {f"arm{arm}/model/{name}": v for arm, m in enumerate(models) for name, v in m.state_dict().items()}
     tab = Tab(tmp_path)
     tab.objects.models.menu = MODELS
-    assert not [one for one in tab.json("start")["models"] if one["name"].startswith("run:")], "no weights yet"
+    assert not [model for model in tab.json("start")["models"] if model["name"].startswith("run:")], "no weights yet"
     folder.write_checkpoint(weights, {"step": 1})
-    names = [one for one in tab.json("start")["models"] if one["name"].startswith("run:")]
+    names = [model for model in tab.json("start")["models"] if model["name"].startswith("run:")]
     assert [one["name"] for one in names] == [f"run:{folder.id}:0", f"run:{folder.id}:1"]
     assert not any(one["trainable"] for one in names)
     reply = tab.ask(models=[one["name"] for one in names])
@@ -211,7 +212,7 @@ def test_a_run_brings_its_images_along_and_names_no_folder(tmp_path: Path) -> No
     models = tab.json("start")["models"]
     (model,) = (one for one in models if one["name"].startswith("run:"))
     assert [one["dataset"] for one in models if one is not model] == [None] * (len(models) - 1)
-    opened = tab.json("open", {"source": model["name"]})["dataset"]
+    opened = tab.opened(model["name"])
     assert opened["name"] == model["dataset"] and model["dataset"].startswith("photos-")
     assert "somebody" not in str(models)
     reply = tab.post("open", {"source": f"run:{folder.id}:7"})

@@ -217,22 +217,27 @@ def test_a_set_is_opened_by_name_and_read_once(tmp_path: Path) -> None:
         return load(source)
 
     tab = Tab(tmp_path, loading=counting)
-    one = tab.json("open", {"source": "somebody/photos"})["dataset"]
-    two = tab.json("open", {"source": "somebody/photos"})["dataset"]
-    assert one == two and counted == ["somebody/photos"] and one["images"] == 28 and one["name"].startswith("photos-")
-    photo = tab.json(f"image/{one['name']}.1")
-    assert photo["source"] == "dataset" and photo["rerender"] is False and photo["dataset"] == one["name"]
-    assert [each["name"] for each in tab.json("start")["datasets"]] == ["drawn_scenes", one["name"]]
-    again = tab.post("query", tab.asked(f"{one['name']}.0", fill="rerender"))
+    dataset = tab.opened("somebody/photos")
+    two = tab.opened("somebody/photos")
+    assert (
+        dataset == two
+        and counted == ["somebody/photos"]
+        and dataset["images"] == 28
+        and dataset["name"].startswith("photos-")
+    )
+    photo = tab.json(f"image/{dataset['name']}.1")
+    assert photo["source"] == "dataset" and photo["rerender"] is False and photo["dataset"] == dataset["name"]
+    assert [each["name"] for each in tab.json("start")["datasets"]] == ["drawn_scenes", dataset["name"]]
+    again = tab.post("query", tab.asked(f"{dataset['name']}.0", fill="rerender"))
     assert again.status_code == 400 and "Only the drawn scenes" in again.json()["error"]
-    assert tab.ask(f"{one['name']}.0", models=["tiny_clip"])["models"][0]["notes"][0].startswith(
+    assert tab.ask(f"{dataset['name']}.0", models=["tiny_clip"])["models"][0]["notes"][0].startswith(
         "This small model knows"
     )
     tab.close()
 
 
 def test_only_the_last_sets_stay_open(tab: Tab) -> None:
-    names = [tab.json("open", {"source": f"somebody/set{i}"})["dataset"]["name"] for i in range(datasets.KEPT + 1)]
+    names = [tab.opened(f"somebody/set{i}")["name"] for i in range(datasets.KEPT + 1)]
     tab.ask(f"{names[-1]}.0")
     assert tab.get(f"images/{names[0]}").status_code == 404
     assert tab.get(f"images/{names[-1]}").status_code == 200
@@ -264,8 +269,8 @@ def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes() -> None:
 
 def test_a_folder_is_told_to_nobody(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: small_set("plain"))
-    found = tab.json("open", {"source": str(tmp_path)})["dataset"]
-    assert str(tmp_path.parent) not in tab.get("start").text and "/" not in found["name"]
+    dataset = tab.opened(str(tmp_path))
+    assert str(tmp_path.parent) not in tab.get("start").text and "/" not in dataset["name"]
     tab.close()
 
 
@@ -273,10 +278,7 @@ def test_a_folder_is_told_to_nobody(tmp_path: Path) -> None:
 def test_a_public_page_opens_no_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
     monkeypatch.setenv("RANKSCOPE_PUBLIC", "on")
     tab = Tab(tmp_path, public=True)
-    reply = tab.post("open", {"source": source})
-    assert reply.status_code == 400 and reply.json()["error"]
-    joined = tab.post("open", {"source": "somebody/photos", "captions_from": source})
-    assert joined.status_code == 400
+    assert tab.refused_opening(source) and tab.refused_opening("somebody/photos", captions_from=source)
     for name in (f"large:{source}", f"large:local-dir:{source}", "large:hf-hub:somebody/huge"):
         reply = tab.post("query", tab.asked(models=[name]))
         assert reply.status_code == 400 and "public page" in reply.json()["error"]
@@ -298,7 +300,7 @@ def test_a_public_page_reads_fewer_photos(tmp_path: Path) -> None:
         return load(source)
 
     tab = Tab(tmp_path, public=True, loading=limited)
-    tab.json("open", {"source": "somebody/photos", "limit": 10**6})
+    tab.opened("somebody/photos", limit=10**6)
     tab.close()
     assert limits == [datasets.PUBLIC_IMAGES]
 
@@ -308,7 +310,7 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
         raise DataError("This dataset is private. Log in first.")
 
     tab = Tab(tmp_path, loading=failing)
-    assert tab.post("open", {"source": "a/b"}).json() == {"error": "This dataset is private. Log in first."}
+    assert tab.refused_opening("a/b") == "This dataset is private. Log in first."
     assert tab.get("start").status_code == 400, "the drawn scenes failed as well, and that is said too"
     tab.close()
 
@@ -326,18 +328,18 @@ def strange(source: str, captions: tuple[str, ...], boxes: bool = True) -> Capti
 
 def test_a_set_in_another_language_is_told(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: strange(source, ("Собака бежит по траве", "Кошка спит")))
-    found = tab.json("open", {"source": "a/b"})["dataset"]
-    assert any("do not look English" in note for note in found["notes"])
-    reply = tab.ask(f"{found['name']}.0", remove={"classes": ["dog"]})
+    dataset = tab.opened("a/b")
+    assert any("do not look English" in note for note in dataset["notes"])
+    reply = tab.ask(f"{dataset['name']}.0", remove={"classes": ["dog"]})
     assert any("do not look English" in note for note in reply["notes"])
     tab.close()
 
 
 def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: strange(source, ("", "?!", "a dog", "a dog", "🐕")))
-    found = tab.json("open", {"source": "a/b"})["dataset"]
-    reply = tab.ask(f"{found['name']}.0", remove={"classes": ["dog"]})
-    said = {one["text"]: one["verdict"] for one in reply["models"][0]["removed"]}
+    dataset = tab.opened("a/b")
+    reply = tab.ask(f"{dataset['name']}.0", remove={"classes": ["dog"]})
+    said = {caption["text"]: caption["verdict"] for caption in reply["models"][0]["removed"]}
     assert said == {
         "": "names nothing present",
         "?!": "names nothing present",
@@ -345,7 +347,7 @@ def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
         "🐕": "names nothing present",
     }
     assert any("5 captions were asked for; 4 are shown" in note for note in reply["notes"])
-    photo = tab.json(f"image/{found['name']}.0")
+    photo = tab.json(f"image/{dataset['name']}.0")
     assert [one["class"] for one in photo["objects"]] == ["dog", "cat"]
     assert any("2 boxes have no area" in note for note in photo["notes"])
     tab.close()
@@ -353,12 +355,12 @@ def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
 
 def test_a_set_without_sentences_or_boxes(tmp_path: Path) -> None:
     tab = Tab(tmp_path, loading=lambda source, **_: strange(source, (), boxes=False))
-    found = tab.json("open", {"source": "a/b"})["dataset"]
-    photo = tab.json(f"image/{found['name']}.0")
+    dataset = tab.opened("a/b")
+    photo = tab.json(f"image/{dataset['name']}.0")
     assert photo["objects"] == [] and any("draw over one" in note for note in photo["notes"])
-    asked = tab.post("query", tab.asked(f"{found['name']}.0"))
+    asked = tab.post("query", tab.asked(f"{dataset['name']}.0"))
     assert asked.status_code == 400 and "No object is marked" in asked.json()["error"]
-    asked = tab.post("query", tab.asked(f"{found['name']}.0", remove=BOX))
+    asked = tab.post("query", tab.asked(f"{dataset['name']}.0", remove=BOX))
     assert asked.status_code == 400 and "no captions" in asked.json()["error"]
     tab.close()
 

@@ -44,16 +44,16 @@ def scored(tab: Tab, **changes: object) -> tuple[str, dict]:
 
 def by_hand(seed: int) -> tuple[dict[str, np.ndarray], int]:
     """Every removal of the test images, asked and scored without the page."""
-    found, net, words = small_set(), Words(seed), load_words()
-    texts = sentences(found)
-    done = list(removals(found.splits["test"], FILLS["telea"], every=True))
+    dataset, net, words = small_set(), Words(seed), load_words()
+    texts = sentences(dataset)
+    done = list(removals(dataset.splits["test"], FILLS["telea"], every=True))
     present, removed = class_tables([one.judgement for one in done], words.classes)
     queries = encode_images(net, torch.stack([squash(one.pixels, net.side) for one in done]))
     tables = [torch.from_numpy(one) for one in (mention_table(texts, words), present, removed)]
     values = counterfactual(queries, encode_texts(net, texts), *tables).values
-    scenes = found.splits["test"]
+    scenes = dataset.splits["test"]
     photos = encode_images(net, torch.stack([squash(read_picture(s.load() or b"").pixels, net.side) for s in scenes]))
-    own = [(text, place) for place, scene in enumerate(scenes) for text in scene.captions]
+    own = [(text, index) for index, scene in enumerate(scenes) for text in scene.captions]
     numbers: dict[str, int] = {}
     said = torch.tensor([numbers.setdefault(text, len(numbers)) for text, _ in own])
     owner = torch.tensor([place for _, place in own])
@@ -81,7 +81,7 @@ def test_page_and_command_line_give_the_same_numbers(
     order = {"queries": 500, "every": False, "seed": 4, "fill": "telea"} | changes
     tab = Tab(tmp_path, loading=lambda source, **_: small_set() if source == "drawn_scenes" else load_captioned(source))
     tab.objects.models.menu = MODELS
-    name = tab.json("open", {"source": folder})["dataset"]["name"]
+    name = tab.opened(folder)["name"]
     result = scored(tab, dataset=name, **order)[1]
     tab.close()
     flags = ["--every"] if order["every"] else []
@@ -156,8 +156,8 @@ def test_odd_orders(tab: Tab, changes: dict, status: int, words: str) -> None:
 
 def test_a_set_that_asks_nothing_says_why(tmp_path: Path) -> None:
     def lonely(source: str, **_: object) -> CaptionedDataset:
-        found = small_set(source)
-        return small_set(source, splits={"test": tuple(s for s in found.splits["test"] if len(set(s.classes)) < 2)})
+        dataset = small_set(source)
+        return small_set(source, splits={"test": tuple(s for s in dataset.splits["test"] if len(set(s.classes)) < 2)})
 
     tab = Tab(tmp_path, loading=lonely)
     job = tab.json("score", ORDER)["job"]

@@ -155,9 +155,9 @@ def test_a_report_without_results_is_no_file(page: Page, root: Path) -> None:
 def test_a_recorded_comparison_is_itself_again_once_an_own_one_of_its_id_is_gone(page: Page, root: Path) -> None:
     plan = make_plan(page.library.recorded, sweep("smooth_ap", seeds=2))
     plan.db.close()
-    own = RunFolder(Path(shutil.copytree(plan.path, root / plan.id)))  # without its runs
+    run_folder = RunFolder(Path(shutil.copytree(plan.path, root / plan.id)))  # without its runs
     assert page.json(f"plan/{plan.id}")["state"]["words"].startswith("0 of 2")
-    own.delete()
+    run_folder.delete()
     page.get(f"plan/{plan.id}")  # what was open is found to be gone
     about = page.json(f"plan/{plan.id}")
     assert about["recorded"] and about["state"]["words"].startswith("2 of 2")

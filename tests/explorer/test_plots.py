@@ -19,8 +19,10 @@ FOLDER = Path(__file__).resolve().parents[2] / "assets" / "live" / "plots"
 def test_the_page_has_every_form() -> None:
     listed = re.search(r"new Map\(\[(.*?)\]", (FOLDER / "forms.js").read_text())
     assert listed is not None
-    found = re.findall(r"export const (\w+) = \{ name: \"(\w+)\"", "".join(p.read_text() for p in FOLDER.glob("*.js")))
-    forms = {name for constant, name in found if constant in listed[1].split(", ")}
+    matches = re.findall(
+        r"export const (\w+) = \{ name: \"(\w+)\"", "".join(p.read_text() for p in FOLDER.glob("*.js"))
+    )
+    forms = {name for constant, name in matches if constant in listed[1].split(", ")}
     assert forms == {plot.form for plot in PLOTS.values()}
 
 
@@ -28,11 +30,13 @@ def test_controlled_mistakes_are_told_in_the_words_of_the_run(page: Page, root: 
     folder = make_run(root, points=48, frames=1)
     probe = folder.probe()
     assert probe is not None
-    told = page.json(f"run/{folder.id}/controlled_errors")
-    assert told["words"] == severity_words(probe.hierarchy) and len(told["words"]) == probe.hierarchy.depth + 1
-    assert {case["shared"] for case in told["cases"]} == set(range(probe.hierarchy.depth))
-    assert [one["title"] for one in told["metrics"]] == [METRICS[name].title for name in controlled_errors.METRICS]
-    first = told["cases"][0]
+    reply = page.json(f"run/{folder.id}/controlled_errors")
+    assert reply["words"] == severity_words(probe.hierarchy) and len(reply["words"]) == probe.hierarchy.depth + 1
+    assert {case["shared"] for case in reply["cases"]} == set(range(probe.hierarchy.depth))
+    assert [metric["title"] for metric in reply["metrics"]] == [
+        METRICS[name].title for name in controlled_errors.METRICS
+    ]
+    first = reply["cases"][0]
     assert (first["mistakes"], first["rank"]) == (0, 1) and first["values"] == pytest.approx([1.0] * 4)
 
 

@@ -36,9 +36,13 @@ def test_a_public_page_says_the_same_of_folders_that_are_there_and_that_are_not(
     for path in (there, absent):
         form = {"kind": "metric_learning", "settings": {"data.source": path}}
         assert public.post(f"{PREFIX}/form/look", form).json()["problems"] == [access.REFUSAL], "the sidebar's look"
-        assert error(public.post(f"{PREFIX}/objects/open", {"source": path})) == access.REFUSAL
-        joined = {"source": "somebody/photos", "captions_from": path}
-        assert error(public.post(f"{PREFIX}/objects/open", joined)) == access.REFUSAL
+        for body in ({"source": path}, {"source": "somebody/photos", "captions_from": path}):
+            reply = public.post(f"{PREFIX}/objects/open", body)
+            if reply.status_code == 200:  # a busy machine refuses it in the background
+                job = public.explorer.objects.openings.get(reply.json()["job"])
+                assert job.done.wait(60) and str(job.error) == access.REFUSAL
+            else:
+                assert error(reply) == access.REFUSAL
     accepted = [error(public.start(path)) for path in (there, absent)]
     assert accepted == [access.REFUSAL] * 2, "no run waits for its turn to be refused"
 

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from explorer.server.tasks import Task
 from explorer.server.visitors import Caller
 from explorer.settings import ASSETS, Limits
 from explorer.tabs.retrieve.bodies import Open
-from explorer.tabs.retrieve.searches import Task
 from tests.explorer.searching import Search, train
 from tests.explorer.small_world import encoded
 from tests.synthetic import make_run
@@ -51,9 +51,9 @@ def page(tmp_path: Path) -> Iterator[Search]:
 
 def test_what_can_be_chosen(page: Search) -> None:
     start = page.json("start")
-    assert [one["name"] for one in start["galleries"]] == list(GALLERIES)
-    assert "flat" in [one["name"] for one in start["indexes"]] and start["anywhere"]
-    assert {"contextual", "k_reciprocal"} <= {one["name"] for one in start["rerankings"]}
+    assert [gallery["name"] for gallery in start["galleries"]] == list(GALLERIES)
+    assert "flat" in [index["name"] for index in start["indexes"]] and start["anywhere"]
+    assert {"contextual", "k_reciprocal"} <= {reranking["name"] for reranking in start["rerankings"]}
     assert page.json("runs") == {"runs": []}
 
 
@@ -73,7 +73,7 @@ def test_the_probe_answers_from_what_the_run_keeps(page: Search) -> None:
     near = vectors @ vectors[5] / np.linalg.norm(vectors, axis=1)
     near[5] = -2
     arm = answer["arms"][0]
-    assert [one["row"] for one in arm["ranking"]["results"]] == np.argsort(-near)[:7].tolist()
+    assert [result["row"] for result in arm["ranking"]["results"]] == np.argsort(-near)[:7].tolist()
     assert (arm["step"], answer["count"], answer["query"]) == (50, 96, 5)
     for one in arm["ranking"]["results"]:
         shared = int((labels[one["row"]] == labels[5]).sum())
@@ -149,7 +149,7 @@ def test_a_gallery_is_opened_listed_shown_and_searched(weights: Search, trained:
     assert weights.get(f"image/{where}/36").status_code == 404
     answer = weights.search(trained.id, row=row, gallery=gallery)
     assert answer["gallery"] == "test" and all(arm["error"] is None for arm in answer["arms"])
-    assert row not in [one["row"] for one in answer["arms"][0]["ranking"]["results"]]
+    assert row not in [result["row"] for result in answer["arms"][0]["ranking"]["results"]]
     again = weights.json("search", {"runs": [trained.id], "query": {"row": row}, "gallery": gallery})
     assert "answer" in again, "what was made once is answered at once"
 
@@ -200,7 +200,7 @@ def test_an_image_of_ones_own(weights: Search, trained: RunFolder, kind: str) ->
     answer = weights.done("search", {"runs": [trained.id], "query": {"upload": upload}, "k": 4})
     for arm in answer["arms"]:
         assert len(arm["ranking"]["results"]) == 4 and arm["ranking"]["scores"] == {}
-        assert all(one["severity"] is None for one in arm["ranking"]["results"])
+        assert all(result["severity"] is None for result in arm["ranking"]["results"])
     assert "not known" in answer["notes"][0]
 
 
@@ -271,8 +271,8 @@ def test_hostile_names_come_through_as_text(tmp_path: Path) -> None:
     folder = train(tmp_path, "supcon", images=images, classes_per_batch=2, images_per_class=2)
     page = Search(folder.path.parent)
     answer = page.search(folder.id, row=0)
-    found = {name for one in answer["arms"][0]["ranking"]["results"] for name in one["classes"]}
-    assert any(name.startswith("<img") for name in found | set(answer["classes"]))
+    results = {name for result in answer["arms"][0]["ranking"]["results"] for name in result["classes"]}
+    assert any(name.startswith("<img") for name in results | set(answer["classes"]))
     text = page.get(f"table/{answer['table']}.csv").text
     assert "\n=cmd" not in text and ",=cmd" not in text
     assert page.json(f"rows/{folder.id}/probe?text=%3Cimg")["total"] == 4

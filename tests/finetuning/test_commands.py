@@ -51,8 +51,8 @@ def test_the_table_goes_on_where_it_was(tmp_path, capsys):
     assert again.count("| 2 |\n") == 4 and again.count("| 1 |\n") == 1
     assert "100.0 % of D′ only, 0.08" in again and "7.4 % of D + D′, 0.08 as published" in again  # 24 of 300 + 24
     assert "queries against all" in again and (tmp_path / "pairs.csv").read_text().count("\n") == 1 + 9 * 6
-    found = evidence.read(tmp_path, ["ratio_0.5"], [0])["ratio_0.5"][0]["pairs"]
-    assert found["originals"] == 300 and found["removed"] == 150 and 0 < found["edited"] <= 1
+    pairs = evidence.read(tmp_path, ["ratio_0.5"], [0])["ratio_0.5"][0]["pairs"]
+    assert pairs["originals"] == 300 and pairs["removed"] == 150 and 0 < pairs["edited"] <= 1
     assert "A phrase was deleted from " in again
     before = (tmp_path / f"{evidence.LEAD}_0.json").stat().st_mtime_ns
     evidence.main([*SMALL, "--rows", evidence.LEAD, "--kept", str(tmp_path), "--steps", "2", "--seeds", "0"])
@@ -105,11 +105,13 @@ def test_intervals_and_verdicts_are_those_over_seeds():
         if name != "base"
         for seed, run in runs.items()
     ]
-    (own,) = compare(cells, "ODmAP_at_1").groups
+    (group,) = compare(cells, "ODmAP_at_1").groups
     shown, base = table.comparisons[0].groups
-    assert [row.estimate.mean for row in shown.rows] == pytest.approx([row.estimate.mean for row in own.rows])
-    assert [row.estimate.high for row in shown.rows] == pytest.approx([row.estimate.high for row in own.rows], rel=1e-5)
-    assert shown.pairs[0].verdict == own.pairs[0].verdict == "could be chance"
+    assert [row.estimate.mean for row in shown.rows] == pytest.approx([row.estimate.mean for row in group.rows])
+    assert [row.estimate.high for row in shown.rows] == pytest.approx(
+        [row.estimate.high for row in group.rows], rel=1e-5
+    )
+    assert shown.pairs[0].verdict == group.pairs[0].verdict == "could be chance"
     estimate = shown.rows[1].estimate
     assert estimate.seeds == (0, 1, 2) and estimate.high - estimate.low > 0.3
     assert not base.pairs and "not other trainings" in base.rows[0].estimate.covers
@@ -117,7 +119,9 @@ def test_intervals_and_verdicts_are_those_over_seeds():
     assert "200 queries against all 30 captions" in said
     assert "nothing is trained, so its intervals are over test classes only" in said
     listed = [line for line in said.splitlines() if line.startswith("- ")]
-    assert len(listed) == len(evidence.TOLD) and all("could be chance" in one and "D + D′" in one for one in listed)
+    assert len(listed) == len(evidence.TOLD) and all(
+        "could be chance" in entry and "D + D′" in entry for entry in listed
+    )
 
 
 def test_queries_are_drawn_by_the_class_that_is_taken_out():

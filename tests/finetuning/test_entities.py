@@ -49,7 +49,8 @@ def test_kept_pairs_are_not_those_of_another_annotation(folder):
         dataclasses.replace(
             scene,
             phrases=tuple(
-                tuple(dataclasses.replace(one, end=one.end - 1) for one in phrases) for phrases in scene.phrases
+                tuple(dataclasses.replace(phrase, end=phrase.end - 1) for phrase in phrases)
+                for phrases in scene.phrases
             ),
         )
         for scene in scenes

@@ -43,8 +43,8 @@ def test_a_run_of_two_recipes_from_start_to_end(photos, tmp_path):
     assert probe.hierarchy.levels == ("objects", "main object") and folder.embeddings(0)[0].shape[0] == 2 * removals
     names = [probe.hierarchy.names[0][row] for row in probe.labels[:, 0]]
     assert all(" + " in name for name in names[:removals]) and not any(" + " in name for name in names[removals:])
-    one, other = encoders_of_run(folder).read(0).network, encoders_of_run(folder).read(1).network
-    assert any(not torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    network, other = encoders_of_run(folder).read(0).network, encoders_of_run(folder).read(1).network
+    assert any(not torch.equal(a, b) for a, b in zip(network.parameters(), other.parameters(), strict=True))
     log = (folder.path / "log.txt").read_text()
     assert "72 original pairs of an image and a caption, no object-removed ones" in log
     assert "72 original and 6 object-removed pairs" in log and "a phrase was deleted from 100%" in log

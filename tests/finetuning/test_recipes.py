@@ -10,13 +10,14 @@ import pytest
 
 from tests.image_text.blip import write_blip
 from trainers.cli.start import add_start_flags, configuration
-from trainers.config import MAX_ARMS, RunConfig, SceneChoice, read_config
+from trainers.config import MAX_ARMS, RunConfig, SceneChoice
 from trainers.errors import ParameterError, UserError
 from trainers.kinds import check
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.recipes import PRESETS, recipe, title, titles
 from trainers.parameters import Choice
+from trainers.runs.config_file import read_config
 
 CONFIG = FinetuningConfig(model=Choice(name="tiny_clip", parameters={"fresh": True}), steps=5)
 

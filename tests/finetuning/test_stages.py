@@ -23,11 +23,11 @@ def test_whatever_the_stages_tell_the_whole_goes_forward(seed):
     rng, said = np.random.default_rng(seed), []
     weights = rng.uniform(0.1, 5, int(rng.integers(1, 6))).tolist()
     stages = Stages(lambda text, done: said.append((text, done)), weights)
-    for place in range(len(weights)):
+    for number in range(len(weights)):
         tell = stages.next()
         for fraction in (*rng.uniform(0, 1, int(rng.integers(0, 5))), 1.0):
-            tell(f"stage {place}", float(fraction))
-        assert said[-1] == (f"stage {place}", pytest.approx(sum(weights[: place + 1]) / sum(weights)))
+            tell(f"stage {number}", float(fraction))
+        assert said[-1] == (f"stage {number}", pytest.approx(sum(weights[: number + 1]) / sum(weights)))
     fractions = [done for _, done in said]
     assert fractions == sorted(fractions) and fractions[0] >= 0 and fractions[-1] == pytest.approx(1)
     with pytest.raises(StopIteration):

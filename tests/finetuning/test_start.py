@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from tests.finetuning.world import SIDE, mend_config, write_coco
 from tests.tiny import opened, tiny_config, tiny_contrastive, to_end, write_images
 from trainers.cli.main import main
-from trainers.config import DataChoice, RunConfig, read_config
+from trainers.config import DataChoice, RunConfig
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError, UserError
 from trainers.image_text.models import MODELS
@@ -21,6 +21,7 @@ from trainers.kinds import check, kind_of
 from trainers.parameters import Choice
 from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
+from trainers.runs.config_file import read_config
 from trainers.training.encoder_file import RunEncoders
 from trainers.training.loop import Loop
 

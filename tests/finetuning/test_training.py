@@ -11,7 +11,7 @@ import torch
 from tests.finetuning.world import mend_config, write_coco
 from tests.tiny import tiny_config, write_images
 from trainers.cli.start import add_start_flags, configuration
-from trainers.config import RunConfig, SceneChoice, read_config
+from trainers.config import RunConfig, SceneChoice
 from trainers.data.captioned.loader import load_chosen
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
@@ -22,6 +22,7 @@ from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.retrieval.encoders import images_of
 from trainers.runs import RunFolder
+from trainers.runs.config_file import read_config
 from trainers.training.augmentations import AUGMENTATIONS
 
 
@@ -54,7 +55,7 @@ def test_the_papers_recipe_is_a_preset():
     assert (config.epochs, config.steps, config.minutes, config.halve_every) == (10, None, None, 2)
     assert (config.batch, config.optimiser, config.weight_decay) == (256, "adam", 0.0)
     assert config.learning_rate == MODELS["tiny_clip"].learning_rate
-    assert [dict(one) for one in config.recipes] == [{"removed": False}, {}]
+    assert [dict(recipe) for recipe in config.recipes] == [{"removed": False}, {}]
     other = asked("--preset", "paper", "--batch", "32", "--minutes", "2", "--weight-decay", "0.1")
     assert (other.batch, other.weight_decay, other.optimiser, other.halve_every) == (32, 0.1, "adam", 2)
     assert (other.minutes, other.epochs, other.steps) == (2, None, None), "one's own budget replaces the preset's"

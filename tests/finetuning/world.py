@@ -42,7 +42,7 @@ def write_coco(root: Path, *, train: int = 24, test: int = 10) -> Path:
                 f"a {first} number {number}",
             ):
                 captions.append({"image_id": number, "caption": text})
-        categories = [{"id": place, "name": name} for place, name in enumerate(names)]
+        categories = [{"id": index, "name": name} for index, name in enumerate(names)]
         _write(root, f"captions_{split}", {"images": images, "annotations": captions})
         _write(root, f"instances_{split}", {"images": images, "annotations": boxes, "categories": categories})
     return root

@@ -31,7 +31,7 @@ def write_blip(folder: Path, kind: str) -> Path:
     )
     torch.manual_seed(1)
     getattr(transformers, kind)(config).save_pretrained(folder)
-    tokeniser = transformers.BertTokenizer(vocab={word: place for place, word in enumerate(WORDS)})
+    tokeniser = transformers.BertTokenizer(vocab={word: index for index, word in enumerate(WORDS)})
     seen = transformers.BlipImageProcessor(
         size={"height": 32, "width": 32}, image_mean=[0.4, 0.5, 0.6], image_std=[0.2, 0.3, 0.4]
     )

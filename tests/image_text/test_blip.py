@@ -74,12 +74,10 @@ def test_a_model_of_another_kind_is_refused(folder, tmp_path):
         ENTRY.build({"weights": str(tmp_path)})
 
 
-def test_places_that_cannot_be_used(tmp_path, monkeypatch, folder):
+def test_places_that_cannot_be_used(tmp_path, monkeypatch, folder, hub_cache):
     for where, match in ((str(tmp_path / "none"), "config"), ("one-word", "organisation/name"), ("", "organisation")):
         with pytest.raises(UserError, match=match):
             ENTRY.build({"weights": where})
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     assert "HF_HUB_OFFLINE" in ENTRY.lacking() and "HF_HUB_OFFLINE" in captioner.missing()
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
     with pytest.raises(UserError, match="RANKSCOPE_FOLDERS"):

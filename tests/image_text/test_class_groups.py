@@ -50,7 +50,7 @@ def test_similar_names_come_together(by: str) -> None:
 def test_the_order_of_the_classes_changes_nothing() -> None:
     def sets(names: list[str]) -> set[frozenset[str]]:
         titles = class_groups(names, 4, seed=3, encoder=NameEncoder(Words())).titles(names)
-        return {frozenset(name for name, of in zip(names, titles, strict=True) if of == one) for one in titles}
+        return {frozenset(name for name, of in zip(names, titles, strict=True) if of == title) for title in titles}
 
     assert sets(NAMES) == sets(NAMES[::-1])
 

@@ -211,9 +211,7 @@ def test_names_and_weights_that_do_not_exist(tmp_path, builtin):
         build("hf-hub:../etc")
 
 
-def test_without_network(monkeypatch, tmp_path):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+def test_without_network(hub_cache):
     for name, parameters in (
         ("open_clip", {"model": "hf-hub:nobody/nothing"}),
         ("open_clip", {"model": "ViT-B/32", "pretrained": "openai"}),
@@ -227,19 +225,17 @@ def test_without_network(monkeypatch, tmp_path):
         MODELS["clip_vit_b32"].build({})
 
 
-def test_a_repository_in_the_cache(monkeypatch, tmp_path):
+def test_a_repository_in_the_cache(tmp_path, hub_cache):
     """The Hub's cache as its library lays it out, without network."""
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    place = tmp_path / "models--someone--small"
-    (place / "refs").mkdir(parents=True)
-    (place / "refs" / "main").write_text("0" * 40)
-    (place / "snapshots").mkdir()
-    net = write(place / "snapshots" / ("0" * 40), tiny())
+    folder = tmp_path / "models--someone--small"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text("0" * 40)
+    (folder / "snapshots").mkdir()
+    net = write(folder / "snapshots" / ("0" * 40), tiny())
     entry = MODELS["open_clip"]
     assert entry.lacking({"model": "hf-hub:someone/small"}) is None
     torch.testing.assert_close(build("hf-hub:someone/small").net.visual.proj, net.visual.proj)
-    (place / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").unlink()
+    (folder / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").unlink()
     assert "cannot be downloaded" in entry.lacking({"model": "hf-hub:someone/small"})
     with pytest.raises(UserError, match="check the network"):
         build("hf-hub:someone/small")
@@ -252,7 +248,6 @@ def test_the_published_clip_is_built_with_its_own_activation(monkeypatch):
         asked.update(name=name, pretrained=pretrained, **choices)
         raise RuntimeError("enough seen")
 
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr(open_clip, "create_model_from_pretrained", instead)
     with pytest.raises(UserError, match="enough seen"):
         MODELS["clip_vit_b32"].build({})
@@ -276,7 +271,7 @@ def test_a_tokeniser_of_transformers(tmp_path):
 
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog", "two", "cats", "on", "mat"]
     write(tmp_path / "hf", tiny(vocab_size=len(words), hf_tokenizer_name="ignored/for-folders"))
-    BertTokenizer(vocab={word: place for place, word in enumerate(words)}).save_pretrained(tmp_path / "hf")
+    BertTokenizer(vocab={word: index for index, word in enumerate(words)}).save_pretrained(tmp_path / "hf")
     model = build(f"local-dir:{tmp_path / 'hf'}")
     assert model.tokenise(["a dog"])[0, :5].tolist() == [2, 5, 6, 3, 0]
     assert model.lengths(["a dog", "a " * 40]) == [4, 42]
@@ -313,22 +308,22 @@ def test_unknown_weights_inside_a_file(tmp_path, builtin):
 
 @pytest.mark.parametrize(("name", "tag"), list(REGISTERED), ids="/".join)
 @pytest.mark.parametrize("transformers", [True, False], ids=["with transformers", "without"])
-def test_the_menu_is_told_without_open_clip_as_open_clip_would(name, tag, transformers, monkeypatch, tmp_path):
+def test_the_menu_is_told_without_open_clip_as_open_clip_would(
+    name, tag, transformers, monkeypatch, tmp_path, hub_cache
+):
     """Listing the models imports nothing that takes seconds, and says the same."""
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     if not transformers:
         monkeypatch.setitem(sys.modules, "transformers", None)
     repository, hf_tokenizer = REGISTERED[name, tag]
     assert open_clip.get_pretrained_cfg(name, tag)["hf_hub"] == f"{repository}/"
     assert hf_tokenizer == bool(open_clip.get_model_config(name)["text_cfg"].get("hf_tokenizer_name"))
-    place = tmp_path / f"models--{repository.replace('/', '--')}"
+    folder = tmp_path / f"models--{repository.replace('/', '--')}"
     for cached in (False, True):
         if cached:
-            (place / "refs").mkdir(parents=True)
-            (place / "refs" / "main").write_text("0" * 40)
-            (place / "snapshots" / ("0" * 40)).mkdir(parents=True)
-            (place / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").write_bytes(b"")
+            (folder / "refs").mkdir(parents=True)
+            (folder / "refs" / "main").write_text("0" * 40)
+            (folder / "snapshots" / ("0" * 40)).mkdir(parents=True)
+            (folder / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").write_bytes(b"")
         long = missing(name, tag)
         with monkeypatch.context() as patch:
             patch.delitem(sys.modules, "open_clip")

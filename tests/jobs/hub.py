@@ -43,7 +43,9 @@ def start_hub() -> Any:
         """Lines as a server of events sends them, the last ones if so many were asked for."""
         said = [f"line {number}\x1b[31m" for number in range(int(request.query.get("tail", 30)))]
         events = [{"timestamp": "2025-01-01T00:00:00Z", "data": text} for text in said]
-        raise reply(200, "".join(f"data: {json.dumps(one)}\n\n" for one in events).encode(), kind="text/event-stream")
+        raise reply(
+            200, "".join(f"data: {json.dumps(event)}\n\n" for event in events).encode(), kind="text/event-stream"
+        )
 
     handler.do_DELETE = handler.do_POST
     module.ROUTES[:0] = [

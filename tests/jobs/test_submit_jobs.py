@@ -63,11 +63,11 @@ def test_the_job_has_what_was_asked_for_and_the_token_is_a_secret_alone(hub: Any
     assert (
         spec["secrets"] == {"HF_TOKEN": TOKEN} and spec["environment"] == {} and "pip install" not in spec["command"][2]
     )
-    told = json.loads(done.out)
-    assert (told["job"], told["most_usd"]) == (job, pytest.approx(7.5, abs=0.001))
-    folder = RunFolder.open(tmp_path, told["id"])
+    values = json.loads(done.out)
+    assert (values["job"], values["most_usd"]) == (job, pytest.approx(7.5, abs=0.001))
+    folder = RunFolder.open(tmp_path, values["id"])
     assert folder.state().phase == "stopped" and "handed to Hugging Face Jobs" in folder.state().message
-    assert hub.repos["datasets", told["repository"]].private
+    assert hub.repos["datasets", values["repository"]].private
     written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     everything = [*written, *files_of(hub, folder.id).values(), done.out.encode(), done.err.encode()]
     public = json.dumps({name: value for name, value in spec.items() if name != "secrets"}).encode()

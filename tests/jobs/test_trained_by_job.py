@@ -70,8 +70,8 @@ def said(place: Path) -> str:
 def numbers(folder: RunFolder) -> dict[tuple[int, int, str], float]:
     """What a run wrote of its arms, but seconds and means of the loss: of how many steps those are depends on time."""
     left_out = ("loss", "second", "time", "per_s", "memory")
-    scalars = [one for one in folder.scalars() if not any(word in one.key for word in left_out)]
-    return {(one.arm, one.step, one.key): one.value for one in scalars}
+    scalars = [scalar for scalar in folder.scalars() if not any(word in scalar.key for word in left_out)]
+    return {(scalar.arm, scalar.step, scalar.key): scalar.value for scalar in scalars}
 
 
 def check_same(here: RunFolder, there: RunFolder) -> None:

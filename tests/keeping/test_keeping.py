@@ -39,7 +39,7 @@ def contents(path: Path) -> dict[str, bytes]:
     """Every file of a run that a copy holds, by name."""
     left_out = ("lock", "ballast", "run.db-wal", "run.db-shm")
     files = (one for one in path.rglob("*") if one.is_file() and one.name not in left_out)
-    return {one.relative_to(path).as_posix(): one.read_bytes() for one in files if one.name != "run.db"}
+    return {file.relative_to(path).as_posix(): file.read_bytes() for file in files if file.name != "run.db"}
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_a_run_comes_back_as_it_was_and_only_once(disks: tuple[Path, Path, Path]
     (back,) = list_runs(after)
     assert taken == [run.id] == [back.id]
     assert contents(back.path) == contents(run.path) and back.state() == run.state()
-    assert [one.key for one in back.scalars()] == [one.key for one in run.scalars()]
+    assert [scalar.key for scalar in back.scalars()] == [scalar.key for scalar in run.scalars()]
 
 
 def test_a_deleted_run_stays_deleted_for_every_program_with_the_folder(disks: tuple[Path, Path, Path]) -> None:
@@ -78,7 +78,7 @@ def test_a_deleted_run_stays_deleted_for_every_program_with_the_folder(disks: tu
     first, other = Keeper(root, into), Keeper(after, into)
     first.look()
     first.forget(run.id)
-    assert [one.name for one in (into / run.id).iterdir()] == [DELETED]
+    assert [path.name for path in (into / run.id).iterdir()] == [DELETED]
     first.look()
     other.look()
     assert kept_ids(into) == [] and list_runs(after) == [] and not (into / run.id / MANIFEST).exists()
@@ -114,7 +114,9 @@ def test_a_bad_copy_gives_nothing_and_stops_no_other(disks: tuple[Path, Path, Pa
     keeper = Keeper(after, into)
     keeper.look()
     assert [run.id for run in list_runs(after)] == [good.id] and keeper.problem == ""
-    assert not list(after.parent.glob("out.txt")) and not [one for one in after.iterdir() if one.name.endswith(".tmp")]
+    assert not list(after.parent.glob("out.txt")) and not [
+        path for path in after.iterdir() if path.name.endswith(".tmp")
+    ]
 
 
 def test_a_writer_that_is_killed_leaves_a_whole_copy(disks: tuple[Path, Path, Path]) -> None:

@@ -59,11 +59,11 @@ def test_no_axis_where_more_or_less_than_one_parameter_differs(methods: tuple[Ch
 
 def test_losses_and_recipes_too() -> None:
     losses = tuple(Choice(name="supcon", parameters={"temperature": value}) for value in (0.05, 0.5))
-    found = ablation(KINDS["metric_learning"].arms(MetricLearningConfig(losses=losses)))
-    assert found is not None and (found.title, found.scale) == ("Temperature", "log")
+    arms = ablation(KINDS["metric_learning"].arms(MetricLearningConfig(losses=losses)))
+    assert arms is not None and (arms.title, arms.scale) == ("Temperature", "log")
     kind = KINDS["finetuning"]
-    found = ablation(kind.arms(kind.configured({}, {"preset": "figure4"})))
-    assert found is not None and (found.title, found.values[0]) == ("Ratio", "0.02")
+    arms = ablation(kind.arms(kind.configured({}, {"preset": "figure4"})))
+    assert arms is not None and (arms.title, arms.values[0]) == ("Ratio", "0.02")
 
 
 def test_values_of_a_damaged_or_newer_configuration() -> None:

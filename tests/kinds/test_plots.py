@@ -28,10 +28,10 @@ def sample_of(count: int, classes: int, seed: int = 0) -> tuple[torch.Tensor, to
 
 
 def test_the_page_is_told_of_every_plot_in_order() -> None:
-    told = MEASURES.json()["plots"]
-    assert [one["name"] for one in told] == list(PLOTS)
-    assert json.loads(json.dumps(told)) == told
-    for plot, one in zip(PLOTS.values(), told, strict=True):
+    plots = MEASURES.json()["plots"]
+    assert [one["name"] for one in plots] == list(PLOTS)
+    assert json.loads(json.dumps(plots)) == plots
+    for plot, one in zip(PLOTS.values(), plots, strict=True):
         assert one["title"] and one["note"].endswith(".") and (one["source"] == "" or one["url"])
         assert not plot.keys() or one["missing"].endswith(".")
 

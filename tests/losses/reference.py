@@ -111,7 +111,7 @@ def ndcg(bound: dict | None = None, tau: float | None = None):
             rank = sup_rank(s, levels, i, bound) if tau is None else smooth_rank(s, i, tau)
             total = total + (2.0 ** levels[i] - 1.0) / torch.log2(1.0 + rank)
         return total / sum(
-            (2.0**v - 1.0) / math.log2(2.0 + place) for place, v in enumerate(sorted(levels, reverse=True))
+            (2.0**v - 1.0) / math.log2(2.0 + index) for index, v in enumerate(sorted(levels, reverse=True))
         )
 
     return score

@@ -105,7 +105,7 @@ def blackbox_ap(queries: list[Query], margin: float) -> Tensor:
             [(float(s) - margin / 2, 1) for s in positives] + [(float(s) + margin / 2, 0) for s in negatives]
         )
         hits = [hit for _, hit in reversed(listed)]
-        places = [place for place, hit in enumerate(hits) if hit]
+        places = [index for index, hit in enumerate(hits) if hit]
         if places:
             scores.append(1 - sum(sum(hits[: p + 1]) / (p + 1) for p in places) / len(places))
     return torch.tensor(scores, dtype=torch.float64).mean()

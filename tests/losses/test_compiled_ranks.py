@@ -223,14 +223,14 @@ def test_a_run_says_which_form_its_rank_losses_take() -> None:
 
 
 def test_compiled_code_is_kept_where_nobody_else_can_write(tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    own.mkdir()
-    for place, mode, private in ((own, 0o700, True), (own, 0o757, False), (tmp_path, 0o777, False)):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    for place, mode, private in ((folder, 0o700, True), (folder, 0o757, False), (tmp_path, 0o777, False)):
         place.chmod(mode)
-        assert is_private(own) == private
+        assert is_private(folder) == private
         place.chmod(0o755)
     tmp_path.chmod(0o1777)  # as a folder for temporary files: what is one's own there stays one's own
-    assert is_private(own) and not is_private(tmp_path)
+    assert is_private(folder) and not is_private(tmp_path)
 
 
 def test_a_function_is_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:

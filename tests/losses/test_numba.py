@@ -44,12 +44,12 @@ def _of_other_types(file: Path) -> None:
 def test_damaged_compiled_code_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[Path], None], suffix: str
 ) -> None:
-    own = tmp_path / "own"
-    own.mkdir(mode=0o700)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(own))
+    folder = tmp_path / "own"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
     assert compiled()(halved)(3.0) == 1.5
-    damage(next(own.rglob(f"*.{suffix}")))
-    numba.config.CACHE_DIR = str(own)
+    damage(next(folder.rglob(f"*.{suffix}")))
+    numba.config.CACHE_DIR = str(folder)
     spoilt = damage is not _of_other_types or suffix == "nbc"
     for hits in (0 if spoilt else 1, 1):
         function = compiled()(halved)
@@ -77,29 +77,29 @@ def test_nothing_is_compiled_where_numba_is_switched_off(monkeypatch: pytest.Mon
 
 
 def test_a_group_of_one_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = tmp_path / "own"
-    own.mkdir()
-    own.chmod(0o775)
+    folder = tmp_path / "own"
+    folder.mkdir()
+    folder.chmod(0o775)
     if os.geteuid() == 0:
-        os.chown(own, -1, 0)
-        assert is_private(own), "the system's own group"
-        os.chown(own, -1, 77)
-    group = own.stat().st_gid
+        os.chown(folder, -1, 0)
+        assert is_private(folder), "the system's own group"
+        os.chown(folder, -1, 77)
+    group = folder.stat().st_gid
     named = SimpleNamespace(pw_name="ada", pw_gid=group)
     monkeypatch.setattr("pwd.getpwuid", lambda _uid: named)
     for members, private in (([], True), (["ada"], True), (["eve"], False)):
         entry = SimpleNamespace(gr_name="ada", gr_gid=group, gr_mem=members)
         monkeypatch.setattr("grp.getgrgid", lambda _gid, entry=entry: entry)
-        assert is_private(own) == private
-    own.chmod(0o755)
-    assert is_private(own)
+        assert is_private(folder) == private
+    folder.chmod(0o755)
+    assert is_private(folder)
 
     def unknown(_number: int) -> None:
         raise KeyError
 
     monkeypatch.setattr("grp.getgrgid", unknown)
-    own.chmod(0o775)
-    assert not is_private(own)
+    folder.chmod(0o775)
+    assert not is_private(folder)
 
 
 PROGRAM = """

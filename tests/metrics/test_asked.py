@@ -17,7 +17,6 @@ from tests.metrics import slow
 from tests.metrics.worlds import tree
 from tests.tiny import write_images
 from trainers.cli.main import main
-from trainers.config import read_config
 from trainers.errors import ParameterError
 from trainers.kinds import check, kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -26,6 +25,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics import evaluate
 from trainers.metrics.asked import MENU, MOST, check_size, joined, measurable
 from trainers.runs import list_runs
+from trainers.runs.config_file import read_config
 
 ASKED = ("R_at_2", "sum_wAP", "level_mean_R_at_1", "R_at_25")
 
@@ -64,14 +64,14 @@ def test_asking_for_nothing_is_as_before_and_old_configurations_are_read() -> No
 def test_they_stand_where_the_kinds_own_numbers_stand() -> None:
     for kind in (MetricLearningConfig, ContrastiveConfig):
         config = kind(metrics=("AP_at_R", "sum_wAP", "R_at_1"))
-        own, whole = kind_of(config).measures, kind_of(config).measures_of(config)
+        measures, whole = kind_of(config).measures, kind_of(config).measures_of(config)
         assert (
-            set(whole.numbers) == {*own.numbers, "AP_at_R", "sum_wAP"}
-            and whole.numbers[: len(own.numbers)] == own.numbers
+            set(whole.numbers) == {*measures.numbers, "AP_at_R", "sum_wAP"}
+            and whole.numbers[: len(measures.numbers)] == measures.numbers
         )
         assert set(whole.whole) >= {"AP_at_R", "sum_wAP"} and "sum_wAP" in whole.later
         assert not set(whole.later) & {panel.key for panel in whole.panels}
-        assert not own.summary or "sum_wAP" in whole.summary
+        assert not measures.summary or "sum_wAP" in whole.summary
 
 
 def test_the_page_offers_a_menu_and_takes_any_name() -> None:
@@ -98,8 +98,8 @@ def test_a_run_measures_them_on_the_maps_images_and_on_the_whole_test_set(
     assert "R_at_25" not in found and 0 < found["test/R_at_25"] <= 1  # 24 images on the maps, 36 in the test set
     assert found["decomposability_gap"] == pytest.approx(found["batch_AP"] - found["whole_AP"], abs=1e-12)
     run = Library(tmp_path / "runs", tmp_path / "none").get(folder.id)
-    told = about(run)["measures"]
-    assert [number["key"] for number in told["numbers"]][-4:] == list(ASKED)
+    measures = about(run)["measures"]
+    assert [number["key"] for number in measures["numbers"]][-4:] == list(ASKED)
     write_curves(run, tmp_path / "curves.html")
     page = (tmp_path / "curves.html").read_text(encoding="utf-8")
     assert "<th>ΣwAP</th>" in page and "<th>R@1, mean of levels</th>" in page
@@ -123,11 +123,11 @@ def test_level_means_are_means_of_the_levels_numbers_where_every_query_has_a_cla
     counts = torch.bincount(labels[:, 0])
     kept = counts[labels[:, 0]] > 1
     names = [f"{name}_level{level}" for name in ("AP", "R_at_3") for level in range(3)]
-    found = evaluate(emb[kept], labels[kept], metrics=[*names, "level_mean_AP", "level_mean_R_at_3", "sum_wAP"])
-    levels = [[found[f"{name}_level{level}"] for level in range(3)] for name in ("AP", "R_at_3")]
-    assert found["level_mean_AP"] == pytest.approx(np.mean(levels[0]), abs=1e-12)
-    assert found["level_mean_R_at_3"] == pytest.approx(np.mean(levels[1]), abs=1e-12)
-    assert found["sum_wAP"] == pytest.approx(np.dot(levels[0], [3, 2, 1]) / 6, abs=1e-12)
+    scores = evaluate(emb[kept], labels[kept], metrics=[*names, "level_mean_AP", "level_mean_R_at_3", "sum_wAP"])
+    levels = [[scores[f"{name}_level{level}"] for level in range(3)] for name in ("AP", "R_at_3")]
+    assert scores["level_mean_AP"] == pytest.approx(np.mean(levels[0]), abs=1e-12)
+    assert scores["level_mean_R_at_3"] == pytest.approx(np.mean(levels[1]), abs=1e-12)
+    assert scores["sum_wAP"] == pytest.approx(np.dot(levels[0], [3, 2, 1]) / 6, abs=1e-12)
 
 
 def test_a_query_without_a_classmate_is_left_out_of_every_level() -> None:

@@ -51,7 +51,9 @@ def test_a_key_belongs_to_one_number(name):
     assert [other for other, measure in catalogue.MEASURES.items() if measure.pattern.fullmatch(key)] == [name]
 
 
-@pytest.mark.parametrize("name", [name for name, one in METRICS.items() if (one.unit, one.better) == ("share", "up")])
+@pytest.mark.parametrize(
+    "name", [name for name, metric in METRICS.items() if (metric.unit, metric.better) == ("share", "up")]
+)
 def test_a_perfect_ranking_scores_one(name):
     key = spelled(METRICS[name])
     assert listed([[2, 2, 1, 1, 1, 1, 0, 0]], 2, [key])[key] == pytest.approx(1, abs=1e-15)
@@ -137,7 +139,7 @@ def test_a_metric_is_one_file(tmp_path: Path, monkeypatch):
     together = {**catalogue.MEASURES, **load(package)}
     monkeypatch.setattr(catalogue, "MEASURES", together)
     monkeypatch.setattr(names, "MEASURES", together)
-    found = evaluate(torch.eye(4), torch.tensor([0, 0, 1, 1]), metrics=["first_at_7"])
-    assert found["first_at_7"] == 7 and describe("first_at_7").title == "First@7"
+    scores = evaluate(torch.eye(4), torch.tensor([0, 0, 1, 1]), metrics=["first_at_7"])
+    assert scores["first_at_7"] == 7 and describe("first_at_7").title == "First@7"
     names.describe.cache_clear()
     monkeypatch.delitem(sys.modules, "toy_metrics.first")

@@ -74,8 +74,8 @@ def test_unknown_names_are_refused(name):
 def test_default_metrics():
     assert default_metrics(1) == ("R_at_1", "AP_at_R", "AP", "HAP", "NDCG", "ASI")
     assert default_metrics(3)[6:] == ("AP_level0", "AP_level1", "AP_level2")
-    found = evaluate(torch.eye(4), torch.tensor([0, 0, 1, 1]))
-    assert list(found) == [*default_metrics(1), "queries", "queries_without_positive"]
+    scores = evaluate(torch.eye(4), torch.tensor([0, 0, 1, 1]))
+    assert list(scores) == [*default_metrics(1), "queries", "queries_without_positive"]
 
 
 @pytest.mark.parametrize(

@@ -74,19 +74,19 @@ def test_ties_go_to_the_less_relevant_in_any_order(seed, count):
     labels = torch.tensor(rng.integers(0, 4, count))
     labels = torch.stack([labels, labels // 2], 1)
     order = rng.permutation(count)
-    found = evaluate(emb, labels, per_query=True)
-    close(evaluate(emb[order], labels[order], per_query=True), found, order)
+    scores = evaluate(emb, labels, per_query=True)
+    close(evaluate(emb[order], labels[order], per_query=True), scores, order)
     for name in default_metrics(2):
         want = [slow.score(name, levels, 2) for levels in slow.ranked_levels(emb, labels)]
-        np.testing.assert_allclose(found[name], want, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(scores[name], want, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
 def test_a_collapsed_network_gains_nothing_from_ties(dtype):
     labels = torch.arange(60) // 6
-    found = evaluate(torch.ones(60, 32, dtype=dtype), labels)
-    assert found["R_at_1"] == 0
-    assert found["AP"] == pytest.approx(np.mean([k / (54 + k) for k in range(1, 6)]))
+    scores = evaluate(torch.ones(60, 32, dtype=dtype), labels)
+    assert scores["R_at_1"] == 0
+    assert scores["AP"] == pytest.approx(np.mean([k / (54 + k) for k in range(1, 6)]))
 
 
 def test_the_query_is_removed_by_index_though_a_duplicate_ties_with_it():

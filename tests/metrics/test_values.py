@@ -54,30 +54,30 @@ def test_hap_stays_below_one_where_two_levels_have_the_same_relevance():
 def test_mean_leaves_out_queries_without_a_positive_and_counts_them():
     emb, _ = tree(1, 6, 1)
     labels = torch.tensor([[0, 0], [0, 0], [1, 0], [2, 1], [2, 1], [3, 2]])
-    found, each = evaluate(emb, labels), evaluate(emb, labels, per_query=True)
-    assert found["queries"] == 6
-    assert found["queries_without_positive"] == 2
-    assert found["queries_without_positive_any_level"] == 1
+    scores, each = evaluate(emb, labels), evaluate(emb, labels, per_query=True)
+    assert scores["queries"] == 6
+    assert scores["queries_without_positive"] == 2
+    assert scores["queries_without_positive_any_level"] == 1
     assert np.isnan(each["AP"]).tolist() == [False, False, True, False, False, True]
     assert np.isnan(each["HAP"]).tolist() == [False, False, False, False, False, True]
     for name in default_metrics(2):
-        assert found[name] == pytest.approx(np.nanmean(each[name]), abs=1e-15)
+        assert scores[name] == pytest.approx(np.nanmean(each[name]), abs=1e-15)
         assert each[name].dtype == np.float64
 
 
 def test_nobody_has_a_positive():
-    found = evaluate(torch.eye(4), torch.arange(4))
-    assert math.isnan(found["AP"])
-    assert found["queries_without_positive"] == 4
+    scores = evaluate(torch.eye(4), torch.arange(4))
+    assert math.isnan(scores["AP"])
+    assert scores["queries_without_positive"] == 4
     assert math.isnan(evaluate(torch.ones(1, 3), torch.zeros(1, dtype=torch.long))["HAP"])
 
 
 def test_nothing_to_search_or_to_search_for():
     emb, labels = torch.eye(4), torch.zeros(4, 2, dtype=torch.long)
     assert evaluate(emb[:0], labels[:0], emb, labels)["queries"] == 0
-    found = evaluate(emb, labels, emb[:0], labels[:0])
-    assert found["queries_without_positive"] == 4
-    assert math.isnan(found["HAP"])
+    scores = evaluate(emb, labels, emb[:0], labels[:0])
+    assert scores["queries_without_positive"] == 4
+    assert math.isnan(scores["HAP"])
 
 
 def test_pytorch_metric_learning_agrees():

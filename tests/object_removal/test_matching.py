@@ -99,7 +99,7 @@ def test_pairs_to_train_on_lack_the_annotated_words(found, prepared):
     tally = Tally()
     pairs = list(build_pairs(scenes, words, FILLS["zero"], captions_each=5, tally=tally))
     assert len(pairs) == len(scenes)
-    phrases = {text: found for scene in scenes for text, found in zip(scene.captions, scene.phrases, strict=True)}
+    phrases = {text: phrase for scene in scenes for text, phrase in zip(scene.captions, scene.phrases, strict=True)}
     for pair, scene in zip(pairs, scenes, strict=True):
         (gone,), (kept,) = pair.removal.judgement.removed, pair.removal.judgement.kept
         expected = []

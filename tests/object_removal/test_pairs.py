@@ -95,8 +95,8 @@ def test_edited_sentences_come_first_and_may_be_the_only_ones():
 
 def test_the_real_set_gives_pairs_from_about_as_many_photos_as_the_paper():
     """The paper has pairs from 40 % of COCO's images."""
-    found = load_captioned(str(needs("data/coco_captions")))
-    scenes = [one for part in found.splits.values() for one in part]
+    dataset = load_captioned(str(needs("data/coco_captions")))
+    scenes = [one for part in dataset.splits.values() for one in part]
     either = list(build_pairs(scenes, WORDS, FILLS["zero"], longest=64))
     edited = list(build_pairs(scenes, WORDS, FILLS["zero"], longest=64, only_edited=True))
     assert 0.35 < len(edited) / len(scenes) < 0.5 < 0.7 < len(either) / len(scenes)
@@ -128,8 +128,8 @@ def test_a_class_outside_the_word_table():
 @pytest.mark.long
 @pytest.mark.parametrize("fill", ["telea"])
 def test_every_photo_of_the_real_set(fill):
-    found = load_captioned(str(needs("data/coco_captions")))
-    scenes = [one for part in found.splits.values() for one in part]
+    dataset = load_captioned(str(needs("data/coco_captions")))
+    scenes = [one for part in dataset.splits.values() for one in part]
     read = 0
     for one in scenes:
         picture = read_picture(one.load(), 128)

@@ -46,7 +46,7 @@ def captions() -> dict[tuple[int, int], str]:
     found = {}
     for path in sorted(needs("data/coco_captions/data").glob("*.parquet")):
         for row in parquet.read_table(path, columns=["image_id", "captions"]).to_pylist():
-            found.update({(row["image_id"], place): text for place, text in enumerate(row["captions"])})
+            found.update({(row["image_id"], index): text for index, text in enumerate(row["captions"])})
     return found
 
 
@@ -117,18 +117,18 @@ def test_plurals(word, plural):
 
 def test_the_word_table_has_cocos_classes_and_can_be_replaced(tmp_path):
     assert len(WORDS.classes) == 80 and WORDS.classes[0] == "person" and WORDS.classes[79] == "toothbrush"
-    own = tmp_path / "words.json"
-    own.write_text('{"wing chair": ["armchair"]}')
-    assert named(load_words(own), "two armchairs and a wing-chair") == {"wing chair"}
+    folder = tmp_path / "words.json"
+    folder.write_text('{"wing chair": ["armchair"]}')
+    assert named(load_words(folder), "two armchairs and a wing-chair") == {"wing chair"}
     for text, needle in (
         ("{", "JSON"),
         ("[]", "one object"),
         ('{"a": "b"}', "lists of words"),
         ('{"": []}', "class name"),
     ):
-        own.write_text(text)
+        folder.write_text(text)
         with pytest.raises(DataError, match=needle):
-            load_words(own)
+            load_words(folder)
     with pytest.raises(DataError, match="no such file"):
         load_words(tmp_path / "none.json")
 

@@ -21,9 +21,11 @@ def encode(picture: Image.Image, kind: str = "PNG", **options) -> bytes:
 
 def test_size_is_bounded_and_the_scale_is_kept():
     for kind in ("JPEG", "PNG"):
-        found = read_picture(encode(Image.new("RGB", (2000, 1000), "teal"), kind))
+        picture = read_picture(encode(Image.new("RGB", (2000, 1000), "teal"), kind))
         assert (
-            found.pixels.shape == (256, 512, 3) and found.scale == 0.256 and (found.width, found.height) == (2000, 1000)
+            picture.pixels.shape == (256, 512, 3)
+            and picture.scale == 0.256
+            and (picture.width, picture.height) == (2000, 1000)
         )
     small = read_picture(encode(Image.new("RGB", (100, 60))))
     assert small.pixels.shape == (60, 100, 3) and small.scale == 1 and not small.notes
@@ -39,8 +41,8 @@ def test_orientation_is_applied_first():
     exif = Image.Exif()
     exif[0x0112] = 6
     for longest in (512, 50):
-        found = read_picture(encode(Image.new("RGB", (40, 100)), "JPEG", exif=exif), longest)
-        assert (found.width, found.height) == (100, 40) and found.pixels.shape[1] > found.pixels.shape[0]
+        picture = read_picture(encode(Image.new("RGB", (40, 100)), "JPEG", exif=exif), longest)
+        assert (picture.width, picture.height) == (100, 40) and picture.pixels.shape[1] > picture.pixels.shape[0]
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
@@ -59,8 +61,8 @@ def palette() -> Image.Image:
 
 
 def test_print_colours():
-    found = read_picture(encode(Image.new("CMYK", (20, 20), (0, 255, 255, 0)), "TIFF"))
-    assert tuple(found.pixels[0, 0]) == (255, 0, 0) and "CMYK" in found.notes[0]
+    picture = read_picture(encode(Image.new("CMYK", (20, 20), (0, 255, 255, 0)), "TIFF"))
+    assert tuple(picture.pixels[0, 0]) == (255, 0, 0) and "CMYK" in picture.notes[0]
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "TIFF"])
@@ -68,16 +70,16 @@ def test_print_colours():
 def test_a_broken_profile_drops_the_profile_not_the_photo(kind, profile):
     data = b"no profile" if profile == "garbage" else ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     print_ = Image.new("CMYK", (20, 20), (0, 255, 255, 0))
-    found = read_picture(encode(print_, kind, icc_profile=data))
-    assert tuple(found.pixels[5, 5] // 250) == (1, 0, 0) and "colour profile is damaged" in found.notes[0]
+    picture = read_picture(encode(print_, kind, icc_profile=data))
+    assert tuple(picture.pixels[5, 5] // 250) == (1, 0, 0) and "colour profile is damaged" in picture.notes[0]
 
 
 def test_a_turned_tiff_is_turned_once():
     tall = Image.new("RGB", (100, 40), "red")
     tall.paste("blue", (50, 0, 100, 40))
-    found = read_picture(encode(tall, "TIFF", tiffinfo={274: 6}))
-    assert (found.width, found.height, found.scale) == (40, 100, 1.0) and found.pixels.shape == (100, 40, 3)
-    assert tuple(found.pixels[10, 20]) == (255, 0, 0) and tuple(found.pixels[90, 20]) == (0, 0, 255)
+    picture = read_picture(encode(tall, "TIFF", tiffinfo={274: 6}))
+    assert (picture.width, picture.height, picture.scale) == (40, 100, 1.0) and picture.pixels.shape == (100, 40, 3)
+    assert tuple(picture.pixels[10, 20]) == (255, 0, 0) and tuple(picture.pixels[90, 20]) == (0, 0, 255)
 
 
 def test_wide_grey_values_are_scaled():
@@ -93,8 +95,8 @@ def test_the_first_frame_is_used():
     frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "blue")]
     for kind in ("GIF", "PNG", "WEBP"):
         options = {"lossless": True} if kind == "WEBP" else {}
-        found = read_picture(encode(frames[0], kind, save_all=True, append_images=frames[1:], **options))
-        assert tuple(found.pixels[5, 5]) == (255, 0, 0) and "only the first" in found.notes[0]
+        picture = read_picture(encode(frames[0], kind, save_all=True, append_images=frames[1:], **options))
+        assert tuple(picture.pixels[5, 5]) == (255, 0, 0) and "only the first" in picture.notes[0]
 
 
 def test_damaged_files_are_named_so():

@@ -17,10 +17,10 @@ def photo(*objects: tuple[str, tuple[float, float, float, float]], side: int = 1
 
 
 def test_single_class():
-    found = judge(photo(("dog", (0, 0, 40, 40)), ("cat", (30, 0, 70, 40))), "dog")
-    assert found.allowed and found.case == "single"
-    assert found.removed == ("dog",) and found.kept == ("cat",)
-    assert found.lost == {"cat": pytest.approx(0.25)} and found.share == pytest.approx(0.16)
+    judgement = judge(photo(("dog", (0, 0, 40, 40)), ("cat", (30, 0, 70, 40))), "dog")
+    assert judgement.allowed and judgement.case == "single"
+    assert judgement.removed == ("dog",) and judgement.kept == ("cat",)
+    assert judgement.lost == {"cat": pytest.approx(0.25)} and judgement.share == pytest.approx(0.16)
 
 
 def test_the_class_that_stays_is_the_denominator():
@@ -31,15 +31,20 @@ def test_the_class_that_stays_is_the_denominator():
 
 def test_several_classes_go_together():
     regions = photo(("table", (0, 0, 60, 60)), ("cup", (10, 10, 20, 20)), ("dog", (70, 70, 100, 100)))
-    found = judge(regions, "table")
-    assert found.case == "several" and found.removed == ("table", "cup") and found.kept == ("dog",) and found.allowed
+    judgement = judge(regions, "table")
+    assert (
+        judgement.case == "several"
+        and judgement.removed == ("table", "cup")
+        and judgement.kept == ("dog",)
+        and judgement.allowed
+    )
 
 
 def test_survivors_are_measured_against_everything_removed():
     regions = photo(("table", (0, 0, 50, 20)), ("cup", (0, 0, 60, 16)), ("fork", (50, 0, 70, 16)))
-    found = judge(regions, "table")
-    assert found.removed == ("table", "cup")  # 5/6 of the cup lies on the table, the rest covers half of the fork
-    assert found.lost == {"fork": pytest.approx(0.5)} and "fork would lose 50%" in found.problems[0]
+    judgement = judge(regions, "table")
+    assert judgement.removed == ("table", "cup")  # 5/6 of the cup lies on the table, the rest covers half of the fork
+    assert judgement.lost == {"fork": pytest.approx(0.5)} and "fork would lose 50%" in judgement.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -47,15 +52,15 @@ def test_survivors_are_measured_against_everything_removed():
 )
 def test_between_the_limits_is_refused(share, outcome):
     regions = photo(("dog", (0, 0, 100 * share, 10)), ("cat", (0, 0, 100, 10)), ("bird", (0, 50, 10, 60)))
-    found = judge(regions, "dog")
-    assert found.allowed == (outcome != "refused") and ("cat" in found.removed) == (outcome == "goes")
+    judgement = judge(regions, "dog")
+    assert judgement.allowed == (outcome != "refused") and ("cat" in judgement.removed) == (outcome == "goes")
 
 
 @pytest.mark.parametrize(("height", "allowed"), [(69, True), (70, False), (95, False)])
 def test_size_limit(height, allowed):
-    found = judge(photo(("bed", (0, 0, 100, height)), ("cat", (0, 96, 9, 100))), "bed")
-    assert found.allowed == allowed
-    assert allowed or f"{height}% of the image" in found.problems[0]
+    judgement = judge(photo(("bed", (0, 0, 100, height)), ("cat", (0, 96, 9, 100))), "bed")
+    assert judgement.allowed == allowed
+    assert allowed or f"{height}% of the image" in judgement.problems[0]
 
 
 def test_one_class_and_nothing_left():

@@ -88,8 +88,8 @@ def test_a_report_goes_on_without_results_per_query_that_are_damaged(tmp_path: P
     next(children_of(plan)).queries_path.write_bytes(b"junk")
     damaged = report(plan).parts[0].table
     assert whole is not None and damaged is not None
-    assert [[one.mean for one in line.estimates] for line in damaged.lines] == [
-        [one.mean for one in line.estimates] for line in whole.lines
+    assert [[estimate.mean for estimate in line.estimates] for line in damaged.lines] == [
+        [estimate.mean for estimate in line.estimates] for line in whole.lines
     ]
     assert damaged.csv() != whole.csv(), "the intervals no longer know the classes"
     plan.db.close()
@@ -111,7 +111,7 @@ def test_seeds_that_trained_for_other_numbers_of_steps_are_said(tmp_path: Path) 
 
 def test_errors_are_no_markup_in_a_report(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, sweep("smooth_ap", seeds=2), stand=lambda one: "failed" if one.seed else "finished")
-    lost = next(one for one in children_of(plan) if one.state().phase == "failed")
+    lost = next(child for child in children_of(plan) if child.state().phase == "failed")
     lost.db.set_state(RunState(phase="failed", error="<img src=x>\n\\input{/etc/passwd}\n# Heading"))
     made = report(plan)
     assert "- seed 1: \\<img src=x\\> \\\\input\\{/etc/passwd\\} \\# Heading" in made.markdown()

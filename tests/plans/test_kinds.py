@@ -16,7 +16,7 @@ from explorer.page.api import configured
 from tests.finetuning.world import mend_config, write_coco
 from tests.plans.at_once import AtOnce
 from tests.tiny import tiny_contrastive, write_images
-from trainers.config import Conditions, DataChoice, RunConfig, read_config
+from trainers.config import Conditions, DataChoice, RunConfig
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import KINDS, check
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -31,6 +31,7 @@ from trainers.plans.planned import Outcome
 from trainers.plans.report import Report, report
 from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder, list_runs
+from trainers.runs.config_file import read_config
 from trainers.training.executor import Device
 from trainers.worker import Worker
 
@@ -80,11 +81,11 @@ def test_moco_s_momentum_is_varied_beside_supcon_and_compared_over_seeds(tmp_pat
     lacking = [
         (line.variant, metric.key)
         for line in part.table.lines
-        for metric, one in zip(part.table.metrics, line.estimates, strict=True)
-        if one.seeds != (0, 1)
+        for metric, estimate in zip(part.table.metrics, line.estimates, strict=True)
+        if estimate.seeds != (0, 1)
     ]
     assert lacking == [(title, "contrast_accuracy") for title in titles[2:]]  # with labels no key is one's own
-    pairs = [pair for one in part.table.comparisons for group in one.groups for pair in group.pairs]
+    pairs = [pair for comparison in part.table.comparisons for group in comparison.groups for pair in group.pairs]
     assert {(pair.first, pair.second) for pair in pairs} and found.missing == []
     assert found.title.endswith("over momentum of MoCo v2, 2 seeds")
 
@@ -232,9 +233,12 @@ def numbers(found: Report) -> dict[str, str]:
     """Means and intervals of each variant, without what depends on the clock."""
     table = found.parts[0].table
     assert table is not None
-    kept = [place for place, metric in enumerate(table.metrics) if not metric.key.endswith("_seconds")]
+    kept = [index for index, metric in enumerate(table.metrics) if not metric.key.endswith("_seconds")]
     each = {line.variant: [line.estimates[place] for place in kept] for line in table.lines}
-    return {variant: str([(one.mean, one.low, one.high) for one in estimates]) for variant, estimates in each.items()}
+    return {
+        variant: str([(estimate.mean, estimate.low, estimate.high) for estimate in estimates])
+        for variant, estimates in each.items()
+    }
 
 
 @pytest.mark.long

@@ -15,11 +15,11 @@ import pytest
 
 from tests.explorer.page import Page
 from tests.runs.old_runs import assert_resumes
-from trainers.config import read_config
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.plans.children import Children
 from trainers.plans.config import FairComparisonConfig, SweepConfig
 from trainers.runs import RunFolder
+from trainers.runs.config_file import read_config
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "plans"
 SWEEP, FAIR = "sweep_stopped", "fair_comparison_stopped"

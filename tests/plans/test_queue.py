@@ -32,7 +32,7 @@ def folder(b: Bench, run_id: str) -> RunFolder:
 
 def ended(b: Bench, plan: str) -> dict[str, float]:
     """When each run that has finished did so, by id."""
-    states = {one.id: one.state() for one in children_of(folder(b, plan))}
+    states = {child.id: child.state() for child in children_of(folder(b, plan))}
     return {name: state.updated for name, state in states.items() if state.phase == "finished"}
 
 
@@ -76,7 +76,7 @@ def test_after_a_kill_it_goes_on_and_repeats_nothing(bench: Callable[..., Bench]
     b = bench(how="0.4")
     plan = b.runs.start(FOUR, "")
     b.wait(lambda: len(ended(b, plan)) == 2)
-    b.wait(lambda: any(one.state().phase == "running" for one in children_of(folder(b, plan))))
+    b.wait(lambda: any(child.state().phase == "running" for child in children_of(folder(b, plan))))
     before = ended(b, plan)
     b.scheduler.close()
     assert b.phase(plan) == "queued"
@@ -108,15 +108,15 @@ def test_sweeps_of_ten_visitors_and_a_single_run_take_turns(bench: Callable[...,
 def test_it_is_stopped_with_its_runs_and_goes_on(bench: Callable[..., Bench]) -> None:
     b = bench(how="1.5")
     plan = b.runs.start(TWO, "")
-    b.wait(lambda: any(one.state().phase == "running" for one in children_of(folder(b, plan))))
+    b.wait(lambda: any(child.state().phase == "running" for child in children_of(folder(b, plan))))
     with pytest.raises(RunError, match="cannot be paused"):
         b.runs.pause(plan, "")
     with pytest.raises(RunError, match="stop it before deleting"):
         b.runs.delete(plan, "")
     assert "stop" in b.runs.stop(plan, "")
-    b.wait(lambda: not any(b.scheduler.is_busy(one.id) for one in children_of(folder(b, plan))))
+    b.wait(lambda: not any(b.scheduler.is_busy(child.id) for child in children_of(folder(b, plan))))
     assert b.phase(plan) == "stopped" and not folder(b, plan).is_alive()
-    assert {one.state().phase for one in children_of(folder(b, plan))} == {"stopped"}
+    assert {child.state().phase for child in children_of(folder(b, plan))} == {"stopped"}
     b.how = "0.05"
     b.runs.resume(plan, "")
     b.until(plan, "finished")
@@ -138,7 +138,7 @@ def test_a_sweep_whose_first_run_cannot_begin_says_so_and_tries_no_other(bench: 
     b.until(plan, "failed")
     assert "CUDA driver version is insufficient" in b.runs.status(plan)["error"]
     assert "are not tried: they would end in the same way" in b.runs.status(plan)["error"]
-    phases = sorted(one.state().phase for one in children_of(folder(b, plan)))
+    phases = sorted(child.state().phase for child in children_of(folder(b, plan)))
     assert phases in (["failed"], ["failed", "stopped"])  # the next one may have been in the queue
 
 

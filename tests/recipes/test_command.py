@@ -26,8 +26,8 @@ def test_the_list_has_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines[1:]] == list(RECIPES)
     assert main(["recipe", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [one["name"] for one in listed] == list(RECIPES)
-    assert all(setting["source"] for one in listed for setting in one["settings"])
+    assert [entry["name"] for entry in listed] == list(RECIPES)
+    assert all(setting["source"] for entry in listed for setting in entry["settings"])
 
 
 def test_a_recipe_is_printed_with_sources_figures_and_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,9 +74,9 @@ def test_a_rehearsal_trains_and_its_numbers_stand_beside_the_printed_ones(
     assert plan.state().phase == "finished"
 
     assert main(["recipe", QUICK, "--of", plan.id, "--json", *runs]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["run"] == plan.id and told["scaled"]
-    first = told["numbers"][0]
+    values = json.loads(capsys.readouterr().out)
+    assert values["run"] == plan.id and values["scaled"]
+    first = values["numbers"][0]
     assert list(first) == list(BESIDE_HEAD) and first["seeds"] == 2 and first["printed"] == "85.2"
     assert 0 < float(first["here"]) < 100 and first["here"] in table[0]
 
@@ -150,10 +150,10 @@ def test_other_losses_and_varied_settings_are_no_run_of_a_recipe(
 @pytest.mark.parametrize("name", [name for name in RECIPES if name != QUICK])
 def test_every_other_recipe_is_rehearsed(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["recipe", name, "--scale", "small", "--json", "--runs", str(tmp_path / "runs")]) == 0
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    values = json.loads(capsys.readouterr().out.splitlines()[-1])
     recipe = RECIPES[name]
-    left_out = any(line.startswith("left out") for line in told["scaled"])
-    for figure, row in zip(recipe.figures, told["numbers"], strict=False):
+    left_out = any(line.startswith("left out") for line in values["scaled"])
+    for figure, row in zip(recipe.figures, values["numbers"], strict=False):
         assert row["printed"] == f"{figure.value:.1f}"
         assert left_out or row["here"] is not None, row
-    assert all(row["here"] is not None for row in told["numbers"][len(recipe.figures) :])
+    assert all(row["here"] is not None for row in values["numbers"][len(recipe.figures) :])

@@ -62,8 +62,8 @@ def test_an_arm_that_diverged_is_named_and_the_others_are_shown(tmp_path: Path, 
 
 def test_images_without_classes_have_no_mistakes(tmp_path: Path, capsys) -> None:
     folder = make_run(tmp_path, points=60, frames=1)
-    probe, one = folder.probe(), Hierarchy(levels=("class",), names=(("none",),))
-    folder.write_probe(dataclasses.replace(probe, hierarchy=one, labels=0 * probe.labels[:, :1]), [])
+    probe, hierarchy = folder.probe(), Hierarchy(levels=("class",), names=(("none",),))
+    folder.write_probe(dataclasses.replace(probe, hierarchy=hierarchy, labels=0 * probe.labels[:, :1]), [])
     assert main(["mistakes", folder.id, "--runs", str(tmp_path)]) == 1
     assert "have no classes" in capsys.readouterr().err
     for ask in (lambda: query_metrics(folder, 0), lambda: MistakesOverTraining(folder).series(5)):
@@ -100,13 +100,13 @@ def test_class_names_are_no_formulas_in_the_file(tmp_path: Path) -> None:
 
 
 def test_a_baseline_adds_its_arms_and_the_differences(tmp_path: Path, capsys) -> None:
-    one, other = make_run(tmp_path, points=60, frames=2), make_run(tmp_path, points=60, frames=2, arms=1)
-    assert main(["mistakes", one.id, "--baseline", other.id, "--runs", str(tmp_path), "--metric", "HAP"]) == 0
+    run, other = make_run(tmp_path, points=60, frames=2), make_run(tmp_path, points=60, frames=2, arms=1)
+    assert main(["mistakes", run.id, "--baseline", other.id, "--runs", str(tmp_path), "--metric", "HAP"]) == 0
     printed = capsys.readouterr().out
     assert "Smooth-AP (baseline)" in printed and f"Last numbers less those of {other.id}" in printed
     assert "+0.000" in printed and "different images" not in printed
     fewer = make_run(tmp_path, points=48, frames=2)
-    assert main(["mistakes", one.id, "--baseline", fewer.id, "--runs", str(tmp_path)]) == 0
+    assert main(["mistakes", run.id, "--baseline", fewer.id, "--runs", str(tmp_path)]) == 0
     assert "different images" in capsys.readouterr().out
 
 

@@ -87,8 +87,8 @@ def test_what_cannot_be_done_is_said(run: RunFolder, tmp_path: Path, capsys: pyt
         (["--row", "1", "--gallery", "dataset:/no/such/folder"], "does not exist"),
     ):
         assert called(run, *flags) == 1
-        told = capsys.readouterr()
-        assert words in told.err + told.out
+        output = capsys.readouterr()
+        assert words in output.err + output.out
     gone = run.id[:-1] + ("0" if run.id[-1] != "0" else "1")
     assert main(["retrieve", gone, run.id, "--row", "1", "--runs", str(run.path.parent)]) == 0
     assert f"There is no run {gone}" in capsys.readouterr().out

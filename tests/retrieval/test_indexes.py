@@ -48,12 +48,12 @@ def test_an_index_finds_what_a_slow_search_finds(name: str, dtype: type) -> None
     index = made(name, vectors)
     wide = vectors.rows.astype(np.float32)
     found, same = 0, 0
-    for own in range(0, 3000, 100):
-        similarity = wide @ wide[own]
-        similarity[own] = -np.inf
+    for number in range(0, 3000, 100):
+        similarity = wide @ wide[number]
+        similarity[number] = -np.inf
         expected = np.argsort(-similarity, kind="stable")[:10]
-        rows, near = index.nearest(vectors, wide[own], 10, own)
-        assert len(rows) == 10 and own not in rows and len(set(rows)) == 10
+        rows, near = index.nearest(vectors, wide[number], 10, number)
+        assert len(rows) == 10 and number not in rows and len(set(rows)) == 10
         assert np.allclose(near, similarity[rows], atol=1e-5) and (np.diff(near) <= 0).all()
         found += len(np.intersect1d(rows, expected))
         same += int((rows == expected).all())

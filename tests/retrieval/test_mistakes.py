@@ -64,10 +64,10 @@ def test_mistakes_follow_their_definitions(depth, k) -> None:
     emb, tensor = tree(depth + 7, 60, depth, branch=3)
     labels = tensor.numpy()
     ids = nearest(emb, labels, k)
-    found = mistakes(ids, labels)
+    result = mistakes(ids, labels)
     wanted = [sum(labels[j, 0] == labels[q, 0] for j in range(60)) - 1 for q in range(60)]
     asked = [q for q in range(60) if wanted[q]]
-    assert (found.k, found.queries, found.left_out) == (k, len(asked), 60 - len(asked))
+    assert (result.k, result.queries, result.left_out) == (k, len(asked), 60 - len(asked))
     pairs: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
     severities = []
     for q in asked:
@@ -77,17 +77,19 @@ def test_mistakes_follow_their_definitions(depth, k) -> None:
             if rank < wanted[q] and labels[q, 0] != labels[j, 0]:
                 pairs[labels[q, 0], labels[j, 0]].append((rank, q, j))
     for shared in range(depth + 1):
-        assert found.topk[shared] == pytest.approx(np.mean([s == shared for _, s in severities]))
-        assert found.top1[shared] == pytest.approx(np.mean([s == shared for rank, s in severities if rank == 0]))
-    assert {(c.query_class, c.result_class): c.count for c in found.confusions} == {p: len(v) for p, v in pairs.items()}
-    for one in found.confusions:
+        assert result.topk[shared] == pytest.approx(np.mean([s == shared for _, s in severities]))
+        assert result.top1[shared] == pytest.approx(np.mean([s == shared for rank, s in severities if rank == 0]))
+    assert {(c.query_class, c.result_class): c.count for c in result.confusions} == {
+        p: len(v) for p, v in pairs.items()
+    }
+    for one in result.confusions:
         rank, q, j = min(pairs[one.query_class, one.result_class])
         assert (one.rank, one.query, one.result) == (rank + 1, q, j)
         assert one.missing == depth - one.shared == int((labels[q] != labels[j]).sum())
-    costs = [one.cost for one in found.confusions]
+    costs = [confusion.cost for confusion in result.confusions]
     assert costs == sorted(costs, reverse=True)
-    assert mistakes(ids, labels, most=2).confusions == found.confusions[:2]
-    for level, table in enumerate(found.levels):
+    assert mistakes(ids, labels, most=2).confusions == result.confusions[:2]
+    for level, table in enumerate(result.levels):
         assert table.level == level and table.ids.tolist() == sorted({int(labels[q, level]) for q in asked})
         for row, name in enumerate(table.ids):
             own = [q for q in asked if labels[q, level] == name]
@@ -110,15 +112,15 @@ def test_severity_given_a_wrong_first_result_counts_these_alone(depth: int) -> N
     emb, tensor = tree(depth + 7, 60, depth, branch=3)
     labels = tensor.numpy()
     ids = nearest(emb, labels, 1)
-    found = mistakes(ids, labels)
+    result = mistakes(ids, labels)
     asked = [q for q in range(60) if (labels[:, 0] == labels[q, 0]).sum() > 1]
     shared = shared_levels(labels[ids[asked, 0]], labels[asked])
     wrong = shared[shared < depth]
-    assert found.wrong1 is not None and found.wrong1.sum() == pytest.approx(1.0)
-    assert found.wrong1.tolist() == pytest.approx([(wrong == grade).mean() for grade in range(depth)])
+    assert result.wrong1 is not None and result.wrong1.sum() == pytest.approx(1.0)
+    assert result.wrong1.tolist() == pytest.approx([(wrong == grade).mean() for grade in range(depth)])
     missed = missed_when_wrong(shared, depth)
     assert np.isnan(missed[shared == depth]).all() and missed[shared < depth].tolist() == (depth - wrong).tolist()
-    assert np.nanmean(missed) == pytest.approx((found.wrong1 * (depth - np.arange(depth))).sum())
+    assert np.nanmean(missed) == pytest.approx((result.wrong1 * (depth - np.arange(depth))).sum())
     same = np.repeat(np.arange(4), 2)[:, None]
     assert mistakes((np.arange(8) ^ 1)[:, None], same).wrong1 is None  # none is wrong
 
@@ -126,8 +128,8 @@ def test_severity_given_a_wrong_first_result_counts_these_alone(depth: int) -> N
 def test_the_first_results_agree_with_recall_at_one() -> None:
     emb, labels = tree(3, 80, 3)
     emb[10:40] = emb[9]
-    found = mistakes(nearest(emb, labels.numpy(), 1), labels.numpy())
-    assert found.top1[-1] == pytest.approx(evaluate(emb, labels, metrics=["R_at_1"])["R_at_1"], abs=1e-15)
+    result = mistakes(nearest(emb, labels.numpy(), 1), labels.numpy())
+    assert result.top1[-1] == pytest.approx(evaluate(emb, labels, metrics=["R_at_1"])["R_at_1"], abs=1e-15)
 
 
 @pytest.mark.parametrize("k", [1, 4, 30])
@@ -136,10 +138,10 @@ def test_a_perfect_ranking_has_no_mistakes(k) -> None:
     labels = tensor.numpy()
     shared = (labels[:, None] == labels[None]).sum(2) - 100 * np.eye(70, dtype=int)
     ids = np.argsort(-shared, axis=1, kind="stable")[:, :k]
-    found = mistakes(ids, labels)
-    assert found.confusions == ()
-    np.testing.assert_allclose(found.topk, found.best, atol=1e-15)
-    for table in found.levels:
+    result = mistakes(ids, labels)
+    assert result.confusions == ()
+    np.testing.assert_allclose(result.topk, result.best, atol=1e-15)
+    for table in result.levels:
         np.testing.assert_allclose(table.of_class, table.best, atol=1e-15)
 
 
@@ -160,17 +162,17 @@ def test_a_gallery_of_others_is_counted_by_its_own_labels() -> None:
     emb, tensor = tree(5, 60, 2)
     labels = tensor.numpy()
     ids = nearest(emb[:20], labels[:20], 4, emb[20:], labels[20:])
-    found = mistakes(ids, labels[:20], labels[20:])
+    result = mistakes(ids, labels[:20], labels[20:])
     there = [(labels[20:, 0] == labels[q, 0]).any() for q in range(20)]
-    assert found.queries == sum(there)
+    assert result.queries == sum(there)
     want = [(labels[20 + j] == labels[q]).sum() for q in range(20) if there[q] for j in ids[q]]
-    np.testing.assert_allclose(found.topk, np.bincount(want, minlength=3) / len(want))
+    np.testing.assert_allclose(result.topk, np.bincount(want, minlength=3) / len(want))
 
 
 def test_nobody_has_an_image_to_find() -> None:
-    found = mistakes(np.array([[1], [0]]), np.array([[0], [1]]))
-    assert (found.queries, found.left_out, found.confusions) == (0, 2, ())
-    assert found.topk.tolist() == [0.0, 0.0] and found.levels[0].ids.tolist() == []
+    result = mistakes(np.array([[1], [0]]), np.array([[0], [1]]))
+    assert (result.queries, result.left_out, result.confusions) == (0, 2, ())
+    assert result.topk.tolist() == [0.0, 0.0] and result.levels[0].ids.tolist() == []
 
 
 def test_classes_are_found_by_name() -> None:
@@ -184,18 +186,18 @@ def test_classes_are_found_by_name() -> None:
 def test_results_of_a_frame_are_the_stored_ones_or_come_from_the_embeddings(tmp_path: Path) -> None:
     folder = make_run(tmp_path, points=120, frames=2)
     stored = [arm.neighbours for arm in folder.frame(1).arms]
-    for found, want in zip(probe_results(folder, 1, 10), stored, strict=True):
-        np.testing.assert_array_equal(found, want[:, :10])
+    for probe_result, want in zip(probe_results(folder, 1, 10), stored, strict=True):
+        np.testing.assert_array_equal(probe_result, want[:, :10])
     labels = folder.probe().labels
-    for found, arm in zip(probe_results(folder, 1, 40), folder.embeddings(1), strict=True):
-        np.testing.assert_array_equal(found, nearest(torch.from_numpy(arm.astype(np.float32)), labels, 40))
+    for probe_result, arm in zip(probe_results(folder, 1, 40), folder.embeddings(1), strict=True):
+        np.testing.assert_array_equal(probe_result, nearest(torch.from_numpy(arm.astype(np.float32)), labels, 40))
     frame = folder.frame(1)
     wrong = [replace(arm, neighbours=arm.neighbours[::-1].copy(), measures={RECALL: 0.99}) for arm in frame.arms]
     folder.add_frame(replace(frame, arms=tuple(wrong)))
-    for found, arm in zip(
+    for probe_result, arm in zip(
         probe_results(folder, 1, 10), folder.embeddings(1), strict=True
     ):  # the map's may not be exact
-        np.testing.assert_array_equal(found, nearest(torch.from_numpy(arm.astype(np.float32)), labels, 10))
+        np.testing.assert_array_equal(probe_result, nearest(torch.from_numpy(arm.astype(np.float32)), labels, 10))
     folder.embeddings_path(1).unlink()
     with pytest.raises(RunError, match="keeps 20 results"):
         probe_results(folder, 1, 40)
@@ -235,7 +237,9 @@ def test_an_arm_that_diverged_has_no_results_and_the_others_keep_theirs(
         assert second is None
         np.testing.assert_array_equal(first, whole[k][0])
         np.testing.assert_array_equal(third, whole[k][2])
-    assert [one.tolist() for one in probe_results(folder, 0, count)] == [one.tolist() for one in whole[0]]
+    assert [probe_result.tolist() for probe_result in probe_results(folder, 0, count)] == [
+        one.tolist() for one in whole[0]
+    ]
     later = MistakesOverTraining(folder).series(count)
     assert [[moment is None for moment in moments] for _, _, moments in later] == [
         [False] * 3,
@@ -268,6 +272,6 @@ def test_some_queries_alone_are_those_whose_lists_are_given_alone() -> None:
     assert (some.queries, some.left_out) == (len(counted), len(chosen) - len(counted))
     shared = shared_levels(labels[ids[counted]], labels[counted][:, None])
     assert some.topk.tolist() == [np.mean(shared == level) for level in range(4)]
-    assert {one.query for one in some.confusions} <= set(counted)
+    assert {confusion.query for confusion in some.confusions} <= set(counted)
     everything = mistakes(ids, labels, among=np.arange(len(labels)))
     assert everything.topk.tolist() == mistakes(ids, labels).topk.tolist()

@@ -38,7 +38,7 @@ def asked(folder: RunFolder, target: Target, row: int = 1, **query: object) -> R
 
 def rows(arm: ArmResult, form: str = "") -> list[int]:
     assert arm.error is None and arm.ranking is not None and arm.after is not None, arm.error
-    return [one.row for one in (arm.after.rankings[form] if form else arm.ranking).results]
+    return [result.row for result in (arm.after.rankings[form] if form else arm.ranking).results]
 
 
 @pytest.mark.parametrize("kind", ["run", "contrastive_run", "finetuned", "pots"])

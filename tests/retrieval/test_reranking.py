@@ -40,9 +40,9 @@ def test_scores_follow_the_papers(name, given, seed) -> None:
     entry = RERANKINGS[name]
     parameters = entry.checked(given)
     want = getattr(slow_reranking, name)(rows, **vars(parameters))
-    found = entry.scores(rows, parameters)
-    np.testing.assert_allclose(found(slice(0, 40)), want, atol=1e-12)
-    np.testing.assert_allclose(found(slice(7, 11)), want[7:11], atol=1e-12)
+    scores = entry.scores(rows, parameters)
+    np.testing.assert_allclose(scores(slice(0, 40)), want, atol=1e-12)
+    np.testing.assert_allclose(scores(slice(7, 11)), want[7:11], atol=1e-12)
 
 
 @pytest.mark.parametrize(("name", "given"), CASES)

@@ -55,12 +55,12 @@ def test_results_are_those_of_a_slow_search(which: str, part: str, request: pyte
     folder: RunFolder = request.getfixturevalue(which)
     data = load_data(folder.config.data)  # type: ignore[attr-defined]
     split = getattr(data, part)
-    found = Retriever().retrieve(arms(folder), Query(row=5), Choice(name=part), k=12)
-    assert found.query == 5 and found.count == len(split) and found.levels == data.hierarchy.levels
-    assert found.classes == tuple(
+    retrieval = Retriever().retrieve(arms(folder), Query(row=5), Choice(name=part), k=12)
+    assert retrieval.query == 5 and retrieval.count == len(split) and retrieval.levels == data.hierarchy.levels
+    assert retrieval.classes == tuple(
         names[label] for names, label in zip(data.hierarchy.names, split.labels[5], strict=True)
     )
-    for number, answer in enumerate(found.arms):
+    for number, answer in enumerate(retrieval.arms):
         rows = embed(trained_encoder(folder, number), split.images, torch.device("cpu")).double()
         similarity = (rows @ rows[5]).numpy()
         expected = [row for row in np.argsort(-similarity, kind="stable") if row != 5][:12]
@@ -87,12 +87,12 @@ def test_the_probe_is_searched_at_any_stored_step(run: RunFolder) -> None:
     retriever, probe = Retriever(), run.probe()
     assert probe is not None
     for k, step, _ in run.snapshots():
-        found = retriever.retrieve(arms(run), Query(row=2), PROBE, k=4, step=step + 1 if step else 0)
-        for number, answer in enumerate(found.arms):
+        retrieval = retriever.retrieve(arms(run), Query(row=2), PROBE, k=4, step=step + 1 if step else 0)
+        for number, answer in enumerate(retrieval.arms):
             rows = run.embeddings(k)[number].astype(np.float64)
             rows /= np.linalg.norm(rows, axis=1, keepdims=True)
             order = [row for row in np.argsort(-rows @ rows[2], kind="stable") if row != 2]
-            assert answer.step == step and [one.row for one in ranking(answer).results] == order[:4]
+            assert answer.step == step and [result.row for result in ranking(answer).results] == order[:4]
     with pytest.raises(UserError, match="Earlier steps are stored for the images on the maps alone"):
         retriever.retrieve(arms(run), Query(row=2), TEST, step=0)
 
@@ -100,20 +100,20 @@ def test_the_probe_is_searched_at_any_stored_step(run: RunFolder) -> None:
 def test_a_row_of_another_gallery_is_found_where_it_is(run: RunFolder) -> None:
     retriever, probe = Retriever(), run.probe()
     assert probe is not None
-    found = retriever.retrieve(arms(run), Query(row=4, collection=PROBE), TEST, k=35)
-    assert found.query == probe.rows[4]
-    assert all(probe.rows[4] not in [one.row for one in ranking(answer).results] for answer in found.arms)
+    retrieval = retriever.retrieve(arms(run), Query(row=4, collection=PROBE), TEST, k=35)
+    assert retrieval.query == probe.rows[4]
+    assert all(probe.rows[4] not in [result.row for result in ranking(answer).results] for answer in retrieval.arms)
     other = retriever.retrieve(arms(run), Query(row=4, collection=TEST), TRAIN, k=3)
     assert other.query is None and len(ranking(other.arms[0]).results) == 3
     everything = retriever.retrieve(arms(run), Query(row=0), TEST, k=1000)
-    assert sorted(one.row for one in ranking(everything.arms[0]).results) == list(range(1, 36))
+    assert sorted(result.row for result in ranking(everything.arms[0]).results) == list(range(1, 36))
 
 
 def test_an_image_is_its_own_nearest(run: RunFolder, contrastive_run: RunFolder, images: Path) -> None:
     data = (images / "test" / "group0" / "colour08" / "0.png").read_bytes()
-    found = Retriever().retrieve(arms(run, contrastive_run), Query(image=data), TEST, k=2, home=run)
-    assert found.classes is None and "no severities" in found.notes[0]
-    for answer in found.arms:
+    retrieval = Retriever().retrieve(arms(run, contrastive_run), Query(image=data), TEST, k=2, home=run)
+    assert retrieval.classes is None and "no severities" in retrieval.notes[0]
+    for answer in retrieval.arms:
         assert ranking(answer).results[0].row == 0 and ranking(answer).results[0].similarity > 0.9999
         assert ranking(answer).results[0].severity is None and not ranking(answer).scores
     with pytest.raises(DataError, match="not an image"):
@@ -132,10 +132,10 @@ def test_a_run_that_cannot_answer_stops_no_other(run: RunFolder, tmp_path: Path)
     (copies[1].path / "config.json").write_text(json.dumps(config))
     shutil.rmtree(copies[2].path)
     (copies[3].path / "config.json").write_text("{")
-    found = Retriever().retrieve([RunArm(folder=one, arm=0) for one in (*copies, run)], Query(row=1), TEST, k=3)
-    assert [one.error is None for one in found.arms] == [False, False, False, False, True]
+    retrieval = Retriever().retrieve([RunArm(folder=one, arm=0) for one in (*copies, run)], Query(row=1), TEST, k=3)
+    assert [arm.error is None for arm in retrieval.arms] == [False, False, False, False, True]
     for answer, words in zip(
-        found.arms, ("no checkpoint", "not the one of its conf", "no run", "no readable"), strict=False
+        retrieval.arms, ("no checkpoint", "not the one of its conf", "no run", "no readable"), strict=False
     ):
         assert words in str(answer.error) and answer.ranking is None
     with pytest.raises(UserError):
@@ -146,9 +146,9 @@ def test_a_run_deleted_meanwhile_says_so(run: RunFolder, tmp_path: Path) -> None
     path = tmp_path / run.id
     shutil.copytree(run.path, path)
     retriever, both = Retriever(), [RunArm(folder=run, arm=0), RunArm(folder=RunFolder(path), arm=1)]
-    assert [one.error for one in retriever.retrieve(both, Query(row=1), TEST).arms] == [None, None]
+    assert [arm.error for arm in retriever.retrieve(both, Query(row=1), TEST).arms] == [None, None]
     shutil.rmtree(path)
-    errors = [one.error for one in retriever.retrieve(both, Query(row=1), TEST).arms]
+    errors = [arm.error for arm in retriever.retrieve(both, Query(row=1), TEST).arms]
     assert errors[0] is None and "may have been deleted" in str(errors[1])
 
 
@@ -162,11 +162,11 @@ def test_a_frame_that_was_written_again_is_searched_as_it_is_now(
     for turn in range(2):  # the second time with the images the other way round
         for one in (retriever, Retriever()):
             for index in ("flat", "hnsw"):
-                found = one.retrieve(arms(copy), Query(row=1), PROBE, k=5, index=Choice(name=index))
+                retrieval = one.retrieve(arms(copy), Query(row=1), PROBE, k=5, index=Choice(name=index))
                 rows = copy.embeddings(k)[0].astype(np.float64)
                 cosine = rows @ rows[1] / np.linalg.norm(rows, axis=1) / np.linalg.norm(rows[1])
                 cosine[1] = -2
-                for result in ranking(found.arms[0]).results:
+                for result in ranking(retrieval.arms[0]).results:
                     assert result.similarity == pytest.approx(cosine[result.row], abs=1e-5), (turn, index)
         tensors = {name: value.flip(0).contiguous() for name, value in load_file(copy.embeddings_path(k)).items()}
         save_file(tensors, copy.embeddings_path(k))
@@ -182,8 +182,8 @@ def test_kept_embeddings_that_were_damaged_are_made_again(
         kept = np.load(path, mmap_mode="r+")
         kept[5:20] = spoiled
         kept.flush()
-    found = Retriever().retrieve(arms(run), Query(row=1), TEST, k=20)
-    assert [ranking(one) for one in found.arms] == [ranking(one) for one in wanted.arms]
+    retrieval = Retriever().retrieve(arms(run), Query(row=1), TEST, k=20)
+    assert [ranking(arm) for arm in retrieval.arms] == [ranking(arm) for arm in wanted.arms]
 
 
 def test_diverged_training_is_an_error_of_its_arm(run: RunFolder, tmp_path: Path) -> None:
@@ -225,37 +225,37 @@ def test_wrong_questions_are_refused(run: RunFolder) -> None:
 def test_another_dataset_is_related_by_the_names_of_its_classes(run: RunFolder, images: Path, tmp_path: Path) -> None:
     retriever = Retriever()
     same = Choice(name="dataset", parameters={"source": str(images), "part": "train"})
-    found = retriever.retrieve(arms(run), Query(row=3, collection=TEST), same, k=5)
-    assert found.query is None and {one.severity for one in ranking(found.arms[0]).results} <= {0, 1}
+    retrieval = retriever.retrieve(arms(run), Query(row=3, collection=TEST), same, k=5)
+    assert retrieval.query is None and {result.severity for result in ranking(retrieval.arms[0]).results} <= {0, 1}
     flat = Choice(name="dataset", parameters={"source": str(write_images(tmp_path / "flat"))})
-    found = retriever.retrieve(arms(run), Query(row=3, collection=TEST), flat, k=5)
-    assert "is not known" in found.notes[0] and ranking(found.arms[0]).results[0].severity is None
-    own = retriever.retrieve(arms(run), Query(row=3), flat, k=5)
-    assert own.query == 3 and ranking(own.arms[0]).results[0].severity in (0, 1)
+    retrieval = retriever.retrieve(arms(run), Query(row=3, collection=TEST), flat, k=5)
+    assert "is not known" in retrieval.notes[0] and ranking(retrieval.arms[0]).results[0].severity is None
+    retrieval = retriever.retrieve(arms(run), Query(row=3), flat, k=5)
+    assert retrieval.query == 3 and ranking(retrieval.arms[0]).results[0].severity in (0, 1)
 
 
 def test_images_of_another_size_are_read_at_the_size_of_the_encoder(run: RunFolder, images: Path) -> None:
     config = tiny_config(images, data=dataclasses.replace(run.config.data, image_size=16))  # type: ignore[attr-defined]
     other = trained(run.path.parent, config)
-    found = Retriever().retrieve(arms(run, other), Query(row=5), TEST, k=3)
-    assert [one.error for one in found.arms] == [None] * 4
+    retrieval = Retriever().retrieve(arms(run, other), Query(row=5), TEST, k=3)
+    assert [arm.error for arm in retrieval.arms] == [None] * 4
 
 
 @pytest.mark.parametrize("norm", ["batch", "group", "layer"])
 def test_every_normalisation_is_built_again(norm: str, images: Path, tmp_path: Path) -> None:
     folder = trained(tmp_path, contrastive_config(images, norm=norm, steps=1))
-    assert [one.error for one in Retriever().retrieve(arms(folder), Query(row=1), TEST).arms] == [None, None]
+    assert [arm.error for arm in Retriever().retrieve(arms(folder), Query(row=1), TEST).arms] == [None, None]
 
 
 @pytest.mark.parametrize("name", RERANKINGS)
 def test_re_ranking_reorders_the_first_results_and_is_scored(name: str, run: RunFolder) -> None:
     plain = Retriever().retrieve(arms(run), Query(row=5), TEST, k=35)
-    found = Retriever().retrieve(arms(run), Query(row=5), TEST, k=35, rerank=Choice(name=name))
-    for before, after in zip(plain.arms, found.arms, strict=True):
+    retrieval = Retriever().retrieve(arms(run), Query(row=5), TEST, k=35, rerank=Choice(name=name))
+    for before, after in zip(plain.arms, retrieval.arms, strict=True):
         assert after.error is None and after.ranking == before.ranking and after.reranked is not None
         assert before.ranking is not None and before.reranked is None
-        rows = [one.row for one in after.reranked.results]
-        assert sorted(rows) == sorted(one.row for one in before.ranking.results)
+        rows = [result.row for result in after.reranked.results]
+        assert sorted(rows) == sorted(result.row for result in before.ranking.results)
         labels = load_data(run.config.data).test.labels.numpy()  # type: ignore[attr-defined]
         match = (labels == labels[5])[rows]
         assert dict(after.reranked.scores) == score_query(match, SCORES, order=np.arange(35))
@@ -267,8 +267,8 @@ def test_visitors_at_once_get_the_same_answers(run: RunFolder) -> None:
     retriever = Retriever()
 
     def rows(row: int) -> list[list[int]]:
-        found = retriever.retrieve(arms(run), Query(row=row), TEST, k=5)
-        return [[one.row for one in ranking(answer).results] for answer in found.arms]
+        retrieval = retriever.retrieve(arms(run), Query(row=row), TEST, k=5)
+        return [[result.row for result in ranking(answer).results] for answer in retrieval.arms]
 
     asked = list(range(20)) * 2
     with ThreadPoolExecutor(8) as pool:
@@ -296,12 +296,12 @@ def test_whoever_stops_it_is_heard_and_nothing_is_kept(
 
 def test_the_recorded_comparison_is_searched_without_its_images() -> None:
     root = Path(__file__).parents[2] / "assets" / "recorded"
-    recorded = [one for one in list_runs(root, read_only=True) if one.config.kind == "metric_learning"]
+    recorded = [run for run in list_runs(root, read_only=True) if run.config.kind == "metric_learning"]
     assert len(recorded) == 10
     for folder in recorded[::5]:
-        found = Retriever().retrieve(arms(folder), Query(row=5), PROBE, k=3)
-        assert [one.error for one in found.arms] == [None] * folder.config.arms
-        json.dumps(found.as_json(), allow_nan=False)
+        retrieval = Retriever().retrieve(arms(folder), Query(row=5), PROBE, k=3)
+        assert [arm.error for arm in retrieval.arms] == [None] * folder.config.arms
+        json.dumps(retrieval.as_json(), allow_nan=False)
 
 
 def test_kept_vectors_are_bounded_and_their_copies_count(run: RunFolder, contrastive_run: RunFolder) -> None:

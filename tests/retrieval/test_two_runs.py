@@ -102,7 +102,7 @@ def test_a_run_without_images_has_nothing_to_compare(tmp_path: Path) -> None:
 
 def test_arms_of_one_run_disagree_as_a_slow_reading_says(tmp_path: Path) -> None:
     folder = make_run(tmp_path, points=120, frames=3, arms=3)
-    found = disagreements(folder, 1, "HAP", most=None)
+    differing = disagreements(folder, 1, "HAP", most=None)
     labels = torch.from_numpy(folder.probe().labels).long()
     values = np.stack(
         [
@@ -112,10 +112,10 @@ def test_arms_of_one_run_disagree_as_a_slow_reading_says(tmp_path: Path) -> None
         axis=1,
     )
     spread = values.max(1) - values.min(1)
-    assert [one.spread for one in found.differing] == sorted(spread[spread > 0], reverse=True)
-    for one in found.differing:
+    assert [one.spread for one in differing.differing] == sorted(spread[spread > 0], reverse=True)
+    for one in differing.differing:
         assert one.points == (one.row,) and list(one.values) == values[one.row].tolist()
-    assert [arm.title for arm in found.arms] == ["Smooth-AP", "HAPPIER", "SupCon"] and found.queries == 120
+    assert [arm.title for arm in differing.arms] == ["Smooth-AP", "HAPPIER", "SupCon"] and differing.queries == 120
     assert len(disagreements(folder, 1, "R_at_1", most=3).differing) <= 3
     two = disagreements(folder, 1, "HAP", arms=[0, 2], most=None)
     assert [arm.arm for arm in two.arms] == [0, 2]
@@ -134,13 +134,13 @@ def test_a_baseline_is_compared_on_the_shared_images_alone(tmp_path: Path) -> No
     first, second = (sorted(rng.permutation(200)[:90].tolist()) for _ in range(2))
     one, other = with_probe(tmp_path, first, arms=2), with_probe(tmp_path, second)
     # the same vectors by row in both runs: on the same gallery no query can differ
-    found = disagreements(one, 0, "AP", baseline=other)
-    assert found.differing == () and found.queries == len(set(first) & set(second)) and len(found.arms) == 3
+    differing = disagreements(one, 0, "AP", baseline=other)
+    assert differing.differing == () and differing.queries == len(set(first) & set(second)) and len(differing.arms) == 3
     vectors = rng.normal(size=(90, 16)).astype(np.float32)
     other.add_snapshot(Snapshot(k=1, step=1, seconds=1.0, embeddings=(vectors,)))
-    found = disagreements(one, 0, "AP", baseline=other, most=4)
-    assert len(found.differing) == 4 and newest_embeddings(other) == 1
-    for query in found.differing:
+    differing = disagreements(one, 0, "AP", baseline=other, most=4)
+    assert len(differing.differing) == 4 and newest_embeddings(other) == 1
+    for query in differing.differing:
         assert first[query.points[0]] == second[query.points[1]] == query.row
     assert disagreements(one, 0, "AP", baseline=other, baseline_k=0).differing == ()
 
@@ -164,9 +164,9 @@ def test_an_arm_that_diverged_is_left_out_of_the_comparison(tmp_path: Path) -> N
     folder = make_run(tmp_path, points=60, frames=2, arms=3)
     whole = disagreements(folder, 1, "AP", arms=[0, 2], most=None)
     diverge(folder, arm=1, first=1)
-    found = disagreements(folder, 1, "AP", most=None)
-    assert [one.arm for one in found.arms] == [0, 2] and (found.diverged, whole.diverged) == (1, 0)
-    assert found.differing == whole.differing != ()
+    differing = disagreements(folder, 1, "AP", most=None)
+    assert [arm.arm for arm in differing.arms] == [0, 2] and (differing.diverged, whole.diverged) == (1, 0)
+    assert differing.differing == whole.differing != ()
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ def test_a_number_written_again_replaces_the_old_one_and_is_told_to_viewers(fold
 def test_a_folder_of_before_opens_with_the_newest_of_each_number(folder: RunFolder) -> None:
     count = len(folder.scalars())
     of_before(folder)
-    found = [scalar.value for scalar in folder.scalars() if scalar.step == 7]
-    assert found == [0.3] and len(folder.scalars()) == count + 1
+    values = [scalar.value for scalar in folder.scalars() if scalar.step == 7]
+    assert values == [0.3] and len(folder.scalars()) == count + 1
 
 
 def test_a_recording_of_before_is_read_and_left_as_it_is(tmp_path: Path, folder: RunFolder) -> None:

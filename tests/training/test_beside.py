@@ -34,9 +34,9 @@ def new(root: Path, config: RunConfig) -> MetricLearningLoop:
 
 def weights(run: MetricLearningLoop) -> dict[str, torch.Tensor]:
     run.checkpoint()
-    found = run.folder.read_checkpoint()
-    assert found is not None
-    return found[0]
+    checkpoint = run.folder.read_checkpoint()
+    assert checkpoint is not None
+    return checkpoint[0]
 
 
 def numbers(run: MetricLearningLoop) -> dict[tuple[int, int, str], float]:

@@ -18,8 +18,8 @@ from trainers.runs import RunFolder
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    place = tmp_path_factory.mktemp("made")
-    return trained(place / "runs", tiny_config(write_images(place / "images"), "smooth_ap", steps=1))
+    folder = tmp_path_factory.mktemp("made")
+    return trained(folder / "runs", tiny_config(write_images(folder / "images"), "smooth_ap", steps=1))
 
 
 def export(run: RunFolder, out: Path) -> int:
@@ -74,13 +74,13 @@ def test_a_link_to_a_file_is_written_through(run: RunFolder, tmp_path: Path) -> 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(place)]
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("a small file system cannot be mounted here (that takes root)")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def test_a_full_disk_is_said_of_the_export_and_not_of_the_run(

@@ -42,13 +42,13 @@ def test_every_encoder_embeds_as_it_does_plainly(name: str, layout: torch.memory
     if encoder.frozen:
         images = torch.randn(150, encoder.backbone.num_features, generator=draws)
     before = {key: value.clone() for key, value in encoder.state_dict().items()}
-    found = embed(encoder, images, CPU)
-    assert encoder.training and not found.requires_grad
+    embeddings = embed(encoder, images, CPU)
+    assert encoder.training and not embeddings.requires_grad
     assert all(torch.equal(value, before[key]) for key, value in encoder.state_dict().items())
     with torch.no_grad():
         pixels = images.float() if encoder.frozen else images.float() / 255
         plain = nn.functional.normalize(encoder.eval()(pixels), dim=1)
-    torch.testing.assert_close(found, plain, rtol=0, atol=2e-6)
+    torch.testing.assert_close(embeddings, plain, rtol=0, atol=2e-6)
     assert (plain[0] - plain[1]).abs().max() > 1e-4  # it is no constant
 
 

@@ -62,7 +62,11 @@ def test_the_probe_is_of_training_images_with_true_and_given_labels(runs: dict[s
 def test_the_numbers_are_those_of_the_same_run_with_maps_of_test_images(runs: dict[str, RunFolder]) -> None:
     def numbers(name: str) -> list[tuple[object, ...]]:
         timed = ("images_per_s", "test/processor_seconds")
-        return [(one.arm, one.step, one.key, one.value) for one in runs[name].scalars() if one.key not in timed]
+        return [
+            (scalar.arm, scalar.step, scalar.key, scalar.value)
+            for scalar in runs[name].scalars()
+            if scalar.key not in timed
+        ]
 
     assert numbers("train") == numbers("test") != numbers("clean")
     test = runs["test"].probe()

@@ -20,16 +20,16 @@ def test_runs_are_a_table_and_members_stand_below_their_sweep(tmp_path: Path, ca
     config = KINDS["metric_learning"].config(steps=3, minutes=None)
     plan = RunFolder.create(tmp_path, SweepConfig(run=config))
     member = RunFolder.create(tmp_path, config, part_of=plan.id, place_in_plan="seed 1")
-    own = make_run(tmp_path, points=30, frames=1)
+    run = make_run(tmp_path, points=30, frames=1)
     assert main(["list", "--runs", str(tmp_path)]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
     assert head.split() == ["ID", "MADE", "PHASE", "STEPS", "WHAT", "NUMBERS"]
-    assert [line.split()[0] for line in lines] == [own.id, plan.id, member.id]
+    assert [line.split()[0] for line in lines] == [run.id, plan.id, member.id]
     assert lines[2].startswith(f"  {member.id}") and "seed 1: " in lines[2]
     assert "R@1 0.100 0.100, H-AP 0.200 0.200" in lines[0] and " finished " in lines[0]
     assert main(["list", "--runs", str(tmp_path), "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(row["id"], row["part_of"]) for row in rows] == [(own.id, ""), (plan.id, ""), (member.id, plan.id)]
+    assert [(row["id"], row["part_of"]) for row in rows] == [(run.id, ""), (plan.id, ""), (member.id, plan.id)]
 
 
 def test_an_empty_folder_says_so(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

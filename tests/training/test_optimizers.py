@@ -107,8 +107,8 @@ def test_late_and_at_once_descend_alike(name: str) -> None:
     late.step(15)
     now.step(15)
     late.stepper.settle()
-    for one, other in zip(late.weights, now.weights, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+    for weight, other in zip(late.weights, now.weights, strict=True):
+        torch.testing.assert_close(weight, other, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)

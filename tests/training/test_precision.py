@@ -103,8 +103,8 @@ def test_encoders_of_every_kind_compute_in_it_and_their_losses_do_not(
         kinds.clear()
         loop.snapshot()  # what the maps show is of the same numbers
         assert kinds <= {HALF[precision]}, config.kind
-        found = [scalar.value for scalar in to_end(loop).folder.scalars() if scalar.key == "loss"]
-        assert found and all(map(math.isfinite, found))
+        values = [scalar.value for scalar in to_end(loop).folder.scalars() if scalar.key == "loss"]
+        assert values and all(map(math.isfinite, values))
         weights = [weight for net in arm.networks.values() for weight in net.parameters()]
         assert {weight.dtype for weight in weights} == {torch.float32}
 

@@ -7,12 +7,12 @@ import math
 
 import pytest
 
-from trainers.config import read_config
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.optimization.schedule import FLOOR, SCHEDULES
+from trainers.runs.config_file import read_config
 from trainers.training.stage import Stage
 
 NEW = ("augmentation", "momentum", "schedule", "drops", "warm_up")

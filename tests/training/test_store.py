@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.config import DataChoice, read_config
+from trainers.config import DataChoice
 from trainers.errors import ParameterError, RunError
 from trainers.hierarchy import Hierarchy
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder, list_runs, new_id
+from trainers.runs.config_file import read_config
 from trainers.runs.lock import RunLock, is_locked
 from trainers.runs.records import Frame, FrameArm, Probe, RunState, Scalar, Snapshot
 
@@ -101,8 +102,8 @@ def test_checkpoint_falls_back_to_the_one_before(folder: RunFolder) -> None:
         folder.write_checkpoint({"w": torch.full((2,), float(step))}, {"step": step})
     last = folder.path / "ckpt" / "last.safetensors"
     last.write_bytes(last.read_bytes()[:20])
-    found = folder.read_checkpoint()
-    assert found is not None and found[1]["step"] == 1 and found[0]["w"][0] == 1
+    checkpoint = folder.read_checkpoint()
+    assert checkpoint is not None and checkpoint[1]["step"] == 1 and checkpoint[0]["w"][0] == 1
 
 
 def test_commands_arrive_in_order(folder: RunFolder) -> None:

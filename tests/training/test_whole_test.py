@@ -62,9 +62,9 @@ def test_it_says_how_far_the_scoring_is_and_how_many_images_there_were() -> None
     whole = evaluator(test, torch.arange(60)[:, None] // 3).whole_test(
         torch.nn.Flatten(), lambda text, _fraction: said.append(text)
     )
-    found = whole.numbers
+    numbers = whole.numbers
     assert said[-1] == "scoring the whole test set: 60 of 60"
-    assert found["test/images"] == 60 and "test/images_before_cap" not in found
+    assert numbers["test/images"] == 60 and "test/images_before_cap" not in numbers
 
 
 def test_the_numbers_stand_beside_the_figures(tmp_path: Path, images: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,8 +140,8 @@ def test_stopped_while_it_scores_it_is_resumed_to_the_same_end(tmp_path: Path, i
     assert (state.phase, state.step) == ("stopped", 6) and folder.test_queries() is None
     assert not [scalar for scalar in folder.scalars() if scalar.key.startswith("test/")]
     assert Worker(folder).run().phase == "finished"
-    for one, other in zip(_rows(whole), _rows(folder), strict=True):
-        assert one == other
+    for row, other in zip(_rows(whole), _rows(folder), strict=True):
+        assert row == other
     kept, again = whole.test_queries(), folder.test_queries()
     assert kept and again and np.array_equal(kept.values, again.values, equal_nan=True)
     assert kept.fingerprint == again.fingerprint != ""

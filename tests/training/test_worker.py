@@ -71,15 +71,15 @@ def test_a_failure_ends_as_a_sentence(tmp_path: Path, images: Path, trainers: Tr
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of six megabytes."""
-    place = tmp_path / "disk"
-    place.mkdir()
+    folder = tmp_path / "disk"
+    folder.mkdir()
     root = [] if os.geteuid() == 0 else ["sudo", "-n"]  # machines of continuous integration give it without a password
-    mount = [*root, "mount", "-t", "tmpfs", "-o", f"size=6m,uid={os.geteuid()}", "tmpfs", str(place)]
+    mount = [*root, "mount", "-t", "tmpfs", "-o", f"size=6m,uid={os.geteuid()}", "tmpfs", str(folder)]
     needed = all(map(shutil.which, {mount[0], "mount"}))
     if not needed or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("a small file system cannot be mounted here (that takes root)")
-    yield place
-    subprocess.run([*root, "umount", "-l", str(place)], check=True)
+    yield folder
+    subprocess.run([*root, "umount", "-l", str(folder)], check=True)
 
 
 @pytest.mark.long

@@ -121,11 +121,11 @@ WRONG = (
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("here")
-    write_images(place / "images")
-    (place / "empty").mkdir()
-    (place / "file.txt").write_text("no folder", encoding="utf-8")
-    return place
+    folder = tmp_path_factory.mktemp("here")
+    write_images(folder / "images")
+    (folder / "empty").mkdir()
+    (folder / "file.txt").write_text("no folder", encoding="utf-8")
+    return folder
 
 
 @pytest.mark.parametrize(("verb", "flags", "sentence"), WRONG, ids=[f"{v.split()[0]} {f}"[:70] for v, f, _ in WRONG])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trainers.cells import csv_text
 from trainers.cli.flags import add_flags, given, runs_flag
 from trainers.cli.output import json_flag, print_json, write_file
 from trainers.cli.progress import progress_bar
+from trainers.cli.verb import verb
 from trainers.errors import ParameterError
 from trainers.object_removal.reliance.settings import Settings
 
@@ -22,12 +23,6 @@ WHAT = (
     "Id of a run, an exported .safetensors file, or an image-text model such as tiny_clip, the last two with --data; "
     "several are measured in turn."
 )
-
-
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "Search with the object of each query removed, and with nothing but the object."
-    verbs.add_parser("background", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
@@ -53,11 +48,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     )
     runs_flag(parser)
     json_flag(parser)
-    parser.set_defaults(run=background)
 
 
+@verb("background", _equip)
 def background(arguments: argparse.Namespace) -> int:
-    """Measure, print, and write the numbers: of each run over its queries, and with --pool over the runs."""
+    """Search with the object of each query removed, and with nothing but the object."""
     from trainers.object_removal.reliance.over_runs import over_runs, text
     from trainers.object_removal.reliance.results import COLUMNS
 

@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from trainers.cli.flags import ray_flag, runs_flag
 from trainers.cli.output import Table, json_flag, print_json
+from trainers.cli.verb import verb
 
 if TYPE_CHECKING:
     from trainers.claims.base import Claim
-
-
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "List the claims of the papers with what came of them here; with names, run them and keep their results."
-    verbs.add_parser("claims", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
@@ -33,11 +28,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", type=Path, help=where)
     runs_flag(parser)
     ray_flag(parser)
-    parser.set_defaults(run=claims)
 
 
+@verb("claims", _equip)
 def claims(arguments: argparse.Namespace) -> int:
-    """Print the table, or run what is named.
+    """List the claims of the papers with what came of them here; with names, run them and keep their results.
 
     Raises:
         UserError: a claim is unknown or cannot be run here; its recipe stands in the sentence.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trainers.cli.flags import DEFAULT, runs_flag, shown
 from trainers.cli.output import json_flag, print_json
+from trainers.cli.verb import verb
 from trainers.config import Config
 from trainers.errors import UserError
 from trainers.kinds import kind_of
@@ -24,12 +25,6 @@ _SAME = ("seed", "device", "threads", "snapshot_steps", "probe_size", "metrics")
 FORMS = ("markdown", "latex", "csv", "pairs_csv")
 
 
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "Compare the arms of finished runs of one kind over seeds: a table with intervals, and verdicts."
-    verbs.add_parser("compare", help=text, description=text, equip=_equip)
-
-
 def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="+", metavar="RUN", help="Id of a finished run.")
     metrics = f"Columns of the table. [{DEFAULT}the three main ones; of CSV and JSON all]"
@@ -38,11 +33,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     written.add_argument("--form", choices=FORMS, default=FORMS[0], help="Form of the table.")
     json_flag(written)
     runs_flag(parser)
-    parser.set_defaults(run=compare)
 
 
+@verb("compare", _equip)
 def compare(arguments: argparse.Namespace) -> int:
-    """Print the table."""
+    """Compare the arms of finished runs of one kind over seeds: a table with intervals, and verdicts."""
     from trainers.plans.report import levels_of, results_table
 
     folders = [RunFolder.open(arguments.runs, run) for run in dict.fromkeys(arguments.ids)]

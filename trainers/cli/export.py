@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from trainers.cli.flags import runs_flag
 from trainers.cli.output import json_flag, print_json
+from trainers.cli.verb import verb
 from trainers.errors import DiskFullError, UserError
 from trainers.runs import RunFolder
-
-
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "Write the encoder of a run as a safetensors file, without its head."
-    verbs.add_parser("export", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +26,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     )
     runs_flag(parser)
     json_flag(parser)
-    parser.set_defaults(run=export)
 
 
+@verb("export", _equip)
 def export(arguments: argparse.Namespace) -> int:
-    """Write the file."""
+    """Write the encoder of a run as a safetensors file, without its head."""
     from trainers.training.encoder_file import RunEncoders
 
     folder = RunFolder.open(arguments.runs, arguments.id)

@@ -5,21 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trainers.cli.flags import DEFAULT, add_flags, given
 from trainers.cli.output import json_flag, print_json
+from trainers.cli.verb import verb
 from trainers.config import DataChoice
 from trainers.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from trainers.image_text.class_table import ClassTable, Similarity
-
-
-def add(verbs: Any) -> None:
-    """Add the verb, with the flags of how images are read."""
-    text = "Group classes with similar names under superclasses: a table to review, for --hierarchy mapping:FILE."
-    verbs.add_parser("group", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
@@ -41,11 +36,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="Write the table here; else it is printed.")
     json_flag(parser)
     add_flags(parser, DataChoice)
-    parser.set_defaults(run=group)
 
 
+@verb("group", _equip)
 def group(arguments: argparse.Namespace) -> int:
-    """Make the table, and print it or write it; how many groups it has goes to the error output."""
+    """Group classes with similar names under superclasses: a table to review, for --hierarchy mapping:FILE."""
     from trainers.image_text.class_table import ClassTable
 
     level, classes = _classes(DataChoice(**(given(arguments, DataChoice) | {"source": arguments.source})))

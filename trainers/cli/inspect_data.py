@@ -6,10 +6,11 @@ import argparse
 import dataclasses
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trainers.cli.flags import add_flags, given
 from trainers.cli.output import Table, json_flag, print_json
+from trainers.cli.verb import verb
 from trainers.config import DataChoice
 
 _SHOWN = 8
@@ -18,21 +19,15 @@ if TYPE_CHECKING:
     from trainers.data import DataReport
 
 
-def add(verbs: Any) -> None:
-    """Add the verb, with the flags of how images are read."""
-    text = "Show what a dataset holds and how it would be read."
-    verbs.add_parser("inspect", help=text, description=text, equip=_equip)
-
-
 def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="DATA", help="A dataset of the catalogue, a folder, a zip file or a Hub id.")
     json_flag(parser)
     add_flags(parser, DataChoice)
-    parser.set_defaults(run=inspect)
 
 
+@verb("inspect", _equip)
 def inspect(arguments: argparse.Namespace) -> int:
-    """Print the report; exit status 1 if the dataset cannot be used."""
+    """Show what a dataset holds and how it would be read."""
     from trainers.data import inspect_data
 
     report = inspect_data(DataChoice(**(given(arguments, DataChoice) | {"source": arguments.source})))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trainers.cli.flags import runs_flag
 from trainers.cli.output import json_flag, print_json
+from trainers.cli.verb import verb
 from trainers.errors import RunError
 from trainers.jobs.hardware import HOUR, said
 from trainers.runs import RunFolder
@@ -14,14 +15,6 @@ from trainers.runs import RunFolder
 if TYPE_CHECKING:
     from trainers.jobs.client import Job
     from trainers.jobs.record import JobRecord
-
-
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = (
-        "Say how the job of a run is on Hugging Face Jobs and the last lines of its log; fetch the run, or cancel it."
-    )
-    verbs.add_parser("job", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +25,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lines", type=int, default=10, metavar="N", help="Last lines of the log.")
     runs_flag(parser)
     json_flag(parser)
-    parser.set_defaults(run=job)
 
 
+@verb("job", _equip)
 def job(arguments: argparse.Namespace) -> int:
-    """Ask the Hub, do what was asked for, and print it."""
+    """Say how the job of a run is on Hugging Face Jobs and the last lines of its log; fetch the run, or cancel it."""
     from trainers.jobs.client import JobsClient
     from trainers.jobs.fetch import fetch
     from trainers.jobs.record import read_record

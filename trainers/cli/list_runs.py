@@ -9,6 +9,7 @@ from typing import Any
 
 from trainers.cli.flags import runs_flag
 from trainers.cli.output import Table, json_flag, print_json
+from trainers.cli.verb import verb
 from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder, list_runs
@@ -17,20 +18,14 @@ from trainers.runs.folder import created
 _COLUMNS = ("id", "made", "phase", "steps", "what", "numbers")
 
 
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "List the runs, newest first; those of a sweep below it."
-    verbs.add_parser("list", help=text, description=text, equip=_equip)
-
-
 def _equip(parser: argparse.ArgumentParser) -> None:
     runs_flag(parser)
     json_flag(parser)
-    parser.set_defaults(run=show)
 
 
+@verb("list", _equip)
 def show(arguments: argparse.Namespace) -> int:
-    """Print a line per run; a damaged one says what is wrong.
+    """List the runs, newest first; those of a sweep below it.
 
     Raises:
         UserError: there is no such folder.

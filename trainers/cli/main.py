@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+from typing import Any, Protocol
 
 from trainers.cli import (
     background,
@@ -33,26 +34,34 @@ from trainers.cluster.address import use
 from trainers.distributed.launch import launched
 from trainers.errors import UserError
 
-VERBS = (
+
+class Added(Protocol):
+    """What adds verbs: a verb, or a module of several."""
+
+    def add(self, verbs: Any, /) -> None:
+        """Add them."""
+
+
+VERBS: tuple[Added, ...] = (
     start,
-    score,
-    retrieve,
-    mistakes,
-    background,
-    compare,
-    claims_verb,
-    recipe_verb,
-    inspect_data,
-    group,
-    resume,
-    list_runs,
-    send,
-    submit,
-    job,
-    export,
-    push,
-    pairs,
-    mteb_verb,
+    score.score,
+    retrieve.retrieve,
+    mistakes.show,
+    background.background,
+    compare.compare,
+    claims_verb.claims,
+    recipe_verb.recipe,
+    inspect_data.inspect,
+    group.group,
+    resume.resume,
+    list_runs.show,
+    send.send,
+    submit.submit,
+    job.job,
+    export.export,
+    push.push,
+    pairs.push_pairs,
+    mteb_verb.score,
     registries,
 )
 
@@ -95,8 +104,8 @@ def whole_parser() -> Parser:
         epilog="Each command has --help.",
     )
     verbs = parser.add_subparsers(required=True, metavar="COMMAND", dest="command", prog=parser.prog)
-    for module in VERBS:
-        module.add(verbs)
+    for verb in VERBS:
+        verb.add(verbs)
     start.add_further(verbs)
     parser.set_defaults(parse=parser.parse_args)  # for a verb that another one follows
     return parser

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trainers.cells import csv_text
 from trainers.cli.flags import DEFAULT, runs_flag
 from trainers.cli.output import Rounded, Share, Signed, Table, json_flag, print_json, write_file
+from trainers.cli.verb import verb
 from trainers.errors import ParameterError
 from trainers.runs import RunFolder
 
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
 
 LINES = 10  # of a table of confusions or queries
 FRAMES = 6  # of the table over the training
-
-
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "Show how bad a run's results are, what it confuses, where arms differ."
-    verbs.add_parser("mistakes", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
@@ -38,11 +33,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", type=Path, metavar="FILE", help="Write a line per arm and query.")
     runs_flag(parser)
     json_flag(parser)
-    parser.set_defaults(run=show)
 
 
+@verb("mistakes", _equip)
 def show(arguments: argparse.Namespace) -> int:
-    """Print the tables, write the file."""
+    """Show how bad a run's results are, what it confuses, where arms differ."""
     from trainers.kinds import arm_titles
     from trainers.retrieval.mistakes import mistakes
     from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results

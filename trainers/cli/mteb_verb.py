@@ -5,19 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 from trainers.cli.flags import runs_flag
 from trainers.cli.output import Rounded, Table, json_flag, print_json
 from trainers.cli.progress import progress_bar
-
-
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = (
-        "Score an encoder on image-to-image retrieval tasks of mteb (pip install mteb), which downloads their images."
-    )
-    verbs.add_parser("mteb", help=text, description=text, equip=_equip)
+from trainers.cli.verb import verb
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
@@ -31,11 +23,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     )
     runs_flag(parser)
     json_flag(parser)
-    parser.set_defaults(run=score)
 
 
+@verb("mteb", _equip)
 def score(arguments: argparse.Namespace) -> int:
-    """Run the tasks, and print a line for each."""
+    """Score an encoder on image-to-image retrieval tasks of mteb (pip install mteb), which downloads their images."""
     from trainers.retrieval.encoders import encoders_of
     from trainers.retrieval.mteb_tasks import evaluate, tasks_named
 

@@ -5,18 +5,12 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from trainers.cli.flags import add_flags, given
 from trainers.cli.output import json_flag
 from trainers.cli.push import lines, print_pushed, target_flags
+from trainers.cli.verb import verb
 from trainers.parameters import check_all
-
-
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "Upload images with and without an object to the Hub as a dataset, with captions, masks and a card."
-    verbs.add_parser("push-pairs", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
@@ -25,11 +19,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     add_flags(parser, PairSettings)
     target_flags(parser)
     json_flag(parser)
-    parser.set_defaults(run=push_pairs)
 
 
+@verb("push-pairs", _equip)
 def push_pairs(arguments: argparse.Namespace) -> int:
-    """Make the pairs, upload them in one commit, and print its address."""
+    """Upload images with and without an object to the Hub as a dataset, with captions, masks and a card."""
     from trainers.data.captioned.loader import load_chosen
     from trainers.publishing.pairs import PairSettings, write_pairs
     from trainers.publishing.push import send

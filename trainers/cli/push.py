@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trainers.cli.flags import runs_flag
 from trainers.cli.output import json_flag, print_json
+from trainers.cli.verb import verb
 from trainers.progress import Progress
 from trainers.runs import RunFolder
 
 if TYPE_CHECKING:
     from trainers.publishing.push import Pushed
-
-
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "Upload the encoder of a run to the Hub as a model, or a sweep or fair comparison as a dataset, with a card."
-    verbs.add_parser("push", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +27,6 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     )
     runs_flag(parser)
     json_flag(parser)
-    parser.set_defaults(run=push)
 
 
 def target_flags(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +40,9 @@ def target_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--private", action="store_true", help="Make the repository a private one.")
 
 
+@verb("push", _equip)
 def push(arguments: argparse.Namespace) -> int:
-    """Write the files, upload them in one commit, and print its address."""
+    """Upload the encoder of a run to the Hub as a model, or a sweep or fair comparison as a dataset, with a card."""
     from trainers.publishing.push import push as pushed
     from trainers.publishing.upload import Target
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trainers.cli.flags import runs_flag
 from trainers.cli.output import Table, json_flag, print_json
+from trainers.cli.verb import verb
 from trainers.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,12 +22,6 @@ STAND_INS = "stand_in"
 """Folder beside the runs that holds the images of the small scale."""
 
 
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "List the papers' training recipes; with a name, train one, and print its numbers beside the paper's."
-    verbs.add_parser("recipe", help=text, description=text, equip=_equip)
-
-
 def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="[NAME]", help="The recipe that is trained.")
     parser.add_argument(
@@ -38,11 +33,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--of", metavar="ID", help="Train nothing: print the numbers of this finished run of it.")
     json_flag(parser)
     runs_flag(parser)
-    parser.set_defaults(run=recipe)
 
 
+@verb("recipe", _equip)
 def recipe(arguments: argparse.Namespace) -> int:
-    """List, print, run or compare.
+    """List the papers' training recipes; with a name, train one, and print its numbers beside the paper's.
 
     Raises:
         UserError: there is no such recipe, or its images are not given.

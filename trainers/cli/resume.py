@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import Any
 
 from trainers.cli.flags import ray_flag, runs_flag
 from trainers.cli.output import json_flag, print_json
+from trainers.cli.verb import verb
 from trainers.cli.work import described, result, work
 from trainers.cluster.address import address
 from trainers.cluster.record import FORGET, has_record
@@ -15,12 +15,6 @@ from trainers.distributed.launch import processes
 from trainers.errors import RunError
 from trainers.kinds import check, kind_of
 from trainers.runs import RunFolder
-
-
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "Continue a run from its last checkpoint."
-    verbs.add_parser("resume", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
@@ -34,11 +28,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     runs_flag(parser)
     ray_flag(parser)
     json_flag(parser)
-    parser.set_defaults(run=resume)
 
 
+@verb("resume", _equip)
 def resume(arguments: argparse.Namespace) -> int:
-    """Train on, or say that there is nothing to do."""
+    """Continue a run from its last checkpoint."""
     folder = RunFolder.open(arguments.runs, arguments.id)
     kind_of(folder.config).check_processes(processes())
     if arguments.processes is not None:

@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING, Any
 from trainers.cli.flags import DEFAULT, SPELLING, runs_flag
 from trainers.cli.output import json_flag, print_json, write_file
 from trainers.cli.progress import progress_bar
+from trainers.cli.verb import verb
 from trainers.errors import UserError
 from trainers.parameters import Choice, parse_choice
 from trainers.runs import RunFolder
 
 if TYPE_CHECKING:
     from trainers.retrieval.results import ArmResult, Ranking, Removal, Retrieval
-
-
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "Show the nearest images of a query in one run or several."
-    verbs.add_parser("retrieve", help=text, description=text, equip=_equip)
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
@@ -62,11 +57,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     written.add_argument("--csv", action="store_true", help="Print CSV.")
     parser.add_argument("--out", type=Path, metavar="FILE", help="Also write the results to a .csv or .parquet file.")
     runs_flag(parser)
-    parser.set_defaults(run=retrieve)
 
 
+@verb("retrieve", _equip)
 def retrieve(arguments: argparse.Namespace) -> int:
-    """Print the results; exit status 1 if no arm has any."""
+    """Show the nearest images of a query in one run or several."""
     from trainers.retrieval.galleries import GALLERIES
     from trainers.retrieval.indexes import INDEXES
     from trainers.retrieval.reranking import RERANKINGS

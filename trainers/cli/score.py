@@ -6,11 +6,11 @@ import argparse
 import dataclasses
 import sys
 from dataclasses import dataclass
-from typing import Any
 
 from trainers.cli.flags import add_flags, given
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.progress import progress_bar
+from trainers.cli.verb import verb
 from trainers.config import SceneChoice
 from trainers.parameters import Choice, check_all, parameter
 
@@ -34,21 +34,15 @@ class ScoreSettings:
     )
 
 
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "Measure ODmAP@k and recall of an image-text model."
-    verbs.add_parser("score", help=text, description=text, equip=_equip)
-
-
 def _equip(parser: argparse.ArgumentParser) -> None:
     add_flags(parser, ScoreSettings)
     parser.add_argument("--every", action="store_true", help="Remove each allowed class of an image instead of one.")
     json_flag(parser)
-    parser.set_defaults(run=score)
 
 
+@verb("score", _equip)
 def score(arguments: argparse.Namespace) -> int:
-    """Evaluate one model and print every mean with its interval over the queries, and what it is about."""
+    """Measure ODmAP@k and recall of an image-text model."""
     from trainers.data.captioned.loader import load_chosen
     from trainers.data.synthetic.scenes import are_drawn
     from trainers.image_text.models import MODELS

@@ -12,6 +12,7 @@ from trainers.cli.output import json_flag, print_json
 from trainers.cli.start import configuration
 from trainers.cli.submit_jobs import Jobs
 from trainers.cli.submit_slurm import Slurm
+from trainers.cli.verb import verb
 from trainers.cluster.record import has_record
 from trainers.config import Config
 from trainers.errors import ParameterError, RunError
@@ -23,12 +24,6 @@ from trainers.runs import RunFolder
 DESTINATIONS: tuple[Destination, ...] = (Slurm(), Jobs())
 
 
-def add(verbs: Any) -> None:
-    """Add the verb."""
-    text = "Make a run and hand it to Slurm, on several machines if asked for, or to Hugging Face Jobs."
-    verbs.add_parser("submit", help=text, description=text, equip=_equip)
-
-
 def _equip(parser: argparse.ArgumentParser) -> None:
     to = parser.add_mutually_exclusive_group(required=True)
     for destination in DESTINATIONS:
@@ -38,11 +33,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     json_flag(parser)
     sentence = "What to train: a command that starts a run, with its flags, or `resume RUN`; last."
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND", help=sentence)
-    parser.set_defaults(run=submit)
 
 
+@verb("submit", _equip)
 def submit(arguments: argparse.Namespace) -> int:
-    """Check everything, say what it takes, make the run or open it, and hand it over."""
+    """Make a run and hand it to Slurm, on several machines if asked for, or to Hugging Face Jobs."""
     destination = next(each for each in DESTINATIONS if getattr(arguments, each.name))
     submission = destination.submission(_given(arguments, destination))
     command = arguments.parse(arguments.words or ["--help"])

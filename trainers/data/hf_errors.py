@@ -39,12 +39,25 @@ def explain(error: BaseException, source: str) -> DataError:
         return said
     text = " ".join(str(cause) for cause in chain)
     kinds = {kind.__name__ for cause in chain for kind in type(cause).__mro__}
+    return (
+        _of_this_machine(chain, text, source)
+        or _of_the_hub(chain, text, source)
+        or _of_the_dataset(chain, kinds, text, source)
+        or DataError(f"{source!r} cannot be read: {brief(chain[-1])}")
+    )
+
+
+def _of_this_machine(chain: list[BaseException], text: str, source: str) -> DataError | None:
     if any(isinstance(cause, OSError) and cause.errno == errno.ENOSPC for cause in chain) or "Not enough disk" in text:
         return DataError(f"The disk is full, so {source!r} cannot be prepared. Free some space and try again.")
     if any(isinstance(cause, MemoryError) for cause in chain):
         return DataError(f"{source!r} does not fit in memory. Choose a smaller dataset.")
-    answers: list[Any] = [getattr(cause, "response", None) for cause in chain]
-    answer = next((each for each in answers if each is not None), None)
+    return None
+
+
+def _of_the_hub(chain: list[BaseException], text: str, source: str) -> DataError | None:
+    """Explain an answer of the Hub that is about no dataset."""
+    answer = _answer(chain)
     status = getattr(answer, "status_code", None)
     if answer is not None and status == 429:
         return throttled(answer.headers)
@@ -58,6 +71,11 @@ def explain(error: BaseException, source: str) -> DataError:
             "The Hugging Face Hub does not know the token of this machine. Log in again with `hf auth login`, or "
             "correct or remove HF_TOKEN."
         )
+    return None
+
+
+def _of_the_dataset(chain: list[BaseException], kinds: set[str], text: str, source: str) -> DataError | None:
+    """Explain what is the matter with the dataset, or with the way to it."""
     if "scripts are no longer supported" in text:
         return DataError(
             f"{source!r} needs its own loading script; scripts are not run. Choose a dataset stored as files."
@@ -69,7 +87,7 @@ def explain(error: BaseException, source: str) -> DataError:
         )
     if "Revision '" in text or "RevisionNotFoundError" in kinds:
         return DataError(f"{source!r} has no such revision. Leave the revision empty for the newest.")
-    if status == 403:
+    if getattr(_answer(chain), "status_code", None) == 403:
         return DataError(
             f"The Hugging Face Hub gives no access to a file of {source!r}. Ask its owner, or choose another."
         )
@@ -88,7 +106,7 @@ def explain(error: BaseException, source: str) -> DataError:
         return DataError(f"{source!r} is not on the Hub, or private. Check the name; private datasets need HF_TOKEN.")
     if kinds & {"DataFilesNotFoundError", "EmptyDatasetError"} or "any data file" in text:
         return DataError(f"{source!r} holds no images or tables that can be read.")
-    return DataError(f"{source!r} cannot be read: {brief(chain[-1])}")
+    return None
 
 
 def causes(error: BaseException) -> list[BaseException]:
@@ -103,5 +121,9 @@ def causes(error: BaseException) -> list[BaseException]:
 
 def status_of(error: BaseException) -> int | None:
     """Return the status of the answer that an error or what led to it is about; None: it is about none."""
-    answers = [getattr(cause, "response", None) for cause in causes(error)]
-    return next((answer.status_code for answer in answers if answer is not None), None)
+    return getattr(_answer(causes(error)), "status_code", None)
+
+
+def _answer(chain: list[BaseException]) -> Any:
+    answers = [getattr(cause, "response", None) for cause in chain]
+    return next((answer for answer in answers if answer is not None), None)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.config import Config, read_config
+from trainers.config import Config
 from trainers.distributed.group import Board, shared_tensors
 from trainers.runs import RunFolder
+from trainers.runs.config_file import read_config
 from trainers.runs.database import Database
 from trainers.runs.records import Probe, QueryScores, Scalar, Snapshot
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from trainers.config import Config, read_config
+from trainers.config import Config
 from trainers.errors import DataError, NewerVersionError, UserError
 from trainers.hierarchy import Hierarchy
 from trainers.plans.base import check_seeds, plan_of
@@ -28,6 +28,7 @@ from trainers.plans.planned import Child
 from trainers.publishing.comparison import ABOUT, COLUMNS, CURVES, FORMAT, IDENTITY, QUERIES, VERSION
 from trainers.runs import RunFolder, is_id
 from trainers.runs.checked import json_object
+from trainers.runs.config_file import read_config
 from trainers.runs.folder import created, id_within
 from trainers.runs.probe import packed, unpacked
 from trainers.runs.query_scores import packed_scores, unpacked_scores

@@ -80,6 +80,15 @@ class Figure:
     row: str
 
 
+def table(where: str, keys: tuple[str, ...], rows: Mapping[str, tuple[Any, ...]]) -> tuple[Figure, ...]:
+    """Return the numbers of several rows: by arm the name of the row there, then a number per key."""
+    return tuple(
+        Figure(arm=arm, metric=key, value=value, where=where, row=row)
+        for arm, (row, *values) in rows.items()
+        for key, value in zip(keys, values, strict=True)
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """A training that a paper describes.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,66 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from trainers.data import settings
-from trainers.data.lru_cache import Cache
 from trainers.data.query_image import decode_query
 from trainers.errors import ParameterError, UserError
 from trainers.hierarchy import class_path
 from trainers.kinds import kind_of
 from trainers.object_removal.reliance.forms import ALONE, WITHOUT
-from trainers.parameters import Choice, entry
+from trainers.parameters import Choice
 from trainers.progress import Progress, part_of, silent
 from trainers.retrieval.asked import Asked, Removed, gallery_row, with_labels
-from trainers.retrieval.built import Built, build
 from trainers.retrieval.comparison import Comparison
-from trainers.retrieval.encoders import check_arm, image_config, images_of, read_encoder
-from trainers.retrieval.galleries import GALLERIES, Datasets, Gallery
-from trainers.retrieval.indexes import INDEXES, Chosen, Size, choose
+from trainers.retrieval.encoders import check_arm, image_config
+from trainers.retrieval.galleries import Gallery
+from trainers.retrieval.indexes import INDEXES, Size, choose
+from trainers.retrieval.kept import Kept
 from trainers.retrieval.ranked import measured, nearest, ranking, reranked_order, whole_order
 from trainers.retrieval.removed import Removals, seen
-from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import After, ArmResult, IndexUse, Query, Ranking, Retrieval, RunArm
+from trainers.retrieval.search_settings import AUTO, SearchSettings
 from trainers.retrieval.stored import stored_vectors
-from trainers.retrieval.vectors import Vectors, gallery_vectors
+from trainers.retrieval.vectors import Vectors
 from trainers.runs import RunFolder
-from trainers.runs.damage import reading
-from trainers.training.image_encoder import ImageEncoder
 
-MOST_RESULTS = 1000
 RERANKED = 200
 """First results that are re-ranked, unless more are wanted."""
-KEPT_VECTORS = 2**24
-"""Most bytes of embeddings of galleries kept in memory for further searches, copies in float64 counted; small ones are
-read again in milliseconds."""
-_COMPARED = 8  # of so many arms searched last they are kept however large they are; large ones are mapped from disk
-KEPT_INDEXES = 2**29
-"""Most bytes of indexes kept in memory; the last one is kept however large it is."""
-_AUTO = Choice(name="auto")  # an index chosen by size
-_ENCODERS = 8  # kept in memory
-_GALLERIES = 4
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Wish:
-    """The settings of a search."""
-
-    k: int
-    index: Choice
-    rerank: Choice | None
-    step: int | None
-    scores: bool
-    curves: bool
-
-    def check(self) -> None:
-        """Raise ParameterError for what no search can be made with."""
-        if not 1 <= self.k <= MOST_RESULTS:
-            raise ParameterError(f"k needs a whole number from 1 to {MOST_RESULTS:,}; got {self.k}.")
-        if self.step is not None and self.step < 0:
-            raise ParameterError(f"Steps are counted from 0; got {self.step}.")
-        if self.index.name != _AUTO.name:
-            entry(INDEXES, self.index.name, "index").checked(self.index.parameters)
-        if self.rerank is not None:
-            entry(RERANKINGS, self.rerank.name, "re-ranking").checked(self.rerank.parameters)
 
 
 @dataclass
@@ -92,34 +54,16 @@ class Retriever:
     """Keeps datasets, encoders and indexes between queries; any number of threads may ask at once.
 
     Args:
-        memory: bytes that an index may take; None: those for decoded images, see :mod:`trainers.data.settings`.
+        memory: see :class:`trainers.retrieval.kept.Kept`.
     """
 
     def __init__(self, memory: int | None = None) -> None:
-        self._memory = settings.memory_bytes() if memory is None else memory
-        self._datasets = Datasets()
-        self._galleries: Cache[Gallery] = Cache(limit=_GALLERIES)
-        self._encoders: Cache[ImageEncoder] = Cache(limit=_ENCODERS)
-        self._comparisons: Cache[Comparison] = Cache(
-            limit=min(self._memory, KEPT_VECTORS), cost=lambda comparison: comparison.bytes, least=_COMPARED
-        )
-        self._encoding = threading.Lock()
+        self._kept = Kept(memory)
         self._removals = Removals()
-        self._built: Cache[Built] = Cache(
-            limit=min(self._memory, KEPT_INDEXES), cost=lambda built: built.bytes, least=1
-        )
 
     def gallery(self, home: RunFolder, choice: Choice, progress: Progress = silent) -> Gallery:
-        """Return a gallery: of the run ``home``, or another dataset.
-
-        Raises:
-            UserError: there is no such gallery, it cannot be read, or may not be opened here.
-        """
-        descriptor = entry(GALLERIES, choice.name, "gallery")
-        parameters = descriptor.checked(choice.parameters)
-        home.check()
-        key = (home.path, choice.name, repr(parameters), home.probe() is not None)
-        return self._galleries.get(key, lambda: descriptor.open(home, parameters, self._datasets, progress))
+        """Return a gallery; see :meth:`trainers.retrieval.kept.Kept.gallery`."""
+        return self._kept.gallery(home, choice, progress)
 
     def retrieve(
         self,
@@ -151,24 +95,19 @@ class Retriever:
         Raises:
             UserError: the query or the gallery cannot be read, or a parameter is wrong.
         """
-        wish = _Wish(k=k, index=index or _AUTO, rerank=rerank, step=step, scores=scores, curves=curves)
-        wish.check()
+        settings = SearchSettings(k=k, index=index or AUTO, rerank=rerank, step=step, scores=scores, curves=curves)
+        settings.check()
         if not arms:
             raise ParameterError("A query needs a run; got none.")
         asked = self._ask(home, arms, query, gallery, part_of(progress, 0.0, 0.2))
-        if step is not None and (asked.gallery.name != "probe" or asked.query_row is None):
-            raise UserError(
-                "Earlier steps are stored for the images on the maps alone. Choose the gallery probe and a row of it, "
-                "or leave the step out."
-            )
+        if step is not None:
+            _check_stored(asked, query)
         if query.removal is not None:
-            if step is not None:
-                raise UserError("Earlier steps keep no weights to embed what is changed. Leave the step out.")
             asked = replace(asked, removed=self._removals.of(query.removal, asked))
         answers = []
         for number, arm in enumerate(arms):
             share = part_of(progress, 0.2 + 0.8 * number / len(arms), 0.2 + 0.8 * (number + 1) / len(arms))
-            answers.append(self._answer(arm, asked, wish, share))
+            answers.append(self._answer(arm, asked, settings, share))
         return Retrieval(
             gallery=asked.gallery.name,
             title=asked.gallery.title,
@@ -232,46 +171,48 @@ class Retriever:
 
     # ----------------------------------------------------------------- an arm
 
-    def _answer(self, arm: RunArm, asked: Asked, wish: _Wish, progress: Progress) -> ArmResult:
+    def _answer(self, arm: RunArm, asked: Asked, settings: SearchSettings, progress: Progress) -> ArmResult:
         title, folder = "", arm.folder
         try:
             folder.check()
             config = image_config(folder)
             check_arm(config, folder.id, arm.arm)
             title = kind_of(config).arms(config)[arm.arm].title
-            return self._results(arm, title, asked, wish, progress)
+            return self._results(arm, title, asked, settings, progress)
         except UserError as error:
             return ArmResult(run=folder.id, arm=arm.arm, title=title, error=str(error))
 
-    def _results(self, arm: RunArm, title: str, asked: Asked, wish: _Wish, progress: Progress) -> ArmResult:
+    def _results(
+        self, arm: RunArm, title: str, asked: Asked, settings: SearchSettings, progress: Progress
+    ) -> ArmResult:
         clock = _Clock()
         with clock.over("vectors"):
-            compared, step = self._compared(arm, asked, wish, part_of(progress, 0.0, 0.8))
+            compared, step = self._compared(arm, asked, settings, part_of(progress, 0.0, 0.8))
         vectors = compared.vectors
         with clock.over("encode"):
             query = self._query_vector(arm, asked, vectors)
-        size = Size(count=len(vectors), dim=vectors.dim, memory=self._memory)
-        chosen = choose(INDEXES, size, wish.index.name)
+        size = Size(count=len(vectors), dim=vectors.dim, memory=self._kept.memory)
+        chosen = choose(INDEXES, size, settings.index.name)
         with clock.over("index"):
-            built = self._index(vectors, chosen, wish.index, part_of(progress, 0.8, 1.0))
+            built = self._kept.index(vectors, chosen, settings.index, part_of(progress, 0.8, 1.0))
         with clock.over("search"):
-            whole = compared.similarities(query) if chosen.descriptor.exact or wish.scores else None
-            depth = max(wish.k, RERANKED) if wish.rerank is not None else wish.k
+            whole = compared.similarities(query) if chosen.descriptor.exact or settings.scores else None
+            depth = max(settings.k, RERANKED) if settings.rerank is not None else settings.k
             if chosen.descriptor.exact and whole is not None:
                 rows, near = nearest(whole, depth, asked.query_row)
             else:
                 rows, near = built.nearest(vectors, query, depth, asked.query_row)
-        scored = whole if wish.scores else None
+        scored = whole if settings.scores else None
         with clock.over("score"):
-            numbers = measured(asked, scored, None, curves=wish.curves)
-            first = ranking(asked, rows[: wish.k], near[: wish.k], numbers)
+            numbers = measured(asked, scored, None, curves=settings.curves)
+            first = ranking(asked, rows[: settings.k], near[: settings.k], numbers)
         reranked = None
-        if wish.rerank is not None:
+        if settings.rerank is not None:
             with clock.over("rerank"):
-                order = reranked_order(wish.rerank, query, vectors.take(rows), near)
+                order = reranked_order(settings.rerank, query, vectors.take(rows), near)
                 ranked = None if scored is None else whole_order(scored, rows[order], asked.query_row)
-                kept = order[: wish.k]
-                numbers = measured(asked, scored, ranked, curves=wish.curves)
+                kept = order[: settings.k]
+                numbers = measured(asked, scored, ranked, curves=settings.curves)
                 reranked = ranking(asked, rows[kept], near[kept], numbers)
         after = None
         if asked.removed is not None:
@@ -297,9 +238,9 @@ class Retriever:
 
     def _after(self, arm: RunArm, asked: Asked, removed: Removed, compared: Comparison, first: Ranking) -> After:
         try:
-            encoder = self._encoder(arm)
-            with self._encoding:
-                vectors = dict(zip((WITHOUT, ALONE), encoder.embed(seen(removed, asked, encoder)).numpy(), strict=True))
+            encoder = self._kept.encoder(arm)
+            embedded = self._kept.embed(encoder, seen(removed, asked, encoder))
+            vectors = dict(zip((WITHOUT, ALONE), embedded, strict=True))
         except UserError as error:
             stored = asked.gallery.without(asked.query_row, removed.classes, removed.fill.name)
             if stored is None:
@@ -314,64 +255,50 @@ class Retriever:
         stay = len({result.row for result in rankings[WITHOUT].results} & set(before))
         return After(rankings=rankings, stays=stay / len(before) if before else float("nan"))
 
-    def _compared(self, arm: RunArm, asked: Asked, wish: _Wish, progress: Progress) -> tuple[Comparison, int]:
+    def _compared(
+        self, arm: RunArm, asked: Asked, settings: SearchSettings, progress: Progress
+    ) -> tuple[Comparison, int]:
         if asked.gallery.name == "probe" and asked.query_row is not None and not self._embeds(arm, asked):
-            stored = stored_vectors(arm.folder, arm.arm, asked.gallery, wish.step)
+            stored = stored_vectors(arm.folder, arm.arm, asked.gallery, settings.step)
             if stored is not None:
                 vectors, at = stored
-                return self._comparisons.get(vectors.key, lambda: Comparison(vectors)), at
-            if wish.step is not None:
+                return self._kept.comparison(vectors), at
+            if settings.step is not None:
                 raise UserError(f"Run {arm.folder.id} keeps no embeddings of these images at earlier steps.")
-        encoder = self._encoder(arm)
-        key = (encoder.digest, asked.gallery.origin, asked.gallery.choice, asked.gallery.rows.tobytes())
-        made = self._comparisons.get(key, lambda: Comparison(gallery_vectors(encoder, asked.gallery, progress)))
-        return made, encoder.step
+        encoder = self._kept.encoder(arm)
+        return self._kept.compared(encoder, asked.gallery, progress), encoder.step
 
     def _embeds(self, arm: RunArm, asked: Asked) -> bool:
         """Return whether a changed query can be embedded: by weights that may be newer than the stored embeddings."""
         try:
-            return asked.removed is not None and bool(self._encoder(arm))
+            return asked.removed is not None and bool(self._kept.encoder(arm))
         except UserError:
             return False
-
-    def _encoder(self, arm: RunArm) -> ImageEncoder:
-        """Return the arm's encoder, read again when its checkpoint is written again."""
-        with reading(arm.folder.id, passed=UserError):
-            path = arm.folder.path / "ckpt" / "last.safetensors"
-            written = path.stat().st_mtime_ns if path.is_file() else 0
-
-        def read() -> ImageEncoder:
-            return read_encoder(arm.folder, arm.arm, lambda: _own_shape(arm.folder, self._datasets))
-
-        return self._encoders.get((arm.folder.path, arm.arm, written), read)
 
     def _query_vector(self, arm: RunArm, asked: Asked, vectors: Vectors) -> np.ndarray:
         """Return the query's vector, float32 ``[D]``, unit."""
         if asked.query_row is not None:
             return vectors.take(np.array([asked.query_row]))[0]
-        encoder = self._encoder(arm)
+        encoder = self._kept.encoder(arm)
         if asked.image is not None:
             pixels = decode_query(asked.image, channels=encoder.channels, side=encoder.side)
         else:
             images, _ = asked.collection.images(encoder.channels, encoder.side)
             pixels = images[asked.row : asked.row + 1]  # type: ignore[operator]
-        with self._encoding:  # torch gives all its threads to one query at a time
-            embedded: np.ndarray = encoder.embed(pixels)[0].numpy()
+        embedded: np.ndarray = self._kept.embed(encoder, pixels)[0]
         return embedded
-
-    def _index(self, vectors: Vectors, chosen: Chosen, choice: Choice, progress: Progress) -> Built:
-        parameters = chosen.descriptor.checked(choice.parameters if choice.name != _AUTO.name else {})
-        if chosen.descriptor.open is None:  # nothing is built: to keep it would be to keep the vectors twice
-            return build(chosen.descriptor, vectors, parameters, progress)
-        key = (vectors.key, chosen.descriptor.name, repr(parameters))
-        return self._built.get(key, lambda: build(chosen.descriptor, vectors, parameters, progress))
 
 
 def _about(removed: Removed) -> dict[str, Any]:
     return {"forms": removed.forms, "covered": float(removed.mask.mean()), "removed": removed.classes}
 
 
-def _own_shape(folder: RunFolder, datasets: Datasets) -> tuple[int, int]:
-    """Return the channels and side of the images that a run is trained on."""
-    _, channels, side, _ = datasets.load(images_of(folder)).train.images.shape
-    return channels, side
+def _check_stored(asked: Asked, query: Query) -> None:
+    """Raise UserError unless embeddings of earlier steps are stored for this query."""
+    if asked.gallery.name != "probe" or asked.query_row is None:
+        raise UserError(
+            "Earlier steps are stored for the images on the maps alone. Choose the gallery probe and a row of it, or "
+            "leave the step out."
+        )
+    if query.removal is not None:
+        raise UserError("Earlier steps keep no weights to embed what is changed. Leave the step out.")

@@ -41,10 +41,11 @@ from trainers.runs import checked
 from trainers.runs.checked import is_id
 from trainers.runs.damage import reading
 from trainers.runs.files import as_tensor, is_full, replace, sync, write_bytes, write_tensors
+from trainers.runs.identity import PLACE
 from trainers.runs.maps import packed_frame
 from trainers.runs.probe import packed
 from trainers.runs.query_scores import packed_scores
-from trainers.runs.reader import PLACE, RunReader
+from trainers.runs.reader import RunReader
 from trainers.runs.records import REFINED, Frame, Probe, QueryScores, Snapshot
 from trainers.runs.regular import is_regular, is_there, open_regular
 from trainers.runs.removal import remove

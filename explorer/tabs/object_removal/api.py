@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
 
 from explorer.server.http import RequestError
+from explorer.server.jobs import LONGEST
+from explorer.server.posted import file_in_base64
 from explorer.server.visitors import caller
 from explorer.tabs.object_removal.bodies import Query, Score
 from explorer.tabs.object_removal.datasets import DRAWN
@@ -17,9 +17,6 @@ from explorer.tabs.object_removal.first import CHOSEN
 from explorer.tabs.object_removal.images import UPLOAD, judged
 from explorer.tabs.object_removal.score import ScoreJob
 from explorer.tabs.object_removal.service import Objects
-
-_LONGEST = 600.0
-"""Seconds that a program waits for captions to be encoded, or for a score."""
 
 
 def object_functions(objects: Objects) -> list[Callable[..., Any]]:
@@ -52,7 +49,7 @@ def _remove_object(objects: Objects) -> Any:
         ref = _reference(objects, image, dataset, caller(request).address)
         asked = {"image": ref, "fill": fill, "models": models or _ready(objects), "k": k, "dataset": dataset}
         query = Query.of({**asked, "remove": _remove(objects, ref, object_class, box)})
-        return objects.answers.answer(query, wait=_LONGEST)
+        return objects.answers.answer(query, wait=LONGEST)
 
     return remove_object
 
@@ -80,10 +77,7 @@ def _score_objects(objects: Objects) -> Any:
         asked = {"dataset": dataset, "models": models or _ready(objects), "fill": fill, "queries": queries}
         score = objects.scorer.check(Score.of({**asked, "every": every, "seed": seed}))
         job = objects.scores.add(ScoreJob(asked=score, caller=caller(request)))
-        if not job.done.wait(_LONGEST):
-            objects.scores.stop(job)
-            raise RequestError(f"The score is not done after {_LONGEST:.0f} s. Ask for fewer queries.")
-        return job.wait()
+        return objects.scores.waited(job, "fewer queries")
 
     return score_objects
 
@@ -100,13 +94,7 @@ def _reference(objects: Objects, image: str, dataset: str, visitor: str) -> str:
         return f"{dataset}.{int(text)}"
     if len(text) <= 200 and "." in text:
         return text
-    data = text.partition(",")[2] if text.startswith("data:") else text
-    if len(data) > UPLOAD * 4 // 3:
-        raise RequestError(f"An image file may have at most {UPLOAD // 2**20} MB; this one is larger.")
-    try:
-        content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise RequestError("An image's number, its reference or an image file in base64 is needed.") from error
+    content = file_in_base64(text, UPLOAD, "An image's number, its reference or an image file in base64")
     return objects.images.add(content, visitor=visitor).ref
 
 

@@ -85,13 +85,11 @@ class Open(Body):
         source: its id or path; the name of a fine-tuned model, ``run:ID:0``: the images of its run, as it read them.
         captions_from: another dataset with the captions.
         limit: images of each split at most.
-        ticket: the visitor's own name for the request, under which it can be followed and left.
     """
 
     source: Text = REQUIRED
     captions_from: Optional = ""
     limit: Annotated[int, whole(1, 10**7)] | None = None
-    ticket: Optional = ""
 
 
 class Detect(Body):

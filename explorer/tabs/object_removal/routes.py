@@ -10,19 +10,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.server.http import Endpoint, attachment, json_reply
-from explorer.server.posted import AT_ONCE, BODY, WAITING, Post, image_reply, query_number
+from explorer.server.posted import WAITING, Post, image_reply, query_number
 from explorer.server.routes import posts, reads
 from explorer.server.visitors import caller
 from explorer.tabs.object_removal import bodies
 from explorer.tabs.object_removal.images import SHOWN, UPLOAD, about, encoded
-from explorer.tabs.object_removal.openings import MOST
 from explorer.tabs.object_removal.score import ScoreJob, csv_table
 from explorer.tabs.object_removal.service import Objects
 
 NAME_HEADER = "x-rankscope-name"
 SMALLEST = 16
-_OPENINGS = MOST + AT_ONCE
-"""Requests to open a dataset that may wait: in a queue where they can be followed and left."""
 
 
 def objects_routes(objects: Objects) -> list[Route]:
@@ -32,7 +29,7 @@ def objects_routes(objects: Objects) -> list[Route]:
         "start": lambda _: json_reply(objects.start()),
         "encoding": lambda _: json_reply({"encoding": objects.encoding()}),
         "detectors": lambda _: json_reply({"detectors": objects.detection.listed()}),
-        "open/{ticket}": ends.opening,
+        "open/{job}": objects.openings.followed,
         "images/{dataset}": ends.images,
         "image/{ref}": lambda request: json_reply(about(objects.images.get(request.path_params["ref"]))),
         "image/{ref}/pixels": ends.pixels,
@@ -41,7 +38,8 @@ def objects_routes(objects: Objects) -> list[Route]:
         "score/{job}/csv": ends.csv,
     }
     works: dict[str, Post] = {
-        "open/{ticket}/leave": ends.leave,
+        "open": lambda request, body: json_reply(objects.open(bodies.Open.parse(body), caller(request))),
+        "open/{job}/stop": objects.openings.stopped,
         "detect": lambda _, body: json_reply(objects.detection.detect(bodies.Detect.parse(body))),
         "name": lambda _, body: json_reply(objects.detection.name(bodies.NameBox.parse(body))),
         "query": lambda _, body: json_reply(objects.answers.answer(bodies.Query.parse(body))),
@@ -52,7 +50,6 @@ def objects_routes(objects: Objects) -> list[Route]:
     return [
         *reads(shown, "/objects/", 400),
         *posts(works, "/objects/"),
-        *posts({"/objects/open": ends.open}, "", BODY, _OPENINGS),
         *posts({"/objects/upload": ends.upload}, "", UPLOAD, WAITING, objects.images.turns.admitted),
     ]
 
@@ -78,23 +75,6 @@ class ObjectEndpoints:
     def csv(self, request: Request) -> Response:
         """Answer with a finished score, one line per query and model."""
         return attachment(csv_table(self._objects.scores.get(request.path_params["job"])), "odmap.csv")
-
-    def open(self, request: Request, body: bytes) -> Response:
-        """Open a dataset."""
-        return json_reply({"dataset": self._objects.openings.open(bodies.Open.parse(body), caller(request)).about()})
-
-    def opening(self, request: Request) -> Response:
-        """Answer with the progress of opening a dataset; empty where none is: the page may ask before it begins."""
-        job = self._objects.openings.jobs.find(request.path_params["ticket"])
-        return json_reply({**job.json(), "result": None} if job else {})
-
-    def leave(self, request: Request, _body: bytes) -> Response:
-        """Stop opening a dataset, if it is being opened."""
-        jobs = self._objects.openings.jobs
-        job = jobs.find(request.path_params["ticket"])
-        if job:
-            jobs.stop(job)
-        return json_reply({})
 
     def upload(self, request: Request, body: bytes) -> Response:
         """Keep a visitor's image."""

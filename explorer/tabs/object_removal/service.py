@@ -10,9 +10,11 @@ from typing import Any
 
 from explorer.server.jobs import Jobs
 from explorer.server.library import Library
+from explorer.server.tasks import Tasks
 from explorer.server.turns import Turns
+from explorer.server.visitors import NOBODY, Caller
 from explorer.settings import Settings
-from explorer.tabs.object_removal.bodies import FILL, Encode
+from explorer.tabs.object_removal.bodies import FILL, Encode, Open
 from explorer.tabs.object_removal.caption_index import CaptionIndex
 from explorer.tabs.object_removal.datasets import DRAWN, Datasets, Load
 from explorer.tabs.object_removal.detecting import Detection
@@ -20,7 +22,6 @@ from explorer.tabs.object_removal.first import CHOSEN, instructive
 from explorer.tabs.object_removal.images import KEPT, InputImages
 from explorer.tabs.object_removal.interpretation import READINGS
 from explorer.tabs.object_removal.models import Known, Models
-from explorer.tabs.object_removal.openings import Openings
 from explorer.tabs.object_removal.query import Answers
 from explorer.tabs.object_removal.recorded import RECORD, Recorded
 from explorer.tabs.object_removal.removal import FilledImages
@@ -35,7 +36,10 @@ from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
 from trainers.object_removal.fills import FILLS
 from trainers.optimization.optimizers import OPTIMISERS
+from trainers.progress import Progress
 
+MOST_OPENINGS = 64
+"""Datasets that may be waited for at once."""
 TEXTS = (
     {
         "name": "phrases",
@@ -85,7 +89,7 @@ class Objects:
         self.images = InputImages(self.datasets, library.room, Bound(KEPT), turns)
         self.fills = FilledImages(self.images, Bound(KEPT // 2))
         self.models = models or Models(library, public=public)
-        self.openings = Openings(self.datasets, limits.openings if public else None, self.models.scenes)
+        self.openings = Tasks(noun="datasets", most=MOST_OPENINGS, each=limits.openings if public else None)
         self.index = CaptionIndex(self.models, self.datasets)
         self.answers = Answers(self.images, self.fills, self.models, self.index, Recorded(self.models, record))
         self.detection = Detection(self.images, self.models)
@@ -122,6 +126,21 @@ class Objects:
             "presets": [_preset(descriptor) for descriptor in PRESETS],
         }
 
+    def open(self, asked: Open, caller: Caller = NOBODY) -> dict[str, Any]:
+        """Open a dataset: ``{"answer": ...}``, which describes it, or ``{"job": id}`` if it takes longer.
+
+        Raises:
+            UserError: it cannot be had, or too many are being opened.
+        """
+        of_run = self.models.scenes(asked.source)
+
+        def work(progress: Progress) -> dict[str, Any]:
+            if of_run is not None:
+                return self.datasets.open(of_run.source, of_run.captions_from, of_run.limit, progress).about()
+            return self.datasets.open(asked.source, asked.captions_from or None, asked.limit, progress).about()
+
+        return self.openings.reply(work, caller)
+
     def encode(self, asked: Encode) -> list[dict[str, Any]]:
         """Have models encode the captions of a dataset, in the background and once for all visitors.
 
@@ -156,7 +175,7 @@ class Objects:
 
     def close(self) -> None:
         """Stop what runs in the background."""
-        self.openings.jobs.close()
+        self.openings.close()
         self.scores.close()
         self.index.close()
 

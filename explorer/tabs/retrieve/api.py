@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
 
-from explorer.server.http import RequestError
-from explorer.server.jobs import Jobs
+from explorer.server.posted import file_in_base64
 from explorer.server.visitors import caller
 from explorer.tabs.retrieve.bodies import Measure, Search
 from explorer.tabs.retrieve.mistake_bodies import Mistakes
-from explorer.tabs.retrieve.searches import Task
 from explorer.tabs.retrieve.service import RetrievalService
 from explorer.tabs.retrieve.uploads import LARGEST
-
-_LONGEST = 600.0
-"""Seconds that a call waits."""
 
 
 def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
     """Return ``retrieve_images``, ``list_mistakes`` and ``measure_background``."""
+    return [_retrieve_images(service), _list_mistakes(service), _measure_background(service)]
 
+
+def _retrieve_images(service: RetrievalService) -> Callable[..., Any]:
     def retrieve_images(
         runs: list[str],
         row: int | None = None,
@@ -49,15 +45,19 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
                 embeddings stored at or before it.
         """
         sender = caller(request)
-        query: dict[str, Any] = {
-            "upload": service.uploads.add(_decoded(image), sender.address).ref if image else "",
-            "row": row,
-        }
+        query: dict[str, Any] = {"row": row}
+        if image:
+            content = file_in_base64(image, LARGEST, "An image file in base64")
+            query["upload"] = service.uploads.add(content, sender.address).ref
         if remove is not None:
             query |= {"remove": remove, "fill": remove.get("fill")}
         search = Search.of({**(settings or {}), "runs": runs, "query": query, "gallery": gallery})
-        return _waited(service.searches.search(search, sender), service.searches.jobs, "a smaller gallery")
+        return service.searches.jobs.answer(service.searches.search(search, sender), "a smaller gallery")
 
+    return retrieve_images
+
+
+def _list_mistakes(service: RetrievalService) -> Callable[..., Any]:
     def list_mistakes(run: str, k: int = 10, step: int | None = None) -> dict[str, Any]:
         """List the results of every arm by severity, first and first k, and the confusions that cost most.
 
@@ -68,6 +68,10 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
         """
         return service.mistakes.severity(Mistakes.of({"run": run, "k": k, "step": step}))
 
+    return list_mistakes
+
+
+def _measure_background(service: RetrievalService) -> Callable[..., Any]:
     def measure_background(
         run: str, data: str = "", fill: str = "", queries: int = 200, request: gr.Request | None = None
     ) -> dict[str, Any]:
@@ -81,27 +85,7 @@ def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
             queries: most queries.
         """
         asked = Measure.of({"run": run, "data": data, "fill": fill, "queries": queries})
-        return _waited(service.backgrounds.measure(asked, caller(request)), service.backgrounds.jobs, "fewer queries")
+        backgrounds = service.backgrounds
+        return backgrounds.jobs.answer(backgrounds.measure(asked, caller(request)), "fewer queries")
 
-    return [retrieve_images, list_mistakes, measure_background]
-
-
-def _waited(reply: dict[str, Any], jobs: Jobs[Task], instead: str) -> dict[str, Any]:
-    """Wait for the answer and return it."""
-    if "answer" in reply:
-        return reply["answer"]
-    job = jobs.get(reply["job"])
-    if not job.done.wait(_LONGEST):
-        jobs.stop(job)
-        raise RequestError(f"It is not done after {_LONGEST:.0f} s. Choose {instead}.")
-    return job.wait()
-
-
-def _decoded(image: str) -> bytes:
-    text = image.partition(",")[2] if image.startswith("data:") else image
-    if len(text) > LARGEST * 4 // 3:
-        raise RequestError(f"An image file may have at most {LARGEST // 2**20} MB; this one is larger.")
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise RequestError("An image file in base64 is needed.") from error
+    return measure_background

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from explorer.server.http import GoneError, still_kept
-from explorer.server.jobs import Jobs
 from explorer.server.library import MEGABYTE, Library
 from explorer.server.plain import finite
+from explorer.server.tasks import Tasks
 from explorer.server.visitors import NOBODY, Caller
 from explorer.tabs.retrieve.bodies import MOST_QUERIES, Measure
 from explorer.tabs.retrieve.image_files import encoded
-from explorer.tabs.retrieve.searches import GRACE, Task, written
+from explorer.tabs.retrieve.searches import written
 from trainers.data import SOURCES
 from trainers.data.captioned.datasets import CAPTIONED
 from trainers.data.lru_cache import Cache
@@ -72,7 +71,7 @@ class Backgrounds:
     def __init__(self, library: Library, *, each: int | None, public: bool) -> None:
         self._library = library
         self._public = public
-        self.jobs: Jobs[Task] = Jobs(lambda job: job.work(job.tell), noun="measurements", most=MOST_JOBS, each=each)
+        self.jobs = Tasks(noun="measurements", most=MOST_JOBS, each=each)
         self._kept: Cache[Measurement] = Cache(limit=_KEPT, cost=lambda measurement: measurement.size, least=1)
 
     def start(self) -> Reply:
@@ -106,7 +105,7 @@ class Backgrounds:
             self._kept.get(key, lambda: Measurement(result=result, objects=objects, queries=queries))
             return self._about(key)
 
-        return self._reply(work, caller)
+        return self.jobs.reply(work, caller)
 
     def query(self, key: str, number: int) -> Reply:
         """Return what every arm finds for each form of a query.
@@ -183,10 +182,6 @@ class Backgrounds:
         if asked.queries > PUBLIC_QUERIES:
             raise ParameterError(f"On this page there are {PUBLIC_QUERIES} queries at most; got {asked.queries}.")
         return replace(settings, gallery=PUBLIC_GALLERY)
-
-    def _reply(self, work: Callable[[Progress], Reply], caller: Caller) -> Reply:
-        job = self.jobs.add(Task(work=work, caller=caller))
-        return {"answer": job.wait()} if job.done.wait(GRACE) else {"job": job.id}
 
     def _get(self, key: str) -> Measurement:
         return still_kept(self._kept, key, "This measurement is no longer kept here. Measure again.")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from explorer.server.http import still_kept
-from explorer.server.jobs import Job, Jobs
 from explorer.server.library import Library
 from explorer.server.run import Run
+from explorer.server.tasks import Tasks
 from explorer.server.visitors import NOBODY, Caller
 from explorer.tabs.retrieve.bodies import GalleryBody, Known, Open, Search
 from explorer.tabs.retrieve.galleries import STORED, Galleries
@@ -38,8 +38,6 @@ from trainers.retrieval.retriever import Retriever
 PUBLIC_K = 30
 MOST_JOBS = 12
 """Searches and openings of all visitors that may wait or run."""
-GRACE = 0.4
-"""Seconds that a request waits for its job, since much is done sooner."""
 CURVES = {
     "AP": {
         "name": "plain",
@@ -59,14 +57,6 @@ _READY = 512
 _RERANKING = "re-ranking"
 """It is compiled at its first use."""
 Reply = dict[str, Any]
-
-
-@dataclass(kw_only=True, eq=False)
-class Task(Job):
-    """Work in the background; ``work`` is told a progress function that raises to stop."""
-
-    work: Callable[[Progress], Reply]
-    message: str = "waiting for its turn"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +102,7 @@ class Searches:
         self._galleries = galleries
         self._uploads = uploads
         self._public = public
-        self.jobs: Jobs[Task] = Jobs(lambda job: job.work(job.tell), noun="searches", most=MOST_JOBS, each=each)
+        self.jobs = Tasks(noun="searches", most=MOST_JOBS, each=each)
         self._ready: Cache[bool] = Cache(limit=_READY)
         self._answers: Cache[Retrieval] = Cache(limit=_ANSWERS)
 
@@ -163,10 +153,7 @@ class Searches:
         return still_kept(self._answers, name, "These results are no longer kept here. Search again.")
 
     def _reply(self, work: Callable[[Progress], Reply], caller: Caller, *, at_once: bool) -> Reply:
-        if at_once:
-            return {"answer": work(silent)}
-        job = self.jobs.add(Task(work=work, caller=caller))
-        return {"answer": job.wait()} if job.done.wait(GRACE) else {"job": job.id}
+        return {"answer": work(silent)} if at_once else self.jobs.reply(work, caller)
 
     def _allowed(self, gallery: GalleryBody) -> Choice:
         return self._galleries.allowed(gallery.choice())

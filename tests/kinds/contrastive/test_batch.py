@@ -160,8 +160,8 @@ def test_runs_in_parts_resume_to_the_same_bits(tmp_path: Path, images: Path) -> 
         while loop.advance(60):
             pass
         assert loop.step == 9
-    for one, other in zip(whole.arms, again.arms, strict=True):
-        state, resumed = one.tensors(), other.tensors()
+    for arm, other in zip(whole.arms, again.arms, strict=True):
+        state, resumed = arm.tensors(), other.tensors()
         assert state.keys() == resumed.keys()
         assert all(torch.equal(value, resumed[name]) for name, value in state.items())
 
@@ -174,8 +174,8 @@ def test_the_whole_batch_as_a_part_changes_no_bit(tmp_path: Path, images: Path) 
     for loop in (unset, given):
         while loop.advance(60):
             pass
-    for one, other in zip(unset.arms, given.arms, strict=True):
-        assert all(torch.equal(value, other.tensors()[name]) for name, value in one.tensors().items())
+    for arm, other in zip(unset.arms, given.arms, strict=True):
+        assert all(torch.equal(value, other.tensors()[name]) for name, value in arm.tensors().items())
 
 
 def test_arms_see_the_same_images_in_smaller_batches(tmp_path: Path, images: Path) -> None:
@@ -254,12 +254,12 @@ def test_the_plot_is_over_the_batch_and_an_unset_one_is_the_runs() -> None:
     kind = KINDS["contrastive"]
     for name in ("batch", "batch_simclr"):
         (preset,) = (preset for preset in PRESETS if preset.name == name)
-        found = ablation(kind.arms(ContrastiveConfig(**preset.settings)))
-        assert found is not None and (found.title, found.scale) == ("Batch", "log")
-        assert found.values == ("32", "64", "128", "256") and found.places == pytest.approx((0, 1 / 3, 2 / 3, 1))
+        arms = ablation(kind.arms(ContrastiveConfig(**preset.settings)))
+        assert arms is not None and (arms.title, arms.scale) == ("Batch", "log")
+        assert arms.values == ("32", "64", "128", "256") and arms.places == pytest.approx((0, 1 / 3, 2 / 3, 1))
     sizes = (Choice(name="simclr", parameters={"batch": 64}), Choice(name="simclr"))
-    found = ablation(kind.arms(ContrastiveConfig(methods=sizes, batch=512)))
-    assert found is not None and found.values == ("64", "512")
+    arms = ablation(kind.arms(ContrastiveConfig(methods=sizes, batch=512)))
+    assert arms is not None and arms.values == ("64", "512")
     assert ablation(kind.arms(ContrastiveConfig(methods=sizes, batch=64))) is None
 
 

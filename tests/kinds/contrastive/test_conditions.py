@@ -116,7 +116,7 @@ def test_noise_leaves_the_training_of_a_method_without_labels_as_it_is(tmp_path:
 def test_advice_about_noise_follows_what_the_method_needs() -> None:
     for name, method in METHODS.items():
         config = ContrastiveConfig(methods=(Choice(name=name),), head_steps=0, data=DataChoice(conditions=NOISE))
-        said = [one for one in advice(config) if "label noise changes nothing" in one]
+        said = [sentence for sentence in advice(config) if "label noise changes nothing" in sentence]
         assert len(said) == (not method.labels)
 
 

@@ -108,7 +108,9 @@ def test_views_that_are_the_same_image_are_told_where_methods_compare_views() ->
 
 def test_normalisation_that_a_start_does_not_give_is_told() -> None:
     def said(**settings: object) -> list[str]:
-        return [one for one in Contrastive().advice(ContrastiveConfig(**settings)) if "begins anew" in one]  # type: ignore[arg-type]
+        return [
+            sentence for sentence in Contrastive().advice(ContrastiveConfig(**settings)) if "begins anew" in sentence
+        ]  # type: ignore[arg-type]
 
     assert said(start="A" * 26, norm="group") and not said(start="A" * 26) and not said(norm="group")
 
@@ -119,7 +121,7 @@ def test_the_head_is_as_wide_as_the_features() -> None:
     own = Projected(net, projector(net.without_head(), 128, mlp=True))
     weights = sum(weight.numel() for weight in own.parameters())
     shape = Shape(images=1000, channels=3, side=64, classes=10)
-    one = footprint(ContrastiveConfig(methods=(Choice(name="simclr"),)), shape)
-    assert 4 * COPIES * weights <= one.encoders <= 2 * 4 * COPIES * weights
+    bytes_needed = footprint(ContrastiveConfig(methods=(Choice(name="simclr"),)), shape)
+    assert 4 * COPIES * weights <= bytes_needed.encoders <= 2 * 4 * COPIES * weights
     followed = footprint(ContrastiveConfig(methods=(Choice(name="moco_v2", parameters={"queue": 64}),)), shape)
-    assert followed.encoders - one.encoders >= 2 * 4 * weights
+    assert followed.encoders - bytes_needed.encoders >= 2 * 4 * weights

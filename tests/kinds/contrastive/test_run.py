@@ -338,12 +338,12 @@ def test_what_was_measured_stays_when_the_other_dataset_is_gone_at_the_end(tmp_p
 
 def test_a_run_whose_images_changed_says_so(tmp_path: Path, images: Path) -> None:
     """The queue knows its keys by their rows, which mean other images now, or none."""
-    own = Path(shutil.copytree(images, tmp_path / "own"))
-    loop = run(tmp_path / "runs", own)
+    path = Path(shutil.copytree(images, tmp_path / "own"))
+    loop = run(tmp_path / "runs", path)
     loop.advance(0)
     loop.take_step()
     loop.checkpoint()
-    next(own.rglob("*.png")).unlink()
+    next(path.rglob("*.png")).unlink()
     with pytest.raises(RunError, match=r"has been trained on \d+ images, and now there are \d+\. Restore"):
         ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
 

@@ -315,8 +315,8 @@ def test_the_command_line_prints_a_table_and_writes_it(
     result = measure(encoders_of_run(folder_run), Settings(data=str(boxed), fill="mean", queries=12))
     assert [float(row["mean"]) for row in rows] == [number["mean"] for number in result.table()]
     assert main([*words, "--json", "--runs", str(folder_run.path.parent)]) == 0
-    (told,) = json.loads(capsys.readouterr().out)["runs"]
-    assert told["run"] == folder_run.id and told["queries"] == 12
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert run["run"] == folder_run.id and run["queries"] == 12
     alike = ["--pool", "--against", folder_run.id, "--runs", str(folder_run.path.parent)]
     assert main([*words, *alike]) == 0
     printed = capsys.readouterr().out
@@ -340,10 +340,10 @@ def test_the_probe_keeps_the_background_of_each_point(pretrained: RunFolder) -> 
 
 def test_hard_conditions_leave_the_images_that_are_measured_alone_and_a_fold_has_none() -> None:
     """Noise and withheld classes concern training; a run on a fold keeps away from the test images."""
-    own = DataChoice(source="drawn", max_images=192, image_size=16)
-    hard = dataclasses.replace(own, conditions=Conditions(label_noise=0.4, withheld_classes=0.5))
-    found = [objects_of(choice) for choice in (own, hard)]
+    data_choice = DataChoice(source="drawn", max_images=192, image_size=16)
+    hard = dataclasses.replace(data_choice, conditions=Conditions(label_noise=0.4, withheld_classes=0.5))
+    found = [objects_of(choice) for choice in (data_choice, hard)]
     assert found[0].key == found[1].key and found[1].test_set and torch.equal(found[0].images, found[1].images)
-    fold = dataclasses.replace(own, conditions=Conditions(folds=3))
+    fold = dataclasses.replace(data_choice, conditions=Conditions(folds=3))
     with pytest.raises(DataError, match="tested on a fold of its training classes and leaves the test images alone"):
         objects_of(fold)

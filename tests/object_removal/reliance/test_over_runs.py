@@ -115,7 +115,7 @@ def test_runs_on_the_same_images_are_paired_by_class_too() -> None:
 def test_contrasts_and_thirds_are_in_the_tables() -> None:
     parts = over_runs([measured(seed, (0.9, 0.2)) for seed in range(2)])
     titles = [{group.condition["queries"] for group in part.table.comparisons[0].groups} for part in parts]
-    assert titles[0] == set(TITLES.values()) and titles[1] == {one.title for one in CONTRASTS.values()}
+    assert titles[0] == set(TITLES.values()) and titles[1] == {contrast.title for contrast in CONTRASTS.values()}
     assert titles[2] < titles[0] and titles[3] == {TITLES[form] for form in TITLES if form not in TIED}
     row = group(parts, 4, "relit - elsewhere", "stays", objects="largest third").rows[0]
     one = measured(0, (0.9, 0.2))

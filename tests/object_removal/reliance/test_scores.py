@@ -172,8 +172,8 @@ def test_queries_that_do_not_notice_come_first_with_their_rows(objects: ObjectIm
     scores = scores_of(objects, exact, pot=False)
     result = result_of(objects, exact, scores)
     listed = result.unnoticing(0)
-    assert sorted(one["query"] for one in listed) == list(range(len(exact)))
-    keys = [(-one["stays"], -scores[WITHOUT].similarity[one["query"]]) for one in listed]
+    assert sorted(entry["query"] for entry in listed) == list(range(len(exact)))
+    keys = [(-entry["stays"], -scores[WITHOUT].similarity[entry["query"]]) for entry in listed]
     assert keys == sorted(keys)
     first = listed[0]
     assert first["place"] == exact.indices[first["query"]] and first["row"] == objects.rows[first["place"]]
@@ -221,7 +221,11 @@ def test_a_query_without_a_placebo_counts_for_the_other_forms_alone(objects: Obj
     scores = scores_of(objects, exact, pot=True)
     some = np.arange(len(exact)) % 4 > 0
     scores[PLACEBO] = scores[PLACEBO].only(some)
-    numbers = {(one.form, one.measure): one for one in result_of(objects, exact, scores).numbers(0) if not one.objects}
+    numbers = {
+        (number.form, number.measure): number
+        for number in result_of(objects, exact, scores).numbers(0)
+        if not number.objects
+    }
     assert (
         numbers[PLACEBO, "R_at_1"].interval.queries
         == numbers["placebo - without", "HAP"].interval.queries
@@ -266,11 +270,11 @@ def test_thirds_hold_every_query_by_the_area_of_its_object(objects: ObjectImages
 def test_severity_given_a_wrong_first_result(objects: ObjectImages, exact: Queries) -> None:
     scores = scores_of(objects, exact, pot=True)
     result = result_of(objects, exact, scores)
-    for form, one in scores.items():
+    for form, score in scores.items():
         wrong = []
-        for query, place in enumerate(exact.indices):
-            same = (objects.labels[one.nearest[query, 0]] == objects.labels[place]).sum()
-            assert np.isnan(one.missed[query]) if same == 3 else one.missed[query] == 3 - same
+        for query, index in enumerate(exact.indices):
+            same = (objects.labels[score.nearest[query, 0]] == objects.labels[index]).sum()
+            assert np.isnan(score.missed[query]) if same == 3 else score.missed[query] == 3 - same
             wrong += [3 - same] if same < 3 else []
         number = result.arms[0].number(form, MISSED)
         assert number.interval.queries == len(wrong) and number.interval.mean == pytest.approx(np.mean(wrong))

@@ -153,9 +153,9 @@ def test_the_report_is_read_from_the_folders_of_the_runs(ended: RunFolder) -> No
     chosen, given = (part["table"]["rows"] for part in found.json()["parts"])
     means = [[round(row["cells"]["AP_at_R"]["mean"], 6) for row in rows] for rows in (chosen, given)]
     assert sorted(means[0]) == [0.6, 0.8] and sorted(means[1]) == [0.5, 0.6]
-    own = {value["run"] for row in given if row["variant"] == "Triplet" for value in row["cells"]["R_at_1"]["values"]}
+    runs = {value["run"] for row in given if row["variant"] == "Triplet" for value in row["cells"]["R_at_1"]["values"]}
     same = {value["run"] for row in chosen if row["variant"] == "Triplet" for value in row["cells"]["R_at_1"]["values"]}
-    assert own == same and len(own) == 3, "Triplet is not trained again with the settings that it was given"
+    assert runs == same and len(runs) == 3, "Triplet is not trained again with the settings that it was given"
     text = found.markdown()
     assert "Triplet above Contextual at the settings given, Contextual above Triplet" in text
     with zipfile.ZipFile(io.BytesIO(found.archive())) as archive:

@@ -70,19 +70,19 @@ def test_a_search_that_is_replayed_after_its_program_was_killed_goes_on_with_the
 def test_the_search_finds_an_optimum_away_from_the_settings_given() -> None:
     config = fair("triplet", trials=20, seeds=(0,))
     planned, outcomes = whole(config)
-    (found,) = searches(config, outcomes)
-    assert found.ended and found.chosen.number > 0
-    given = found.trials[0]
+    (search,) = searches(config, outcomes)
+    assert search.ended and search.chosen.number > 0
+    given = search.trials[0]
     assert given.point == (config.run.learning_rate, 0.2, False) and given.score == pytest.approx(
         1 / (1 + 1.50515), abs=1e-4
     )
-    assert found.chosen.score == max(trial.score for trial in found.trials) > 1.5 * given.score
-    later = [trial.score for trial in found.trials[10:]]
-    random_ones = [trial.score for trial in found.trials[1:10]]
+    assert search.chosen.score == max(trial.score for trial in search.trials) > 1.5 * given.score
+    later = [trial.score for trial in search.trials[10:]]
+    random_ones = [trial.score for trial in search.trials[1:10]]
     assert sum(later) / len(later) > sum(random_ones) / len(random_ones), "trials from results are better than random"
     (chosen,) = [run for run in planned if run.part == "chosen"]
-    assert chosen.config.learning_rate == found.chosen.point[0]
-    assert hill(chosen) == pytest.approx(found.chosen.score)
+    assert chosen.config.learning_rate == search.chosen.point[0]
+    assert hill(chosen) == pytest.approx(search.chosen.score)
     assert chosen.config.data.conditions == Conditions() and chosen.config.seed == 0
     (given_run,) = [run for run in planned if run.part == "defaults"]
     assert chosen.variants[0].title == given_run.variants[0].title == "Triplet"
@@ -95,8 +95,8 @@ def test_a_metric_that_is_better_when_lower_is_minimised(monkeypatch: pytest.Mon
     lower = lambda name: dataclasses.replace(real(name), measure=dataclasses.replace(real(name).measure, better="down"))  # noqa: E731
     monkeypatch.setattr(module, "describe", lower)
     config = fair("triplet", trials=8, seeds=(0,))
-    (found,) = searches(config, whole(config)[1])
-    assert found.chosen.score == min(trial.score for trial in found.trials) < found.trials[0].score
+    (search,) = searches(config, whole(config)[1])
+    assert search.chosen.score == min(trial.score for trial in search.trials) < search.trials[0].score
 
 
 def test_failed_and_diverged_trials_count_as_worst_and_are_not_tried_again() -> None:
@@ -107,11 +107,11 @@ def test_failed_and_diverged_trials_count_as_worst_and_are_not_tried_again() -> 
 
     config = fair("triplet", trials=10, seeds=(0,))
     _, outcomes = whole(config, steep)
-    (found,) = searches(config, outcomes)
-    failed = [trial for trial in found.trials if trial.score is None]
-    assert found.trials[0] in failed and len(found.trials) == 10, "a failed trial uses up its share of the budget"
-    assert found.chosen.score is not None and found.chosen.point[0] <= 2e-3
-    assert all(trial.score is not None for trial in found.trials if trial.point[0] <= 2e-3)
+    (search,) = searches(config, outcomes)
+    failed = [trial for trial in search.trials if trial.score is None]
+    assert search.trials[0] in failed and len(search.trials) == 10, "a failed trial uses up its share of the budget"
+    assert search.chosen.score is not None and search.chosen.point[0] <= 2e-3
+    assert all(trial.score is not None for trial in search.trials if trial.point[0] <= 2e-3)
     one_fold = lambda run: None if run.name.endswith("fold=2") else hill(run)  # noqa: E731
     (none,) = searches(config, whole(config, one_fold)[1])
     assert none.ended and [trial.score for trial in none.trials] == [None] * 10, "a mean needs all folds"
@@ -122,8 +122,8 @@ def test_failed_and_diverged_trials_count_as_worst_and_are_not_tried_again() -> 
 def test_a_trial_with_another_outcome_than_before_gives_trials_of_other_names() -> None:
     config = fair("triplet", trials=10, seeds=(0,))
     _, outcomes = whole(config)
-    (found,) = searches(config, outcomes)
-    worst = min(found.trials[:5], key=lambda trial: trial.score)
+    (search,) = searches(config, outcomes)
+    worst = min(search.trials[:5], key=lambda trial: trial.score)
     changed = outcomes | {run.name: outcome(run, lambda _run: 1.0) for run in worst.runs}
     settings = {run.name: run.config for run in PLAN.plan(config, outcomes)}
     for run in PLAN.plan(config, changed):
@@ -135,14 +135,14 @@ def test_what_is_varied_is_searched_apart_and_keeps_its_value() -> None:
     config = fair("triplet", "contextual", vary=vary, trials=3, seeds=(0, 1))
     check(config)
     planned, outcomes = whole(config)
-    found = searches(config, outcomes)
-    assert [(one.contender.variant.title, one.contender.condition) for one in found] == [
+    settings = searches(config, outcomes)
+    assert [(one.contender.variant.title, one.contender.condition) for one in settings] == [
         (title, {"Label noise": noise})
         for noise in (0.0, 0.4)
         for title in ("Triplet (margin 0.1)", "Triplet (margin 0.5)", "Contextual")
     ]
-    assert all(len(one.trials) == 3 for one in found)
-    assert found[0].space.fixed == ("margin",)
+    assert all(len(one.trials) == 3 for one in settings)
+    assert settings[0].space.fixed == ("margin",)
     margins = {run.config.losses[0].parameters.get("margin") for run in planned if run.variants[0].family == "Triplet"}
     assert margins == {0.1, 0.5}
     noise = {(run.condition["Label noise"], run.config.data.conditions.label_noise) for run in planned}
@@ -182,8 +182,8 @@ def test_what_cannot_be_is_refused_with_what_to_change(changes: dict, message: s
 
 def test_the_learning_rate_alone_may_be_searched() -> None:
     planned, outcomes = whole(fair(trials=6, searched="rate", seeds=(0,)))
-    for found in searches(fair(trials=6, searched="rate", seeds=(0,)), outcomes):
-        assert [dimension.name for dimension in found.space.dimensions] == ["learning_rate"]
+    for search in searches(fair(trials=6, searched="rate", seeds=(0,)), outcomes):
+        assert [dimension.name for dimension in search.space.dimensions] == ["learning_rate"]
     assert all(not run.config.losses[0].parameters for run in planned)  # type: ignore[attr-defined]
     assert len({run.config.learning_rate for run in planned if run.part == "search"}) > 3
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from trainers.kinds.contrastive.config import ContrastiveConfig
+
+if TYPE_CHECKING:
+    from trainers.kinds.contrastive.methods import MethodDescriptor
 
 
 def advice(config: ContrastiveConfig, images: int | None = None) -> list[str]:
@@ -36,8 +40,6 @@ def short_of_an_epoch(epochs: float) -> str:
 
 def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
     from trainers.kinds.contrastive.methods import METHODS
-    from trainers.training.augmentations.none import DESCRIPTOR as UNCHANGED
-    from trainers.training.gradient_caching import chunks
 
     epochs = [] if config.epochs is None else [config.epochs]
     if images and config.steps is not None:
@@ -51,49 +53,71 @@ def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
         )
     for choice in config.methods:
         descriptor = METHODS.get(choice.name)
-        if descriptor is None:
-            continue
-        settings = descriptor.checked(choice.parameters)
-        if config.data.conditions.label_noise and not descriptor.labels:
-            changed = "only the linear classifier of its second stage" if config.head_steps else "nothing"
-            yield f"{descriptor.title} is trained without labels: label noise changes {changed}."
-        if config.augmentation.name == UNCHANGED.name and descriptor.candidates is not None and not descriptor.labels:
-            yield (
-                "Without augmentation both views of an image are the same, and finding one by the other teaches "
-                "little. Choose an augmentation, for example SimCLR's."
-            )
-        queue, momentum = getattr(settings, "queue", None), getattr(settings, "momentum", None)
-        if queue is not None and getattr(settings, "sharing", "separate") == "separate" and momentum == 0:
-            yield (
-                f"{descriptor.title} with momentum 0 copies the encoder in every step: keys of different steps do not "
-                "compare, and the paper's training fails with it."
-            )
-        if getattr(settings, "shuffle", False) and config.frozen_norm:
-            yield "Shuffling keys changes nothing with frozen batch norm, which takes no statistics of a batch."
-        elif getattr(settings, "shuffle", False) and config.norm == "batch" and not config.chunk:
-            yield (
-                "Shuffling keys changes nothing with batch normalisation over the whole batch; normalisation 'split' "
-                "imitates several devices."
-            )
-        encoded = descriptor.needs(settings, images or 0).views if descriptor.together else 1
-        parts = chunks(settings.images(config.batch) * encoded, config.chunk)
-        if parts > 1 and not config.frozen_norm and not config.encoder_norm:
-            if descriptor.together:
+        if descriptor is not None:
+            settings = descriptor.checked(choice.parameters)
+            yield from _of_images(config, descriptor)
+            yield from _of_keys(config, descriptor, settings, images)
+            yield from _of_chunks(config, descriptor, settings, images)
+            if getattr(settings, "temperature", 1.0) < 0.03:
                 yield (
-                    f"{descriptor.title} compares the images of a batch; where the encoder has batch normalisation, "
-                    f"statistics of {parts} chunks tell which images shared one. Choose the normalisation 'group' or "
-                    "'layer', which looks at each image."
+                    f"{descriptor.title}: at a temperature below 0.03 a few hard pairs decide, and training is "
+                    "unstable."
                 )
-            elif config.norm == "split" and config.splits % parts:
-                yield (
-                    f"{config.splits} groups of split normalisation are not divided by the {parts} chunks of a batch: "
-                    f"each chunk has {max(1, config.splits // parts)}. With chunks whose number divides the groups, "
-                    "they are the groups of the whole batch."
-                )
-        if queue and images is not None and config.steps and config.steps * config.batch < queue:
-            yield (
-                f"{descriptor.title} has a queue of {queue:,} keys, which {config.steps:,} steps do not fill: most "
-                "of its keys will stay random."
-            )
-        if settings is not None and getattr(settings, "temperature", 1.0) < 0.03:
-            yield f"{descriptor.title}: at a temperature below 0.03 a few hard pairs decide, and training is unstable."
+
+
+def _of_images(config: ContrastiveConfig, method: MethodDescriptor) -> Iterator[str]:
+    """Advise on the labels and the views of the images."""
+    from trainers.training.augmentations.none import DESCRIPTOR as UNCHANGED
+
+    if config.data.conditions.label_noise and not method.labels:
+        changed = "only the linear classifier of its second stage" if config.head_steps else "nothing"
+        yield f"{method.title} is trained without labels: label noise changes {changed}."
+    if config.augmentation.name == UNCHANGED.name and method.candidates is not None and not method.labels:
+        yield (
+            "Without augmentation both views of an image are the same, and finding one by the other teaches little. "
+            "Choose an augmentation, for example SimCLR's."
+        )
+
+
+def _of_keys(config: ContrastiveConfig, method: MethodDescriptor, settings: Any, images: int | None) -> Iterator[str]:
+    """Advise on the encoder of the keys, their shuffling and their queue."""
+    queue, momentum = getattr(settings, "queue", None), getattr(settings, "momentum", None)
+    if queue is not None and getattr(settings, "sharing", "separate") == "separate" and momentum == 0:
+        yield (
+            f"{method.title} with momentum 0 copies the encoder in every step: keys of different steps do not compare, "
+            "and the paper's training fails with it."
+        )
+    if getattr(settings, "shuffle", False) and config.frozen_norm:
+        yield "Shuffling keys changes nothing with frozen batch norm, which takes no statistics of a batch."
+    elif getattr(settings, "shuffle", False) and config.norm == "batch" and not config.chunk:
+        yield (
+            "Shuffling keys changes nothing with batch normalisation over the whole batch; normalisation 'split' "
+            "imitates several devices."
+        )
+    if queue and images is not None and config.steps and config.steps * config.batch < queue:
+        yield (
+            f"{method.title} has a queue of {queue:,} keys, which {config.steps:,} steps do not fill: most of its keys "
+            "will stay random."
+        )
+
+
+def _of_chunks(config: ContrastiveConfig, method: MethodDescriptor, settings: Any, images: int | None) -> Iterator[str]:
+    """Advise on the normalisation of a batch that is encoded in chunks."""
+    from trainers.training.gradient_caching import chunks
+
+    encoded = method.needs(settings, images or 0).views if method.together else 1
+    parts = chunks(settings.images(config.batch) * encoded, config.chunk)
+    if parts < 2 or config.frozen_norm or config.encoder_norm:
+        return
+    if method.together:
+        yield (
+            f"{method.title} compares the images of a batch; where the encoder has batch normalisation, statistics of "
+            f"{parts} chunks tell which images shared one. Choose the normalisation 'group' or 'layer', which looks at "
+            "each image."
+        )
+    elif config.norm == "split" and config.splits % parts:
+        yield (
+            f"{config.splits} groups of split normalisation are not divided by the {parts} chunks of a batch: each "
+            f"chunk has {max(1, config.splits // parts)}. With chunks whose number divides the groups, they are the "
+            "groups of the whole batch."
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainers.kinds import KINDS
-from trainers.recipes.base import Recipe, stated
+from trainers.recipes.base import Recipe, stated, table
 from trainers.recipes.command import written
 from trainers.recipes.papers import object_removal as paper
 
@@ -18,7 +18,7 @@ DESCRIPTOR = Recipe(
     kind="finetuning",
     settings=paper.WITH_CLIP,
     arms=stated(_ARMS, "appendix B"),
-    figures=paper.figures(
+    figures=table(
         "appendix B",
         ("ODmAP_at_1", "i2t_R_at_1"),
         {

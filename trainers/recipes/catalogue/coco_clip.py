@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.recipes.base import Recipe, stated
+from trainers.recipes.base import Recipe, stated, table
 from trainers.recipes.papers import object_removal as paper
 
 DESCRIPTOR = Recipe(
@@ -15,7 +15,7 @@ DESCRIPTOR = Recipe(
     settings=paper.WITH_CLIP,
     arms=stated((paper.D, paper.BOTH), "section 4.1: 45,467 pairs beside 113,287 x 5"),
     figures=(
-        *paper.figures(
+        *table(
             "Table 1, MS-COCO",
             paper.ODMAP,
             {
@@ -23,7 +23,7 @@ DESCRIPTOR = Recipe(
                 paper.BOTH: ("CLIP + ours", 70.1, 62.3, 56.8),
             },
         ),
-        *paper.figures(
+        *table(
             "Table 2, MS-COCO",
             paper.RECALL,
             {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.recipes.base import Recipe
+from trainers.recipes.base import Recipe, table
 from trainers.recipes.papers import dyml as paper
 
 _ARMS = paper.arms()
@@ -16,7 +16,7 @@ DESCRIPTOR = Recipe(
     kind="metric_learning",
     settings=paper.settings(learning_rate=0.1),
     arms=paper.sourced(_ARMS),
-    figures=paper.table(
+    figures=table(
         "Table VIII, DyML-Vehicle",
         paper.COLUMNS,
         {

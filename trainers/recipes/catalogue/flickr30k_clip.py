@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.recipes.base import Recipe, stated
+from trainers.recipes.base import Recipe, stated, table
 from trainers.recipes.papers import object_removal as paper
 
 DESCRIPTOR = Recipe(
@@ -15,7 +15,7 @@ DESCRIPTOR = Recipe(
     settings=paper.WITH_CLIP,
     arms=stated((paper.D, paper.FLICKR_BOTH), "section 4.1: 4,650 pairs beside 29,000 x 5"),
     figures=(
-        *paper.figures(
+        *table(
             "Table 1, Flickr30k",
             paper.ODMAP,
             {
@@ -23,7 +23,7 @@ DESCRIPTOR = Recipe(
                 paper.FLICKR_BOTH: ("CLIP + ours", 61.4, 52.3, 47.6),
             },
         ),
-        *paper.figures(
+        *table(
             "Table 2, Flickr30k",
             paper.RECALL,
             {

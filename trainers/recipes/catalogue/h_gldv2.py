@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainers.parameters import Choice
-from trainers.recipes.base import Dataset, Recipe, ours, published, stated
+from trainers.recipes.base import Dataset, Recipe, ours, published, stated, table
 from trainers.recipes.papers import rank_losses as paper
 
 _ARMS = ("smooth_ap", *paper.bound("roadmap", preset="sop"), "csl", *paper.bound("happier", "happier_f", preset="sop"))
@@ -43,7 +43,7 @@ DESCRIPTOR = Recipe(
         **paper.asked("AP_at_100"),
     },
     arms=stated(_ARMS, f"Table VII; {paper.BOUND}"),
-    figures=paper.table(
+    figures=table(
         "Table VII",
         ("AP_at_100", "HAP", "ASI", "NDCG"),
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.recipes.base import Recipe, stated
+from trainers.recipes.base import Recipe, stated, table
 from trainers.recipes.papers import rank_losses as paper
 
 _ARMS = paper.hierarchical("inat", alpha=3)
@@ -15,13 +15,10 @@ DESCRIPTOR = Recipe(
     sentence="The same losses on species and one coarse level.",
     dataset=paper.INAT_BASE,
     kind="metric_learning",
-    settings={**paper.TRAINING, **paper.RESNET, **paper.ON_INAT},
-    arms=stated(
-        _ARMS,
-        "Table V and section VII-C (alpha of HAPPIER-F is 3); the bound is the published code's",
-    ),
+    settings=paper.with_resnet(paper.ON_INAT),
+    arms=stated(_ARMS, f"Table V and section VII-C (alpha of HAPPIER-F is 3); {paper.BOUND}"),
     figures=(
-        *paper.table(
+        *table(
             "Table V, iNat-base",
             paper.HIERARCHY,
             {
@@ -33,7 +30,7 @@ DESCRIPTOR = Recipe(
                 _FINE: ("HAPPIER-F", 71.6, 37.8, 43.2, 87.0, 96.6),
             },
         ),
-        *paper.table(
+        *table(
             "Table IX, iNat-base",
             ("AP_level1",),
             {

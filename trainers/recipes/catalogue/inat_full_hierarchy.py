@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.recipes.base import Recipe, stated
+from trainers.recipes.base import Recipe, stated, table
 from trainers.recipes.papers import rank_losses as paper
 
 _ARMS = paper.hierarchical("inat", alpha=3)
@@ -15,13 +15,10 @@ DESCRIPTOR = Recipe(
     sentence="The same losses on the whole taxonomy, from species to kingdom.",
     dataset=paper.INAT_FULL,
     kind="metric_learning",
-    settings={**paper.TRAINING, **paper.RESNET, **paper.ON_INAT},
-    arms=stated(
-        _ARMS,
-        "Table V and section VII-C (alpha of HAPPIER-F is 3); the bound is the published code's",
-    ),
+    settings=paper.with_resnet(paper.ON_INAT),
+    arms=stated(_ARMS, f"Table V and section VII-C (alpha of HAPPIER-F is 3); {paper.BOUND}"),
     figures=(
-        *paper.table(
+        *table(
             "Table V, iNat-full",
             paper.HIERARCHY,
             {
@@ -33,7 +30,7 @@ DESCRIPTOR = Recipe(
                 _FINE: ("HAPPIER-F", 71.4, 37.6, 40.1, 80.0, 93.5),
             },
         ),
-        *paper.table(
+        *table(
             "Table VI, iNat-full",
             tuple(f"AP_level{level}" for level in range(1, 7)),
             {

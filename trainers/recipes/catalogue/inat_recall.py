@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.recipes.base import Recipe, stated
+from trainers.recipes.base import Recipe, stated, table
 from trainers.recipes.papers import rank_losses as paper
 
 _ARMS = ("smooth_recall", *paper.bound("sup_recall", "rod_recall:terms=table_ii_pairs", "rod_recall", preset="inat"))
@@ -14,9 +14,9 @@ DESCRIPTOR = Recipe(
     sentence="The same ablation of the loss on recall at k.",
     dataset=paper.INAT_BASE,
     kind="metric_learning",
-    settings={**paper.TRAINING, **paper.RESNET, **paper.ON_INAT},
+    settings=paper.with_resnet(paper.ON_INAT),
     arms=stated(_ARMS, "Table II; the bound is the published code's for iNaturalist"),
-    figures=paper.table(
+    figures=table(
         "Table II, iNaturalist",
         ("R_at_1", "AP_at_R"),
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.recipes.base import Recipe, stated
+from trainers.recipes.base import Recipe, stated, table
 from trainers.recipes.papers import rank_losses as paper
 
 _ARMS = ("smooth_ap", *paper.bound("sup_ap", "roadmap:terms=table_ii_pairs", "roadmap", preset="sop"))
@@ -14,9 +14,9 @@ DESCRIPTOR = Recipe(
     sentence="The ablation of ROADMAP: the bound, then the decomposability term, by pairs and by proxies.",
     dataset=paper.SOP,
     kind="metric_learning",
-    settings={**paper.TRAINING, **paper.RESNET, **paper.ON_SOP},
+    settings=paper.with_resnet(paper.ON_SOP),
     arms=stated(_ARMS, "Table II; the bound is the published code's for SOP"),
-    figures=paper.table(
+    figures=table(
         "Table II, SOP",
         ("R_at_1", "AP_at_R"),
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.recipes.base import Recipe, stated
+from trainers.recipes.base import Recipe, stated, table
 from trainers.recipes.papers import rank_losses as paper
 
 _ARMS = paper.hierarchical("sop", alpha=5)
@@ -15,13 +15,10 @@ DESCRIPTOR = Recipe(
     sentence="HAPPIER, HAPPIER-F and ROD-NDCG beside losses on the finest labels and CSL.",
     dataset=paper.SOP,
     kind="metric_learning",
-    settings={**paper.TRAINING, **paper.RESNET, **paper.ON_SOP},
-    arms=stated(
-        _ARMS,
-        "Table V and section VII-C (alpha of HAPPIER-F is 5); the bound is the published code's",
-    ),
+    settings=paper.with_resnet(paper.ON_SOP),
+    arms=stated(_ARMS, f"Table V and section VII-C (alpha of HAPPIER-F is 5); {paper.BOUND}"),
     figures=(
-        *paper.table(
+        *table(
             "Table V, SOP",
             paper.HIERARCHY,
             {
@@ -33,7 +30,7 @@ DESCRIPTOR = Recipe(
                 _FINE: ("HAPPIER-F", 81.8, 62.2, 52.0, 45.9, 86.5),
             },
         ),
-        *paper.table(
+        *table(
             "Table IX, SOP",
             ("AP_level1",),
             {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.recipes.base import Recipe, stated
+from trainers.recipes.base import Recipe, stated, table
 from trainers.recipes.papers import rank_losses as paper
 
 _ROADMAP, _RECALL, _XBM = _ARMS = (*paper.bound("roadmap", preset="sop"), "recall_at_k_patel", "xbm_contrastive")
@@ -14,16 +14,10 @@ DESCRIPTOR = Recipe(
     sentence="The comparison of ResNets with the state of the art: ROADMAP with a memory of the whole training set.",
     dataset=paper.SOP,
     kind="metric_learning",
-    settings={
-        **paper.TRAINING,
-        **paper.GEM,
-        **paper.ON_SOP,
-        **paper.memory(59_551),
-        **paper.asked(*paper.RECALL_SOP[1:]),
-    },
+    settings=paper.with_memory(paper.ON_SOP, paper.GEM, 59_551, paper.RECALL_SOP),
     arms=stated(_ARMS, "Tables III and IV; the bound is the published code's for SOP"),
     figures=(
-        *paper.table(
+        *table(
             "Table IV, SOP, ResNet-50",
             paper.RECALL_SOP,
             {
@@ -32,7 +26,7 @@ DESCRIPTOR = Recipe(
                 _XBM: ("XBM, 128 dimensions", 80.6, 91.6, 96.2),
             },
         ),
-        *paper.table("Table III, SOP", ("AP_at_R",), {_XBM: ("XBM", 54.9)}),
+        *table("Table III, SOP", ("AP_at_R",), {_XBM: ("XBM", 54.9)}),
     ),
     differs=(
         paper.WARM_UP,

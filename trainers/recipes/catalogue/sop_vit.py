@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.recipes.base import Recipe, stated
+from trainers.recipes.base import Recipe, stated, table
 from trainers.recipes.papers import rank_losses as paper
 
 _ARMS = paper.bound("roadmap", preset="sop")
@@ -14,15 +14,9 @@ DESCRIPTOR = Recipe(
     sentence="ROADMAP with a vision transformer trained on ImageNet-21k.",
     dataset=paper.SOP,
     kind="metric_learning",
-    settings={
-        **paper.TRAINING,
-        **paper.ON_SOP,
-        **paper.memory(59_551),
-        **paper.asked(*paper.RECALL_SOP[1:]),
-        **paper.VIT,
-    },
+    settings=paper.with_memory(paper.ON_SOP, paper.VIT, 59_551, paper.RECALL_SOP),
     arms=stated(_ARMS, f"Table IV; {paper.BOUND}"),
-    figures=paper.table("Table IV, SOP, ViT-B", paper.RECALL_SOP, {_ARMS[0]: ("ROADMAP (ours)", 88.4, 96.4, 98.7)}),
+    figures=table("Table IV, SOP, ViT-B", paper.RECALL_SOP, {_ARMS[0]: ("ROADMAP (ours)", 88.4, 96.4, 98.7)}),
     differs=(paper.WARM_UP, paper.PAIRS, paper.LATEST),
     order=205,
 )

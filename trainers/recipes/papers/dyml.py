@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from trainers.parameters import Choice
 from trainers.recipes.base import Dataset, Setting, ours, published, stated
-from trainers.recipes.papers.rank_losses import CODE, COUNTED, PAPER, TRAINING, UNSAID, asked, bound, table
+from trainers.recipes.papers.rank_losses import CODE, COUNTED, PAPER, TRAINING, UNSAID, asked, bound
 
-__all__ = ["COLUMNS", "DIFFERS", "PAPER", "arms", "dataset", "settings", "sourced", "table"]
+__all__ = ["COLUMNS", "DIFFERS", "PAPER", "arms", "dataset", "settings", "sourced"]
 COLUMNS = ("level_mean_AP", "ASI", "level_mean_R_at_1")
 DIFFERS = (
     "The code trains by SGD with Nesterov's momentum; sgd here has the ordinary one.",

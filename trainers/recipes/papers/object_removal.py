@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from trainers.kinds import KINDS
 from trainers.parameters import Choice
-from trainers.recipes.base import Dataset, Figure, Setting, ours, stated
+from trainers.recipes.base import Dataset, Setting, ours, stated
 from trainers.recipes.command import written
 
 PAPER = "Kim et al. 2023"
@@ -56,12 +55,3 @@ WITH_CLIP: Mapping[str, Setting] = {
 }
 ODMAP = ("ODmAP_at_1", "ODmAP_at_5", "ODmAP_at_10")
 RECALL = tuple(f"{way}_R_at_{k}" for way in ("i2t", "t2i") for k in (1, 5, 10))
-
-
-def figures(where: str, keys: tuple[str, ...], rows: Mapping[str, tuple[Any, ...]]) -> tuple[Figure, ...]:
-    """Return the numbers of several rows: by arm the name of the row there, then a number per key."""
-    return tuple(
-        Figure(arm=arm, metric=key, value=value, where=where, row=row)
-        for arm, (row, *values) in rows.items()
-        for key, value in zip(keys, values, strict=True)
-    )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from trainers.parameters import Choice
-from trainers.recipes.base import Dataset, Figure, Setting, ours, published, stated
+from trainers.recipes.base import Dataset, Setting, ours, published, stated
 
 PAPER = "Ramzi et al. 2023"
 SETUP, TRANSFORMERS = "section VII-A", "section VII-B"
@@ -123,6 +122,18 @@ def memory(size: int) -> Mapping[str, Setting]:
     }
 
 
+def with_resnet(on: Mapping[str, Setting]) -> Mapping[str, Setting]:
+    """Return the settings of Tables II and V on a dataset."""
+    return {**TRAINING, **RESNET, **on}
+
+
+def with_memory(
+    on: Mapping[str, Setting], net: Mapping[str, Setting], size: int, columns: tuple[str, ...]
+) -> Mapping[str, Setting]:
+    """Return the settings of Table IV on a dataset, of a net and a memory; the first column is of every run."""
+    return {**TRAINING, **on, **memory(size), **asked(*columns[1:]), **net}
+
+
 def asked(*metrics: str) -> Mapping[str, Setting]:
     """Return the setting of metrics beside those that every run has."""
     return {"metrics": stated(metrics, "the columns of the table")}
@@ -149,17 +160,3 @@ def hierarchical(preset: str, *, alpha: float) -> tuple[str, ...]:
 def bound(*names: str, preset: str) -> tuple[str, ...]:
     """Return losses with the published code's bound of a dataset; ``name:a=b`` keeps its parameters."""
     return tuple(f"{name}{',' if ':' in name else ':'}preset={preset}" for name in names)
-
-
-def figures(arm: str, row: str, where: str, **values: float) -> tuple[Figure, ...]:
-    """Return the numbers of one row by metric."""
-    return tuple(Figure(arm=arm, metric=key, value=value, where=where, row=row) for key, value in values.items())
-
-
-def table(where: str, keys: tuple[str, ...], rows: Mapping[str, tuple[Any, ...]]) -> tuple[Figure, ...]:
-    """Return the numbers of several rows: by arm the name of the row there, then a number per key."""
-    return tuple(
-        Figure(arm=arm, metric=key, value=value, where=where, row=row)
-        for arm, (row, *values) in rows.items()
-        for key, value in zip(keys, values, strict=True)
-    )
