@@ -53,7 +53,7 @@ def built(encoder: Choice, *, compiled: bool, dtype: torch.dtype = torch.float32
     net = ENCODERS[encoder.name].build(channels=3, side=SIDE, dim=DIM, parameters=encoder.parameters)
     net = net.to(dtype).to(memory_format=torch.channels_last).train()
     if compiled:
-        compile_encoders(net, any_size=bool(chunk))
+        compile_encoders(net)
     encode_in_chunks(net, chunk)
     return net
 
@@ -108,8 +108,8 @@ def test_activations_are_computed_again_in_compiled_encoders(encoder: Choice) ->
 
 @pytest.mark.usefixtures("without_code")
 @pytest.mark.parametrize("chunk", [None, 6])
-def test_other_batches_are_compiled_once_and_evaluation_never(chunk: int | None) -> None:
-    """With chunks for any size, without a gradient and with it."""
+def test_batches_of_all_sizes_are_compiled_once_and_evaluation_never(chunk: int | None) -> None:
+    """For 16 images and more and for fewer, as torch convolves them; of chunks without a gradient and with it."""
     net = built(CONV4, compiled=True, chunk=chunk)
     stepped(net, 16)
     stepped(net, 15)

@@ -12,25 +12,24 @@ from trainers.encoders import Encoder
 from trainers.errors import UserError, brief
 
 KINDS_OF_CALL = 64
-"""Most versions that are compiled of one function. An arm needs two: for the first size of a batch and for any other,
-or of chunks without a gradient and with it; arms of one architecture share them."""
+"""Most versions that are compiled of one function. An arm needs one or two, for few and for many images,
+and of chunks as many without a gradient and with it; arms of one architecture share them."""
 
 
 class Compiled:
     """Calls ``encode`` compiled in training, and as it is in evaluation, whose batches have other sizes.
 
-    The network keeps its layers and the names of its weights. A batch of a second size is compiled once more, for any
-    size; random numbers, such as those of dropout, are those of the plain network.
+    The network keeps its layers and the names of its weights; random numbers, such as those of dropout, are those of
+    the plain network. Code is for batches of any size from the first one on: which code a batch meets, and so its last
+    bits, do not depend on the batches before it, which a resumed run has not seen.
 
     Args:
         net: whose method ``encode`` is.
         encode: from ``[N, ...]`` to ``[N, D]``.
-        any_size: compile for any size from the first batch on. Which code a batch meets, and so its last bits, do not
-            depend then on the batches before it, which a resumed run has not seen.
     """
 
-    def __init__(self, net: nn.Module, encode: MethodType, *, any_size: bool) -> None:
-        self.net, self.encode, self._any_size = net, encode, any_size
+    def __init__(self, net: nn.Module, encode: MethodType) -> None:
+        self.net, self.encode = net, encode
         self._compiled = torch.compile(encode.__func__, options={"fallback_random": True})
 
     def __call__(self, inputs: Tensor) -> Tensor:
@@ -41,8 +40,7 @@ class Compiled:
         """
         if not self.net.training:
             return self.encode(inputs)
-        if self._any_size:
-            torch._dynamo.maybe_mark_dynamic(inputs, 0)
+        torch._dynamo.maybe_mark_dynamic(inputs, 0)
         try:
             encoded: Tensor = self._compiled(self.net, inputs)
         except torch._dynamo.exc.TorchDynamoException as error:
@@ -50,13 +48,10 @@ class Compiled:
         return encoded
 
 
-def compile_encoders(net: nn.Module, *, any_size: bool = False) -> None:
+def compile_encoders(net: nn.Module) -> None:
     """Have what ``net`` names in ``encodes``, itself or in its parts, be compiled when it is first called in training.
 
     To be called before :func:`trainers.training.gradient_caching.encode_in_chunks`, so that chunks are compiled.
-
-    Args:
-        any_size: batches have several sizes, as chunks have.
 
     Raises:
         UserError: torch cannot compile on this Python or keep what it compiles, or ``net`` is an image-text model.
@@ -79,7 +74,7 @@ def compile_encoders(net: nn.Module, *, any_size: bool = False) -> None:
         for part in net.modules():
             names = () if part in within else getattr(part, "encodes", ())
             for name in names:
-                vars(part)[name] = Compiled(part, getattr(part, name), any_size=any_size)
+                vars(part)[name] = Compiled(part, getattr(part, name))
             within.update(part.modules() if names else ())
     except RuntimeError as error:
         raise _refused(error) from error

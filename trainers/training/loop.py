@@ -260,7 +260,7 @@ class Loop(ABC):
             arm.checkpointed = [encoder for net in arm.networks.values() for encoder in checkpointed(net)]
         for net in arm.networks.values():
             if self.config.compiled:
-                compile_encoders(net, any_size=bool(self.config.chunk))
+                compile_encoders(net)
             encode_in_chunks(net, self.config.chunk)
 
     @property
