@@ -17,10 +17,11 @@ from tests.synthetic import make_run
 from tests.tiny import write_images
 from trainers.cli import main as command
 from trainers.cli.main import main
-from trainers.config import BUDGET, read_config
+from trainers.config import BUDGET
 from trainers.errors import ParameterError
 from trainers.kinds import OWN
 from trainers.parameters import flat
+from trainers.runs.config_file import read_config
 
 
 @dataclass
