@@ -7,7 +7,7 @@ compared in batches of 128: in one of 64 most classes have one image, and SupCon
 The accuracy of its classifier was 15 % after 480 steps of 64 images, and 26 % after 240 of 256.
 
 Plans that compare losses search the learning rate of every side first, with the same budget: the papers' rates are for
-other encoders and images. Ablations, whose sides differ in one setting, keep the rate, as the papers' do; so do methods,
+other encoders and images. Ablations, whose sides differ in one setting, keep the rate as the papers' do. So do methods,
 whose trainings take longest, and fine-tunings of an image-text model, which have no folds.
 """
 
