@@ -32,17 +32,19 @@ class Side:
         arm: title of the variant, as a plan of its runs gives it.
         under: the condition, by the titles of what the plan varies in its runs; empty where it varies nothing.
         metric: key of its number where that is another than the difference's; empty: it is the same.
+        name: as printed in place of the arm's title; empty: that.
     """
 
     arm: str
     under: Mapping[str, Any] = field(default_factory=dict)
     metric: str = ""
+    name: str = ""
 
     @property
     def title(self) -> str:
         """As printed."""
         where = [f"{name.lower()} {value}" for name, value in self.under.items()]
-        return ", ".join([self.arm, *where, *([describe(self.metric).short] if self.metric else [])])
+        return ", ".join([self.name or self.arm, *where, *([describe(self.metric).short] if self.metric else [])])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from trainers.claims.base import Side
 from trainers.config import DataChoice, SceneChoice
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -26,6 +27,9 @@ from trainers.parameters import Choice, parse_choice
 from trainers.plans.config import FairComparisonConfig, SweepConfig
 
 SEEDS = (0, 1, 2, 3, 4)
+ROADMAP = Side(arm="ROADMAP (terms tables_i_iii_proxies)", name="ROADMAP")
+ROADMAP_PAIRS = Side(arm="ROADMAP (terms table_ii_pairs)", name="ROADMAP with pairs")
+"""The two of :func:`ranks` and :func:`cost`, by what they are called in the paper."""
 TRIALS, SEARCH_STEPS, PRETRAINING_SEARCH_STEPS = 4, 200, 80
 """Learning rates that are tried for each side, on two folds of the training data; steps of a trial, of losses and
 of methods."""
@@ -253,10 +257,11 @@ def temperature() -> SweepConfig:
 
 def supervised() -> SweepConfig:
     """Plan SupCon, with the sum over positives outside and inside the logarithm, beside its baselines, in batches of
-    256 images; scored on test images with and without corruptions.
+    128 images and with the first seeds; scored on test images with and without corruptions.
     """
     every = ("supcon:positives=out", "supcon:positives=in", "cross_entropy", "max_margin", "simclr")
-    return methods(*every, select_by="probe_accuracy", batch=256, steps=240, augmentation=_VIEWS, corruptions=True)
+    plan = methods(*every, batch=128, steps=240, augmentation=_VIEWS, corruptions=True)
+    return dataclasses.replace(plan, seeds=SEEDS[:3])
 
 
 def stages() -> SweepConfig:
