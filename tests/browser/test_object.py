@@ -52,7 +52,7 @@ def open_folder(page: Page, folder: Path) -> None:
     page.get_by_text("Open another dataset, add a model").click()
     page.get_by_label("Hugging Face id or folder").fill(str(folder))
     page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.locator(".rs-settings .rs-note[role=status]")).to_contain_text("images")
+    expect(page.locator(".rs-settings .rs-note[role=status]").last).to_contain_text("images")
     expect(filled(page).locator("h3")).to_have_text("Without the frisbee")
     expect(page.locator(".rs-caption .rs-words").first).to_be_visible(timeout=FIRST)
 

@@ -24,7 +24,7 @@ from trainers.runs.config_file import read_config
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "plans"
 SWEEP, FAIR = "sweep_stopped", "fair_comparison_stopped"
 TITLES = {
-    SWEEP: "Triplet on Drawn world, over triplet.margin, 2 seeds",
+    SWEEP: "Triplet on Drawn world, over margin, 2 seeds",
     FAIR: "Fair comparison: Triplet on Drawn world, seed 0",
 }
 
