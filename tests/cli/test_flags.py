@@ -90,7 +90,8 @@ def test_compiling_is_offered_where_it_is_accepted(kind: Any, helps: Helps) -> N
         accepted = False
     offered = {name for flags in helps[kind.verb].values() for one in flags for name in one.names}
     assert ("--compiled" in offered) == accepted == (kind.name != "finetuning")
-    assert read_config(kind.config().to_json()).compiled is False
+    kept = read_config(kind.config().to_json())
+    assert isinstance(kept, kind.config) and kept.compiled is False
     assert "compiled" in kind.config().to_json()
 
 
