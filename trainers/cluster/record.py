@@ -7,12 +7,10 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from trainers.errors import RunError
 from trainers.runs import RunFolder
-from trainers.runs.files import write_bytes
-from trainers.runs.regular import read_regular
+from trainers.runs.json_record import read_json, write_json
 
 NAME = "cluster.json"
 FORGET = "--forget-cluster"
@@ -42,7 +40,7 @@ class ClusterRecord(BaseModel):
 def write_record(folder: RunFolder, address: str) -> None:
     """Write that a cluster has the run from now on."""
     record = ClusterRecord(address=address, proof=_proof(folder.id, address))
-    write_bytes(folder.path / NAME, record.model_dump_json(indent=1).encode(), home=folder.path, durable=True)
+    write_json(folder, NAME, record)
 
 
 def read_record(folder: RunFolder) -> ClusterRecord | None:
@@ -51,14 +49,7 @@ def read_record(folder: RunFolder) -> ClusterRecord | None:
     Raises:
         RunError: it cannot be understood.
     """
-    try:
-        return ClusterRecord.model_validate_json(read_regular(folder.path / NAME, _BYTES))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError) as error:
-        raise RunError(
-            f"{NAME} of run {folder.id} cannot be read. Delete it if no Ray cluster trains the run."
-        ) from error
+    return read_json(folder, NAME, ClusterRecord, _BYTES, "Delete it if no Ray cluster trains the run.")
 
 
 def has_record(folder: RunFolder) -> bool:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from trainers.errors import RunError
 from trainers.publishing.upload import REPOSITORY
 from trainers.runs import RunFolder
-from trainers.runs.files import write_bytes
-from trainers.runs.regular import read_regular
+from trainers.runs.json_record import read_json, write_json
 
 NAME = "job.json"
 _BYTES = 2**14
@@ -34,7 +32,7 @@ class JobRecord(BaseModel):
 
 def write_record(folder: RunFolder, record: JobRecord) -> None:
     """Write which job trains a run from now on."""
-    write_bytes(folder.path / NAME, record.model_dump_json(indent=1).encode(), home=folder.path, durable=True)
+    write_json(folder, NAME, record)
 
 
 def read_record(folder: RunFolder) -> JobRecord | None:
@@ -43,9 +41,4 @@ def read_record(folder: RunFolder) -> JobRecord | None:
     Raises:
         RunError: it cannot be understood.
     """
-    try:
-        return JobRecord.model_validate_json(read_regular(folder.path / NAME, _BYTES))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError) as error:
-        raise RunError(f"{NAME} of run {folder.id} cannot be read. Delete it, and submit the run again.") from error
+    return read_json(folder, NAME, JobRecord, _BYTES, "Delete it, and submit the run again.")
