@@ -5,19 +5,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
 
 from explorer.server import queue
+from explorer.server.devices import device_of, processes_of
+from explorer.server.left_runs import course_of, goes_on, is_plan
 from explorer.server.plans import Plans, RunQueue
 from explorer.server.queue import Job, Wait, minutes_left
 from explorer.settings import Settings
-from trainers.cluster.record import has_record
-from trainers.errors import ParameterError, RunError
-from trainers.kinds import kind_of
+from trainers.errors import RunError
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import BusyError, reading
 from trainers.runs.records import BETWEEN_SLICES, PHASES, RunState
@@ -182,28 +181,24 @@ class Scheduler:
         """
         with self._lock:
             try:
-                folder.check()
-                phase = folder.db.state().phase
-                if phase == "queued" and folder.writable:
-                    self._waiting[folder.id] = folder
-                trains = PHASES[phase].active and folder.is_alive()
-                if PHASES[phase].active and not trains and folder.writable and (_plans(folder) or has_record(folder)):
-                    self._waiting[folder.id] = folder
-                if phase == "finished" and folder.writable and has_record(folder) and not folder.is_alive():
-                    self._executor.launch(folder.path, Device())  # in no slot: it takes what the cluster keeps of it
+                course = course_of(folder)
+                if course == "collect":
+                    self._executor.launch(folder.path, Device())  # in no slot
             except RunError as error:
                 _log.warning("passed over: %s", error)
-                trains = False
-            if trains:
+                course = "leave"
+            if course == "queue":
+                self._waiting[folder.id] = folder
+            elif course == "watch":
                 self._training[folder.id] = _Training(folder=folder, ours=False, since=time.monotonic())
-            elif folder.id not in self._waiting:
+            else:
                 folder.db.close()
 
     def _begin_plans(self) -> None:
         """Take the plans out of the queue: they need no slot, only their runs do."""
         for run_id, folder in list(self._waiting.items()):
             try:
-                if _plans(folder):
+                if is_plan(folder):
                     del self._waiting[run_id]
                     self._plans.take(folder)
             except BusyError:
@@ -231,7 +226,7 @@ class Scheduler:
         folder = self._waiting.pop(run_id)
         try:
             with reading(run_id):
-                device = self._device(folder)
+                device = device_of(folder, self._devices, self._held())
                 state = folder.db.state()
                 folder.db.set_state(dataclasses.replace(state, message=STARTING))
                 self._executor.launch(folder.path, device)
@@ -257,7 +252,7 @@ class Scheduler:
             return
         folder = entry.folder
         phase = folder.db.state().phase
-        if ended.code < 0 and PHASES[phase].active and has_record(folder):
+        if ended.code < 0 and goes_on(folder):
             self._waiting[ended.id] = folder  # what followed it was killed, and the cluster trains on
             return
         if not PHASES[phase].begun and (not PHASES[phase].active or ended.code != 0):
@@ -267,8 +262,7 @@ class Scheduler:
 
     def _note_loss(self, folder: RunFolder) -> None:
         """Note that a process of an earlier program is gone; a run of a cluster is followed again."""
-        waits = folder.id in self._waiting
-        if not waits and PHASES[folder.db.state().phase].active and has_record(folder) and folder.writable:
+        if folder.id not in self._waiting and goes_on(folder):
             self._waiting[folder.id] = folder
         else:
             folder.db.close()
@@ -327,13 +321,8 @@ class Scheduler:
         entry.folder.log(f"stopped: on this page a run holds its place for {seconds / 60:g} minutes at most")
         entry.folder.send("stop")
 
-    def _device(self, folder: RunFolder) -> Device:
-        """Return the GPUs with the fewest runs, one for each process of a run; without a GPU a share of the cores."""
-        config, count = folder.config.single, processes_of(folder)
-        if not self._devices or config.device != "auto":
-            return Device(processes=count, threads=max(1, (os.cpu_count() or 1) // count) if count > 1 else None)
-        held = [gpu for entry in self._training.values() for gpu in entry.gpus]
-        return Device(gpus=tuple(sorted(self._devices, key=held.count)[:count]), processes=count)
+    def _held(self) -> list[str]:
+        return [gpu for entry in self._training.values() for gpu in entry.gpus]
 
     def _jobs(self) -> tuple[list[Job], list[Job]]:
         """Return the runs that wait and can be read now, and those that train, which hold their slots in any case."""
@@ -347,20 +336,6 @@ class Scheduler:
             except RunError:
                 training.append(Job(id=entry.folder.id, owner=entry.folder.owner))
         return waiting, training
-
-
-def _plans(folder: RunFolder) -> bool:
-    """Return whether it is a plan, which goes on when the program starts and needs no slot."""
-    return kind_of(folder.config).plans
-
-
-def processes_of(folder: RunFolder) -> int:
-    """Return how many processes train a run here and now."""
-    config = folder.config.single
-    try:
-        return kind_of(config).processes(config, folder.processes)
-    except ParameterError:  # its trainer says what is wrong
-        return 1
 
 
 def _job(folder: RunFolder, slots: int) -> Job:
