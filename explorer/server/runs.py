@@ -17,6 +17,7 @@ from explorer.server.scheduler import Scheduler
 from explorer.server.shares import Shares, check_size
 from explorer.server.visitors import NOBODY, Caller, owner_of, owns
 from explorer.settings import Settings
+from trainers.cluster.holding import check_not_there
 from trainers.config import Config, RunConfig
 from trainers.devices.gpus import check_processes
 from trainers.errors import ParameterError, RunError
@@ -177,6 +178,8 @@ class Runs:
         parts = list(children_of(folder))
         if any(self._scheduler.is_busy(each.id) for each in (folder, *parts)):
             raise RunError("This run waits or trains; stop it before deleting it.")
+        for each in (folder, *parts):
+            check_not_there(each)
         for each in (*parts, folder):  # the plan last: what is left of it after an error can be deleted again
             if self._keeper is not None:
                 self._keeper.forget(each.id)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
 from tests.tiny import tiny_config, write_images
@@ -182,3 +183,21 @@ def test_a_page_follows_a_run_again_whose_follower_of_an_earlier_page_is_gone(ma
         scheduler.tick()
     assert noted.launched == [made.id]
     scheduler.close()
+
+
+@pytest.mark.parametrize("has_it", [True, False, None])
+def test_a_run_is_deleted_unless_its_cluster_says_that_it_has_it(
+    made: RunFolder, monkeypatch: pytest.MonkeyPatch, has_it: bool | None
+) -> None:
+    made.db.set_state(dataclasses.replace(made.db.state(), phase="interrupted"))
+    if has_it is not None:
+        answers(monkeypatch, has_it)
+    settings = Settings(runs=made.path.parent)
+    runs = Runs(settings, Scheduler(settings, Noted()))
+    if has_it:
+        with pytest.raises(RunError, match=f"cluster at {NOBODY} has run .* stop it there"):
+            runs.delete(made.id, "")
+        assert made.present and has_record(made)
+    else:
+        runs.delete(made.id, "")
+        assert not made.path.exists()

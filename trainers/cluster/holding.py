@@ -52,6 +52,23 @@ def joined(folder: RunFolder) -> bool:
     return True
 
 
+def check_not_there(folder: RunFolder) -> None:
+    """Check that no cluster that answers has a run, so that its folder may be deleted.
+
+    Raises:
+        RunError: one has it.
+    """
+    try:
+        address = cluster_with(folder)
+    except RunError:
+        return
+    if address:
+        raise RunError(
+            f"The Ray cluster at {address} has run {folder.id} and may still train it. Resume it, and stop it there, "
+            "before deleting it."
+        )
+
+
 def release(folder: RunFolder) -> None:
     """Have a run trained here from now on if its cluster gives no answer; somebody says that it is gone.
 
