@@ -3,12 +3,12 @@
 Claims with the same plan are decided by the same runs. Sizes were fixed with other seeds than those that are compared.
 Losses have 600 steps and methods 480: in pilots with seeds 10 to 14 and 99 a third or a quarter of that left them half
 trained. Of MoCo (momentum 0.99) the k-NN accuracy was 8 % after 480 steps and 10 % after 1,500. Methods with labels are
-compared in batches of 128: in one of 64 most classes have one image, and SupCon no positives but its other view.
+compared in batches of 256: in one of 64 most classes have one image, and SupCon no positives but its other view.
 The accuracy of its classifier was 15 % after 480 steps of 64 images, and 26 % after 240 of 256.
 
-Plans that compare losses search the learning rate of every side first, with the same budget: the papers' rates are for
-other encoders and images. Ablations, whose sides differ in one setting, keep the rate as the papers' do. So do methods,
-whose trainings take longest, and fine-tunings of an image-text model, which have no folds.
+Plans that compare losses or methods search the learning rate of every side first, with the same budget: the papers'
+rates are for other encoders and images. Ablations, whose sides differ in one setting, keep the rate, as the papers' do;
+so do fine-tunings of an image-text model, which have no folds.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ SEEDS = (0, 1, 2, 3, 4)
 ROADMAP = Side(arm="ROADMAP (terms tables_i_iii_proxies)", name="ROADMAP")
 ROADMAP_PAIRS = Side(arm="ROADMAP (terms table_ii_pairs)", name="ROADMAP with pairs")
 """The two of :func:`ranks` and :func:`cost`, by what they are called in the paper."""
-TRIALS, SEARCH_STEPS = 4, 200
-"""Learning rates that are tried for each side, on two folds of the training data; steps of a trial."""
+TRIALS, SEARCH_STEPS, PRETRAINING_SEARCH_STEPS = 4, 200, 80
+"""Learning rates that are tried for each side, on two folds of the training data; steps of a trial, of losses and
+of methods."""
 OURS = (
     "The drawn world in place of photographs: 96 pots in 16 shapes on 4 shelves to train on, 80 others to test on, at "
     "32 pixels; a small convolutional net from random weights, and minutes in place of days.",
@@ -57,9 +58,7 @@ OURS_CONTRASTIVE = (*OURS_PRETRAINED, OURS_OPTIMISER, "k-NN decides, in place of
 """The same where k-NN decides."""
 OURS_PROBE = "A linear probe of the frozen encoder decides for every method, with the learning rate that suits it best."
 """What is ours where it does."""
-OURS_BATCHES = (
-    "Batches of 128 images of 176 classes in place of 6,144 of 1,000; three seeds, one learning rate for all."
-)
+OURS_BATCHES = "Batches of 256 images of 176 classes in place of 6,144 of 1,000."
 """What is ours where methods with labels are compared."""
 OURS_LABELLED = (*OURS_PRETRAINED, OURS_OPTIMISER, OURS_BATCHES, OURS_PROBE)
 """All of it."""
@@ -77,8 +76,15 @@ def _choices(written: tuple[str, ...]) -> tuple[Choice, ...]:
     return tuple(Choice(name=name, parameters=given) for name, given in map(parse_choice, written))
 
 
-def searched(run: MetricLearningConfig, vary: Mapping[str, Any]) -> SweepConfig:
-    """Plan runs whose learning rate is searched for each arm and condition; mAP@R on the folds decides."""
+def searched(
+    run: MetricLearningConfig | ContrastiveConfig, vary: Mapping[str, Any], select_by: str, steps: int
+) -> SweepConfig:
+    """Plan runs whose learning rate is searched for each arm and condition.
+
+    Args:
+        select_by: metric on the folds that decides.
+        steps: of a trial, at most.
+    """
     return FairComparisonConfig(
         run=run,
         seeds=SEEDS,
@@ -86,8 +92,8 @@ def searched(run: MetricLearningConfig, vary: Mapping[str, Any]) -> SweepConfig:
         trials=TRIALS,
         searched="rate",
         compare_given=False,
-        search_steps=min(SEARCH_STEPS, run.steps or SEARCH_STEPS),
-        select_by="AP_at_R",
+        search_steps=min(steps, run.steps or steps),
+        select_by=select_by,
     )
 
 
@@ -96,7 +102,7 @@ def losses(*written: str, vary: Mapping[str, Any] = _NONE, search: bool = False,
 
     Args:
         written: losses with parameters, as on the command line.
-        search: see :func:`searched`.
+        search: see :func:`searched`; mAP@R decides.
         changes: other settings of the runs.
     """
     settings: dict[str, Any] = {
@@ -111,15 +117,16 @@ def losses(*written: str, vary: Mapping[str, Any] = _NONE, search: bool = False,
     }
     run = MetricLearningConfig(**settings | changes)
     if search:
-        return searched(run, vary)
+        return searched(run, vary, "AP_at_R", SEARCH_STEPS)
     return SweepConfig(run=run, seeds=SEEDS, vary=dict(vary))
 
 
-def methods(*written: str, **changes: Any) -> SweepConfig:
+def methods(*written: str, select_by: str = "", **changes: Any) -> SweepConfig:
     """Plan contrastive methods on the drawn world: 480 steps of 64 images.
 
     Args:
         written: methods with parameters, as on the command line.
+        select_by: see :func:`searched`; empty: nothing is searched.
         changes: other settings of the runs.
     """
     settings: dict[str, Any] = {
@@ -136,7 +143,8 @@ def methods(*written: str, **changes: Any) -> SweepConfig:
         "probe_size": 200,
         **_HERE,
     }
-    return SweepConfig(run=ContrastiveConfig(**settings | changes), seeds=SEEDS)
+    run = ContrastiveConfig(**settings | changes)
+    return searched(run, {}, select_by, PRETRAINING_SEARCH_STEPS) if select_by else SweepConfig(run=run, seeds=SEEDS)
 
 
 def recipes(*given: Mapping[str, Any]) -> SweepConfig:
@@ -249,11 +257,10 @@ def temperature() -> SweepConfig:
 
 def supervised() -> SweepConfig:
     """Plan SupCon, with the sum over positives outside and inside the logarithm, beside its baselines, in batches of
-    128 images and with the first seeds; scored on test images with and without corruptions.
+    256 images; scored on test images with and without corruptions.
     """
     every = ("supcon:positives=out", "supcon:positives=in", "cross_entropy", "max_margin", "simclr")
-    plan = methods(*every, batch=128, steps=240, augmentation=_VIEWS, corruptions=True)
-    return dataclasses.replace(plan, seeds=SEEDS[:3])
+    return methods(*every, select_by="probe_accuracy", batch=256, steps=240, augmentation=_VIEWS, corruptions=True)
 
 
 def stages() -> SweepConfig:
