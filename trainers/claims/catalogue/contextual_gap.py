@@ -22,7 +22,7 @@ DESCRIPTOR = Claim(
         "figures, in appendix D, are not in our text.",
         "Without the term is lam = 1, with it lam = 0.2.",
     ),
-    tried=("With 200 steps, as first planned: opposite seen, −0.023 [−0.043, −0.004].",),
+    tried=("With 200 steps, in an earlier plan: opposite seen, −0.023 [−0.043, −0.004].",),
     recipe=recipes.full_size("cub_contextual", "contextual", vary={"contextual.lam": (0.2, 0.4, 1.0)}),
     minutes=3.0,
     order=207,

@@ -18,7 +18,7 @@ DESCRIPTOR = Claim(
     plan=plans.contextual_k,
     ours=(*plans.OURS, "The paper states the condition; what happens without it is asked here."),
     tried=(
-        "With 200 steps, as first planned: opposite seen, −2.9 [−4.9, −0.9] points (Contextual (k 4) − "
+        "With 200 steps, in an earlier plan: opposite seen, −2.9 [−4.9, −0.9] points (Contextual (k 4) − "
         "Contextual (k 2)); 15.1 [9.0, 21.3] points (Contextual (k 4) − Contextual (k 8)).",
     ),
     recipe=recipes.full_size("cub_contextual", "contextual", vary={"contextual.k": (2, 4, 8)}),

@@ -24,7 +24,7 @@ DESCRIPTOR = Claim(
         *plans.OURS,
         "ROADMAP has proxies here; section III-C says that they act alike. The analysis of appendix A-B is of pairs.",
     ),
-    tried=("With 200 steps, as first planned: seen, 0.038 [0.001, 0.075].",),
+    tried=("With 200 steps, in an earlier plan: seen, 0.038 [0.001, 0.075].",),
     recipe=recipes.full_size("sop_average_precision", "sup_ap", "roadmap:preset=sop"),
     minutes=4.0,
     order=114,

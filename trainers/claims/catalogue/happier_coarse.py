@@ -21,7 +21,12 @@ DESCRIPTOR = Claim(
     ),
     differences=differences("HAPPIER", "Smooth-AP", "AP_level1", "AP_level2"),
     plan=plans.hierarchy,
-    ours=(*plans.OURS, "Two coarse levels in place of one.", plans.OURS_SHOWN),
+    ours=(
+        *plans.OURS_LEVELS,
+        "Two coarse levels in place of one.",
+        plans.OURS_SHOWN,
+        "Smooth-AP has no class proxies, HAPPIER has.",
+    ),
     recipe=recipes.full_size("sop_hierarchy", "smooth_ap", "happier"),
     minutes=5.0,
     order=101,

@@ -21,7 +21,7 @@ DESCRIPTOR = Claim(
     ),
     differences=differences("HAPPIER", "CSL", "HAP", "AP_level0"),
     plan=plans.hierarchy,
-    ours=plans.OURS,
+    ours=plans.OURS_LEVELS,
     recipe=recipes.full_size("sop_hierarchy", "happier", "csl"),
     minutes=5.0,
     order=107,

@@ -18,7 +18,10 @@ DESCRIPTOR = Claim(
     ),
     differences=differences("HAPPIER-F", "HAPPIER", "AP_level0"),
     plan=plans.hierarchy,
-    ours=plans.OURS,
+    ours=(
+        *plans.OURS_LEVELS,
+        "The alpha of HAPPIER-F is 5, as on SOP (3 on iNaturalist).",
+    ),
     recipe=recipes.full_size("sop_hierarchy", "happier", "happier_f"),
     minutes=5.0,
     order=104,

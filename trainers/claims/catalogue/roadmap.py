@@ -19,7 +19,7 @@ DESCRIPTOR = Claim(
     differences=differences(plans.ROADMAP, "Smooth-AP", "AP_at_R"),
     plan=plans.ranks,
     ours=plans.OURS_TABLE_II,
-    tried=("With 200 steps, as first planned: not seen at this scale, −3.2 [−7.8, 1.5] points.",),
+    tried=("With 200 steps, in an earlier plan: not seen at this scale, −3.2 [−7.8, 1.5] points.",),
     recipe=recipes.full_size("sop_average_precision", "smooth_ap", "roadmap:preset=sop"),
     minutes=4.0,
     order=109,

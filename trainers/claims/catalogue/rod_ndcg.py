@@ -18,7 +18,10 @@ DESCRIPTOR = Claim(
     ),
     differences=differences("ROD-NDCG", "Smooth-AP", "NDCG", "HAP"),
     plan=plans.hierarchy,
-    ours=plans.OURS,
+    ours=(
+        *plans.OURS_LEVELS,
+        "Smooth-AP has no class proxies, ROD-NDCG has.",
+    ),
     recipe=recipes.full_size("sop_hierarchy", "smooth_ap", "rod_ndcg"),
     minutes=5.0,
     order=106,
