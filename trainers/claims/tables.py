@@ -30,7 +30,7 @@ def named(metric: str) -> Described:
 def _title(difference: Difference) -> str:
     """Name what a difference is of."""
     title = named(difference.metric).title
-    return f"Relative gain in {title}" if difference.relative else title
+    return f"Relative difference in {title}" if difference.relative else title
 
 
 def results(folder: Path = SHIPPED, claims: Mapping[str, Claim] = CLAIMS) -> dict[str, Result | None]:
@@ -111,7 +111,7 @@ def rows(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLA
 def markdown(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
     """Write the table of the documentation: the verdicts counted, then a section per work."""
     verdicts = [standing(claim, results[name]) for name, claim in claims.items()]
-    blocks = [markdown_text(counted(verdicts))]
+    blocks = [markdown_text(" ".join(filter(None, (counted(verdicts), old(results, claims)))))]
     every = {row[0]: row for row in rows(results, claims)}
     for work, title in WORKS.items():
         head = ("claim", "what it says", "where", "verdict", "difference [95 % interval]", "seeds", "minutes")

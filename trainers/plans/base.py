@@ -15,7 +15,7 @@ from trainers.kinds import kind_of
 from trainers.kinds.ablation import written
 from trainers.kinds.base import Kind
 from trainers.parameters import check_all
-from trainers.plans.axes import Axis, axes
+from trainers.plans.axes import Axis, axes, conditions
 from trainers.plans.config import MOST_SEEDS, S, SweepConfig, sweep_of
 from trainers.plans.planned import Outcomes, PlannedRun
 from trainers.progress import Progress, part_of
@@ -173,9 +173,12 @@ class Plan(Kind[S]):
         return f"{kind_of(config.run).run_title(config.run, data)}{varied}, {self.seeds(config)}"
 
     def details(self, config: S) -> list[str]:
-        """List what is varied, then as of every run."""
-        values = [f"{axis.words} {', '.join(map(written, axis.values))}" for axis in known_axes(config)]
-        return [*values, *kind_of(config.run).details(config.run)]
+        """List what is varied, then what its runs have in common."""
+        varied, kind = known_axes(config), kind_of(config.run)
+        values = [f"{axis.words} {', '.join(map(written, axis.values))}" for axis in varied]
+        runs = [run for axis in varied if axis.path for _, run in conditions(config.run, [axis])] or [config.run]
+        first, *others = [kind.details(run) for run in runs]
+        return [*values, *(detail for detail in first if all(detail in other for other in others))]
 
     def seeds(self, config: S) -> str:
         """Say how many there are."""
