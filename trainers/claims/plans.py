@@ -210,11 +210,6 @@ def cost() -> SweepConfig:
 # ------------------------------------------------------------------- contextual
 
 
-def contrastive(under: Mapping[str, Any]) -> Side:
-    """Return the side of :data:`CONTRASTIVE` under a condition."""
-    return Side(arm="Contrastive (pos margin 0.707, neg margin 0.894)", name="Contrastive", under=under)
-
-
 def noise() -> SweepConfig:
     """Plan the contextual loss and two pair losses, with none, 20 % and 40 % of the labels wrong."""
     return losses("contextual", CONTRASTIVE, "multi_similarity", vary={"label_noise": [0.0, 0.2, 0.4]}, search=True)

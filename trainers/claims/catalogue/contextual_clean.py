@@ -14,7 +14,7 @@ DESCRIPTOR = Claim(
     differences=(
         *differences(
             Side(arm="Contextual", under={"Label noise": 0.0}),
-            plans.contrastive({"Label noise": 0.0}),
+            Side(arm="Contrastive", under={"Label noise": 0.0}),
             "R_at_1",
         ),
         *differences(

@@ -15,7 +15,7 @@ DESCRIPTOR = Claim(
     differences=(
         *differences(
             Side(arm="Contextual", under={"Label noise": 0.4}),
-            plans.contrastive({"Label noise": 0.4}),
+            Side(arm="Contrastive", under={"Label noise": 0.4}),
             "R_at_1",
         ),
         *differences(

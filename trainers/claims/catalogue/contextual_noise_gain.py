@@ -13,11 +13,11 @@ DESCRIPTOR = Claim(
     where="No paper's: asked here",
     differences=differences(
         Side(arm="Contextual", under={"Label noise": 0.4}),
-        plans.contrastive({"Label noise": 0.4}),
+        Side(arm="Contrastive", under={"Label noise": 0.4}),
         "R_at_1",
         beyond=(
             Side(arm="Contextual", under={"Label noise": 0.0}),
-            plans.contrastive({"Label noise": 0.0}),
+            Side(arm="Contrastive", under={"Label noise": 0.0}),
         ),
     ),
     plan=plans.noise,

@@ -16,7 +16,7 @@ DESCRIPTOR = Claim(
     where="No paper's: asked here",
     differences=differences(
         Side(arm="Contextual", under={"Label noise": 0.4}),
-        plans.contrastive({"Label noise": 0.4}),
+        Side(arm="Contrastive", under={"Label noise": 0.4}),
         "R_at_1",
     ),
     plan=plans.noise_from_clean,

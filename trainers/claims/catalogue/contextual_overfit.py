@@ -16,13 +16,13 @@ DESCRIPTOR = Claim(
     where="Figure 2 and section 1",
     differences=(
         *differences(
-            plans.contrastive({"Label noise": 0.0}),
+            Side(arm="Contrastive", under={"Label noise": 0.0}),
             Side(arm="Contextual", under={"Label noise": 0.0}),
             "train_R_at_1",
         ),
         *differences(
             Side(arm="Contextual", under={"Label noise": 0.0}),
-            plans.contrastive({"Label noise": 0.0}),
+            Side(arm="Contrastive", under={"Label noise": 0.0}),
             "R_at_1",
         ),
     ),

@@ -17,11 +17,11 @@ DESCRIPTOR = Claim(
     differences=(
         *differences(
             Side(arm="Contextual", under={"Withheld classes": 0.75}),
-            plans.contrastive({"Withheld classes": 0.75}),
+            Side(arm="Contrastive", under={"Withheld classes": 0.75}),
             "R_at_1",
         ),
         *differences(
-            plans.contrastive({"Withheld classes": 0.75}),
+            Side(arm="Contrastive", under={"Withheld classes": 0.75}),
             Side(arm="Contextual", under={"Withheld classes": 0.75}),
             "train_R_at_1",
         ),

@@ -15,6 +15,8 @@ DESCRIPTOR = Claim(
     plan=plans.supervised,
     ours=(*plans.OURS_LABELLED, plans.OURS_VIEWS),
     tried=(
+        "Cross-entropy's own classifier, which the paper compares, is right for 48.9 % of the images, the probe of "
+        "SupCon for 45.9 %. Cross-entropy was chosen the highest rate tried, so more might suit it better.",
         "With 128 images, three seeds and one rate, in the plan before: opposite seen, −11.1 [−17.3, −4.9] points.",
         "By the classifier, with 120 steps of 64 images, in an earlier plan: seen, 2.9 [0.7, 5.1] points.",
     ),
