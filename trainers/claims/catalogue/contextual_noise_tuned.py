@@ -28,6 +28,10 @@ DESCRIPTOR = Claim(
         "The learning rate is searched from 4e-5 to 4e-3, which is the usual one.",
     ),
     tried=(
+        "The lowest rate tried was chosen for both (4.6e-5), and neither ends above the encoder it starts from: of "
+        "200 test images both are right for 20 %, it for 21 %.",
+        "With margins of 0 and 0.5 of the contrastive loss, in the plan before: opposite seen, −3.1 [−4.5, −1.8] "
+        "points.",
         "With a start of 200 steps and 100 steps more, in an earlier plan: not seen at this scale, −0.2 [−1.4, "
         "0.9] points.",
     ),
