@@ -20,6 +20,9 @@ DESCRIPTOR = Claim(
         plans.OURS_UNTRAINED,
     ),
     tried=(
+        "With crops and mirroring alone the probe is right for 20 to 23 % of the images in place of 15 to 20 %: the"
+        " colours that the views change tell the drawn pots apart. There, with seeds 10 to 14, the difference is "
+        "3.0 [0.6, 5.5] points.",
         "By k-NN, which decided before: not seen at this scale, 0.7 [−1.6, 3.1] points.",
         "With 120 steps of SGD, in an earlier plan: seen, 2.0 [0.5, 3.5] points.",
     ),

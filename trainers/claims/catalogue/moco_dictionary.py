@@ -19,6 +19,9 @@ DESCRIPTOR = Claim(
         plans.OURS_UNTRAINED,
     ),
     tried=(
+        "With crops and mirroring alone the probe is right for 20 to 23 % of the images in place of 15 to 20 %: the"
+        " colours that the views change tell the drawn pots apart. There, with seeds 10 to 14, the difference is "
+        "1.3 [−0.9, 3.4] points.",
         "By k-NN, which decided before: opposite seen, −2.4 [−3.2, −1.6] points.",
         "With 120 steps of SGD, in an earlier plan: not seen at this scale, −0.9 [−2.4, 0.6] points.",
     ),

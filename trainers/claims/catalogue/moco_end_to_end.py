@@ -23,6 +23,9 @@ DESCRIPTOR = Claim(
         plans.OURS_UNTRAINED,
     ),
     tried=(
+        "With crops and mirroring alone the probe is right for 20 to 23 % of the images in place of 15 to 20 %: the"
+        " colours that the views change tell the drawn pots apart. There, with seeds 10 to 14, the difference is "
+        "2.4 [−1.2, 6.1] points.",
         "By k-NN, which decided before: not seen at this scale, 0.2 [−1.7, 2.0] points.",
         "With 120 steps of SGD, in an earlier plan: opposite seen, −1.5 [−2.5, −0.6] points.",
     ),
