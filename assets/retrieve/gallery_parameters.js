@@ -2,7 +2,6 @@
 
 import { el } from "../common/dom.js";
 import { field, number, rowForm, select, text, valuesOf } from "../common/fields.js";
-import { capital } from "../common/names.js";
 
 const DATASETS = "rs-datasets"; // the list that a field for a source offers
 const SOURCE = "source";
@@ -51,7 +50,7 @@ export class GalleryParameters {
 }
 
 function controlOf({ name, help, default: usual, choices, low, high, whole, main }, anywhere) {
-  if (choices) return select(() => {}, choices.map((choice) => ({ name: choice, title: capital(String(choice)) })), usual);
+  if (choices.length) return select(() => {}, choices.map(([value, title]) => ({ name: value, title })), usual);
   if (typeof usual === "boolean") return el("input", { type: "checkbox", checked: usual });
   if (typeof usual === "number") return number(usual, low ?? "", high ?? "", whole ? 1 : "any");
   if (name !== SOURCE) return text(help, { value: main ? "" : usual });

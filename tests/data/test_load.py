@@ -221,6 +221,11 @@ def test_nested_folders_are_a_tree_and_same_names_stay_apart(tmp_path):
     assert any("1 images lie in no class folder" in note for note in data.notes)
 
 
+def test_levels_of_deeper_folders_have_names_of_their_own(tmp_path):
+    write_tree(tmp_path / "own", [f"{a}/{b}/{c}/{d}" for a in "ab" for b in "cd" for c in "ef" for d in "gh"], 2)
+    assert load(tmp_path / "own").hierarchy.levels == ("class", "group", "supergroup", "supergroup 2")
+
+
 def test_folders_with_splits(tmp_path):
     write_tree(tmp_path, ["own/train/a", "own/train/b", "own/test/c", "own/test/d"], 2)
     data = load(tmp_path / "own")

@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 
 from explorer.page.form.fields import entries, field
+from explorer.server.choice_titles import TITLES, titled_choices
 from trainers.encoders import ENCODERS
 from trainers.kinds import KINDS
 from trainers.kinds.contrastive.methods import METHODS
 from trainers.losses import LOSSES
-from trainers.parameters import Spec, check, parameter, specs
+from trainers.parameters import Spec, check, flat, parameter, specs
+from trainers.plans import PLANS
+from trainers.registry import NoParameters
+from trainers.retrieval.galleries import GALLERIES
 from trainers.training.augmentations import AUGMENTATIONS
 
 OWNERS = [*LOSSES.values(), *METHODS.values(), *ENCODERS.values(), *AUGMENTATIONS.values()]
@@ -78,6 +82,27 @@ def test_every_parameter_has_a_field_with_default_and_help_that_holds_what_is_ac
         assert json.loads(json.dumps(made)) == made or spec.type is tuple
         for value in [made["default"], *_values(spec, made)]:
             check(spec, value, owner.title)
+
+
+def _spread(schema: type, known: dict[type, None]) -> None:
+    """Add a dataclass of parameters, and those of the entries that its parameters are chosen from."""
+    if schema in known:
+        return
+    known[schema] = None
+    for _, spec in flat(schema):
+        for entry in spec.rule.entries().values() if spec.rule.registry else ():
+            _spread(getattr(entry, "parameters", NoParameters), known)
+
+
+def test_every_word_to_choose_has_a_title() -> None:
+    known: dict[type, None] = {}
+    for described in (*KINDS.values(), *PLANS.values()):
+        _spread(described.config, known)
+    for entry in (*GALLERIES.values(), *OWNERS):
+        _spread(entry.parameters, known)
+    words = {(spec.name, value) for schema in known for _, spec in flat(schema) for value, _ in titled_choices(spec)}
+    titled = {(name, value) for name, titles in TITLES.items() for value in titles}
+    assert {(name, value) for name, value in words if isinstance(value, str)} - titled == set()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from explorer.server.choice_titles import titled_choices
 from trainers.cli.flags import SPELLING, shown
 from trainers.parameters import Choice, Spec, specs
 
@@ -80,7 +81,7 @@ def _control(spec: Spec) -> Json:
     if rule.menu:
         return {"control": "words", "choices": list(map(list, rule.words().titles.items()))}
     if rule.choices is not None:
-        return {"control": "select", "choices": [[choice, str(choice)] for choice in rule.choices]}
+        return {"control": "select", "choices": list(map(list, titled_choices(spec)))}
     if kind is bool:
         return {"control": "check"}
     if kind is str and spec.type is not tuple:

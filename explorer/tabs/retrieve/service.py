@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from explorer.server.choice_titles import titled_choices
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.states import created
@@ -142,7 +143,7 @@ def _field(spec: Spec) -> dict[str, Any]:
         "title": spec.label,
         "help": rule.help,
         "default": spec.default,
-        "choices": rule.choices,
+        "choices": titled_choices(spec),
         "low": rule.low,
         "high": rule.high,
         "whole": spec.type is int,

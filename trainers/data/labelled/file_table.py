@@ -22,6 +22,7 @@ from trainers.data.labelled.columns import describe
 from trainers.data.labelled.files import File, FileSource
 from trainers.data.labelled.splits import is_split
 from trainers.data.labelled.table import Codes, Kind, Splits, Table, encode
+from trainers.data.labelled.tree import level_names
 from trainers.errors import DataError
 
 _SHEETS = (".xlsx", ".xls", ".ods")
@@ -119,7 +120,7 @@ def tables(source: FileSource, files: list[File]) -> Splits:
         columns = {**folders.columns(levels), **given}
         columns = {name: columns[name] for name in dict.fromkeys([*given, *columns])}
     else:
-        tree = tuple(["class", "group", *(f"group {n}" for n in range(2, folders.depth))][: folders.depth])
+        tree = level_names(folders.depth)
         kept = [bool(split and (parts or not tree)) for split, parts in zip(splits, folders.inner, strict=True)]
         columns = {**given, **folders.columns(tree)}
         if given:

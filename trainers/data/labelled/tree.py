@@ -56,3 +56,8 @@ def compact(tree: Tree) -> Tree:
         names.append(tuple(tree.hierarchy.names[level][index] for index in used))
     labels = np.stack(columns, axis=1)
     return Tree(labels=labels, hierarchy=Hierarchy(levels=tree.hierarchy.levels, names=tuple(names)))
+
+
+def level_names(depth: int) -> tuple[str, ...]:
+    """Return names for so many levels, finest first, as those of nested folders are called."""
+    return ("class", "group", "supergroup", *(f"supergroup {n}" for n in range(2, depth - 1)))[:depth]

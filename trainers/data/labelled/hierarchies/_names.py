@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from trainers.data.labelled.hierarchies.base import Levels, titled
+from trainers.data.labelled.hierarchies.base import Levels
+from trainers.data.labelled.tree import level_names
 
 OF = ("classes", "files")
 
@@ -28,7 +29,7 @@ def gathered(named: Mapping[str, Named], files: bool, titles: Sequence[str] = ()
     """
     paths = {name: (each.rest if files else name, *reversed(each.groups)) for name, each in named.items()}
     depth = max((len(path) for path in paths.values()), default=1)
-    above = tuple(reversed(titles)) if titles else titled(depth)[1:]
+    above = tuple(reversed(titles)) if titles else level_names(depth)[1:]
     return Levels(names=("class", *above), paths=paths)
 
 

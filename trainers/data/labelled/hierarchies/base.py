@@ -82,8 +82,3 @@ def some(names: Sequence[str]) -> str:
     """List the first of some names."""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return ", ".join(f"{name:.60}" for name in names[:NAMED]) + more
-
-
-def titled(depth: int, *, of: str = "class") -> tuple[str, ...]:
-    """Return names for so many levels, finest first, as those of nested folders are called."""
-    return (of, "group", *(f"group {n}" for n in range(2, depth)))[:depth]

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainers.data import access
-from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels, some, titled
+from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels, some
+from trainers.data.labelled.tree import level_names
 from trainers.errors import DataError
 from trainers.parameters import parameter
 
@@ -89,7 +90,7 @@ def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = Fal
     kept = {name: paths[name] for name in classes if DROPPED not in paths[name]}
     if not kept:
         raise DataError(f"The mapping drops all {len(known):,} classes. Give some of them a superclass.")
-    names = header if header and len({*header}) == len(header) else titled(len(rows[0]))
+    names = header if header and len({*header}) == len(header) else level_names(len(rows[0]))
     return Levels(names=names, paths=kept, notes=_notes(several, [name for name in paths if name not in known]))
 
 
