@@ -49,6 +49,7 @@ WRONG = (
     (TRAIN, "--data {images} --label-noise 0.5 --noise-kind within", ""),
     # losses, metrics, samplers, encoders
     (TRAIN, "--data {images} --losses magic", "There is no loss 'magic'"),
+    ("train --steps 2", "--data {images} --losses magic", "There is no loss 'magic'"),  # with the encoder left out
     (TRAIN, "--data {images} --losses smoth_ap", "Did you mean 'smooth_ap'?"),
     (TRAIN, "--data {images} --losses supcon_out:temperature=-1", "temperature needs"),
     (TRAIN, "--data {images} --losses supcon_out:heat=1", "has no parameter 'heat'"),

@@ -183,7 +183,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
 
 
 def _views(config: MetricLearningConfig) -> int:
-    """Return how many views of an image its losses see; frozen features have one."""
+    """Return how many views of an image its losses see; frozen features have one. Unknown losses are refused later."""
     from trainers.losses import LOSSES
 
-    return max(LOSSES[choice.name].views for choice in config.losses)
+    return max((LOSSES[choice.name].views for choice in config.losses if choice.name in LOSSES), default=1)
