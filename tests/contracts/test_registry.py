@@ -102,7 +102,7 @@ DESCRIPTOR = DetectorDescriptor(
 from trainers.retrieval.reranking.base import Reranking
 DESCRIPTOR = Reranking(
     name="extra_reranking", title="Extra re-ranking", sentence="Another one.", paper="None", year=2026, url="",
-    prepare=lambda rows, _: lambda part: -rows[part] @ rows.T,
+    score=lambda rows, _: -rows @ rows[0],
 )
 """,
     "training.augmentations": """

@@ -1,4 +1,4 @@
-"""The descriptor of a re-ranking, and how one list and a whole set are re-ranked with it."""
+"""The descriptor of a re-ranking, and how the results of one query are re-ranked with it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ import numpy as np
 
 from trainers.registry import Descriptor
 
-Scores = Callable[[slice], np.ndarray]
-"""Scores of a slice of the images against every image: float64 ``[b, N]`` from -1 to 1, the best the highest."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Reranking(Descriptor):
@@ -21,15 +18,15 @@ class Reranking(Descriptor):
     Attributes:
         paper, year, url: where it comes from.
         differs: what is not as in the paper.
-        prepare: finds the neighbourhoods of images, unit rows ``[N, D]``, and returns their :data:`Scores`. It holds
-            lists of neighbours and a block of scores, never ``[N, N]`` numbers.
+        score: takes a query and its candidates, unit rows ``[N, D]``, the query first, and parameters; returns the
+            score of every row with the query, float64 ``[N]`` from -1 to 1, the best the highest.
     """
 
     paper: str
     year: int
     url: str
     differs: str = ""
-    prepare: Callable[[np.ndarray, Any], Scores]
+    score: Callable[[np.ndarray, Any], np.ndarray]
 
     def rerank(
         self, query: np.ndarray, candidates: np.ndarray, similarity: np.ndarray, parameters: Any = None
@@ -48,16 +45,11 @@ class Reranking(Descriptor):
         if not len(candidates):
             return np.zeros(0, np.int64)
         rows = np.concatenate([query[None], candidates])
-        scores = self.scores(rows, parameters)(slice(0, 1))[0, 1:]
-        return np.lexsort((-np.asarray(similarity), -scores))
+        scores = self.score(rows, self.parameters() if parameters is None else parameters)
+        return np.lexsort((-np.asarray(similarity), -scores[1:]))
 
-    def scores(self, rows: np.ndarray, parameters: Any = None) -> Scores:
-        """Return a function that scores images searched among themselves, a block of queries at a time.
 
-        For queries outside the gallery both together are ``rows``, as in the papers' protocols.
-
-        Args:
-            rows: floating ``[N, D]``, unit rows.
-            parameters: of :attr:`parameters`; None: the defaults.
-        """
-        return self.prepare(rows, self.parameters() if parameters is None else parameters)
+def unit_rows(rows: np.ndarray) -> np.ndarray:
+    """Scale rows ``[N, D]`` to length one, in float64."""
+    rows = rows.astype(np.float64)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(min=1e-12)
