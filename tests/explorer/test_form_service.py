@@ -29,8 +29,6 @@ from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
 from trainers.training.executor import ProcessExecutor
 
-PRIVATE = [name for name, kind in KINDS.items() if any(spec.rule.private for spec in specs(kind.config))]
-
 
 class Site:
     """The form's addresses over a folder of runs."""

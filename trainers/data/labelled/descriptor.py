@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +54,3 @@ class SourceDescriptor(Descriptor):
             if getattr(values, spec.name) != spec.default
         ]
         return ", ".join([self.title, *changed])
-
-
-def written(name: str, values: Mapping[str, Any]) -> str:
-    """Write the source that names a dataset with parameters: ``drawn:bias=0.9``, or the name alone without any."""
-    return name + (":" + ",".join(f"{key}={value}" for key, value in values.items()) if values else "")
