@@ -31,6 +31,8 @@ DESCRIPTOR = Claim(
         plans.OURS_SHOWN,
     ),
     tried=(
+        "Batches of 6 classes x 8 images, with seeds 10 to 14 and a rate of 0.004, leave the order as it is: 3.5 "
+        "points above the contrastive loss [0.9, 6.0], 13.5 below multi-similarity [9.0, 17.9].",
         "At 40 % the contextual loss is hardly above untrained weights: of 200 test images it is right for 12.7 %, "
         "they for 8.1 %.",
         "At 20 %, run as well, it is 8.4 points above the contrastive loss [4.3, 12.6] and 19.9 below "
