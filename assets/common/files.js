@@ -48,20 +48,25 @@ export function acceptDrops(node, accept) {
   });
 }
 
-/** Files that are dropped where nothing accepts them are not opened in place of the page; meanwhile `<body>` has a class. */
-export function guardDrops() {
+/**
+ * Files that are dropped where nothing accepts them go to the node that `otherwise()` returns, if any, and are never
+ * opened in place of the page; while they are dragged `<body>` has a class.
+ */
+export function guardDrops(otherwise) {
   const over = (now) => document.body.classList.toggle("rs-dragging", now);
   window.addEventListener("dragover", (event) => {
     if (!offered(event)) return;
     over(true);
     if (event.defaultPrevented) return;
     event.preventDefault();
-    event.dataTransfer.dropEffect = "none";
+    event.dataTransfer.dropEffect = otherwise() ? "copy" : "none";
   });
   window.addEventListener("dragleave", (event) => event.relatedTarget || over(false));
   window.addEventListener("drop", (event) => {
     over(false);
-    if (offered(event)) event.preventDefault();
+    if (!offered(event) || event.defaultPrevented) return;
+    event.preventDefault();
+    otherwise()?.dispatchEvent(new DragEvent("drop", { dataTransfer: event.dataTransfer, cancelable: true }));
   });
 }
 

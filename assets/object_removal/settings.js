@@ -17,7 +17,7 @@ export class Settings {
     this.datasets = select((name) => on.dataset(this.start.datasets.find((dataset) => dataset.name === name)));
     this.models = [0, 1].map(() => select((name) => this.chose(name)));
     this.fills = select((name) => { this.wanted = name; on.fill(name); this.explain(); });
-    this.about = el("p", { class: "rs-ellipsis rs-note" });
+    this.about = el("p", { class: "rs-note" });
     const models = this.models.map((node, arm) => field(arm ? "Compared with" : "Model", node, { class: "rs-field rs-armfield" }));
     models.forEach((node, arm) => node.append(swatch(arm)));
     const row = el("div", { class: "rs-choices" }, field("Images", this.datasets), ...models, field("Fill", this.fills));
@@ -92,7 +92,6 @@ export class Settings {
     this.fills.title = fill ?? "";
     for (const node of this.models) node.title = this.start.models.find((model) => model.name === node.value)?.sentence ?? "";
     say(this.about, [dataset?.note, fill].filter(Boolean).map((part) => part.replace(/([^.!?])$/, "$1.")).join(" "));
-    this.about.title = this.about.textContent;
   }
 
   /** Detectors, which arrive later than the rest. */

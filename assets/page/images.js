@@ -30,9 +30,12 @@ export function images(field, value, changed, { sources, folders, dropped }) {
     menu.value = OTHER;
     typed.value = "";
     draw({});
+    document.querySelector("#rs-sidebar:not(.open) .toggle-button")?.click(); // they may have been dropped elsewhere
+    node.scrollIntoView({ block: "nearest" });
   };
   const drop = dropped && new Drop(dropped, node, { begun, arrived: tell });
   if (drop) node.append(drop.node);
+  node.classList.toggle("rs-takesdrops", Boolean(drop));
   node.append(fieldset);
   const draw = (given) => {
     const source = sources.find((source) => source.name === menu.value);

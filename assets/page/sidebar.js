@@ -18,7 +18,7 @@ export async function mount(element) {
   const all = await json("form/start");
   const sidebar = new Sidebar(all);
   tabKeys();
-  guardDrops();
+  guardDrops(imagesBox);
   document.body.prepend(button("Skip to the tabs", skip, "rs-skip"));
   host.replaceChildren(sidebar.node);
   window.rankscopePlans = { begin: (id) => sidebar.plan(id), offered: (name) => all.kinds.some((kind) => kind.name === name) };
@@ -28,6 +28,11 @@ export async function mount(element) {
 /** The first stop of the Tab key leads past the settings. */
 function skip() {
   document.querySelector("#rs-tabs button[role=tab][aria-selected=true]").focus();
+}
+
+/** Where images of one's own are dropped, wherever on a tab that trains they fall. */
+function imagesBox() {
+  return document.querySelector("#rs-settings:not(.rs-away) .rs-takesdrops");
 }
 
 class Sidebar {

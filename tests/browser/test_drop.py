@@ -96,6 +96,18 @@ def test_a_folder_is_chosen_and_one_without_classes_is_a_sentence(
         expect(page.locator(".rs-report").get_by_role("alert")).to_contain_text("broken.zip")
 
 
+def test_a_folder_dropped_on_a_map_is_opened_in_the_settings(browser: Browser, public: Site, tmp_path: Path) -> None:
+    folder = write_images(tmp_path / "plums")
+    with visit(browser, public, public.at(public.finished)) as page:
+        plot = page.locator(".rs-plot").first
+        expect(page.locator(".rs-imagesbox")).to_be_visible()
+        page.locator("#rs-sidebar .toggle-button").click()
+        plot.hover()  # once it has moved to its place
+        drag(page, folder, plot, "dragEnter", "dragOver", "drop")
+        expect(page.locator(".rs-report")).to_contain_text("plums.")
+        expect(page.locator(".rs-imagesbox")).to_be_in_viewport()
+
+
 def test_an_empty_folder_is_a_sentence_and_a_file_beside_the_box_does_not_replace_the_page(
     browser: Browser, public: Site, tmp_path: Path
 ) -> None:
@@ -114,4 +126,5 @@ def test_an_empty_folder_is_a_sentence_and_a_file_beside_the_box_does_not_replac
         expect(box).to_have_css("outline-style", "dashed")
         drag(page, photo, plot, "drop")
         expect(dragging).to_have_count(0)
+        expect(page.locator(".rs-report")).to_contain_text("sub-folder per class")
         assert page.url == public.at(public.finished) and len(page.context.pages) == 1

@@ -18,7 +18,7 @@ from explorer.tabs.compare import reports
 from tests.explorer.page import Page
 from tests.made_up_plan import LOST, make_plan, make_runs, sweep
 from tests.synthetic import make_run
-from trainers.plans.planned import PlannedRun
+from trainers.plans.planned import Child, PlannedRun
 from trainers.runs import RunFolder
 from trainers.runs.files import write_bytes
 
@@ -103,6 +103,13 @@ def test_a_plan_without_results_has_its_runs(page: Page, root: Path) -> None:
     about = page.json(f"plan/{make_plan(root, sweep(*LOSSES), phase='queued', stand=lambda _: 'planned').id}")
     assert about["parts"][0]["table"] is None and len(about["runs"]) == 3
     assert about["state"]["words"] == "Waiting: 3 runs are planned." and about["state"]["queue_position"] == 3
+
+
+def test_a_stopped_plan_says_that_its_run_is_still_saved() -> None:
+    planned = PlannedRun(name="a", title="seed 0", config=sweep(*LOSSES).run)
+    run = Child(planned=planned, id="0" * 26, phase="running", message="step 3 of about 9")
+    assert reports.in_words("stopped", [run]) == "Stopping; its run is saved first. 0 of 1 runs finished."
+    assert reports.in_words("stopped", [replace(run, phase="stopped")]) == "Stopped. 0 of 1 runs finished."
 
 
 def test_a_plan_without_seeds_hides_no_other(page: Page, root: Path) -> None:

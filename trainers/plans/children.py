@@ -16,7 +16,7 @@ from trainers.plans.planned import Child, Outcome, Outcomes, PlannedRun
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.folder import id_within, in_the_making
-from trainers.runs.records import PHASES, RunState
+from trainers.runs.records import RunState
 
 AGAIN = ("stopped", "failed", "interrupted")
 """Phases of runs that are trained on when their plan goes on."""
@@ -136,15 +136,19 @@ def check_hopeful(children: Sequence[Child]) -> None:
             )
 
 
+def ended_words(children: Sequence[Child]) -> str:
+    """Say how many runs have ended: ``2 of 6 runs finished, 1 without a result``."""
+    finished = [child.outcome.finished for child in children if child.outcome is not None]
+    lost = finished.count(False)
+    return f"{finished.count(True)} of {len(children)} runs finished{f', {lost} without a result' if lost else ''}"
+
+
 def total(children: Sequence[Child]) -> RunState:
     """Return the state of a plan whose runs stand like this, as far as they say it: how many of them have ended."""
     ended = [child.outcome for child in children if child.outcome is not None]
-    active = [child for child in children if child.phase in PHASES and PHASES[child.phase].active]
+    active = [child for child in children if child.active]
     at_work = [f"{child.planned.title} ({child.message})" if child.message else child.planned.title for child in active]
-    failed = sum(not outcome.finished for outcome in ended)
-    words = [f"{len(ended) - failed} of {len(children)} runs finished"]
-    words += [f"{failed} without a result"] if failed else []
-    words += [f"at work: {'; '.join(at_work)}"] if at_work else []
+    words = [ended_words(children), *([f"at work: {'; '.join(at_work)}"] if at_work else [])]
     return RunState(
         phase="running",
         step=len(ended),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainers.config import RunConfig
+from trainers.runs.records import PHASES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,3 +101,8 @@ class Child:
     phase: str
     message: str = ""
     outcome: Outcome | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether a trainer works on it, perhaps one of another program."""
+        return self.phase in PHASES and PHASES[self.phase].active

@@ -15,7 +15,7 @@ from trainers.plans.config import SweepConfig, sweep_of
 from trainers.plans.planned import Child
 from trainers.progress import Progress, silent
 from trainers.runs import RunFolder
-from trainers.runs.records import PHASES, RunState
+from trainers.runs.records import RunState
 from trainers.training.executor import Executor, ProcessExecutor, local_devices
 
 LOOK_SECONDS = 0.2  # between two looks at the runs that train
@@ -84,7 +84,7 @@ class PlanRunner:
         self.look()
         check_hopeful(self.children)
         left = [child for child in self.children if child.outcome is None]
-        due = [child for child in left if not self._executor.holds(child.id) and not _trains(child)]
+        due = [child for child in left if not self._executor.holds(child.id) and not child.active]
         for child in due:
             run, asked = child.planned.config, self.folder.processes
             device = self._executor.free(kind_of(run).processes(run, asked))
@@ -127,8 +127,3 @@ def _own_processes(config: SweepConfig) -> Executor:
     if address():
         return ClusterExecutor()
     return ProcessExecutor(devices=local_devices(config.run.device, config.parallel))
-
-
-def _trains(child: Child) -> bool:
-    """Return whether a trainer works on it, perhaps one of another program."""
-    return child.phase in PHASES and PHASES[child.phase].active

@@ -21,7 +21,7 @@ from trainers.data.lru_cache import Cache
 from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.plans.base import plan_of
-from trainers.plans.children import Children, total
+from trainers.plans.children import Children, ended_words, total
 from trainers.plans.config import MOST_SEEDS, sweep_of
 from trainers.plans.planned import Child
 from trainers.plans.report import Report, report
@@ -90,7 +90,7 @@ class PlanReports:
                 "step": total(children).step,
                 "planned_steps": len(children),
                 "queue_position": position(self._runs, run, state.phase),
-                "words": _words(state.phase, children),
+                "words": in_words(state.phase, children),
             },
             **report,
         }
@@ -163,9 +163,12 @@ def _entry(run: Run) -> Json:
     return about | {"recorded": run.recorded, "created": created(run.id)}
 
 
-def _words(phase: str, children: list[Child]) -> str:
+def in_words(phase: str, children: list[Child]) -> str:
     """Return the state of a plan in a line."""
-    label, far = PHASES[phase].label.capitalize(), total(children).message
     if not PHASES[phase].begun:
-        return f"{label}: {len(children)} runs are planned."
-    return f"{far}." if PHASES[phase].active or phase == "finished" else f"{label}. {far}."
+        return f"{PHASES[phase].label.capitalize()}: {len(children)} runs are planned."
+    if PHASES[phase].active or phase == "finished":
+        return f"{total(children).message}."
+    ending = any(child.active for child in children)
+    label = "Stopping; its run is saved first" if ending else PHASES[phase].label.capitalize()
+    return f"{label}. {ended_words(children)}."
