@@ -50,7 +50,7 @@ export class ClassEditor {
     this.node.showModal();
     window.addEventListener("keydown", this.shortcuts); // what had the focus may have gone with a step
     this.draw();
-    this.cards.node.focus();
+    this.cards.node.focus({ preventScroll: true });
   }
 
   get now() {

@@ -226,6 +226,12 @@ def test_superclasses_of_names_are_changed_on_a_phone(site: Site, browser: Brows
         assert classes_of(editor, "animal") == {"animal_cat", "animal_dog"}
         for name in ("animal_cat", "plant_rose"):
             editor.get_by_role("button", name=name).click()
+        tick = group(editor, "plant").get_by_role("checkbox").first
+        tick.check()
+        foot = editor.locator(".rs-editorfoot").bounding_box()
+        assert foot and foot["height"] < PHONE[1] / 4, "what is chosen can be seen above what is done with it"
+        assert editor.evaluate(WIDER) == []
+        tick.uncheck()
         editor.get_by_label("Move to").fill("soft, pretty")
         act(editor, "Move")
         assert editor.evaluate(WIDER) == []
