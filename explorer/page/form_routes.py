@@ -23,24 +23,24 @@ _AT_ONCE = 8
 
 
 class _Act(Body):
-    id: Text
-    action: Text
+    id: Text = REQUIRED
+    action: Text = REQUIRED
 
 
 class _Piece(Body):
-    path: Annotated[str, text(DEEPEST * LONGEST)]
-    at: Annotated[int, whole(0, 2**40)]
-    size: Annotated[int, whole(0, PIECE)]
+    path: Annotated[str, text(DEEPEST * LONGEST)] = REQUIRED
+    at: Annotated[int, whole(0, 2**40)] = REQUIRED
+    size: Annotated[int, whole(0, PIECE)] = REQUIRED
 
 
 class _Pieces(Body):
-    id: Text
+    id: Text = REQUIRED
     files: Annotated[list[_Piece], list_of(PIECES, "pieces of files")] = REQUIRED
 
 
 class _Dropped(Body):
     id: Optional = ""
-    action: Text
+    action: Text = REQUIRED
 
 
 def form_routes(service: FormService, admit: Admit | None = None) -> list[Route]:

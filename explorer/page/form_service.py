@@ -56,7 +56,7 @@ class Described(Body):
 class Searched(Body):
     """What somebody types: the words, and the kind, see :data:`trainers.data.hub_search.TAGS`."""
 
-    text: Text
+    text: Text = REQUIRED
     kind: Optional = ""
 
 

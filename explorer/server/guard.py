@@ -84,7 +84,7 @@ class Guard:
         except RequestError as error:
             await _refused(400, str(error))(scope, receive, sent)
         except Exception as error:
-            _log.error("%s: %s", scope["path"], in_a_line(error))
+            _log.error("%s: %s", plain.seen(scope["path"]), in_a_line(error))
             if not sent.begun:
                 await _failed(scope)(scope, receive, sent)
 

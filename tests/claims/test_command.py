@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from trainers.claims.results import commit, is_stale, read, write
 from trainers.claims.tables import HEAD, as_csv, as_json, words
 from trainers.claims.verdict import SEEN, VERDICTS
 from trainers.cli.main import main
+from trainers.errors import RunError
 from trainers.plans.config import SweepConfig
 from trainers.runs.label import Label, write_label
 
@@ -114,6 +116,36 @@ def test_what_cannot_be_run_is_a_sentence(tmp_path: Path, capsys: pytest.Capture
     lacking = next(claim for claim in CLAIMS.values() if claim.plan is None)
     assert main(called(tmp_path, lacking.name)) == 1
     assert lacking.lacking in (said := capsys.readouterr().err) and lacking.recipe in said
+
+
+def test_a_folder_of_results_that_is_none_is_refused_before_anything_is_trained(
+    tmp_path: Path, made_up: Claim, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(called(tmp_path, "--csv")) == 1
+    assert "A folder of results was needed" in capsys.readouterr().err
+    (tmp_path / "results").write_text("a file")
+    for names in ((), (made_up.name,)):
+        assert main(called(tmp_path, *names)) == 1
+        assert "--results" in capsys.readouterr().err and not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[:100],
+        lambda _: "[]",
+        lambda _: "[" * 100_000,
+        lambda text: text.replace('"minutes": ', '"minutes": "long", "x": '),
+        lambda text: text.replace('"seeds": [', '"seeds": ["x", '),
+        lambda text: text.replace('"numbers": {', '"numbers": 3, "x": {'),
+    ],
+)
+def test_a_damaged_result_is_a_sentence(tmp_path: Path, made_up: Claim, damage: Callable[[str], str]) -> None:
+    (tmp_path / "runs").mkdir()
+    path = write(runs.result(made_up, make_plan(tmp_path / "runs", made_up.plan())), tmp_path / "results")  # type: ignore[misc]
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(RunError, match=rf"^The result {path.name} cannot be read \([^\n]+\. Delete it"):
+        read(made_up, path.parent)
 
 
 @pytest.mark.long

@@ -15,6 +15,7 @@ from tests.distributed.test_group import workers
 from tests.tiny import write_images
 from tests.waiting import wait
 from trainers.cli.main import main
+from trainers.distributed.slurm import Allocation, script
 from trainers.runs import RunFolder, list_runs
 
 SRUN = """#!/bin/bash
@@ -78,6 +79,28 @@ def test_what_cannot_be_is_refused_before_a_run_is_made(
 ) -> None:
     assert written(tmp_path, *more, verb=verb, asked=asked) == 1
     assert said in capsys.readouterr().err and list_runs(tmp_path / "runs") == []
+
+
+@pytest.mark.parametrize(
+    ("runs", "out", "said"),
+    [
+        ("runs", "nowhere/job.sh", "job.sh cannot be written: No such file or directory."),
+        ("runs", ".", "cannot be written: Is a directory."),
+        ('a"b', "job.sh", "without quotation marks"),
+        ("a\nrm -r b", "job.sh", "line breaks"),
+    ],
+)
+def test_what_cannot_be_written_leaves_no_run(
+    tmp_path: Path, runs: str, out: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_images(tmp_path / "images")
+    told = ["train", "--data", str(tmp_path / "images"), *TINY, *BATCH, "--runs", str(tmp_path / runs)]
+    assert main(["submit", "--slurm", "--out", str(tmp_path / out), *told]) == 1
+    assert said in capsys.readouterr().err and list_runs(tmp_path / runs) == []
+
+
+def test_a_percent_sign_of_the_folder_is_one_for_sbatch(tmp_path: Path) -> None:
+    assert f'"{tmp_path}/50%%j/RUN/slurm-%j.txt"' in script(tmp_path / "50%j" / "RUN", Allocation(), 1)
 
 
 def cluster(tmp_path: Path) -> dict[str, str]:

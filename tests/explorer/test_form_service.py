@@ -156,6 +156,11 @@ def test_what_is_no_form_is_refused_in_a_sentence(site: Site, body: bytes) -> No
             assert reply.status_code == 400 and reply.json()["error"].endswith("."), (path, reply.text)
 
 
+@pytest.mark.parametrize("path", ["search", "act", "dropping"])
+def test_what_is_left_out_is_said_to_be_needed(site: Site, path: str) -> None:
+    assert "needs a text; got nothing." in site.post(path)["error"]
+
+
 def test_the_settings_of_a_run_fill_the_form(site: Site, tmp_path: Path) -> None:
     config = tiny_config(write_images(tmp_path / "images", train=4, test=3, each=6), "smooth_ap", "supcon_out", steps=2)
     sweep = SweepConfig(run=config, seeds=(4, 5), vary={"dim": [8, 16]})

@@ -12,6 +12,7 @@ from datasets import load_dataset
 from huggingface_hub import DatasetCard
 from PIL import Image
 
+from trainers.cli.main import main
 from trainers.config import SceneChoice
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned_images import CaptionedDataset
@@ -63,3 +64,11 @@ def test_what_cannot_be_made_is_a_sentence(scenes: CaptionedDataset, tmp_path: P
     empty = dataclasses.replace(scenes, splits={"test": bare})
     with pytest.raises(DataError, match=r"No object may be removed .* \(fewer than two classes: 12"):
         made(empty, tmp_path / "bare")
+
+
+def test_a_wrong_name_of_the_repository_is_refused_before_anything_is_made(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("trainers.publishing.pairs.write_pairs", lambda *_: pytest.fail("images are made"))
+    assert main(["push-pairs", "--data", "drawn_scenes", "--limit", "12", "--to", "../x"]) == 1
+    assert "owner/name" in capsys.readouterr().err

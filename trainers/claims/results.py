@@ -7,18 +7,20 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+import tempfile
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from trainers.cells import finite_number
 from trainers.claims.base import Claim
-from trainers.claims.measured import Arm, Measured
+from trainers.claims.measured import Measured
 from trainers.claims.parts import digest
-from trainers.claims.verdict import LACKING, NOT_RUN, Numbers, verdict
-from trainers.errors import RunError
+from trainers.claims.verdict import LACKING, NOT_RUN, verdict
+from trainers.errors import RunError, UserError, brief
 
 SHIPPED = Path(__file__).parent / "results"
 
@@ -95,21 +97,48 @@ def read(claim: Claim, folder: Path = SHIPPED) -> Result | None:
     if not path.is_file():
         return None
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        values["measured"] = tuple(map(_measured, values["measured"]))
-        result = Result(**values | {"seeds": tuple(values["seeds"])})
-    except (ValueError, KeyError, TypeError) as error:
+        result = TypeAdapter(Result).validate_python(_known(json.loads(path.read_text(encoding="utf-8"))))
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(
-            f"The result {path.name} cannot be read ({error}). Delete it and run the claim again."
+            f"The result {path.name} cannot be read ({brief(error)}). Delete it and run the claim again."
         ) from error
     return result if result.fits(claim) else None
 
 
+def prepare(folder: Path) -> None:
+    """Make the folder of results where it is missing, before there is something to write.
+
+    Raises:
+        UserError: it cannot be written in.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"A folder that results can be written in was needed; {folder} is none: {error.strerror or error}. Name "
+            "another one with --results."
+        ) from error
+
+
 def write(result: Result, folder: Path = SHIPPED) -> Path:
-    """Write a result; returns its file."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write a result, whole or not at all; returns its file.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    prepare(folder)
     path = folder / f"{result.claim}.json"
-    path.write_text(result.to_json(), encoding="utf-8")
+    part = path.with_suffix(".part")
+    try:
+        part.write_text(result.to_json(), encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise UserError(
+            f"The result {path} cannot be written: {error.strerror or error}. Its runs are kept: run the claim again."
+        ) from error
     return path
 
 
@@ -147,17 +176,13 @@ def commit() -> str:
         return ""
 
 
-def _measured(values: Mapping[str, Any]) -> Measured:
-    sides = tuple(
-        Arm(**_known(side) | {"values": {int(seed): value for seed, value in side["values"].items()}})
-        for side in values["sides"]
-    )
-    return Measured(**dict(values) | {"sides": sides, "numbers": Numbers(**_known(values["numbers"]))})
-
-
-def _known(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values with NaN where JSON has null."""
-    return {name: math.nan if value is None else value for name, value in values.items()}
+def _known(value: Any) -> Any:
+    """Return the value with NaN where JSON has null."""
+    if isinstance(value, dict):
+        return {name: _known(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_known(item) for item in value]
+    return math.nan if value is None else value
 
 
 def _plain(value: Any) -> Any:

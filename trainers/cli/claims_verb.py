@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trainers.cli.flags import ray_flag, runs_flag
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.verb import verb
+from trainers.errors import UserError
 
 if TYPE_CHECKING:
     from trainers.claims.base import Claim
@@ -54,6 +55,8 @@ def _show(folder: Path, arguments: argparse.Namespace) -> None:
     from trainers.claims import tables
     from trainers.claims.catalogue import CLAIMS
 
+    if not folder.is_dir():
+        raise UserError(f"A folder of results was needed; {folder} is none. Name another one with --results.")
     results = tables.results(folder)
     if arguments.json:
         print_json([tables.as_json(claim, results[name]) for name, claim in CLAIMS.items()])
@@ -71,13 +74,14 @@ def _show(folder: Path, arguments: argparse.Namespace) -> None:
 
 def _run(chosen: Sequence[Claim], folder: Path, arguments: argparse.Namespace) -> int:
     from trainers.claims import runs, tables
-    from trainers.claims.results import read, write
+    from trainers.claims.results import prepare, read, write
 
     for claim in chosen:
         runs.check_at_hand(claim)
     print(runs.duration(chosen, arguments.runs, folder, again=arguments.again))
     if arguments.plan:
         return 0
+    prepare(folder)
     trained: list[str] = []
     for claim in chosen:
         plan = _trained(claim, arguments.runs, trained if arguments.again else None)

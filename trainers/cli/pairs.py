@@ -27,11 +27,12 @@ def push_pairs(arguments: argparse.Namespace) -> int:
     from trainers.data.captioned.loader import load_chosen
     from trainers.publishing.pairs import PairSettings, write_pairs
     from trainers.publishing.push import send
-    from trainers.publishing.upload import Target
+    from trainers.publishing.upload import Target, check_target
 
     settings = PairSettings(**given(arguments, PairSettings))
     check_all(settings, "A dataset of pairs")
     target, tell = Target(name=arguments.to, private=arguments.private), lines(arguments.json)
+    check_target(target)
     with tempfile.TemporaryDirectory(prefix="rankscope-") as scratch:
         dataset = load_chosen(settings.scenes, lambda *_: None)
         files = write_pairs(dataset, settings, target.name, Path(scratch), lambda *_: None)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
 from trainers.cli.destinations import Handed
 from trainers.cli.flags import DEFAULT
+from trainers.cli.output import write_file
 from trainers.config import Config
 from trainers.distributed.slurm import Allocation, script
-from trainers.errors import ParameterError
+from trainers.errors import ParameterError, UserError
 from trainers.kinds import check, kind_of
 from trainers.runs import RunFolder
 
@@ -38,11 +40,19 @@ class SlurmSubmission:
 
     def hand(self, folder: RunFolder, *, new: bool) -> Handed:
         """Write the script."""
+        try:
+            return self._written(folder)
+        except UserError:
+            if new:
+                folder.delete()
+            raise
+
+    def _written(self, folder: RunFolder) -> Handed:
         written = script(folder.path, self._allocation, self._tasks(folder.config))
         values = {"script": written, "file": None if self._out is None else str(self._out)}
         if self._out is None:
             return Handed(text=written, values=values)
-        self._out.write_text(written)
+        write_file(self._out, os.fsencode(written))
         return Handed(text=f"sbatch {self._out}\n", values=values)
 
     def _tasks(self, config: Config) -> int:

@@ -12,6 +12,7 @@ from trainers.errors import ParameterError
 
 _TIME = re.compile(r"\d+|\d+:\d\d(:\d\d)?|\d+-\d+(:\d\d){0,2}", re.ASCII)
 _NAME = re.compile(r"[\w.,-]+", re.ASCII)
+_BREAKING = re.compile(r'["\\\x00-\x1f\x7f]')
 LEAVE_SECONDS = 120
 """Before the time limit, at which the processes are told to save and leave."""
 MOST_REQUEUES = 50
@@ -53,7 +54,15 @@ def script(folder: Path, allocation: Allocation, tasks: int) -> str:
     Args:
         folder: on a disk that all machines see; the first machine alone writes it.
         tasks: processes on each machine.
+
+    Raises:
+        ParameterError: the name of the folder would end a line of the script, or mean something else there.
     """
+    if _BREAKING.search(str(folder)):
+        raise ParameterError(
+            "A folder of runs without quotation marks, backslashes and line breaks in its path was needed for Slurm; "
+            f"got {str(folder.parent)!r:.200}. Name another one with --runs."
+        )
     run, runs = folder.name, shlex.quote(str(folder.parent))
     asked = {
         "job-name": f"rankscope-{run[-6:]}",
@@ -62,7 +71,7 @@ def script(folder: Path, allocation: Allocation, tasks: int) -> str:
         "gpus-per-node": allocation.gpus,
         "time": allocation.time,
         "partition": allocation.partition,
-        "output": f'"{folder}/slurm-%j.txt"',
+        "output": f'"{str(folder).replace("%", "%%")}/slurm-%j.txt"',  # sbatch reads %% as %
         "open-mode": "append",
         "signal": f"TERM@{LEAVE_SECONDS}",
     }

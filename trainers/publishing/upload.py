@@ -45,13 +45,7 @@ def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
-    to = target.name
-    if REPOSITORY.fullmatch(to) is None:
-        raise UserError(f"A repository as owner/name was needed; got {to!r:.100}.")
-    token = token_of(target.token)
-    if not online():
-        raise UserError("The Hugging Face Hub cannot be reached, so nothing was uploaded. Check the network.")
-    api = HfApi(token=token)
+    to, api = target.name, HfApi(token=check_target(target))
     with quiet():
         try:
             api.create_repo(to, private=target.private, exist_ok=True, repo_type=kind)
@@ -67,6 +61,20 @@ def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str
         except Exception as error:  # the client and its transport raise many kinds
             raise _refused(error, to) from error
     raise AssertionError("a commit returns or raises")
+
+
+def check_target(target: Target) -> str:
+    """Return the token to upload with, before anything is made for it.
+
+    Raises:
+        UserError: the name is none, there is no token, or the Hub cannot be reached.
+    """
+    if REPOSITORY.fullmatch(target.name) is None:
+        raise UserError(f"A repository as owner/name was needed; got {target.name!r:.100}.")
+    token = token_of(target.token)
+    if not online():
+        raise UserError("The Hugging Face Hub cannot be reached, so nothing was uploaded. Check the network.")
+    return token
 
 
 def token_of(given: str | None = None) -> str:
