@@ -57,12 +57,13 @@ export class Card {
     this.drawn = text;
     this.acts.hidden = !runs;
     this.run.hidden = Boolean(here?.finished || here?.moving);
+    say(this.run, here ? "Go on here" : "Run it here");
     this.open.hidden = !here;
     this.compare.hidden = !here?.finished;
     const count = minutes < 10 ? Number(minutes.toFixed(1)) : Math.round(minutes);
     const cost = `${measured ? "It took" : "It takes about"} ${count} minute${count === 1 ? "" : "s"} of one processor core${measured ? "" : ", at a guess"}.`;
     this.state.hidden = !runs;
-    say(this.state, here ? `Here: ${here.phase}, ${here.words}.` : cost);
+    say(this.state, here ? `Here: ${here.part}${here.phase}: ${here.words}.` : cost);
   }
 
   draw(result) {

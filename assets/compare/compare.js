@@ -67,8 +67,9 @@ class Tab {
     this.refresh();
   }
 
-  /** Something was done with a run: with a deletion the polls had stopped. */
+  /** Something was done with a run: with a deletion the polls had stopped. What came of it is said until the plan moves on. */
   changed() {
+    this.saidIn = null;
     this.poll.start();
     this.refresh();
   }
@@ -104,6 +105,8 @@ class Tab {
     const report = await api.plan(id);
     if (id !== this.id) return true;
     this.bar.show(report);
+    this.saidIn ??= report.state.phase;
+    document.getElementById("rs-compare-said").hidden = report.state.phase !== this.saidIn;
     window.dispatchEvent(new CustomEvent("rankscope:viewed", { detail: { ...report.state, id, recorded: report.recorded, told: report.recorded ? "" : report.state.words } }));
     if (report.hub) this.listOpened(report);
     if (report.revision !== this.revision) this.show(read(report));

@@ -20,7 +20,7 @@ const QUERIES = 200;
 const USUAL = "telea";
 const STOPPED = "It was stopped. Arms that were done are not measured twice: measure again, or choose fewer queries.";
 const CANCELLED = "It was stopped. Compare again.";
-const NO_WEIGHTS = "This run keeps no weights, so its encoder cannot be measured, and neighbours are shown as they were before alone. Choose a run that was trained here.";
+const NO_WEIGHTS = "This run keeps no weights, so its encoder cannot be measured, nor search without the object. Choose a run that was trained here.";
 
 class LookedAt {
   constructor(tab) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from explorer.server.routes import PREFIX, TOKEN_HEADER, mounted
 from explorer.tabs.claims import DESCRIPTOR, board
 from tests.claims.world import claim_of
 from tests.explorer.bench import Bench
-from tests.made_up_plan import make_plan
+from tests.made_up_plan import make_plan, sweep
 from tests.synthetic import make_run
 from trainers.claims.base import Difference, Side
 from trainers.claims.catalogue import CLAIMS
@@ -90,6 +91,16 @@ def test_finished_runs_here_have_numbers_and_a_verdict_of_their_own(page: Page, 
     (difference,) = here["result"]["differences"]
     assert difference["mean"] == pytest.approx(0.05, abs=0.01) and difference["low"] > 0
     assert [len(side["values"]) for side in difference["sides"]] == [3, 3]
+
+
+def test_the_first_of_two_plans_says_that_another_follows(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = sweep("smooth_ap", "happier", seeds=1)
+    monkeypatch.setattr(board, "CLAIMS", {MADE_UP.name: replace(MADE_UP, begins=lambda: search)})
+    monkeypatch.setattr(board.tables, "results", lambda: {MADE_UP.name: None})
+    monkeypatch.setattr(board.tables, "rows", lambda _results: [("made_up", "", "", "not run yet")])
+    make_plan(page.root, search)
+    (claim,) = page.json("claims")["claims"]
+    assert not claim["here"]["finished"] and claim["here"]["part"] == "part 1 of 2, "
 
 
 def test_no_numbers_before_its_runs_are_finished(page: Page, made_up: None) -> None:

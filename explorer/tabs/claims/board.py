@@ -118,12 +118,14 @@ class Board:
         try:
             with reading(folder.id):
                 phase = folder.state().phase
-                done = phase == "finished" and len(plans) == len(steps(claim))
+                of = len(steps(claim))
+                done = phase == "finished" and len(plans) == of
                 return {
                     "id": folder.id,
                     "phase": PHASES[phase].label,
                     "moving": PHASES[phase].moving,
                     "finished": done,
+                    "part": f"part {len(plans)} of {of}, " if of > 1 else "",
                     "words": total(Children(folder).all()).message,
                 }
         except RunError:

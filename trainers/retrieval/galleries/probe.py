@@ -35,8 +35,8 @@ def _open(folder: RunFolder, _parameters: Any, datasets: Datasets, _progress: Pr
 
 DESCRIPTOR = GalleryDescriptor(
     name="probe",
-    title="Probe",
-    sentence="The images on the maps; every step that has a map can be searched.",
+    title="Images on the maps",
+    sentence="Every step that has a map can be searched.",
     open=_open,
     order=1,
 )
