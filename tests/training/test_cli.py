@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -89,3 +90,16 @@ def test_a_flag_of_true_or_false_needs_no_value_and_says_what_it_takes(capsys: p
     with pytest.raises(SystemExit):
         parser.parse_args(["--corruptions", "maybe"])
     assert "true or false was needed; got 'maybe'" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules")
+def test_an_interruption_while_nothing_trains_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_argv: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trainers.cli.main.main", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("trainers", run_name="__main__")
+    assert ended.value.code == 130 and capsys.readouterr().err == "\nrankscope: interrupted.\n"
