@@ -43,7 +43,7 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
         page.get_by_role("button", name="Its comparison").click()
         expect(page.locator(".rs-runstatus")).to_have_text("Stopped. 4 of 5 runs finished, 1 without a result.")
         expect(view.locator(".rs-results")).to_be_visible()
-        assert f"run={plan.id}" in page.url
+        page.wait_for_url(f"**run={plan.id}**")
         make_again(page)
         open_tab(page, "Runs")
         card = page.locator(f".rs-runlist > .rs-runcard:has(.rs-runtitle:text-is('{TITLE}'))")
