@@ -144,7 +144,9 @@ def test_a_visitor_pushes_with_their_own_token_and_never_with_that_of_the_server
     monkeypatch.setenv("HF_TOKEN", "hf_server")
     plan = make_plan(space.explorer.library.root, sweep("smooth_ap"))
     asked = {"run": plan.id, "to": "ada/seeds", "private": True}
-    assert "sign in with Hugging Face on this page" in pushed(space, asked)["error"]
+    with monkeypatch.context() as patched:
+        patched.setattr(pushing, "write_comparison", lambda *_: pytest.fail("files are made for nobody"))
+        assert "sign in with Hugging Face on this page" in pushed(space, asked)["error"]
     assert space.client.get(f"{PREFIX}/hub/about").json()["can"] is False
     targets: list[Target] = []
 
@@ -153,6 +155,7 @@ def test_a_visitor_pushes_with_their_own_token_and_never_with_that_of_the_server
         return f"https://huggingface.co/datasets/{target.name}/commit/{len(files)}"
 
     monkeypatch.setattr(pushing, "upload", upload)
+    monkeypatch.setattr("trainers.publishing.upload.online", lambda: True)
     about = space.client.get(f"{PREFIX}/hub/about", headers=cookie("88", "ada")).json()
     assert (about["can"], about["name"]) == (True, "ada")
     done = pushed(space, asked, **cookie("88", "ada"))

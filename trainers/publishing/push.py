@@ -12,7 +12,7 @@ from trainers.kinds import kind_of
 from trainers.progress import Progress
 from trainers.publishing.comparison import write_comparison
 from trainers.publishing.model import named, write_model
-from trainers.publishing.upload import Target, upload
+from trainers.publishing.upload import Target, check_target, upload
 from trainers.runs import RunFolder
 
 _LAST_REQUEST_SECONDS = 15.0
@@ -38,6 +38,7 @@ def push(folder: RunFolder, target: Target, progress: Progress, *, arm: int = 0)
     Raises:
         UserError: there is nothing to push yet, or the Hub refuses; with what to do.
     """
+    check_target(target)
     plans = kind_of(folder.config).plans
     with tempfile.TemporaryDirectory(prefix="rankscope-") as scratch:
         progress("Writing the files", 0.1)
