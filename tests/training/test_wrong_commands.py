@@ -47,6 +47,8 @@ WRONG = (
     (TRAIN, "--data {images} --folds 99", "99 folds need 198 training classes"),
     (TRAIN, "--data {images} --folds 2 --fold 3", "fold from 1 to 2"),
     (TRAIN, "--data {images} --label-noise 0.5 --noise-kind within", ""),
+    ("inspect drawn", "--label-noise nan", "label_noise needs a number from 0 to 1"),
+    ("inspect drawn", "--max-images 0", "max_images needs a whole number from 1"),
     # losses, metrics, samplers, encoders
     (TRAIN, "--data {images} --losses magic", "There is no loss 'magic'"),
     ("train --steps 2", "--data {images} --losses magic", "There is no loss 'magic'"),  # with the encoder left out
@@ -135,7 +137,7 @@ def test_it_is_refused_and_leaves_no_run(
 ) -> None:
     runs = tmp_path / "runs"
     words = f"{verb} {flags}".format(here=here, images=here / "images").split()
-    place = [] if "--runs" in words or words[0] == "score" else ["--runs", str(runs)]
+    place = [] if "--runs" in words or words[0] in ("score", "inspect") else ["--runs", str(runs)]
     try:
         status = main([*words, *place])
     except SystemExit as left:

@@ -12,6 +12,7 @@ from trainers.cli.flags import add_flags, given
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.verb import verb
 from trainers.config import DataChoice
+from trainers.parameters import check_all
 
 _SHOWN = 8
 
@@ -30,7 +31,9 @@ def inspect(arguments: argparse.Namespace) -> int:
     """Show what a dataset holds and how it would be read."""
     from trainers.data import inspect_data
 
-    report = inspect_data(DataChoice(**(given(arguments, DataChoice) | {"source": arguments.source})))
+    choice = DataChoice(**(given(arguments, DataChoice) | {"source": arguments.source}))
+    check_all(choice, "The images")
+    report = inspect_data(choice)
     if arguments.json:
         print_json(dataclasses.asdict(report))
     else:
