@@ -31,7 +31,8 @@ TITLES = {
 
 def unpacked(name: str, root: Path) -> RunFolder:
     with tarfile.open(FIXTURES / f"{name}.tar.xz") as archive:
-        archive.extractall(root, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
+        archive.extractall(root)
     (plan,) = (path for path in root.iterdir() if not (path / "part_of").exists())
     assert "run" not in json.loads((plan / "config.json").read_text())
     return RunFolder(plan)

@@ -129,7 +129,8 @@ def test_a_run_of_an_earlier_version_can_be_run_and_baseline(tmp_path: Path, cap
     ids = []
     for name in ("metric_learning_finished", "metric_learning_before_memory"):
         with tarfile.open(FIXTURES / f"{name}.tar.xz") as archive:
-            archive.extractall(tmp_path / name, filter="data")
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
+            archive.extractall(tmp_path / name)
         (found,) = (path.parent for path in (tmp_path / name).rglob("config.json"))
         ids.append(found.rename(tmp_path / found.name).name)
     assert main(["mistakes", ids[0], "--baseline", ids[1], "--runs", str(tmp_path)]) == 0

@@ -87,7 +87,8 @@ class Opened:
 
 def unpack(name: str, root: Path) -> None:
     with tarfile.open(FIXTURES / f"{name}.tar.xz") as archive:
-        archive.extractall(root, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
+        archive.extractall(root)
 
 
 @pytest.fixture
