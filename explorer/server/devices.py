@@ -25,7 +25,7 @@ def device_of(folder: RunFolder, gpus: Sequence[str], held: Sequence[str]) -> De
 
     Args:
         gpus: of this machine.
-        held: the GPUs of the runs that train, one entry for each run.
+        held: the GPUs of the runs that train, each as often as runs train on it.
     """
     count = processes_of(folder)
     if not gpus or folder.config.single.device != "auto":

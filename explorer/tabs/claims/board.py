@@ -118,14 +118,14 @@ class Board:
         try:
             with reading(folder.id):
                 phase = folder.state().phase
-                of = len(steps(claim))
-                done = phase == "finished" and len(plans) == of
+                wanted = len(steps(claim))
+                done = phase == "finished" and len(plans) == wanted
                 return {
                     "id": folder.id,
                     "phase": PHASES[phase].label,
                     "moving": PHASES[phase].moving,
                     "finished": done,
-                    "part": f"part {len(plans)} of {of}, " if of > 1 else "",
+                    "part": f"part {len(plans)} of {wanted}, " if wanted > 1 else "",
                     "words": total(Children(folder).all()).message,
                 }
         except RunError:
