@@ -9,6 +9,13 @@ from torch import Tensor
 
 from trainers.hierarchy import Hierarchy
 
+ROLE = "role"
+"""Attribute of the images of a test set that is divided in those that are searched for and those that are searched."""
+QUERY, GALLERY = "query", "gallery"
+"""Its values, in this order."""
+CAMERA = "camera"
+"""Attribute of images for re-identification: a query does not find images of its class by its own camera."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSet:

@@ -36,16 +36,23 @@ class FileTable(Table):
     Args:
         columns: what is known of the files by column, None where nothing is; each of the same length.
         kinds: of these columns.
+        attributes: what is known of the files beside their classes, by name; as of columns.
     """
 
     def __init__(
-        self, source: FileSource, files: list[File], columns: Mapping[str, Sequence[Cell]], kinds: Mapping[str, Kind]
+        self,
+        source: FileSource,
+        files: list[File],
+        columns: Mapping[str, Sequence[Cell]],
+        kinds: Mapping[str, Kind],
+        attributes: Mapping[str, Sequence[Cell]] | None = None,
     ) -> None:
         self.kinds = {"image": "image", **kinds}
         self.total = len(files)
         self._source = source
         self._files = files
         self._codes = {name: encode(cells) for name, cells in columns.items()}
+        self.attributes = {name: encode(cells) for name, cells in (attributes or {}).items()}
 
     def __len__(self) -> int:
         return len(self._files)
@@ -141,7 +148,7 @@ def tables(source: FileSource, files: list[File]) -> Splits:
 
 def _tables_beside(source: FileSource) -> list[beside.Written | str]:
     """Read the tables beside the images, those of outer folders first, as far as they are small."""
-    every = sorted(source.tables(), key=lambda file: (len(file.parts), file.parts))
+    every = sorted(source.listed(beside.SUFFIXES), key=lambda file: (len(file.parts), file.parts))
     room = beside.MOST_BYTES
     read: list[beside.Written | str] = []
     for file in every[: beside.MOST_TABLES]:

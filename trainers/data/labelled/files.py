@@ -42,13 +42,10 @@ class Folder:
 
     def files(self) -> Iterator[File]:
         """Yield the files below it, without hidden ones."""
-        return self._ending(None if self.every else SUFFIXES)
+        return self.listed(None if self.every else SUFFIXES)
 
-    def tables(self) -> Iterator[File]:
-        """Yield the tables below it, which may be about the images."""
-        return self._ending(beside.SUFFIXES)
-
-    def _ending(self, suffixes: tuple[str, ...] | None) -> Iterator[File]:
+    def listed(self, suffixes: tuple[str, ...] | None) -> Iterator[File]:
+        """Yield the files whose names end so (small letters); None: all."""
         for folder, names in _walk(self.path):
             for path in (folder / name for name in names):
                 if (suffixes is None or path.suffix.lower() in suffixes) and path.is_file():
@@ -86,13 +83,10 @@ class Archive:
 
     def files(self) -> Iterator[File]:
         """Yield the image files in it, without hidden ones and links."""
-        return self._ending(SUFFIXES)
+        return self.listed(SUFFIXES)
 
-    def tables(self) -> Iterator[File]:
-        """Yield the tables in it, which may be about the images."""
-        return self._ending(beside.SUFFIXES)
-
-    def _ending(self, suffixes: tuple[str, ...]) -> Iterator[File]:
+    def listed(self, suffixes: tuple[str, ...] | None) -> Iterator[File]:
+        """Yield the files whose names end so (small letters), without hidden ones and links; None: all."""
         for name, member in self._members.items():
             parts = tuple(name.split("/"))
             if ".." in parts or name.startswith("/") or "\\" in name or re.match("[A-Za-z]:", name):
@@ -101,7 +95,8 @@ class Archive:
                 )
             if member.flag_bits & 1:
                 raise DataError(f"{self.path.name!r} is locked by a password. Unpack it and give the folder.")
-            if Path(parts[-1]).suffix.lower() not in suffixes or any(map(_hidden, parts)):
+            wanted = suffixes is None or Path(parts[-1]).suffix.lower() in suffixes
+            if not wanted or member.is_dir() or any(map(_hidden, parts)):
                 continue
             if member.external_attr >> 16 & 0o170000 == _LINK:
                 continue
@@ -139,8 +134,8 @@ class FileSource(Protocol):
     def files(self) -> Iterator[File]:
         """Yield them, without hidden ones."""
 
-    def tables(self) -> Iterator[File]:
-        """Yield the tables that may be about them."""
+    def listed(self, suffixes: tuple[str, ...] | None) -> Iterator[File]:
+        """Yield the files whose names end so (small letters), such as tables beside them; None: all."""
 
     def others(self) -> Counter[str]:
         """Count the other files, by what ends their names."""
@@ -185,7 +180,7 @@ def scan(path: Path, *, every: bool = False) -> tuple[FileSource, list[File]]:
 
 def content_key_of(source: FileSource, files: list[File]) -> str:
     """Return a key that changes when a file, or a table beside them, is added, removed, renamed or written."""
-    every = [*files, *sorted(source.tables(), key=lambda file: file.parts)]
+    every = [*files, *sorted(source.listed(beside.SUFFIXES), key=lambda file: file.parts)]
     return content_key([str(source.path.resolve()), *((file.parts, file.size, file.changed) for file in every)])
 
 

@@ -86,9 +86,11 @@ class RemoteFolder:
         for path in self.repository.images:
             yield File(parts=tuple(path.split("/")), size=self.repository.files[path], changed=0)
 
-    def tables(self) -> Iterator[File]:
-        """Yield none: a repository with tables is read by ``datasets``."""
-        return iter(())
+    def listed(self, suffixes: tuple[str, ...] | None) -> Iterator[File]:
+        """Yield its files whose names end so (small letters); None: all."""
+        for path, size in sorted(self.repository.files.items()):
+            if suffixes is None or PurePosixPath(path).suffix.lower() in suffixes:
+                yield File(parts=tuple(path.split("/")), size=size, changed=0)
 
     def others(self) -> Counter[str]:
         """Count its other files by what ends their names."""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -51,11 +52,13 @@ class Table(ABC):
         kinds: what the columns hold, by name, in order.
         total: rows, read or not.
         whole: rows of the split that this is a part of, about; None: it is all of it.
+        attributes: what is known of the rows beside their classes, such as :data:`ROLE`, by name.
     """
 
     kinds: dict[str, Kind]
     total: int
     whole: int | None = None
+    attributes: Mapping[str, Codes] = MappingProxyType({})
 
     @abstractmethod
     def __len__(self) -> int:
