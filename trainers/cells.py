@@ -13,8 +13,18 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", 
 
 
 def encodable(text: str) -> str:
-    """Make a text that UTF-8 has: what a file name had that is not UTF-8 becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """Make a text that UTF-8 has: bytes of a file name that are not UTF-8 are written out, such as ``\\xe9``."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join(_written_out(letter) if "\ud800" <= letter <= "\udfff" else letter for letter in text)
+    return text
+
+
+def _written_out(letter: str) -> str:
+    """Write out half of a pair of code units; how Python keeps a byte that is not UTF-8 is one."""
+    code = ord(letter)
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 
 
 def plain_cell(text: str) -> str:

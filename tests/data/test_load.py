@@ -218,7 +218,7 @@ def test_nested_folders_are_a_tree_and_same_names_stay_apart(tmp_path):
     data = load(tmp_path / "own")
     assert data.hierarchy.levels == ("class", "group")
     assert set(data.hierarchy.names[0]) == {"car / red", "bus / red", "blue", "old"}
-    assert any("1 images lie in no class folder" in note for note in data.notes)
+    assert any("1 image lies in no class folder" in note for note in data.notes)
 
 
 def test_levels_of_deeper_folders_have_names_of_their_own(tmp_path):

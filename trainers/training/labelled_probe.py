@@ -26,6 +26,7 @@ def write_labelled_probe(folder: RunFolder, data: LoadedData, part: str, rows: T
     known = tuple(
         Attribute(name=name, names=names, values=chosen.attributes[name][rows].numpy())
         for name, names in data.attributes.items()
+        if name in chosen.attributes
     )
     note = f"The maps show {PARTS[part]}; the numbers are of {PARTS['test']}."
     write_probe(

@@ -11,15 +11,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from trainers.data.labelled.splits import is_split
+from trainers.data.base import GALLERY, QUERY
+from trainers.data.labelled.cell_values import Cell
+from trainers.data.labelled.splits import TEST, is_split, rank_as_test, role_of
 from trainers.data.labelled.table import MOST_ROWS
+from trainers.data.names import composed
 
 SUFFIXES = (".csv", ".tsv", ".jsonl")
 """Endings of tables that are read."""
@@ -31,9 +35,10 @@ _MOST_COLUMNS = 200
 _FIRST = ("metadata", "labels")  # read before tables of other names
 _FILES = ("file_name", "filename", "file", "image", "path", "image_path", "image_name", "img", "image_id", "id", "name")
 _SPLITS = ("split", "subset", "set", "partition", "fold")
+_NAMED_IN = "file column"  # which of several columns names the image
 _LOOKED_AT = 1000  # rows that tell which column holds the names of the images
 _SHOWN = 3
-Cell = str | int | None
+_ODD_BYTES = re.compile("[\udc80-\udcff]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,13 +47,17 @@ class Listed:
 
     Attributes:
         columns: their values by column; None where no table says one.
-        splits: the split of every image; None: no table says any.
+        splits: the split of every image; empty: it has none; None: no table says any.
+        roles: of every image of a test of queries and a gallery; None: no table says any.
         notes: which tables are used for how many images, and why others are not.
+        unread: why columns that tables have are not read, by name.
     """
 
     columns: dict[str, list[Cell]]
     splits: list[str] | None
     notes: tuple[str, ...]
+    roles: list[str | None] | None = None
+    unread: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +67,13 @@ class Written:
     Attributes:
         parts: of its path below the dataset's folder.
         header: names of the columns; None: its first line is a row like the others.
+        unread: why columns have no cells, by name.
     """
 
     parts: tuple[str, ...]
     rows: list[list[Cell]]
     header: list[str] | None
+    unread: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -71,21 +82,29 @@ class Written:
 
 
 class Names:
-    """The images by the names that a table may give them, small and capital letters alike."""
+    """The images by the names that a table may give them: small and capital letters, and composed and decomposed ones,
+    are alike, and a name that is no UTF-8 has that of Windows' own encoding too.
+    """
 
     def __init__(self, images: Sequence[tuple[str, ...]]) -> None:
-        self._whole = {_joined(parts): row for row, parts in enumerate(images)}
+        self._whole: dict[str, int] = {}
         self._ends: dict[str, int] = {}
         for row, parts in enumerate(images):
-            stem = (*parts[:-1], PurePosixPath(parts[-1]).stem)
-            for start in range(len(parts)):
-                for end in {_joined(parts[start:]), _joined(stem[start:])}:
-                    # -1: several images end so
-                    self._ends[end] = row if self._ends.get(end, row) == row else -1
+            for form in {parts, tuple(map(_of_windows, parts))}:
+                self._whole[_joined(form)] = row
+                stem = (*form[:-1], PurePosixPath(form[-1]).stem)
+                for start in range(len(form)):
+                    for end in {_joined(form[start:]), _joined(stem[start:])}:
+                        # -1: several images end so
+                        self._ends[end] = row if self._ends.get(end, row) == row else -1
 
     def row(self, name: str, folder: tuple[str, ...]) -> int | None:
         """Return the image of a name in a table of a folder; None: there is none, or there are several."""
-        parts = tuple(part for part in name.strip().replace("\\", "/").split("/") if part not in ("", "."))
+        found = self._row(name, folder)
+        return self._row(name.replace("\\", "/"), folder) if found is None and "\\" in name else found
+
+    def _row(self, name: str, folder: tuple[str, ...]) -> int | None:
+        parts = tuple(part for part in name.strip().split("/") if part not in ("", "."))
         if not parts:
             return None
         whole = self._whole.get(_joined((*folder, *parts)))
@@ -111,12 +130,14 @@ def listed(tables: Sequence[Written | str], images: Sequence[tuple[str, ...]]) -
         return Listed(columns={}, splits=None, notes=tuple(notes))
     names = Names(images)
     columns: dict[str, list[Cell]] = {}
+    unread: dict[str, str] = {}
     owner: list[Written | None] = [None] * len(images)
     for table in sorted(several, key=lambda table: (_rank(table.parts[-1]), len(table.parts))):
         used = _Used.of(table, names)
         if isinstance(used, str):
             notes.append(f"{table.name} is not used: {used}")
             continue
+        unread |= table.unread
         rows = [(image, row) for image, row in used.rows.items() if owner[image] is None]
         if not rows:
             notes.append(f"{table.name} is not used: other tables are about its images already.")
@@ -124,30 +145,41 @@ def listed(tables: Sequence[Written | str], images: Sequence[tuple[str, ...]]) -
         for image, row in rows:
             owner[image] = table
             for name, value in zip(used.header, row, strict=False):
-                if name != used.file_column:
+                if name not in used.file_columns:
                     columns.setdefault(name, [None] * len(images))[image] = value
+            if len(used.file_columns) > 1:
+                columns.setdefault(_NAMED_IN, [None] * len(images))[image] = used.named_in[image]
         notes.append(used.said(len(rows), len(images)))
-    splits = _splits(columns, owner)
-    return Listed(columns=columns, splits=splits, notes=tuple(notes))
+    splits, said = _splits(columns, owner)
+    roles = None if splits is None else [role_of(split) for split in splits]
+    if splits is not None and roles is not None and {*roles} >= {QUERY, GALLERY}:
+        test = TEST if TEST not in splits else f"{QUERY} and {GALLERY}"
+        splits = [test if role else split for split, role in zip(splits, roles, strict=True)]
+    else:
+        roles = None
+    read = {name: cells for name, cells in columns.items() if name not in unread or any(cells)}
+    return Listed(columns=read, splits=splits, notes=(*notes, *said), roles=roles, unread=unread)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Used:
-    """A table with the column that names images.
+    """A table with the columns that name images.
 
-    ``rows``: its rows by image; ``unmatched``: names of no image here; ``twice``: names of images that had a row.
+    ``rows``: its rows by image; ``named_in``: the column that names an image; ``unmatched``: names of no image here;
+    ``twice``: names of images that had a row.
     """
 
     table: Written
     header: list[str]
-    file_column: str
+    file_columns: list[str]
     rows: dict[int, list[Cell]]
+    named_in: dict[int, str]
     unmatched: list[str]
     twice: int
 
     @classmethod
     def of(cls, table: Written, names: Names) -> _Used | str:
-        """Find the column; or say why there is none."""
+        """Find the columns; or say why there is none."""
         folder = table.parts[:-1]
         if not table.rows:
             return "it has no rows."
@@ -156,35 +188,52 @@ class _Used:
         if len({*header}) < len(header):
             double = next(name for name, count in Counter(header).items() if count > 1)
             return f"two of its columns are called {double!r:.60}. Rename one of them."
-
-        def meets(column: int) -> int:
-            cells = (row[column] for row in islice(table.rows, _LOOKED_AT) if column < len(row))
-            return sum(names.row(str(cell), folder) is not None for cell in cells if cell is not None)
-
+        first = list(islice(table.rows, _LOOKED_AT))
         called = [name.strip().lower().replace(" ", "_") for name in header]
         order = sorted(range(len(header)), key=lambda at: _FILES.index(called[at]) if called[at] in _FILES else 99)
-        best = max(order, key=meets, default=0)
-        if not meets(best):
+        met = {column: _met(first, column, names, folder) for column in order}
+        best = max(order, key=lambda column: len(met[column]), default=0)
+        if not met[best]:
             likely = order[0]
             if called[likely] not in _FILES:
                 return f"none of its columns ({', '.join(header)[:200]}) holds names of images here, such as file_name."
             given = [str(row[likely]) for row in table.rows if likely < len(row) and row[likely] is not None]
             return f"column {header[likely]!r} names no image that is here: {_some(given)}."
+        several = [best, *(column for column in order if column != best and _names_others(first, column, met, best))]
+        return cls._matched(table, header, several, names)
+
+    @classmethod
+    def _matched(cls, table: Written, header: list[str], columns: list[int], names: Names) -> _Used:
+        """Find the image of every name in these columns; a row is about all images that it names."""
         rows: dict[int, list[Cell]] = {}
+        named_in: dict[int, str] = {}
         unmatched, twice = [], 0
         for row in table.rows:
-            cell = row[best] if best < len(row) else None
-            image = None if cell is None else names.row(str(cell), folder)
-            if image is None:
-                unmatched.append(str(cell or ""))
-            else:
-                twice += image in rows
-                rows.setdefault(image, row)
-        return cls(table=table, header=header, file_column=header[best], rows=rows, unmatched=unmatched, twice=twice)
+            for column in columns:
+                cell = row[column] if column < len(row) else None
+                image = None if cell is None else names.row(str(cell), table.parts[:-1])
+                if image is None:
+                    if cell is not None or len(columns) == 1:
+                        unmatched.append(str(cell or ""))
+                else:
+                    twice += image in rows
+                    rows.setdefault(image, row)
+                    named_in.setdefault(image, header[column])
+        return cls(
+            table=table,
+            header=header,
+            file_columns=[header[column] for column in columns],
+            rows=rows,
+            named_in=named_in,
+            unmatched=unmatched,
+            twice=twice,
+        )
 
     def said(self, count: int, images: int) -> str:
         """Say for how many images it is used, and which names it has beside theirs."""
-        text = f"{self.table.name} is used for {count:,} of {images:,} images, by column {self.file_column!r}."
+        which = " and ".join(map(repr, self.file_columns))
+        plural = "s" if len(self.file_columns) > 1 else ""
+        text = f"{self.table.name} is used for {count:,} of {images:,} images, by column{plural} {which}."
         if self.unmatched:
             plural = (
                 "names are of no or several images" if len(self.unmatched) > 1 else "name is of no or several images"
@@ -193,6 +242,19 @@ class _Used:
         if self.twice:
             text += f" {self.twice:,} of its rows are about an image that has a row above, and are not used."
         return text
+
+
+def _met(rows: Sequence[list[Cell]], column: int, names: Names, folder: tuple[str, ...]) -> list[int]:
+    """Return the images that cells of a column name."""
+    cells = (row[column] for row in rows if column < len(row) and row[column] is not None)
+    return [image for cell in cells if (image := names.row(str(cell), folder)) is not None]
+
+
+def _names_others(rows: Sequence[list[Cell]], column: int, met: Mapping[int, list[int]], best: int) -> bool:
+    """Return whether a column names images, each once, that the best column does not name."""
+    given = sum(column < len(row) and row[column] is not None for row in rows)
+    images = {*met[column]}
+    return 2 * len(images) >= given > 0 and len(images) == len(met[column]) and not images & {*met[best]}
 
 
 def written(parts: tuple[str, ...], data: bytes | None) -> Written | str:
@@ -214,7 +276,7 @@ def written(parts: tuple[str, ...], data: bytes | None) -> Written | str:
 
 def _with_header(parts: tuple[str, ...], rows: list[list[Cell]]) -> Written:
     """Take the first line as names of columns, unless one of its cells ends as image files do."""
-    first = [str(cell or "").strip() for cell in rows[0]]
+    first = [composed(str(cell or "").strip()) for cell in rows[0]]
     if any(PurePosixPath(cell.lower()).suffix in _IMAGE_ENDINGS for cell in first):
         return Written(parts=parts, rows=rows, header=None)
     header = [name or f"column {number}" for number, name in enumerate(first, 1)]
@@ -227,19 +289,23 @@ _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".ti
 def _records(parts: tuple[str, ...], text: str) -> Written:
     """Read a JSON object a line; what is neither text nor a number is left out."""
     header: dict[str, int] = {}
+    unread: dict[str, str] = {}
     rows = []
     for line in islice(filter(None, map(str.strip, text.splitlines())), MOST_ROWS):
         record = json.loads(line)
         if not isinstance(record, dict):
             raise ValueError(f"a line is no object: {line[:40]}")
-        for name in record:
+        for name in map(composed, record):
             if header.setdefault(name, len(header)) >= _MOST_COLUMNS:
                 raise ValueError(f"it has more than {_MOST_COLUMNS} columns")
         row: list[Cell] = [None] * len(header)
         for name, value in record.items():
-            row[header[name]] = _plain(value)
+            alone = value[0] if isinstance(value, list) and len(value) == 1 else value
+            if isinstance(alone, (list, dict)) and alone:
+                unread[composed(name)] = "its values are lists" if isinstance(alone, list) else "its values are objects"
+            row[header[composed(name)]] = _plain(alone)
         rows.append(row)
-    return Written(parts=parts, rows=rows, header=list(header))
+    return Written(parts=parts, rows=rows, header=list(header), unread=unread)
 
 
 def _lines(text: str) -> Iterator[list[Cell]]:
@@ -260,16 +326,26 @@ def _text(data: bytes) -> str:
         return data.decode("cp1252")
 
 
-def _splits(columns: dict[str, list[Cell]], owner: Sequence[Written | None]) -> list[str] | None:
+def _splits(
+    columns: dict[str, list[Cell]], owner: Sequence[Written | None]
+) -> tuple[list[str] | None, tuple[str, ...]]:
     """Take the split of every image out of the columns, or from the names of the tables: ``train.csv``."""
     for name in columns:
         values = {str(value) for value in columns[name] if value is not None}
-        if name.strip().lower() in _SPLITS and 0 < len(values) <= _LOOKED_AT and all(map(is_split, values)):
-            return ["" if value is None else str(value).lower() for value in columns.pop(name)]
+        if 0 < len(values) <= _LOOKED_AT and all(map(is_split, values)) and _says_splits(name, values):
+            said = [f"Column {name!r} is the split: {', '.join(sorted(values)[:10])}."] * (name.lower() not in _SPLITS)
+            return ["" if value is None else str(value).strip().lower() for value in columns.pop(name)], tuple(said)
     tables = {id(table): PurePosixPath(table.parts[-1]).stem.lower() for table in owner if table is not None}
     if len({*tables.values()}) < 2 or not all(map(is_split, tables.values())):
-        return None
-    return ["" if table is None else tables[id(table)] for table in owner]
+        return None, ()
+    return ["" if table is None else tables[id(table)] for table in owner], ()
+
+
+def _says_splits(name: str, values: Collection[str]) -> bool:
+    """Return whether a column whose values are all names of splits says the split, by its name or by several values."""
+    roles = {role_of(value) for value in values}
+    trains = any(rank_as_test(value) is None for value in values)
+    return name.strip().lower() in _SPLITS or (trains and len(values) > 1) or roles >= {QUERY, GALLERY}
 
 
 def _plain(value: Any) -> Cell:
@@ -277,11 +353,20 @@ def _plain(value: Any) -> Cell:
         return "yes" if value else "no"
     if isinstance(value, int):
         return value
+    if isinstance(value, float):
+        return str(value) if value == value else None
     return value.strip() or None if isinstance(value, str) else None
 
 
 def _joined(parts: Sequence[str]) -> str:
-    return "/".join(parts).casefold()
+    return composed(composed("/".join(parts)).casefold())
+
+
+def _of_windows(part: str) -> str:
+    """Read bytes of a name that are no UTF-8 as Windows has them in the west."""
+    if part.isascii():
+        return part
+    return _ODD_BYTES.sub(lambda met: met[0].encode("utf-8", "surrogateescape").decode("cp1252", "replace"), part)
 
 
 def _rank(name: str) -> int:

@@ -72,7 +72,7 @@ def join(tables: Sequence[Table], column: str) -> Codes:
     given_up = next((part.reason for part in parts if part.reason), "")
     if given_up:
         return Codes.given_up(sum(map(len, tables)), given_up)
-    if all(part.names == parts[0].names for part in parts):
+    if all(part.names == parts[0].names for part in parts) and len({*parts[0].names}) == len(parts[0].names):
         return Codes(values=np.concatenate([part.values for part in parts]), names=parts[0].names)
     names = dict.fromkeys(name for part in parts for name in part.names)
     if all(re.fullmatch(r"-?\d+", name) for name in names):

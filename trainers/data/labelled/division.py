@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from trainers.config import DataChoice
-from trainers.data.labelled.rows import Part
+from trainers.data.labelled.rows import Part, with_role
 from trainers.data.labelled.splits import cap, divide, divide_images, repeated
 from trainers.data.labelled.table import Table
 from trainers.errors import DataError
@@ -20,25 +20,34 @@ def divided(whole: Part, used: Mapping[str, Table], choice: DataChoice, notes: l
     Raises:
         DataError: too few classes with two images, or where images are held out too few images.
     """
-    by = _by_classes if choice.held_out == "classes" else _by_images
-    train, test, shared = by(whole, tuple(used), choice.seed, notes)
+    tables = tuple(used.values())
+    if choice.held_out == "classes":
+        train, test, shared = _by_classes(whole, with_role(whole, tables), tuple(used), choice.seed, notes)
+    else:
+        train, test, shared = _by_images(whole, tuple(used), choice.seed, notes)
     train, test = (_capped(part, choice, title, notes) for part, title in ((train, "training"), (test, "test")))
-    train, test = (_of_all(part, tuple(used.values())) for part in (train, test))
+    train, test = (_of_all(part, tables) for part in (train, test))
     return train, test, shared
 
 
-def _by_classes(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -> tuple[Part, Part, int]:
+def _by_classes(
+    whole: Part, roles: np.ndarray, names: tuple[str, ...], seed: int, notes: list[str]
+) -> tuple[Part, Part, int]:
     """Return train and test rows without a common finest class, and how many classes the splits share; classes of a
-    single image are left out.
+    single image are left out, but those in a gallery, which are there to be passed over.
+
+    Args:
+        roles: rows that are queries or of a gallery, bool [n].
 
     Raises:
         DataError: too few classes.
     """
-    several = repeated(whole.labels[:, 0])
+    several = repeated(whole.labels[:, 0]) | roles
     singles = len(np.unique(whole.labels[~several, 0]))
     if singles:
-        notes.append(f"{singles} classes with a single image are left out; a class needs two.")
-    whole = whole.take(several)
+        many = "classes with a single image are" if singles > 1 else "class with a single image is"
+        notes.append(f"{singles} {many} left out; a class needs two.")
+    whole, roles = whole.take(several), roles[several]
     classes = len(np.unique(whole.labels[:, 0]))
     if classes < 2:
         what = "has one class only" if classes or not singles else f"has {singles} classes of one image each"
@@ -54,7 +63,10 @@ def _by_classes(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]
             "Fewer are enough when images of the same classes are held out (held out: images)."
         )
     side = divide(whole.labels, seed)
-    train, test = whole.take(side), whole.take(~side)
+    if roles.any() and not roles.all():  # what is trained on has no role
+        train, test = whole.take(side & ~roles), whole.take(~side & roles)
+    else:
+        train, test = whole.take(side), whole.take(~side)
     halves = [len(np.unique(part.labels[:, 0])) for part in (train, test)]
     why = f"{names[0]} and {names[1]} share {len(shared)} classes, so: " if len(shared) else ""
     notes.append(f"{why}{halves[0]} classes for training, {halves[1]} for testing (random, seed {seed}).")

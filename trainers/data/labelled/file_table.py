@@ -1,9 +1,5 @@
 """Image files grouped to splits and classes: sub-folders are classes, nested sub-folders are a class tree.
 
-images/apple/1.jpg              one level:  class
-images/fruit/apple/1.jpg        two levels: class = apple, group = fruit
-images/train/fruit/apple/1.jpg  the same, with splits
-
 A table beside them is used in place of the folders if a column of it reads as a label.
 """
 
@@ -11,16 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from trainers.data.base import GALLERY, QUERY, ROLE
 from trainers.data.image_file import LARGEST_FILE
 from trainers.data.labelled import beside
-from trainers.data.labelled.beside import Cell
+from trainers.data.labelled.cell_values import POINT, Cell, alike, kind_of_cells
 from trainers.data.labelled.columns import describe
 from trainers.data.labelled.files import File, FileSource
-from trainers.data.labelled.splits import is_split
+from trainers.data.labelled.folders import Folders
 from trainers.data.labelled.table import Codes, Kind, Splits, Table, encode
 from trainers.data.labelled.tree import level_names
 from trainers.errors import DataError
@@ -37,6 +33,7 @@ class FileTable(Table):
         columns: what is known of the files by column, None where nothing is; each of the same length.
         kinds: of these columns.
         attributes: what is known of the files beside their classes, by name; as of columns.
+        unread: why columns are not read, by name.
     """
 
     def __init__(
@@ -46,8 +43,10 @@ class FileTable(Table):
         columns: Mapping[str, Sequence[Cell]],
         kinds: Mapping[str, Kind],
         attributes: Mapping[str, Sequence[Cell]] | None = None,
+        unread: Mapping[str, str] | None = None,
     ) -> None:
-        self.kinds = {"image": "image", **kinds}
+        self.kinds = {"image": "image", **kinds, **dict.fromkeys(unread or (), "other")}
+        self.unread = {name: POINT for name, kind in kinds.items() if kind == "other"} | dict(unread or {})
         self.total = len(files)
         self._source = source
         self._files = files
@@ -68,44 +67,7 @@ class FileTable(Table):
         return [self._source.read(file) if file.size <= LARGEST_FILE else None for file in files]
 
     def names(self, column: str, rows: np.ndarray) -> list[str]:
-        return ["/".join(self._files[row].parts) for row in rows]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Folders:
-    """What the folders of images say: the split of each if the outermost are splits, and the names below that."""
-
-    splits: list[str]
-    inner: list[tuple[str, ...]]
-
-    @classmethod
-    def of(cls, files: list[File]) -> _Folders:
-        skip = _common_depth(files)
-        folders = [file.parts[skip:-1] for file in files]
-        split_depth = int(all(parts and is_split(parts[0]) for parts in folders))
-        splits = [parts[0] if split_depth else "all" for parts in folders]
-        return cls(splits=splits, inner=[parts[split_depth:] for parts in folders])
-
-    @property
-    def depth(self) -> int:
-        """Levels that all images in folders have."""
-        return min({len(parts) for parts in self.inner} - {0}, default=0)
-
-    def columns(self, names: Sequence[str]) -> dict[str, list[Cell]]:
-        """Return the levels under these names, finest first; the parts of a path are coarsest first."""
-        above = [parts[: self.depth] if parts else (None,) * self.depth for parts in self.inner]
-        return {name: [parts[-1 - level] for parts in above] for level, name in enumerate(names)}
-
-    def notes(self) -> list[str]:
-        """Say what is left out where they are the classes."""
-        loose, said = sum(not parts for parts in self.inner), []
-        if loose and self.depth:
-            said.append(f"{loose} images lie in no class folder and were skipped.")
-        if len({len(parts) for parts in self.inner} - {0}) > 1:
-            said.append(
-                f"Class folders are nested to different depths; the first {self.depth} of them were read as labels."
-            )
-        return said
+        return ["/".join(self._files[row].names) for row in rows]
 
 
 def tables(source: FileSource, files: list[File]) -> Splits:
@@ -118,31 +80,46 @@ def tables(source: FileSource, files: list[File]) -> Splits:
     if not files:
         raise DataError(f"{source.path.name!r} holds no images. Put them in one sub-folder per class.")
     said = beside.listed(_tables_beside(source), [file.parts for file in files])
-    folders = _Folders.of(files)
-    notes, splits = [*said.notes], said.splits or folders.splits
-    given = {"image (of the table)" if name == "image" else name: _alike(said.columns[name]) for name in said.columns}
-    if any(describe(name, _kind(cells), encode(cells)).likely for name, cells in given.items()):
+    folders = Folders.of([file.names for file in files])
+    notes = [*source.notes(), *said.notes]
+    splits, roles = said.splits or folders.splits, said.roles if said.splits else folders.roles
+    given = {"image (of the table)" if name == "image" else name: alike(said.columns[name]) for name in said.columns}
+    columns: dict[str, Sequence[Cell]]
+    if any(describe(name, kind_of_cells(cells), encode(cells)).likely for name, cells in given.items()):
         tree, kept = None, [bool(split) for split in splits]
         levels = ["folder", *(f"folder {n} above" for n in range(1, folders.depth))][: folders.depth]
-        columns = {**folders.columns(levels), **given}
+        columns = {**dict(zip(levels, folders.levels(), strict=True)), **given}
         columns = {name: columns[name] for name in dict.fromkeys([*given, *columns])}
     else:
         tree = level_names(folders.depth)
         kept = [bool(split and (parts or not tree)) for split, parts in zip(splits, folders.inner, strict=True)]
-        columns = {**given, **folders.columns(tree)}
+        columns = {**given, **dict(zip(tree, folders.levels(), strict=True))}
+        if folders.outer:
+            columns["outer folder"] = folders.outer
         if given:
             which = ", ".join(given)[:200]
             notes.append(f"No column of the tables reads as a label ({which}), so the folders are the classes.")
-        notes += folders.notes()
-    if not all(splits):
+        notes += folders.said()
+    notes += () if said.splits else folders.notes
+    if said.splits and not all(splits):
         notes.append(f"{splits.count(''):,} images have no split and were left out.")
-    classes = tree or ()  # names of folders are names, whatever they look like
-    kinds: dict[str, Kind] = {name: "text" if name in classes else _kind(cells) for name, cells in columns.items()}
+    if roles is not None:
+        notes.append(
+            f"The test is of {roles.count(QUERY):,} queries and a gallery of {roles.count(GALLERY):,} images: each query "
+            "is searched for in the gallery."
+        )
+    unread = {name: why for name, why in said.unread.items() if name not in columns}
+    classes = {*(tree or ()), "outer folder"}  # names of folders are names, whatever they look like
+    kinds: dict[str, Kind] = {
+        name: "text" if name in classes else kind_of_cells(cells) for name, cells in columns.items()
+    }
     made = {}
     for split in dict.fromkeys(name for name, keep in zip(splits, kept, strict=True) if keep):
         rows = [row for row, name in enumerate(splits) if name == split and kept[row]]
         of_split = {name: [cells[row] for row in rows] for name, cells in columns.items()}
-        made[split] = FileTable(source, [files[row] for row in rows], of_split, kinds)
+        known = {} if roles is None else {ROLE: [roles[row] for row in rows]}
+        known = {name: cells for name, cells in known.items() if any(cells)}
+        made[split] = FileTable(source, [files[row] for row in rows], of_split, kinds, known, unread)
     return Splits(tables=made, notes=(*notes, *_left_out(source.others())), tree=tree)
 
 
@@ -156,30 +133,6 @@ def _tables_beside(source: FileSource) -> list[beside.Written | str]:
         room -= min(file.size, room)
     more = len(every) - len(read)
     return [*read, f"{more:,} more tables beside the images are not read."] if more else read
-
-
-def _alike(cells: Sequence[Cell]) -> list[Cell]:
-    """Read cells as whole numbers if all are."""
-    try:
-        return [None if cell is None else int(cell) for cell in cells]
-    except ValueError:
-        return [None if cell is None else str(cell) for cell in cells]
-
-
-def _kind(cells: Sequence[Cell]) -> Kind:
-    """Return what cells hold that were made alike."""
-    given = [cell for cell in cells if cell is not None]
-    if given and all(isinstance(cell, int) for cell in given):
-        return "whole number"
-    return "other" if given and all(map(_is_number, given)) else "text"
-
-
-def _is_number(cell: Cell) -> bool:
-    try:
-        float(cell or "")
-    except ValueError:
-        return False
-    return True
 
 
 def _left_out(others: Counter[str]) -> list[str]:
@@ -196,14 +149,3 @@ def _left_out(others: Counter[str]) -> list[str]:
             "file_name and columns of labels."
         )
     return notes
-
-
-def _common_depth(files: list[File]) -> int:
-    """Return how many outer folders all files share that are neither a split nor the only class folder."""
-    first = files[0].parts
-    shared = 0
-    while all(len(file.parts) > shared + 2 and file.parts[shared] == first[shared] for file in files):
-        if is_split(first[shared]):
-            break
-        shared += 1
-    return shared

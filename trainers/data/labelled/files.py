@@ -9,12 +9,16 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol
 
+from trainers.data import access
 from trainers.data.cache import content_key
 from trainers.data.image_file import SUFFIXES
 from trainers.data.labelled import beside
+from trainers.data.labelled.zip_names import ZipNames
+from trainers.data.names import composed
 from trainers.errors import DataError
 
 _TABLES = (".parquet", ".arrow", ".tar")
@@ -32,6 +36,11 @@ class File:
     size: int
     changed: int
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parts in the form in which names are compared and shown; ``parts`` are what opens the file."""
+        return tuple(map(composed, self.parts))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Folder:
@@ -46,7 +55,7 @@ class Folder:
 
     def listed(self, suffixes: tuple[str, ...] | None) -> Iterator[File]:
         """Yield the files whose names end so (small letters); None: all."""
-        for folder, names in _walk(self.path):
+        for folder, names in self._walked[0]:
             for path in (folder / name for name in names):
                 if (suffixes is None or path.suffix.lower() in suffixes) and path.is_file():
                     state = path.stat()
@@ -54,8 +63,18 @@ class Folder:
 
     def others(self) -> Counter[str]:
         """Count the files below it that are no images which can be read, by what ends their names."""
-        names = (Path(name) for _, names in _walk(self.path) for name in names)
+        names = (Path(name) for _, names in self._walked[0] for name in names)
         return Counter(name.suffix.lower() or name.name for name in names if name.suffix.lower() not in SUFFIXES)
+
+    def notes(self) -> list[str]:
+        """Say which links were not followed."""
+        links = self._walked[1]
+        lost = [path for folder, names in self._walked[0] for name in names if _leads_nowhere(path := folder / name)]
+        said = (
+            (links, "was not followed: it leads to a folder that is read already, or that may not be opened here"),
+            (lost, "leads nowhere"),
+        )
+        return [_links(paths, why, self.path) for paths, why in said if paths]
 
     def read(self, file: File) -> bytes | None:
         """Read a file; None if it is gone."""
@@ -64,22 +83,36 @@ class Folder:
         except OSError:
             return None
 
+    @cached_property
+    def _walked(self) -> tuple[list[tuple[Path, list[str]]], list[Path]]:
+        """The folders below it with the names of their files, and the links to folders that were not followed."""
+        skipped: list[Path] = []
+        return list(_walk(self.path, skipped)), skipped
+
 
 class Archive:
     """A zip file of image files; its table of contents is read once.
+
+    Args:
+        encoding: of names that do not say how they are encoded; None: it is found.
 
     Raises:
         DataError: damaged, locked by a password, packed in an unusual way, or with names that lead out of it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, encoding: str | None = None) -> None:
         self.path = path
         self._changed = path.stat().st_mtime_ns
         try:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, OSError, ValueError) as error:
             raise DataError(f"{path.name!r} is not a readable zip file: {error}.") from error
-        self._members = {member.filename: member for member in self._zip.infolist()}
+        members = self._zip.infolist()
+        named = ZipNames.of(members, encoding)
+        self._note = named.note
+        # Some programs of Windows write backslashes between folders.
+        parts = (tuple(name.replace("\\", "/").split("/")) for name in named.names)
+        self._members = dict(zip(parts, members, strict=True))
 
     def files(self) -> Iterator[File]:
         """Yield the image files in it, without hidden ones and links."""
@@ -87,16 +120,16 @@ class Archive:
 
     def listed(self, suffixes: tuple[str, ...] | None) -> Iterator[File]:
         """Yield the files whose names end so (small letters), without hidden ones and links; None: all."""
-        for name, member in self._members.items():
-            parts = tuple(name.split("/"))
-            if ".." in parts or name.startswith("/") or "\\" in name or re.match("[A-Za-z]:", name):
+        for parts, member in self._members.items():
+            if ".." in parts or (not parts[0] and len(parts) > 1) or re.match("[A-Za-z]:", parts[0]):
                 raise DataError(
-                    f"{self.path.name!r} holds names that lead out of it, such as {name[:80]!r}. Pack it again."
+                    f"{self.path.name!r} holds names that lead out of it, such as {'/'.join(parts)[:80]!r}. Pack it "
+                    "again."
                 )
             if member.flag_bits & 1:
                 raise DataError(f"{self.path.name!r} is locked by a password. Unpack it and give the folder.")
             wanted = suffixes is None or Path(parts[-1]).suffix.lower() in suffixes
-            if not wanted or member.is_dir() or any(map(_hidden, parts)):
+            if not wanted or not parts[-1] or any(map(_hidden, parts)):
                 continue
             if member.external_attr >> 16 & 0o170000 == _LINK:
                 continue
@@ -106,13 +139,19 @@ class Archive:
 
     def others(self) -> Counter[str]:
         """Count the files in it that are no images which can be read, by what ends their names."""
-        shown = (name for name in self._members if not name.endswith("/") and not any(map(_hidden, name.split("/"))))
-        names = list(map(Path, shown))
+        shown = (parts for parts in self._members if parts[-1] and not any(map(_hidden, parts)))
+        names = [Path(parts[-1]) for parts in shown]
         return Counter(name.suffix.lower() or name.name for name in names if name.suffix.lower() not in SUFFIXES)
+
+    def notes(self) -> list[str]:
+        """Say how the names were read, if that is a guess, and how many links are in it, which are not followed."""
+        links = [m for m in self._members.values() if m.external_attr >> 16 & 0o170000 == _LINK]
+        counted = [f"{len(links):,} link{'s' * (len(links) > 1)} in the zip file left out."] * bool(links)
+        return [*[self._note] * bool(self._note), *counted]
 
     def read(self, file: File) -> bytes | None:
         """Read a file; None if it is damaged."""
-        member = self._members.get("/".join(file.parts))
+        member = self._members.get(file.parts)
         if member is None:
             return None
         try:
@@ -139,6 +178,9 @@ class FileSource(Protocol):
 
     def others(self) -> Counter[str]:
         """Count the other files, by what ends their names."""
+
+    def notes(self) -> list[str]:
+        """Say what is to be said of their names, and of links that were not followed."""
 
     def read(self, file: File) -> bytes | None:
         """Read one; None if it is gone or damaged."""
@@ -168,13 +210,17 @@ def kind(path: Path, *, metadata: bool = False) -> Literal["images", "tables"] |
     return "images" if images else "tables" if others else None
 
 
-def scan(path: Path, *, every: bool = False) -> tuple[FileSource, list[File]]:
-    """List all image files of a folder or zip file in path order; ``every``: all files of a folder.
+def scan(path: Path, *, every: bool = False, encoding: str | None = None) -> tuple[FileSource, list[File]]:
+    """List all image files of a folder or zip file in path order.
+
+    Args:
+        every: all files of a folder.
+        encoding: as of :class:`Archive`.
 
     Raises:
         DataError: the zip file cannot be used.
     """
-    source = Archive(path) if path.is_file() else Folder(path=path, every=every)
+    source = Archive(path, encoding) if path.is_file() else Folder(path=path, every=every)
     return source, sorted(source.files(), key=lambda file: file.parts)
 
 
@@ -184,12 +230,47 @@ def content_key_of(source: FileSource, files: list[File]) -> str:
     return content_key([str(source.path.resolve()), *((file.parts, file.size, file.changed) for file in every)])
 
 
-def _walk(root: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield the folders below one and the names of their files, in order, without hidden ones."""
-    for folder, inner, names in os.walk(root):
+def _walk(root: Path, skipped: list[Path] | None = None) -> Iterator[tuple[Path, list[str]]]:
+    """Yield the folders below one and the names of their files, in order, without hidden ones.
+
+    Links to folders are followed where every folder may be opened, unless they lead to one that is read already.
+
+    Args:
+        skipped: gets the links to folders that are not followed.
+    """
+    read = [root.resolve()]
+    for folder, inner, names in os.walk(root, followlinks=not access.restricted()):
         inner[:] = sorted(name for name in inner if not _hidden(name))
+        for path in [Path(folder, name) for name in inner]:
+            if not path.is_symlink():
+                continue
+            target = path.resolve()
+            if access.restricted() or any(_reached(target, home) for home in read):
+                inner.remove(path.name)
+                if skipped is not None:
+                    skipped.append(path)
+            else:
+                read.append(target)
         yield Path(folder), [name for name in names if not _hidden(name)]
+
+
+def _reached(target: Path, home: Path) -> bool:
+    """Return whether a folder is read where another one is, or holds it."""
+    inside = target.is_relative_to(home) and not any(map(_hidden, target.relative_to(home).parts))
+    return inside or home.is_relative_to(target)
 
 
 def _hidden(name: str) -> bool:
     return name.startswith(".") or name == "__MACOSX"
+
+
+def _leads_nowhere(path: Path) -> bool:
+    return path.is_symlink() and not path.exists()
+
+
+def _links(paths: list[Path], why: str, root: Path) -> str:
+    """Say of some links why they were passed over, with the first of them."""
+    names = ", ".join(composed(path.relative_to(root).as_posix()) for path in paths[:3])
+    more = f" and {len(paths) - 3:,} more" if len(paths) > 3 else ""
+    what = "A link" if len(paths) == 1 else f"Each of {len(paths):,} links"
+    return f"{what} {why}: {names}{more}."

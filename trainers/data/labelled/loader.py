@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,13 +15,13 @@ from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.data import cache, settings
-from trainers.data.base import ImageSet, LoadedData
+from trainers.data.base import GALLERY, QUERY, ROLE, ImageSet, LoadedData
 from trainers.data.cache import Draft
 from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled import stored
 from trainers.data.labelled.image_store import ColourFoundError, Look, decode_all, keep, look
 from trainers.data.labelled.opening import OpenedDataset, open_folder
-from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadable
+from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadable, with_role
 from trainers.data.labelled.selection import select, settle
 from trainers.data.labelled.splits import repeated
 from trainers.data.sources import check_reference, divided, resolve
@@ -185,7 +185,7 @@ class _Decoding:
             lost += int((~good).sum())
             kept = np.flatnonzero(good)
             if selection.least > 1:
-                several = repeated(part.labels[kept, 0])
+                several = repeated(part.labels[kept, 0]) | with_role(part.take(kept), selection.tables)
                 alone += int((~several).sum())
                 kept = kept[several]
             images[name] = keep(pixels, kept)
@@ -209,14 +209,45 @@ class _Decoding:
     def _completed(self, parts: list[Part], images: Mapping[str, Tensor], notes: tuple[str, ...]) -> LoadedData:
         parts, hierarchy = settle(parts, self.selection.hierarchy)
         finished = {}
+        read = {
+            name: EncodedImages(selection=self.selection, part=part)
+            for name, part in zip(stored.PARTS, parts, strict=True)
+        }
+        given = {name: each.attributes() for name, each in read.items()}
+        given[stored.PARTS[0]].pop(ROLE, None)  # of the test alone
+        names, known = _attributes(given)
         for name, part in zip(stored.PARTS, parts, strict=True):
-            labels = torch.from_numpy(np.ascontiguousarray(part.labels))
-            files = EncodedImages(selection=self.selection, part=part).names()
-            finished[name] = ImageSet(images=images[name], labels=labels, before_cap=part.before_cap, names=files)
-        mark = stored.fingerprint(finished, hierarchy)
+            finished[name] = ImageSet(
+                images=images[name],
+                labels=torch.from_numpy(np.ascontiguousarray(part.labels)),
+                before_cap=part.before_cap,
+                names=read[name].names(),
+                attributes=known[name],
+            )
         return self.complete(
-            **finished, hierarchy=hierarchy, notes=notes, fingerprint=mark, labelled=self.selection.labelled
+            **finished,
+            hierarchy=hierarchy,
+            notes=notes,
+            fingerprint=stored.fingerprint(finished, hierarchy),
+            labelled=self.selection.labelled,
+            attributes=names,
         )
+
+
+def _attributes(
+    parts: Mapping[str, Mapping[str, Sequence[str]]],
+) -> tuple[dict[str, tuple[str, ...]], dict[str, dict[str, Tensor]]]:
+    """Return the values of each attribute by name, and their ids int64 [N] in each part that has the attribute."""
+    values: dict[str, tuple[str, ...]] = {}
+    for of_part in parts.values():
+        for name, cells in of_part.items():
+            known = (QUERY, GALLERY) if name == ROLE else tuple(sorted({*values.get(name, ()), *cells}))
+            values[name] = known
+    ids = {
+        part: {name: torch.tensor([values[name].index(cell) for cell in cells]) for name, cells in of_part.items()}
+        for part, of_part in parts.items()
+    }
+    return values, ids
 
 
 def _losses(lost: int, named: list[str], alone: int, total: int, parts: list[Part], selection: Selection) -> list[str]:

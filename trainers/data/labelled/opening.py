@@ -16,6 +16,7 @@ from trainers.data.hf_errors import explained
 from trainers.data.labelled import file_table, files
 from trainers.data.labelled.bounds import bound, check_files, not_its_own
 from trainers.data.labelled.table import ArrowTable, Splits, Table
+from trainers.data.names import composed
 from trainers.errors import DataError
 from trainers.progress import Progress
 
@@ -75,7 +76,7 @@ def open_folder(folder: Path, subset: str | None, *, metadata: bool = False) -> 
         key = cache.content_key((str(folder.resolve()), builder.config_id, builder.hash))
         read = partial(_prepared, builder, folder, arrow)
     card = read_card(folder / "README.md")
-    title = card.get("pretty_name") or folder.stem
+    title = card.get("pretty_name") or composed(folder.stem)
     return OpenedDataset(key=key, title=title, licence=card.get("license") or "unknown", read=read)
 
 

@@ -97,6 +97,10 @@ class RemoteFolder:
         images = set(self.repository.images)
         return Counter(PurePosixPath(path).suffix.lower() for path in self.repository.files if path not in images)
 
+    def notes(self) -> list[str]:
+        """Say nothing: names on the Hub are UTF-8, and it has no links."""
+        return []
+
     def read(self, file: File) -> bytes | None:
         """Fetch a file; None if it is gone."""
         path = fetched(self.repository, "/".join(file.parts))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trainers.data.base import ROLE
 from trainers.data.labelled.table import Table
 from trainers.hierarchy import Hierarchy
 
@@ -44,6 +45,16 @@ class Part:
     def take(self, index: np.ndarray) -> Part:
         """Select some of the rows (indices or a mask)."""
         return replace(self, owner=self.owner[index], rows=self.rows[index], labels=self.labels[index])
+
+
+def with_role(part: Part, tables: Sequence[Table]) -> np.ndarray:
+    """Return the rows of a part that are queries or of the gallery of a test, bool [n]."""
+    known = np.zeros(len(part.rows), dtype=bool)
+    for owner, table in enumerate(tables):
+        if ROLE in table.attributes:
+            rows = part.owner == owner
+            known[rows] = table.attributes[ROLE].values[part.rows[rows]] >= 0
+    return known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +106,16 @@ class EncodedImages:
         """Return the file names of the first of these rows, of :data:`NAMED` at most; nothing if they have none."""
         names = self.names() if len(rows) else ()
         return [names[row] for row in rows[:NAMED]] if names else []
+
+    def attributes(self) -> dict[str, list[str]]:
+        """Return what the tables know of the rows beside their classes, by name; of each row, or nothing."""
+        known: dict[str, list[str]] = {}
+        for table, _, positions, inner in self._by_table(np.arange(len(self.part.rows))):
+            for name, codes in table.attributes.items():
+                cells = known.setdefault(name, [""] * len(self.part.rows))
+                for row, value in zip(positions, codes.values[inner], strict=True):
+                    cells[row] = codes.names[value] if value >= 0 else ""
+        return {name: cells for name, cells in known.items() if all(cells)}
 
     def sizes(self, rows: np.ndarray) -> np.ndarray:
         """Return how many bytes these are, int64 [n], as far as it can be told without reading them."""

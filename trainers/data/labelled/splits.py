@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
+from trainers.data.base import GALLERY, QUERY
 from trainers.errors import DataError
 
-_TEST = ("test", "testing", "validation", "valid", "val", "dev", "eval", "evaluation", "holdout")
+TEST = "test"
+_TEST = (TEST, "testing", "validation", "valid", "val", "dev", "eval", "evaluation", "holdout", "gallery", "query")
+_TRAIN = ("train", "training")
+_ROLES = {"query": QUERY, "queries": QUERY, "probe": QUERY, "gallery": GALLERY}
 _WHOLE = ("full", "all", "data", "corpus", "default")
 _CLASSES_UNDER_CAP = 32
 _IMAGES_UNDER_CAP = 8
@@ -42,14 +47,23 @@ def pick_splits(names: Sequence[str], train: str | None, test: str | None) -> tu
 
 def rank_as_test(name: str) -> int | None:
     """Place of a name among those that mean a test split, 0 the best; None if it is none."""
-    words = name.lower().replace("-", "_").split("_")
-    ranks = [_TEST.index(word) for word in words if word in _TEST]
-    return min(ranks, default=None)
+    return min((_TEST.index(word) for word in _words(name) if word in _TEST), default=None)
 
 
 def is_split(name: str) -> bool:
     """Return whether a folder or a value of this name is a split."""
-    return name.lower() in ("train", "training") or (rank_as_test(name) is not None and name.isascii())
+    words = _words(name)
+    return name.isascii() and (rank_as_test(name) is not None or any(word in words for word in _TRAIN))
+
+
+def role_of(name: str) -> str | None:
+    """Return :data:`trainers.data.base.QUERY` or :data:`GALLERY` of a folder or value that is called so; None: none."""
+    return _ROLES.get(name.strip().lower())
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name, without numbers: ``train2017`` is train."""
+    return re.findall("[a-z]+", name.lower())
 
 
 def divide(labels: np.ndarray, seed: int) -> np.ndarray:

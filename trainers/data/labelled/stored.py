@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def read(key: str, name: str) -> LoadedData | None:
             labels=entry.tensors[f"{part}_labels"],
             before_cap=before_cap,
             names=tuple(about.get("files", {}).get(part, ())),
-            attributes={name: entry.tensors[f"{part}_{name}"] for name in about.get("attributes", ())},
+            attributes=_attributes(entry.tensors, part, about),
         )
         for part, before_cap in about["before_cap"].items()
     }
@@ -77,16 +78,23 @@ def commit(draft: cache.Draft, key: str, data: LoadedData) -> None:
         OSError: the disk is full or cannot be written.
     """
     for part in PARTS:
-        labels = getattr(data, part).labels.numpy()
-        draft.allocate(f"{part}_labels", labels.shape, labels.dtype)[...] = labels
+        values = {"labels": getattr(data, part).labels} | dict(getattr(data, part).attributes)
+        for name, tensor in values.items():
+            draft.allocate(f"{part}_{name}", tuple(tensor.shape), tensor.numpy().dtype)[...] = tensor.numpy()
     draft.commit(key, _about(data))
 
 
 def write(key: str, data: LoadedData) -> None:
     """Store a dataset that is in memory; nothing happens where the cache is off or its disk is full."""
     labels = {f"{part}_labels": getattr(data, part).labels for part in PARTS}
-    known = {f"{part}_{name}": getattr(data, part).attributes[name] for part in PARTS for name in data.attributes}
+    known = {f"{part}_{name}": ids for part in PARTS for name, ids in getattr(data, part).attributes.items()}
     cache.write(KIND, key, {"train": data.train.images, "test": data.test.images, **labels, **known}, _about(data))
+
+
+def _attributes(tensors: Mapping[str, Tensor], part: str, about: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the attributes that a part has."""
+    stored = {name: f"{part}_{name}" for name in about.get("attributes", ())}
+    return {name: tensors[key] for name, key in stored.items() if key in tensors}
 
 
 def _about(data: LoadedData) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trainers.data.image_file import LARGEST_FILE, read_below
+from trainers.data.names import composed
 from trainers.errors import DataError
 
 Kind = Literal["image", "class", "whole number", "text", "true or false", "other"]
@@ -26,6 +28,7 @@ MOST_NAMES = 300_000
 _MOST_NAMED = 200_000_000  # bytes of the values, those that come again in a later slice counted again
 MOST_LISTED = 200_000_000  # bytes of a column that become Python values, which take several times as much
 _SLICE = 10_000  # rows looked at in one go
+_MOST_OTHERS = 64  # columns that are looked at for whole numbers and lists of one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +55,16 @@ class Table(ABC):
         kinds: what the columns hold, by name, in order.
         total: rows, read or not.
         whole: rows of the split that this is a part of, about; None: it is all of it.
-        attributes: what is known of the rows beside their classes, such as :data:`ROLE`, by name.
+        attributes: what is known of the rows beside their classes, such as :data:`trainers.data.base.ROLE`, by name.
+        unread: why columns of the kind "other" are none of labels, by name.
     """
 
     kinds: dict[str, Kind]
     total: int
     whole: int | None = None
     attributes: Mapping[str, Codes] = MappingProxyType({})
+    unread: Mapping[str, str] = MappingProxyType({})
+    _codes: dict[str, Codes]
 
     @abstractmethod
     def __len__(self) -> int:
@@ -74,6 +80,11 @@ class Table(ABC):
     @abstractmethod
     def codes(self, column: str) -> Codes:
         """Read a label column of all rows; read once and kept."""
+
+    def derive(self, column: str, codes: Codes) -> None:
+        """Add a label column that was made of others."""
+        self.kinds = {**self.kinds, column: "text"}
+        self._codes[column] = codes
 
     @abstractmethod
     def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
@@ -113,6 +124,9 @@ class ArrowTable(Table):
 
     def __init__(self, dataset: Any, roots: Sequence[Path] = ()) -> None:
         self.kinds = {name: _kind(name, feature) for name, feature in dataset.features.items()}
+        self.unread = {
+            name: _unread(feature) for name, feature in dataset.features.items() if self.kinds[name] == "other"
+        }
         self.total = len(dataset)
         self.features = dataset.features  # a `datasets.Features`
         self._roots = tuple(root.resolve() for root in roots)
@@ -121,8 +135,9 @@ class ArrowTable(Table):
         self._rows = dataset.with_format("arrow")
         self._count = min(self.total, MOST_ROWS)
         self._alone: dict[str, Any] = {}
-        self._codes: dict[str, Codes] = {}
+        self._codes = {}
         self._sizes: dict[str, np.ndarray] = {}
+        self._find_alone()
 
     def __len__(self) -> int:
         return self._count
@@ -186,8 +201,8 @@ class ArrowTable(Table):
         path = Path(name)
         for root in self._roots:
             if path.is_relative_to(root):
-                return path.relative_to(root).as_posix()
-        return path.name if path.is_absolute() or "://" in name else path.as_posix()
+                return composed(path.relative_to(root).as_posix())
+        return composed(path.name if path.is_absolute() or "://" in name else path.as_posix())
 
     def lists(self, columns: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         """Yield some columns side by side, a bounded number of rows at a time, as plain Python values."""
@@ -202,15 +217,32 @@ class ArrowTable(Table):
         for start in range(0, count, _SLICE):
             yield self._rows[start : min(start + _SLICE, count)].column(column)
 
+    def _find_alone(self) -> None:
+        """Read as labels too: numbers that are all whole, ``3.0``, and lists that hold one value each."""
+        others = [name for name, kind in self.kinds.items() if kind == "other"][:_MOST_OTHERS]
+        for name in others:
+            inner = _inner(self.features[name])
+            if _is_float(self.features[name]) and all(map(_all_whole, self._slices(name, self._count))):
+                self.kinds[name] = "whole number"
+            elif inner is not None and all(map(_all_alone, self._slices(name, self._count))):
+                kind = _kind("", inner)
+                self.kinds[name] = kind if kind in LABEL_KINDS else "other"
+
+    def _cells(self, column: str) -> Iterator[Any]:
+        """Yield the cells of a label column as Arrow arrays, the value of a list in its place."""
+        for part in self._slices(column, self._count):
+            yield part if _inner(self.features[column]) is None else _alone(part)
+
     def _read_codes(self, column: str) -> Codes:
+        feature = self.features[column]
         if self.kinds[column] == "class":
-            names = tuple(self.features[column].names or ())
-            parts = [np.asarray(part.fill_null(-1).to_numpy(), np.int64) for part in self._slices(column, self._count)]
+            names = tuple(map(composed, (_inner(feature) or feature).names or ()))
+            parts = [np.asarray(part.fill_null(-1).to_numpy(), np.int64) for part in self._cells(column)]
             numbers = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
             return Codes(values=np.where((numbers >= 0) & (numbers < len(names)), numbers, -1), names=names)
         number_of: dict[Any, int] = {}
         codes, named = [], 0
-        for part in self._slices(column, self._count):
+        for part in self._cells(column):
             encoded = part.combine_chunks().dictionary_encode()
             named += encoded.dictionary.nbytes
             if named > _MOST_NAMED:
@@ -265,7 +297,9 @@ def _lengths(cells: Any) -> np.ndarray:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return value.strip() or None
+        return composed(value.strip()) or None
+    if isinstance(value, float):
+        return int(value) if value == value and abs(value) != math.inf else None
     return value
 
 
@@ -293,3 +327,53 @@ def _kind(name: str, feature: Any) -> Kind:
     if feature.dtype == "bool":
         return "true or false"
     return "whole number" if feature.dtype.startswith(("int", "uint")) else "other"
+
+
+def _is_float(feature: Any) -> bool:
+    return str(getattr(feature, "dtype", "")).startswith(("float", "double"))
+
+
+def _inner(feature: Any) -> Any:
+    """Return the feature of the items of a list; None: it is none."""
+    import datasets
+
+    if isinstance(feature, list):
+        return feature[0] if len(feature) == 1 else None
+    if isinstance(feature, (datasets.List, datasets.LargeList)):
+        return feature.feature
+    return None
+
+
+def _all_whole(cells: Any) -> bool:
+    import pyarrow.compute as pc
+
+    given = pc.drop_null(cells)
+    given = given.filter(pc.is_finite(given))
+    return len(given) == 0 or bool(pc.all(pc.equal(given, pc.floor(given))).as_py())
+
+
+def _all_alone(cells: Any) -> bool:
+    import pyarrow.compute as pc
+
+    most = pc.max(pc.list_value_length(cells)).as_py()
+    return most is None or most <= 1
+
+
+def _alone(cells: Any) -> Any:
+    """Return the first value of each list, null where there is none."""
+    import pyarrow as pa
+
+    values = [cell[0] if cell else None for cell in cells.to_pylist()]
+    return pa.chunked_array([pa.array(values, cells.type.value_type)])
+
+
+def _unread(feature: Any) -> str:
+    """Say why a column of the kind "other" is none of labels."""
+    if _is_float(feature):
+        return "its values are numbers with a point"
+    if isinstance(feature, dict):
+        return "its values are objects"
+    if _inner(feature) is not None or "Array" in type(feature).__name__:
+        return "its values are lists"
+    dtype = str(getattr(feature, "dtype", type(feature).__name__))
+    return "its values are bytes" if "binary" in dtype else f"its values are of the kind {dtype}"

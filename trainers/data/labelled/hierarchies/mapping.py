@@ -23,6 +23,7 @@ from typing import Any
 from trainers.data import access
 from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels, some
 from trainers.data.labelled.tree import level_names
+from trainers.data.names import composed
 from trainers.errors import DataError
 from trainers.parameters import parameter
 
@@ -66,7 +67,7 @@ def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = Fal
     Raises:
         DataError: it cannot be read, lacks classes, or gives a class or superclass two parents.
     """
-    text = _text(table)
+    text = composed(_text(table))
     known = set(classes)
     header, rows = _rows(text, known)
     widths = {len(row) for row in rows}

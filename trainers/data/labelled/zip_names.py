@@ -1,0 +1,167 @@
+"""Names in a zip file that do not say how they are encoded: as UTF-8, as a field beside them says, or by a guess."""
+
+from __future__ import annotations
+
+import re
+import struct
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from trainers.errors import DataError
+
+ENCODINGS = {
+    "gb18030": "GBK",
+    "cp932": "Shift JIS",
+    "cp949": "EUC-KR",
+    "big5": "Big5",
+    "cp866": "cp866",
+    "cp1251": "Windows-1251",
+    "cp850": "cp850",
+    "cp1252": "Windows-1252",
+    "cp437": "cp437",
+}
+"""What names are guessed to be in, by Python's name, with the name that people know; the likelier come first."""
+_MARKED = 0x800
+_UNICODE_PATH = 0x7075
+_SURE = 0.6  # of a score, which is at most 1
+# Korean's most frequent syllables: the bytes of any syllable are those of a usual Chinese character too.
+_SYLLABLES = frozenset(
+    "이다에의는가을로고를하은서지도사한기자인대시그나어일리라아스해전정부있장보상주구과수제여국원공소동만면조성들안유내중화비회관"
+    "산물교학문선우개무경발신요적생연간모미계바오금마치양강진세용진식방배감귤토포고양이강아지새꽃나무잎손발집차말소돼닭개울"
+)
+_KOREAN = 0.3  # of the syllables are such
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZipNames:
+    """The names of the members of a zip file, in their order, and what is to be said of them; empty: nothing."""
+
+    names: tuple[str, ...]
+    note: str = ""
+
+    @classmethod
+    def of(cls, members: Sequence[zipfile.ZipInfo], encoding: str | None = None) -> ZipNames:
+        """Read them.
+
+        Args:
+            encoding: of names without a mark; None: it is found.
+
+        Raises:
+            DataError: there is no such encoding, or the names are not in it.
+        """
+        raws = [_raw(member) for member in members]
+        unknown = [raw for raw in raws if raw is not None and not raw.isascii()]
+        if not unknown:
+            return cls(names=tuple(member.orig_filename for member in members))
+        chosen, note = (encoding, "") if encoding else _found(unknown)
+        try:
+            names = tuple(
+                member.orig_filename if raw is None else _beside(member, raw) or raw.decode(chosen)
+                for member, raw in zip(members, raws, strict=True)
+            )
+        except (LookupError, UnicodeDecodeError) as error:
+            raise DataError(
+                f"The names in the zip file were to be read as {chosen!r:.40}, which fails ({error}). Choose another "
+                f"encoding of names, such as {', '.join(ENCODINGS)}, or none."
+            ) from error
+        return cls(names=names, note=note and note.format(example=_example(names, unknown, chosen)))
+
+
+def _raw(member: zipfile.ZipInfo) -> bytes | None:
+    """Return the bytes of a name that has no mark; None: it is marked as UTF-8."""
+    if member.flag_bits & _MARKED:
+        return None
+    return member.orig_filename.encode("cp437")
+
+
+def _beside(member: zipfile.ZipInfo, raw: bytes) -> str | None:
+    """Return the name in the field for Unicode's form of it, if that is about this name; None: there is none."""
+    extra = member.extra
+    while len(extra) >= 4:
+        kind, size = struct.unpack("<HH", extra[:4])
+        field, extra = extra[4 : 4 + size], extra[4 + size :]
+        if kind == _UNICODE_PATH and len(field) > 5 and struct.unpack("<BL", field[:5]) == (1, zlib.crc32(raw)):
+            try:
+                return field[5:].decode()
+            except UnicodeDecodeError:
+                return None
+    return None
+
+
+def _found(raws: Iterable[bytes]) -> tuple[str, str]:
+    """Return the encoding that suits all names, and a sentence with a place for an example; empty: it is certain."""
+    parts = {part for raw in raws for part in re.split(rb"[/\\\\.]", raw) if not part.isascii()}
+    text = b"\n".join(sorted(parts))
+    try:
+        text.decode()
+        return "utf-8", ""
+    except UnicodeDecodeError:
+        scores = {encoding: _score(text, encoding) for encoding in ENCODINGS}
+    best = max(scores, key=lambda encoding: scores[encoding])
+    sure = "" if scores[best] > _SURE else ", which does not suit them well"
+    how = f"The zip file does not say how its names are encoded: they are read as {ENCODINGS[best]}{sure}"
+    return best, how + ", such as {example}. If that is wrong, choose the encoding of names."
+
+
+def _example(names: Sequence[str], unknown: Sequence[bytes], encoding: str) -> str:
+    known = {raw.decode(encoding, "replace") for raw in unknown}
+    first = next((name for name in names if name in known), "")
+    part = next((part for part in re.split(r"[/\\]", first) if not part.isascii()), first)
+    return repr(part[:60])
+
+
+def _score(text: bytes, encoding: str) -> float:
+    """Return how well bytes read in an encoding, at most 1: by letters of one script that people use most."""
+    try:
+        read = text.decode(encoding)
+    except UnicodeDecodeError:
+        return -1.0
+    letters = [letter for letter in read if not letter.isascii()]
+    total = sum(_usual(letter, encoding) for letter in letters) - _mixed(read)
+    if encoding == "cp949" and sum(letter in _SYLLABLES for letter in letters) > _KOREAN * len(letters):
+        total += 0.01 * len(letters)
+    return total / max(1, len(letters))
+
+
+def _usual(letter: str, encoding: str) -> float:
+    """Return how usual a letter is among the names that are written in an encoding."""
+    name = unicodedata.name(letter, "")
+    if encoding in ("gb18030", "big5", "cp949", "cp932"):
+        return _usual_wide(letter, name, encoding)
+    script = "CYRILLIC" if encoding in ("cp866", "cp1251") else "LATIN"
+    odd = script == "CYRILLIC" and not "\u0410" <= letter <= "\u0451" and letter != "\u0401"
+    return 1.0 if name.startswith(script) and not odd else -1.0
+
+
+def _usual_wide(letter: str, name: str, encoding: str) -> float:
+    code = letter.encode(encoding)
+    if encoding == "cp949":
+        return 1.0 if name.startswith("HANGUL SYLLABLE") and code[0] >= 0xB0 and code[1] >= 0xA1 else -0.2
+    if encoding == "cp932":
+        if name.startswith(("HIRAGANA", "KATAKANA")):
+            return 1.0
+        return 1.0 if len(code) == 2 and 0x88 <= code[0] <= 0x97 and name.startswith("CJK") else -0.5
+    if len(code) != 2 or not name.startswith("CJK UNIFIED"):
+        return -0.5
+    if encoding == "big5":
+        return 0.99 if 0xA4 <= code[0] <= 0xC6 else 0.3
+    if code[1] < 0xA1:
+        return 0.0
+    return 1.0 if 0xB0 <= code[0] <= 0xD7 else 0.4
+
+
+def _mixed(text: str) -> int:
+    """Count places that no word has: a letter of another script beside a Latin one, a capital after a small letter."""
+    count = 0
+    for before, after in pairwise(text):
+        foreign = [letter for letter in (before, after) if not letter.isascii()]
+        if not foreign or not (before.isalpha() and after.isalpha()):
+            continue
+        scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in (before, after)}
+        count += "LATIN" in scripts and len(scripts) > 1 and "CJK" not in scripts
+        count += before.islower() and after.isupper()
+    return count
