@@ -102,6 +102,11 @@ class DataChoice:
     )
     subset: str | None = parameter(None, help="Configuration of a Hub dataset.")
     revision: str | None = parameter(None, help="Commit or tag of a Hub dataset.")
+    name_encoding: str | None = parameter(
+        None,
+        title="Encoding of names",
+        help="Of the names in a zip file that does not say it, such as gbk or cp866; detected if not given.",
+    )
     image_column: str | None = parameter(None, help="Column of the images; detected if not given.")
     label_columns: tuple[str, ...] | None = parameter(
         None, help="Columns of the labels, finest first; detected if not given."

@@ -61,10 +61,13 @@ def digest(claim: Claim) -> str:
 
 
 def _numbers(plan: SweepConfig) -> str:
-    """Return the settings of a plan as JSON, without those of memory and speed that are as usual: they change none of
-    its numbers.
+    """Return the settings of a plan as JSON, without those of memory and speed, and of names of files, that are as usual:
+    they change none of its numbers.
     """
     values = json.loads(plan.to_json())
+    data = values["run"].get("data", {})
+    if data.get("name_encoding") is None:
+        data.pop("name_encoding", None)
     usual = {spec.name: spec.default for spec in specs(type(plan.run)) if spec.name in SPEED.names}
     values["run"] = {name: value for name, value in values["run"].items() if name not in usual or value != usual[name]}
     return json.dumps(values, sort_keys=True)

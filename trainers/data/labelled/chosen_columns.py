@@ -13,8 +13,8 @@ from trainers.data.labelled.columns import (
     LabelColumn,
     candidates,
     chain,
+    contradictions,
     describe,
-    determines,
     image_column,
     join,
     label_kinds,
@@ -22,6 +22,7 @@ from trainers.data.labelled.columns import (
 )
 from trainers.data.labelled.hierarchies import superclasses
 from trainers.data.labelled.table import Codes, Table
+from trainers.data.names import same_name
 from trainers.errors import DataError
 
 _PLAIN = ("label", "labels", "label name", "class name", "target", "y", "cls")
@@ -58,10 +59,11 @@ def choose_columns(
     source, parameters = superclasses(choice)
     if source.of_files(parameters):
         return Columns(images=images, labels=(), codes={})
-    wanted = choice.label_columns or tree
+    wanted = _made(choice.label_columns, tables[0]) or tree
     if wanted:
         codes = {name: _wanted(tables, name) for name in wanted}
-        return Columns(images=images, labels=_in_order(wanted, codes, notes), codes=codes)
+        order = _in_order(wanted, codes, notes)
+        return Columns(images=images, labels=order, codes=_outvoted(order, codes, tables, images, notes))
     common, unread = candidates(tables)
     codes = {name: join(tables, name) for name in common}
     columns = [describe(name, kind, codes[name]) for name, kind in common.items()]
@@ -80,7 +82,7 @@ def choose_columns(
     dropped = [column.name for column in columns if column.likely and column.name not in labels]
     if dropped:
         notes.append(f"Labels: {', '.join(labels)}. Not part of that tree and left out: {listed(dropped)}.")
-    return Columns(images=images, labels=labels, codes=codes)
+    return Columns(images=images, labels=labels, codes=_outvoted(labels, codes, tables, images, notes))
 
 
 def level_names(columns: Sequence[str]) -> tuple[str, ...]:
@@ -90,6 +92,19 @@ def level_names(columns: Sequence[str]) -> tuple[str, ...]:
     names = tuple(column.replace("_", " ").removesuffix(" label").strip() for column in columns)
     names = tuple("class" if name.lower() in _PLAIN else name for name in names)
     return names if len(set(names)) == len(names) and all(names) else tuple(columns)
+
+
+def _made(wanted: tuple[str, ...] | None, table: Table) -> tuple[str, ...] | None:
+    """Return the columns that are wanted, in their own spelling; in place of those of one class each, the one made of
+    them.
+    """
+    if wanted is None:
+        return None
+    wanted = tuple(same_name(name, table.kinds) or name for name in wanted)
+    for name, of in table.made_of.items():
+        if {*wanted} <= {*of}:
+            return (name,)
+    return wanted
 
 
 def _wanted(tables: Sequence[Table], name: str) -> Codes:
@@ -106,21 +121,68 @@ def _wanted(tables: Sequence[Table], name: str) -> Codes:
 def _in_order(wanted: tuple[str, ...], codes: dict[str, Codes], notes: list[str]) -> tuple[str, ...]:
     """Order columns finest first if they are a chain in some order; otherwise as asked, to be combined."""
     order = tuple(sorted(wanted, key=lambda name: -len(np.unique(codes[name].values))))
-    nested = all(determines(codes[a].values, codes[b].values) for a, b in pairwise(order))
+    nested = all(contradictions(codes[a].values, codes[b].values) is not None for a, b in pairwise(order))
     if nested and order != tuple(wanted):
         notes.append(f"Label columns were put in order, finest first: {', '.join(order)}.")
     return order if nested else tuple(wanted)
 
 
+def _outvoted(
+    labels: Sequence[str],
+    codes: Mapping[str, Codes],
+    tables: Sequence[Table],
+    images: Sequence[str],
+    notes: list[str],
+) -> dict[str, Codes]:
+    """Give the few rows that contradict the tree the superclass of the others of their class, and name them."""
+    made = dict(codes)
+    for fine, coarse in pairwise(labels):
+        below, above = made[fine], made[coarse]
+        odd = contradictions(below.values, above.values)
+        if odd is None or not len(odd):
+            continue
+        values = above.values.copy()
+        for row in odd:
+            others = above.values[(below.values == below.values[row]) & (above.values >= 0)]
+            values[row] = np.bincount(others).argmax()
+        said = [
+            f"{_row_name(row, tables, images)} ({below.names[below.values[row]]}: "
+            f"{above.names[above.values[row]]}, read as {above.names[values[row]]})"
+            for row in odd[:3]
+        ]
+        more = f" and {len(odd) - 3:,} more" if len(odd) > 3 else ""
+        what = "1 row contradicts" if len(odd) == 1 else f"{len(odd):,} rows contradict"
+        notes.append(f"{what} the others in {coarse!r} and {'is' if len(odd) == 1 else 'are'} outvoted: "
+                     f"{', '.join(said)}{more}.")  # fmt: skip
+        made[coarse] = Codes(values=values, names=above.names)
+    return made
+
+
+def _row_name(row: int, tables: Sequence[Table], images: Sequence[str]) -> str:
+    """Return the file name of a row of several tables, one after the other; its number if it has none."""
+    at = int(row)
+    for table, column in zip(tables, images, strict=True):
+        if at < len(table):
+            return table.names(column, np.array([at]))[0] or f"row {at + 1:,}"
+        at -= len(table)
+    raise IndexError(row)
+
+
 def _offer(common: Collection[str], table: Table) -> str:
     if common:
         return f"columns that can be labels are: {listed(common)}."
-    return f"no column can be a label; the columns are: {listed(table.kinds)}."
+    return f"no column can be a label; the columns are: {listed(table.kinds)}{_why(table)}."
+
+
+def _why(table: Table) -> str:
+    """Say why columns are none of labels, the first of them."""
+    said = [f"{name}: {why}" for name, why in list(table.unread.items())[:5]]
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _no_labels(columns: Sequence[LabelColumn], table: Table) -> str:
     usable = [column for column in columns if column.usable]
-    text = f"No label column was found. The columns are: {listed(table.kinds)}. "
+    text = f"No label column was found. The columns are: {listed(table.kinds)}{_why(table)}. "
     if usable:
         return text + f"If one of these is the class, choose it: {listed(column.name for column in usable)}."
     return text + "A dataset needs a column that says which class an image belongs to."

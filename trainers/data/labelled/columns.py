@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trainers.data.labelled.table import LABEL_KINDS, Codes, Kind, Table
+from trainers.data.labelled.table import IMAGE_NAMES, LABEL_KINDS, Codes, Kind, Table
+from trainers.data.names import same_name
 from trainers.errors import DataError
 
 _LABEL_LIKE = re.compile(
@@ -25,6 +26,8 @@ MOST_COLUMNS = 64
 _MOST_CELLS = 50_000_000  # of all of them together, each held as a number of eight bytes
 _LISTED = 30  # names in a sentence
 _GLANCE = 20_000  # rows that mostly show already that one column does not determine another
+_OUTVOTED = 50  # one row of so many may contradict a tree
+_LEAST_TO_VOTE = 20
 _MAX_NAME = 80  # longer average text is a description, not a class name
 
 
@@ -59,10 +62,18 @@ def image_column(table: Table, wanted: str | None) -> str:
         DataError: there is none, or the wanted column holds no images.
     """
     images, columns = table.image_columns, listed(table.kinds)
+    if wanted is not None:
+        wanted = same_name(wanted, table.kinds) or wanted
     if wanted is not None and wanted not in images:
-        raise DataError(f"An image column was needed; {wanted!r} holds no images. The columns are: {columns}.")
+        why = f": {table.no_images(wanted)}" if wanted in table.kinds else ""
+        raise DataError(f"An image column was needed; {wanted!r} holds no images{why}. The columns are: {columns}.")
     if not images:
-        raise DataError(f"This dataset has no image column. Its columns are: {columns}. Choose one with images.")
+        called = [name for name in table.kinds if name.lower() in IMAGE_NAMES]
+        whys = "".join(f" {name!r} holds no images that can be read: {table.no_images(name)}." for name in called)
+        raise DataError(
+            f"This dataset has no image column. Its columns are: {columns}.{whys} Choose one with images, or save the "
+            "dataset with images as the bytes of image files."
+        )
     return wanted or images[0]
 
 
@@ -113,6 +124,30 @@ def determines(fine: np.ndarray, coarse: np.ndarray) -> bool:
     return (step < 2 or _functional(fine[::step], coarse[::step])) and _functional(fine, coarse)
 
 
+def contradictions(fine: np.ndarray, coarse: np.ndarray) -> np.ndarray | None:
+    """Return the rows whose value of ``coarse`` the others with their value of ``fine`` outvote, int64 [r].
+
+    Nothing is returned where ``fine`` determines ``coarse``; None where it does not, not even nearly: more than one row
+    of fifty contradicts, or a third of those of one value, or what is left of ``coarse`` is one value.
+    """
+    if determines(fine, coarse):
+        return np.zeros(0, dtype=np.int64)
+    both = np.flatnonzero((fine >= 0) & (coarse >= 0))
+    if not len(both):
+        return None
+    pairs, counts = np.unique(np.stack([fine[both], coarse[both]]), axis=1, return_counts=True)
+    order = np.lexsort((counts, pairs[0]))
+    last = np.flatnonzero(np.append(np.diff(pairs[0][order]), 1))
+    major = order[last]  # of every value of ``fine``, the pair with most rows
+    of_fine = np.bincount(pairs[0], weights=counts)[pairs[0][major]]
+    parent = np.full(int(fine.max()) + 1, -1)
+    parent[pairs[0][major]] = pairs[1][major]
+    odd = both[parent[fine[both]] != coarse[both]]
+    clear = bool((3 * counts[major] > 2 * of_fine).all())
+    few = len(odd) <= max(1, len(both) // _OUTVOTED) and len(both) >= _LEAST_TO_VOTE
+    return odd if clear and few and len(np.unique(pairs[1][major])) > 1 else None
+
+
 def _functional(fine: np.ndarray, coarse: np.ndarray) -> bool:
     pairs = np.unique(fine * (int(coarse.max()) + 1) + coarse)
     return len(pairs) == len(np.unique(fine))
@@ -136,7 +171,7 @@ def chain(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> tuple[str,
             for other in likely
             if other.name in best
             and other.classes < column.classes
-            and determines(codes[column.name].values, codes[other.name].values)
+            and contradictions(codes[column.name].values, codes[other.name].values) is not None
         ]
         rank, tail = max(tails, default=((0, 0, 0), ()))
         named = bool(_LABEL_LIKE.search(_snake(column.name)))
@@ -147,6 +182,15 @@ def chain(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> tuple[str,
 def label_kinds(table: Table) -> dict[str, Kind]:
     """Return the columns whose kind can be a label."""
     return {name: kind for name, kind in table.kinds.items() if kind in LABEL_KINDS}
+
+
+def others(tables: Sequence[Table]) -> tuple[LabelColumn, ...]:
+    """Return the columns whose kind is none of labels, with the reason."""
+    return tuple(
+        LabelColumn(name=name, kind="other", classes=0, usable=False, reason=tables[0].unread[name], examples=())
+        for name, kind in tables[0].kinds.items()
+        if kind == "other" and name in tables[0].unread
+    )[:MOST_COLUMNS]
 
 
 def candidates(tables: Sequence[Table]) -> tuple[dict[str, Kind], int]:

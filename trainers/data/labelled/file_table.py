@@ -17,6 +17,7 @@ from trainers.data.labelled.cell_values import POINT, Cell, alike, kind_of_cells
 from trainers.data.labelled.columns import describe
 from trainers.data.labelled.files import File, FileSource
 from trainers.data.labelled.folders import Folders
+from trainers.data.labelled.one_hot import read_one_hot
 from trainers.data.labelled.table import Codes, Kind, Splits, Table, encode
 from trainers.data.labelled.tree import level_names
 from trainers.errors import DataError
@@ -84,6 +85,11 @@ def tables(source: FileSource, files: list[File]) -> Splits:
     notes = [*source.notes(), *said.notes]
     splits, roles = said.splits or folders.splits, said.roles if said.splits else folders.roles
     given = {"image (of the table)" if name == "image" else name: alike(said.columns[name]) for name in said.columns}
+    whole = FileTable(source, files, given, {name: kind_of_cells(cells) for name, cells in given.items()})
+    one_hot = read_one_hot([whole])
+    notes += [one_hot] * bool(one_hot)
+    for name, of in whole.made_of.items():
+        given = {each: cells for each, cells in given.items() if each not in of} | {name: _named(whole.codes(name))}
     columns: dict[str, Sequence[Cell]]
     if any(describe(name, kind_of_cells(cells), encode(cells)).likely for name, cells in given.items()):
         tree, kept = None, [bool(split) for split in splits]
@@ -104,11 +110,9 @@ def tables(source: FileSource, files: list[File]) -> Splits:
     if said.splits and not all(splits):
         notes.append(f"{splits.count(''):,} images have no split and were left out.")
     if roles is not None:
-        notes.append(
-            f"The test is of {roles.count(QUERY):,} queries and a gallery of {roles.count(GALLERY):,} images: each query "
-            "is searched for in the gallery."
-        )
-    unread = {name: why for name, why in said.unread.items() if name not in columns}
+        counts = f"{roles.count(QUERY):,} queries and a gallery of {roles.count(GALLERY):,} images"
+        notes.append(f"The test is of {counts}: each query is searched for in the gallery.")
+    unread = {name: why for name, why in (said.unread | whole.unread).items() if name not in columns}
     classes = {*(tree or ()), "outer folder"}  # names of folders are names, whatever they look like
     kinds: dict[str, Kind] = {
         name: "text" if name in classes else kind_of_cells(cells) for name, cells in columns.items()
@@ -120,6 +124,7 @@ def tables(source: FileSource, files: list[File]) -> Splits:
         known = {} if roles is None else {ROLE: [roles[row] for row in rows]}
         known = {name: cells for name, cells in known.items() if any(cells)}
         made[split] = FileTable(source, [files[row] for row in rows], of_split, kinds, known, unread)
+        made[split].made_of = whole.made_of
     return Splits(tables=made, notes=(*notes, *_left_out(source.others())), tree=tree)
 
 
@@ -133,6 +138,10 @@ def _tables_beside(source: FileSource) -> list[beside.Written | str]:
         room -= min(file.size, room)
     more = len(every) - len(read)
     return [*read, f"{more:,} more tables beside the images are not read."] if more else read
+
+
+def _named(codes: Codes) -> list[Cell]:
+    return [codes.names[value] if value >= 0 else None for value in codes.values]
 
 
 def _left_out(others: Counter[str]) -> list[str]:

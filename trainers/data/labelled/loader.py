@@ -49,7 +49,7 @@ def open_source(choice: DataChoice, progress: Progress = silent, *, metadata: bo
     check_reference(choice.subset, revision)
     location = resolve(choice.source)
     if isinstance(location, Path):
-        return open_folder(location, choice.subset, metadata=metadata)
+        return open_folder(location, choice.subset, choice.name_encoding, metadata=metadata)
     return open_hub(location, choice.subset, revision, progress)
 
 

@@ -45,10 +45,13 @@ class OpenedDataset:
     revision: str = ""
 
 
-def open_folder(folder: Path, subset: str | None, *, metadata: bool = False) -> OpenedDataset:
+def open_folder(
+    folder: Path, subset: str | None, encoding: str | None = None, *, metadata: bool = False
+) -> OpenedDataset:
     """Open a plain image folder, a zip file, or any folder that ``datasets.load_dataset`` reads.
 
     Args:
+        encoding: of names in a zip file that does not say it; None: it is found.
         metadata: images with ``metadata.csv`` or the like are read by ``datasets`` too, as columns of any kind.
 
     Raises:
@@ -64,7 +67,7 @@ def open_folder(folder: Path, subset: str | None, *, metadata: bool = False) -> 
     if subset is not None and (kind == "images" or saved):
         raise DataError(f"{folder.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
     if kind == "images":
-        home, images = files.scan(folder)
+        home, images = files.scan(folder, encoding=encoding)
         key, read = files.content_key_of(home, images), lambda _: file_table.tables(home, images)
     elif saved:
         key, read = files.content_key_of(*files.scan(folder, every=True)), lambda _: _saved(folder)

@@ -10,7 +10,7 @@ import numpy as np
 
 from trainers.config import DataChoice
 from trainers.data.labelled.chosen_columns import choose_columns
-from trainers.data.labelled.columns import LabelColumn, candidates, describe, join
+from trainers.data.labelled.columns import LabelColumn, candidates, describe, join, others
 from trainers.data.labelled.image_store import bad_headers
 from trainers.data.labelled.loader import check_sizes, glance, open_source
 from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadable
@@ -41,7 +41,8 @@ class DataReport:
         title, licence: as the dataset says.
         splits: split name to number of rows; None where only a sample was read.
         image_columns: columns that hold images, the likeliest first.
-        labels: every column that could be a label, with its number of classes (of the sample, if ``sampled``).
+        labels: every column that could be a label, with its number of classes (of the sample, if ``sampled``), and
+            those that cannot, with the reason.
         levels: names of the levels of the tree, finest first; empty: the images have no classes.
         classes: a row for every class, its name and those of its superclasses; as many rows as are shown, at most
             :data:`SHOWN`.
@@ -133,7 +134,10 @@ def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataRep
         report = replace(
             report,
             image_columns=tuple(tables[0].image_columns),
-            labels=tuple(describe(name, kind, join(tables, name)) for name, kind in candidates(tables)[0].items()),
+            labels=(
+                *(describe(name, kind, join(tables, name)) for name, kind in candidates(tables)[0].items()),
+                *others(tables),
+            ),
         )
         columns = choose_columns(used, choice, splits.tree, notes)
         whole, hierarchy = all_rows(used, columns, choice, [])

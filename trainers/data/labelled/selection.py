@@ -13,6 +13,7 @@ from trainers.data.labelled.columns import image_column, label_kinds, listed
 from trainers.data.labelled.division import divided
 from trainers.data.labelled.hierarchies import superclasses
 from trainers.data.labelled.hierarchies.base import above, planted, some
+from trainers.data.labelled.one_hot import read_one_hot
 from trainers.data.labelled.rows import Part, Selection
 from trainers.data.labelled.splits import pick_splits
 from trainers.data.labelled.table import Codes, Splits, Table
@@ -160,6 +161,8 @@ def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> dict[st
     unused = [name for name in splits.tables if name not in used]
     if unused:
         notes.append(f"Used: {' and '.join(used)}. Not used: {listed(unused)}.")
+    if not any(table.made_of for table in used.values()) and (said := read_one_hot(tuple(used.values()))):
+        notes.append(said)
     for name, table in used.items():
         if table.total > len(table):
             notes.append(f"Only the first {len(table):,} rows of {name!r} are read.")

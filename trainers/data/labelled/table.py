@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,6 +58,7 @@ class Table(ABC):
         whole: rows of the split that this is a part of, about; None: it is all of it.
         attributes: what is known of the rows beside their classes, such as :data:`trainers.data.base.ROLE`, by name.
         unread: why columns of the kind "other" are none of labels, by name.
+        made_of: the columns that label columns were made of, by name.
     """
 
     kinds: dict[str, Kind]
@@ -64,6 +66,7 @@ class Table(ABC):
     whole: int | None = None
     attributes: Mapping[str, Codes] = MappingProxyType({})
     unread: Mapping[str, str] = MappingProxyType({})
+    made_of: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     _codes: dict[str, Codes]
 
     @abstractmethod
@@ -81,10 +84,17 @@ class Table(ABC):
     def codes(self, column: str) -> Codes:
         """Read a label column of all rows; read once and kept."""
 
-    def derive(self, column: str, codes: Codes) -> None:
-        """Add a label column that was made of others."""
-        self.kinds = {**self.kinds, column: "text"}
+    def derive(self, column: str, codes: Codes, of: Sequence[str]) -> None:
+        """Add a label column that was made of others, which are none any more."""
+        self.kinds = {**self.kinds, **dict.fromkeys(of, "other"), column: "class"}
+        why = f"one of {len(of)} columns of zeros and ones, read as {column!r}"
+        self.unread = {**self.unread, **dict.fromkeys(of, why)}
+        self.made_of = {**self.made_of, column: tuple(of)}
         self._codes[column] = codes
+
+    def no_images(self, column: str) -> str:
+        """Say why a column holds no images."""
+        return self.unread.get(column) or f"its values are of the kind {self.kinds[column]}"
 
     @abstractmethod
     def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
@@ -164,6 +174,16 @@ class ArrowTable(Table):
                 )
             cells.extend(part.to_pylist())
         return cells
+
+    def no_images(self, column: str) -> str:
+        if self.kinds[column] == "text":
+            first = next((str(cell) for cell in self.values(column, 20) if cell), "")
+            if re.match("(https?|s3|gs)://", first):
+                return "its values are addresses, which are not fetched"
+            if first.startswith("data:image/") or (len(first) > 64 and re.fullmatch(r"[A-Za-z0-9+/\s]+=*", first)):
+                return "its values are text that looks like images in base64"
+        why = super().no_images(column)
+        return f"{why}, such as pixels" if "lists" in why else why
 
     def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
         if column not in self._sizes:

@@ -63,7 +63,7 @@ class ZipNames:
                 member.orig_filename if raw is None else _beside(member, raw) or raw.decode(chosen)
                 for member, raw in zip(members, raws, strict=True)
             )
-        except (LookupError, UnicodeDecodeError) as error:
+        except (LookupError, UnicodeError) as error:
             raise DataError(
                 f"The names in the zip file were to be read as {chosen!r:.40}, which fails ({error}). Choose another "
                 f"encoding of names, such as {', '.join(ENCODINGS)}, or none."
