@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import math
@@ -19,6 +20,20 @@ def encodable(text: str) -> str:
     except UnicodeEncodeError:
         return "".join(_written_out(letter) if "\ud800" <= letter <= "\udfff" else letter for letter in text)
     return text
+
+
+def _for_codec(error: UnicodeError) -> tuple[str, int]:
+    """Write out what an encoding lacks; a handler of errors of Python's codecs."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    odd = error.object[error.start : error.end]
+    escaped = encodable(odd).encode(error.encoding, "backslashreplace").decode(error.encoding)
+    return escaped, error.end
+
+
+WRITTEN_OUT = "rankscope_written_out"
+"""Name of the handler for ``errors=`` that writes as :func:`encodable` what an encoding lacks."""
+codecs.register_error(WRITTEN_OUT, _for_codec)
 
 
 def _written_out(letter: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+import re
 import traceback
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -13,12 +14,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from trainers.cells import encodable
 from trainers.data.lru_cache import Cache
 from trainers.errors import RunError, UserError
 
 Endpoint = Callable[[Request], Any]  # a response, or a promise of one
 V = TypeVar("V")
 _log = logging.getLogger(__name__)
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
@@ -71,8 +74,8 @@ def answering(endpoint: Endpoint, refused: int = 404) -> Endpoint:
 def json_reply(content: dict[str, Any], status: int = 200) -> Response:
     """Make a reply that no cache keeps."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # surrogates can come in through an odd file name; they must not break the reply
-    body = text.encode("utf-8", "replace")
+    # a folder's name that is no UTF-8 holds surrogates; they must not break the reply, nor its JSON
+    body = _SURROGATES.sub(lambda met: encodable(met[0]).replace("\\", "\\\\"), text).encode()
     return Response(body, status, headers={"Cache-Control": "no-store"}, media_type="application/json")
 
 

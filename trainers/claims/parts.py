@@ -61,8 +61,8 @@ def digest(claim: Claim) -> str:
 
 
 def _numbers(plan: SweepConfig) -> str:
-    """Return the settings of a plan as JSON, without those of memory and speed, and of names of files, that are as usual:
-    they change none of its numbers.
+    """Return the settings of a plan as JSON, without those of memory, speed and names of files that are as usual: they
+    change none of its numbers.
     """
     values = json.loads(plan.to_json())
     data = values["run"].get("data", {})

@@ -7,6 +7,7 @@ import io
 import sys
 from typing import Any, Protocol
 
+from trainers.cells import WRITTEN_OUT
 from trainers.cli import (
     background,
     claims_verb,
@@ -70,7 +71,7 @@ def main(argv: list[str]) -> int:
     """Parse and run; errors meant for people are printed as one sentence, exit status 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a name may hold what no terminal can print
+            stream.reconfigure(errors=WRITTEN_OUT)  # a name may hold what no terminal can print
     try:
         arguments = whole_parser().parse_args(argv)
         if hasattr(arguments, "ray"):

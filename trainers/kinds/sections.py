@@ -24,7 +24,17 @@ class Section:
     about: str = ""
 
 
-READ = ("image_column", "label_columns", "hierarchy", "train_split", "test_split", "held_out", "subset", "name_encoding", "max_images")
+READ = (
+    "image_column",
+    "label_columns",
+    "hierarchy",
+    "train_split",
+    "test_split",
+    "held_out",
+    "subset",
+    "name_encoding",
+    "max_images",
+)
 """Settings of :class:`trainers.config.DataChoice` on how images are read."""
 HARD = ("label_noise", "noise_kind", "withheld_classes", "withheld_images")
 """Hard conditions with a field; folds are for searches, which set them themselves."""

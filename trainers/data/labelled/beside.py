@@ -13,15 +13,15 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from trainers.data.base import GALLERY, QUERY
 from trainers.data.labelled.cell_values import Cell
-from trainers.data.labelled.splits import TEST, is_split, rank_as_test, role_of
+from trainers.data.labelled.split_column import column_note, says_splits, with_roles
+from trainers.data.labelled.splits import is_split
 from trainers.data.labelled.table import MOST_ROWS
 from trainers.data.names import composed
 
@@ -34,7 +34,6 @@ MOST_TABLES = 20
 _MOST_COLUMNS = 200
 _FIRST = ("metadata", "labels")  # read before tables of other names
 _FILES = ("file_name", "filename", "file", "image", "path", "image_path", "image_name", "img", "image_id", "id", "name")
-_SPLITS = ("split", "subset", "set", "partition", "fold")
 _NAMED_IN = "file column"  # which of several columns names the image
 _LOOKED_AT = 1000  # rows that tell which column holds the names of the images
 _SHOWN = 3
@@ -151,12 +150,7 @@ def listed(tables: Sequence[Written | str], images: Sequence[tuple[str, ...]]) -
                 columns.setdefault(_NAMED_IN, [None] * len(images))[image] = used.named_in[image]
         notes.append(used.said(len(rows), len(images)))
     splits, said = _splits(columns, owner)
-    roles = None if splits is None else [role_of(split) for split in splits]
-    if splits is not None and roles is not None and {*roles} >= {QUERY, GALLERY}:
-        test = TEST if TEST not in splits else f"{QUERY} and {GALLERY}"
-        splits = [test if role else split for split, role in zip(splits, roles, strict=True)]
-    else:
-        roles = None
+    splits, roles = (None, None) if splits is None else with_roles(splits)
     read = {name: cells for name, cells in columns.items() if name not in unread or any(cells)}
     return Listed(columns=read, splits=splits, notes=(*notes, *said), roles=roles, unread=unread)
 
@@ -332,20 +326,13 @@ def _splits(
     """Take the split of every image out of the columns, or from the names of the tables: ``train.csv``."""
     for name in columns:
         values = {str(value) for value in columns[name] if value is not None}
-        if 0 < len(values) <= _LOOKED_AT and all(map(is_split, values)) and _says_splits(name, values):
-            said = [f"Column {name!r} is the split: {', '.join(sorted(values)[:10])}."] * (name.lower() not in _SPLITS)
-            return ["" if value is None else str(value).strip().lower() for value in columns.pop(name)], tuple(said)
+        if says_splits(name, values):
+            given = ["" if value is None else str(value) for value in columns.pop(name)]
+            return given, tuple(column_note(name, values))
     tables = {id(table): PurePosixPath(table.parts[-1]).stem.lower() for table in owner if table is not None}
     if len({*tables.values()}) < 2 or not all(map(is_split, tables.values())):
         return None, ()
     return ["" if table is None else tables[id(table)] for table in owner], ()
-
-
-def _says_splits(name: str, values: Collection[str]) -> bool:
-    """Return whether a column whose values are all names of splits says the split, by its name or by several values."""
-    roles = {role_of(value) for value in values}
-    trains = any(rank_as_test(value) is None for value in values)
-    return name.strip().lower() in _SPLITS or (trains and len(values) > 1) or roles >= {QUERY, GALLERY}
 
 
 def _plain(value: Any) -> Cell:

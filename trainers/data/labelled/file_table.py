@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from trainers.data.base import GALLERY, QUERY, ROLE
+from trainers.data.base import ROLE
 from trainers.data.image_file import LARGEST_FILE
 from trainers.data.labelled import beside
 from trainers.data.labelled.cell_values import POINT, Cell, alike, kind_of_cells
@@ -18,6 +18,7 @@ from trainers.data.labelled.columns import describe
 from trainers.data.labelled.files import File, FileSource
 from trainers.data.labelled.folders import Folders
 from trainers.data.labelled.one_hot import read_one_hot
+from trainers.data.labelled.split_column import roles_note
 from trainers.data.labelled.table import Codes, Kind, Splits, Table, encode
 from trainers.data.labelled.tree import level_names
 from trainers.errors import DataError
@@ -109,9 +110,7 @@ def tables(source: FileSource, files: list[File]) -> Splits:
     notes += () if said.splits else folders.notes
     if said.splits and not all(splits):
         notes.append(f"{splits.count(''):,} images have no split and were left out.")
-    if roles is not None:
-        counts = f"{roles.count(QUERY):,} queries and a gallery of {roles.count(GALLERY):,} images"
-        notes.append(f"The test is of {counts}: each query is searched for in the gallery.")
+    notes += [] if roles is None else [roles_note(roles)]
     unread = {name: why for name, why in (said.unread | whole.unread).items() if name not in columns}
     classes = {*(tree or ()), "outer folder"}  # names of folders are names, whatever they look like
     kinds: dict[str, Kind] = {

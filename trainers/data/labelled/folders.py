@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from trainers.data.base import GALLERY, QUERY
-from trainers.data.labelled.splits import TEST, is_split, rank_as_test, role_of
+from trainers.data.labelled.split_column import with_roles
+from trainers.data.labelled.splits import is_split, rank_as_test, role_of
 
 Names = tuple[str, ...]
 _PICTURES = {"images", "image", "imgs", "img", "jpegimages", "photos", "pictures", "rgb", "color", "colour", "original"}
@@ -137,12 +138,10 @@ def _divided(below: Sequence[Names], tops: Counter[str], splits: set[str]) -> Fo
 
 def _with_roles(folders: Folders) -> Folders:
     """Read queries and gallery, beside the other splits or within one, as one test split."""
-    splits, inner = list(folders.splits), list(folders.inner)
-    roles: list[str | None] = [role_of(split) for split in splits]
-    if {*roles} >= {QUERY, GALLERY}:
-        test = TEST if TEST not in {split.lower() for split in splits} else f"{QUERY} and {GALLERY}"
-        splits = [test if role else split for split, role in zip(splits, roles, strict=True)]
-    else:
+    inner = list(folders.inner)
+    splits, roles = with_roles(folders.splits)
+    if roles is None:
+        splits = list(folders.splits)
         below = {split: {role_of(parts[0]) if parts else None for parts, s in _pairs(inner, splits) if s == split}
                  for split in {*splits}}  # fmt: skip
         within = {split for split, found in below.items() if split and found == {QUERY, GALLERY}}

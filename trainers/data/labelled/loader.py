@@ -23,6 +23,7 @@ from trainers.data.labelled.image_store import ColourFoundError, Look, decode_al
 from trainers.data.labelled.opening import OpenedDataset, open_folder
 from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadable, with_role
 from trainers.data.labelled.selection import select, settle
+from trainers.data.labelled.split_column import divided_by_column
 from trainers.data.labelled.splits import repeated
 from trainers.data.sources import check_reference, divided, resolve
 from trainers.errors import DataError
@@ -82,7 +83,7 @@ def load_source(
         return replace(data, revision=opened.revision)
     reading = part_of(report, 0.0, _PLANNED)
     splits = opened.read(reading) if opened.part is None else opened.part(choice, levels, reading)
-    selection = select(splits, choice, levels)
+    selection = select(divided_by_column(splits), choice, levels)
     seen = glance(selection, choice.image_size)
     complete = partial(LoadedData, name=name, title=title, licence=licence, revision=opened.revision)
     return _Decoding(selection=selection, seen=seen, key=key, complete=complete, report=report).run()

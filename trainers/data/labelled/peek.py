@@ -13,6 +13,7 @@ from trainers.data.labelled.image_store import ColourFoundError, decode_all, loo
 from trainers.data.labelled.loader import check_sizes, open_source
 from trainers.data.labelled.rows import EncodedImages, Part, Selection
 from trainers.data.labelled.selection import used_splits
+from trainers.data.labelled.split_column import divided_by_column
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
 from trainers.progress import silent
@@ -34,7 +35,7 @@ def peek_source(choice: DataChoice, count: int) -> Tensor:
     opened = open_source(choice)
     opened.refuse()
     splits = opened.read(silent) if opened.sample is None else opened.sample(_SAMPLE_ROWS)
-    table = next(iter(used_splits(splits, choice, []).values()))
+    table = next(iter(used_splits(divided_by_column(splits), choice, []).values()))
     column = image_column(table, choice.image_column)
     every = _part(np.arange(len(table)))
     selection = Selection(

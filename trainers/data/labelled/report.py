@@ -21,6 +21,7 @@ from trainers.data.labelled.selection import (
     select_rows,
     used_splits,
 )
+from trainers.data.labelled.split_column import divided_by_column
 from trainers.data.labelled.table import Splits
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
@@ -93,6 +94,7 @@ def inspect_source(choice: DataChoice) -> DataReport:
     opened = open_source(choice)
     sampled = opened.sample is not None
     splits = opened.read(silent) if opened.sample is None else opened.sample(_SAMPLE_ROWS)
+    splits = divided_by_column(splits)
     sizes = {name: None if sampled else table.total for name, table in splits.tables.items()}
     report = DataReport(title=opened.title, licence=opened.licence, splits=sizes, sampled=sampled)
     report = _examined(report, splits, choice)
