@@ -111,7 +111,7 @@ def tables(source: FileSource, files: list[File]) -> Splits:
     if said.splits and not all(splits):
         notes.append(f"{splits.count(''):,} images have no split and were left out.")
     notes += [] if roles is None else [roles_note(roles)]
-    unread = {name: why for name, why in (said.unread | whole.unread).items() if name not in columns}
+    unread = {name: why for name, why in {**said.unread, **whole.unread}.items() if name not in columns}
     classes = {*(tree or ()), "outer folder"}  # names of folders are names, whatever they look like
     kinds: dict[str, Kind] = {
         name: "text" if name in classes else kind_of_cells(cells) for name, cells in columns.items()

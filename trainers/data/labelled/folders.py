@@ -18,7 +18,10 @@ from trainers.data.labelled.splits import is_split, rank_as_test, role_of
 
 Names = tuple[str, ...]
 _PICTURES = {"images", "image", "imgs", "img", "jpegimages", "photos", "pictures", "rgb", "color", "colour", "original"}
-_MASKS = {"segmentations", "segmentation", "segmentationclass", "masks", "mask", "annotations", "labels", "gt", "depth"}
+_MASKS = {
+    *("segmentations", "segmentation", "segmentationclass", "segmentationobject", "masks", "mask", "annotations"),
+    *("labels", "gt", "depth", "trimaps"),
+}
 _ALIKE = 0.8  # of the names in two folders that are in both
 _SHOWN = 5
 _LEFT_OUT = ""
@@ -65,8 +68,8 @@ class Folders:
             )
         odd = [name for name in tops if is_split(name) or role_of(name)]
         if odd:
-            which = f"{_some(odd)} {'is' if len(odd) == 1 else 'are'}"
-            return replace(everything, notes=(f"{which} read as a class, since other folders are no splits.",))
+            read = "is read as a class" if len(odd) == 1 else "are read as classes"
+            return replace(everything, notes=(f"{_some(odd)} {read}, since other folders are no splits.",))
         return everything
 
     @property
@@ -169,13 +172,12 @@ def _masks(below: Sequence[Names], tops: Counter[str]) -> set[str]:
     picture = max(pictures, key=lambda name: tops[name], default=None)
     if picture is None:
         return set()
-    return {
-        name
-        for name in tops
-        if name != picture
-        and name.lower() not in _PICTURES
-        and (name.lower() in _MASKS or any(len(parts) > 1 for parts in held[name]))
-        and _overlap(held[name], held[picture]) >= _ALIKE
+    stems = {name: {parts[-1:] for parts in held[name]} for name in tops}
+    deep = {name for name in tops if any(len(parts) > 1 for parts in held[name])}
+    called = {name for name in tops if name.lower() in _MASKS and name != picture}
+    alike = {name for name in deep - called - {picture} if name.lower() not in _PICTURES}
+    return {name for name in called if _overlap(stems[name], stems[picture]) >= _ALIKE} | {
+        name for name in alike if _overlap(held[name], held[picture]) >= _ALIKE
     }
 
 
@@ -183,11 +185,12 @@ def _without(files: Sequence[Names], left_out: Sequence[bool], masks: set[str]) 
     """Read the images but for those that are masks of others."""
     rows = [row for row, out in enumerate(left_out) if not out]
     rest = Folders.of([files[row] for row in rows])
-    splits, inner = [_LEFT_OUT] * len(files), [()] * len(files)
+    splits: list[str] = [_LEFT_OUT] * len(files)
+    inner: list[Names] = [()] * len(files)
     roles: list[str | None] | None = None if rest.roles is None else [None] * len(files)
     outer: list[str | None] = [None] * len(files) if rest.outer else []
     for at, row in enumerate(rows):
-        splits[row], inner[row] = rest.splits[at], rest.inner[at]  # type: ignore[call-overload]
+        splits[row], inner[row] = rest.splits[at], rest.inner[at]
         if roles is not None and rest.roles is not None:
             roles[row] = rest.roles[at]
         if rest.outer:

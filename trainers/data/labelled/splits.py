@@ -11,9 +11,15 @@ from trainers.data.base import GALLERY, QUERY
 from trainers.errors import DataError
 
 TEST = "test"
-_TEST = (TEST, "testing", "validation", "valid", "val", "dev", "eval", "evaluation", "holdout", "gallery", "query")
-_TRAIN = ("train", "training")
-_ROLES = {"query": QUERY, "queries": QUERY, "probe": QUERY, "gallery": GALLERY}
+_TEST = (
+    *(TEST, "testing", "testset", "validation", "valid", "val", "dev", "eval", "evaluation", "holdout"),
+    *("gallery", "query"),
+)
+_TRAIN = ("train", "training", "trainval", "trainset")
+_ROLES = {
+    **dict.fromkeys(("query", "queries", "probe"), QUERY),
+    **dict.fromkeys(("gallery", "database", "reference"), GALLERY),
+}
 _WHOLE = ("full", "all", "data", "corpus", "default")
 _CLASSES_UNDER_CAP = 32
 _IMAGES_UNDER_CAP = 8
