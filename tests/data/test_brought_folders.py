@@ -185,6 +185,10 @@ SPLITS = {  # folders with the images of each; splits; classes; a sentence
     ),
     "masks beside pictures": ([f"{s}/{kind}" for s in ("images", "masks") for kind in KINDS], {"all"}, 4,
                               "Left out, 12 images that have the names of others, as masks have: masks."),
+    "classes with and without a mask": (["mask", "no_mask", "hat", "cap"], {"all"}, 4, ""),
+    "pictures with masks deeper below": (
+        [*(f"images/{kind}" for kind in KINDS), "annotations/trimaps"], {"all"}, 4, "as masks have: annotations.",
+    ),
     "two folders of the same classes": ([f"{s}/{kind}" for s in ("old", "new") for kind in KINDS], {"all"}, 4,
                                         "new, old hold folders of the same names"),
     "a tree of classes": (["fruit/apple", "fruit/fig", "tree/oak", "tree/elm"], {"all"}, 4, ""),

@@ -161,21 +161,20 @@ def _pairs(inner: Sequence[Names], splits: Sequence[str]) -> list[tuple[Names, s
 
 def _masks(below: Sequence[Names], tops: Counter[str]) -> set[str]:
     """Return the outermost folders that hold files of the same names as one of pictures: masks of these."""
-    pictures = [name for name in tops if name.lower() in _PICTURES]
     held: dict[str, set[Names]] = {name: set() for name in tops}
     for parts in below:
         if len(parts) > 1:
             held[parts[0]].add((*parts[1:-1], PurePosixPath(parts[-1]).stem))
-    if not pictures and any(name.lower() in _MASKS for name in tops):
-        endings = {name: {parts[-1].rpartition(".")[2].lower() for parts in below if parts[0] == name} for name in tops}
-        pictures = [name for name in tops if name.lower() not in _MASKS and endings[name]]
+    deep = {name for name in tops if any(len(parts) > 1 for parts in held[name])}
+    called = {name for name in tops if name.lower() in _MASKS}
+    pictures = [name for name in tops if name.lower() in _PICTURES]
+    if not pictures and called <= deep:  # one that is called mask and holds images alone may be a class
+        pictures = [name for name in deep if called and name not in called]
     picture = max(pictures, key=lambda name: tops[name], default=None)
     if picture is None:
         return set()
     stems = {name: {parts[-1:] for parts in held[name]} for name in tops}
-    deep = {name for name in tops if any(len(parts) > 1 for parts in held[name])}
-    called = {name for name in tops if name.lower() in _MASKS and name != picture}
-    alike = {name for name in deep - called - {picture} if name.lower() not in _PICTURES}
+    alike = {name for name in deep - called if name.lower() not in _PICTURES and name != picture}
     return {name for name in called if _overlap(stems[name], stems[picture]) >= _ALIKE} | {
         name for name in alike if _overlap(held[name], held[picture]) >= _ALIKE
     }
