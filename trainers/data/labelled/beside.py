@@ -12,7 +12,7 @@ import csv
 import io
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -128,7 +128,7 @@ def listed(tables: Sequence[Written | str], images: Sequence[tuple[str, ...]]) -
     if not several:
         return Listed(columns={}, splits=None, notes=tuple(notes))
     names = Names(images)
-    columns: dict[str, list[Cell]] = {}
+    columns: defaultdict[str, list[Cell]] = defaultdict(lambda: [None] * len(images))
     unread: dict[str, str] = {}
     owner: list[Written | None] = [None] * len(images)
     for table in sorted(several, key=lambda table: (_rank(table.parts[-1]), len(table.parts))):
@@ -145,9 +145,9 @@ def listed(tables: Sequence[Written | str], images: Sequence[tuple[str, ...]]) -
             owner[image] = table
             for name, value in zip(used.header, row, strict=False):
                 if name not in used.file_columns:
-                    columns.setdefault(name, [None] * len(images))[image] = value
+                    columns[name][image] = value
             if len(used.file_columns) > 1:
-                columns.setdefault(_NAMED_IN, [None] * len(images))[image] = used.named_in[image]
+                columns[_NAMED_IN][image] = used.named_in[image]
         notes.append(used.said(len(rows), len(images)))
     splits, said = _splits(columns, owner)
     splits, roles = (None, None) if splits is None else with_roles(splits)
