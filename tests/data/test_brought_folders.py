@@ -260,6 +260,14 @@ class TestLinks:
 TABLES = {  # header, cells of a row given its class's number and its own; levels with their counts; a sentence
     "whole numbers with a point": ("file_name,label", lambda k, n: (f"{k}.0",), ("class",), (4,), ""),
     "one of each list": ("file_name,label", lambda k, n: ([KINDS[k]],), ("class",), (4,), ""),
+    "lists of one written as text": ("file_name,label", lambda k, n: (f"['{KINDS[k]}']",), ("class",), (4,), ""),
+    "yes or no per class": (
+        "file_name,a,b,c,d", lambda k, n: [str(k == j and n > 0) for j in range(4)], ("class",), (4,), "images without",
+    ),
+    "the splits of a contest": (
+        "file_name,label,usage", lambda k, n: [KINDS[k], "Training" if n < 4 else "PublicTest"], ("class",), (4,),
+        "Column 'usage' is the split: PublicTest, Training.",
+    ),
     "a column per class": (
         "file_name,MEL,NV,BCC,DF", lambda k, n: [f"{float(k == j)}" for j in range(4)], ("class",), (4,),
         "4 columns, one per class (MEL, NV, BCC, DF), are read as the label 'class'.",

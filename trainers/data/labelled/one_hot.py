@@ -8,11 +8,12 @@ from itertools import combinations
 import numpy as np
 
 from trainers.data.labelled.columns import join, label_kinds
+from trainers.data.labelled.splits import is_split
 from trainers.data.labelled.table import Codes, Table
 
 NAME = "class"
-_ONES = {"1", "yes", "1.0"}
-_ZEROS = {"0", "no", "0.0"}
+_ONES = {"1", "yes", "true"}
+_ZEROS = {"0", "no", "false"}
 _MOST_ODD = 2  # columns of zeros and ones beside those of the classes
 _FEW = 12  # columns, of which some may be others
 _MOST_CELLS = 50_000_000
@@ -52,11 +53,12 @@ def _binary(tables: Sequence[Table]) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
     most = _MOST_CELLS // max(1, sum(map(len, tables)))
     for name in list(label_kinds(tables[0]))[:most]:
-        if not all(name in label_kinds(table) for table in tables):
+        if is_split(name) or not all(name in label_kinds(table) for table in tables):
             continue
         codes = join(tables, name)
-        if not codes.reason and {*codes.names} & _ONES and {*codes.names} <= _ONES | _ZEROS:
-            one = np.array([text in _ONES for text in codes.names] + [False])
+        texts = [text.lower() for text in codes.names]
+        if not codes.reason and {*texts} & _ONES and {*texts} <= _ONES | _ZEROS:
+            one = np.array([text in _ONES for text in texts] + [False])
             found[name] = one[codes.values]
     return found
 

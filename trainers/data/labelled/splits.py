@@ -68,8 +68,8 @@ def role_of(name: str) -> str | None:
 
 
 def _words(name: str) -> list[str]:
-    """Return the words of a name, without numbers: ``train2017`` is train."""
-    return re.findall("[a-z]+", name.lower())
+    """Return the words of a name, without numbers: ``train2017`` is train, ``PublicTest`` is public and test."""
+    return [word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)]
 
 
 def divide(labels: np.ndarray, seed: int) -> np.ndarray:
