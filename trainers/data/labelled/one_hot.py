@@ -12,8 +12,8 @@ from trainers.data.labelled.splits import is_split
 from trainers.data.labelled.table import Codes, Table
 
 NAME = "class"
-_ONES = {"1", "yes", "true"}
-_ZEROS = {"0", "no", "false"}
+_ONES = {"1", "1.0", "yes", "true"}
+_ZEROS = {"0", "0.0", "no", "false"}
 _MOST_ODD = 2  # columns of zeros and ones beside those of the classes
 _FEW = 12  # columns, of which some may be others
 _MOST_CELLS = 50_000_000
