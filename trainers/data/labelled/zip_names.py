@@ -27,6 +27,7 @@ ENCODINGS = {
 """What names are guessed to be in, by Python's name, with the name that people know; the likelier come first."""
 _MARKED = 0x800
 _UNICODE_PATH = 0x7075
+_LOOKED_AT = 2000  # names
 _SURE = 0.6  # of a score, which is at most 1
 # Korean's most frequent syllables: the bytes of any syllable are those of a usual Chinese character too.
 _SYLLABLES = frozenset(
@@ -94,13 +95,15 @@ def _beside(member: zipfile.ZipInfo, raw: bytes) -> str | None:
 
 def _found(raws: Iterable[bytes]) -> tuple[str, str]:
     """Return the encoding that suits all names, and a sentence with a place for an example; empty: it is certain."""
-    parts = {part for raw in raws for part in re.split(rb"[/\\\\.]", raw) if not part.isascii()}
-    text = b"\n".join(sorted(parts))
-    try:
-        text.decode()
+    # not at backslashes: in Shift JIS, Big5 and GBK that byte is the second half of letters too
+    parts = sorted({part for raw in raws for part in re.split(rb"[/.]", raw) if not part.isascii()})
+    whole, some = b"\n".join(parts), b"\n".join(parts[:: len(parts) // _LOOKED_AT + 1])
+    if _read(whole, "utf-8") is not None:
         return "utf-8", ""
-    except UnicodeDecodeError:
-        scores = {encoding: _score(text, encoding) for encoding in ENCODINGS}
+    scores = {
+        encoding: -1.0 if _read(whole, encoding) is None else _score(_read(some, encoding) or "", encoding)
+        for encoding in ENCODINGS
+    }
     best = max(scores, key=lambda encoding: scores[encoding])
     sure = "" if scores[best] > _SURE else ", which does not suit them well"
     how = f"The zip file does not say how its names are encoded: they are read as {ENCODINGS[best]}{sure}"
@@ -114,12 +117,16 @@ def _example(names: Sequence[str], unknown: Sequence[bytes], encoding: str) -> s
     return repr(part[:60])
 
 
-def _score(text: bytes, encoding: str) -> float:
-    """Return how well bytes read in an encoding, at most 1: by letters of one script that people use most."""
+def _read(text: bytes, encoding: str) -> str | None:
+    """Decode; None if the bytes are not in this encoding."""
     try:
-        read = text.decode(encoding)
+        return text.decode(encoding)
     except UnicodeDecodeError:
-        return -1.0
+        return None
+
+
+def _score(read: str, encoding: str) -> float:
+    """Return how well a text reads that is decoded so, at most 1: by letters of one script that people use most."""
     letters = [letter for letter in read if not letter.isascii()]
     total = sum(_usual(letter, encoding) for letter in letters) - _mixed(read)
     if encoding == "cp949" and sum(letter in _SYLLABLES for letter in letters) > _KOREAN * len(letters):
