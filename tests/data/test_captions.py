@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import unicodedata
 
 import numpy as np
 import pytest
@@ -177,6 +178,17 @@ def test_a_coco_folder(tmp_path):
     (tmp_path / "coco" / "annotations" / "captions_val2017.json").write_text("{}")
     with pytest.raises(DataError, match="COCO annotation"):
         load_captioned(str(tmp_path / "coco"))
+
+
+@pytest.mark.parametrize(("here", "told"), [("NFD", "NFC"), ("NFC", "NFD")])
+def test_a_coco_folder_from_a_mac(tmp_path, here, told):
+    """Accents of names are written in another way in the annotations than on the disk."""
+    folder = coco(tmp_path / "coco")
+    (folder / "val2017" / "5.png").rename(folder / "val2017" / unicodedata.normalize(here, "café 5.png"))
+    for path in (folder / "annotations").iterdir():
+        path.write_text(path.read_text().replace('"5.png"', json.dumps(unicodedata.normalize(told, "café 5.png"))))
+    (scene,) = load_captioned(str(folder)).splits["val2017"]
+    assert scene.load() == photo()
 
 
 def test_folders_as_their_authors_hand_them_out_tell_how_far_they_are(tmp_path):

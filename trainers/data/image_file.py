@@ -18,6 +18,7 @@ from typing import Any
 from PIL import Image
 
 from trainers.data.jpeg_scans import MOST_SCANS, scans
+from trainers.data.names import on_disk
 from trainers.errors import DataError
 
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -56,7 +57,7 @@ class UndecodableError(DataError):
 def read_below(path: Path, roots: Iterable[Path]) -> bytes | None:
     """Read an image file; None where it is missing, too large, or outside all ``roots`` (resolved folders)."""
     try:
-        path = path.resolve()
+        path = on_disk(path).resolve()
         inside = any(root in path.parents for root in roots)
         return path.read_bytes() if inside and path.is_file() and path.stat().st_size <= LARGEST_FILE else None
     except (OSError, ValueError):  # a name with a zero byte is no file's

@@ -7,7 +7,9 @@ UTF-8 are written out, so that the page, a terminal, JSON and CSV show them alik
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
 
 from trainers.cells import encodable
 
@@ -21,3 +23,19 @@ def same_name(name: str, names: Iterable[str]) -> str | None:
     """Return which of ``names`` a name is: itself, or the one that is equal in its composed form; None: none is."""
     by_form = {composed(each): each for each in names}
     return by_form.get(composed(name))
+
+
+def on_disk(path: Path) -> Path:
+    """Return the file that a path means: itself, or the one beside it whose name is equal in its composed form."""
+    if path.name.isascii() or path.exists():
+        return path
+    try:
+        names = _names_in(path.parent, path.parent.stat().st_mtime_ns)
+    except OSError:
+        return path
+    return path.with_name(names.get(composed(path.name), path.name))
+
+
+@lru_cache(maxsize=8)
+def _names_in(folder: Path, _changed: int) -> Mapping[str, str]:
+    return {composed(path.name): path.name for path in folder.iterdir()}

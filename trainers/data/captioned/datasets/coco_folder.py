@@ -12,6 +12,7 @@ from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
 from trainers.data.captioned.broader import broader_classes
 from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.data.image_file import read_below
+from trainers.data.names import on_disk
 from trainers.errors import DataError
 from trainers.progress import Progress
 
@@ -56,7 +57,7 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDat
         broader |= broader_classes(seen.get("categories", ()))
         images = sorted(said["images"], key=lambda image: image["id"])[:limit]
         folders = [folder / split, folder / "images" / split, folder / "images", folder]
-        home = next((p for p in folders if images and (p / images[0]["file_name"]).is_file()), None)
+        home = next((p for p in folders if images and on_disk(p / images[0]["file_name"]).is_file()), None)
         if images and home is None:
             raise DataError(f"No image of {split!r} was found: {images[0]['file_name']!r} is in no folder {split!r}.")
         captions, boxes = defaultdict(list), defaultdict(list)
