@@ -27,6 +27,8 @@ from trainers.data.names import composed
 
 SUFFIXES = (".csv", ".tsv", ".jsonl")
 """Endings of tables that are read."""
+LISTS = (".txt", ".json", ".mat")
+"""Endings of further files that may say what the images are."""
 MOST_BYTES = 64_000_000
 """Of all tables of a dataset; the values take several times as much."""
 MOST_TABLES = 20
@@ -257,7 +259,7 @@ def written(parts: tuple[str, ...], data: bytes | None) -> Written | str:
     if data is None:
         return f"{name} is not used: it cannot be read, or the tables have more than {MOST_BYTES // 10**6} MB."
     try:
-        text = _text(data)
+        text = decoded(data)
         if parts[-1].lower().endswith(".jsonl"):
             return _records(parts, text)
         rows = list(islice(_lines(text), MOST_ROWS + 1))
@@ -310,7 +312,7 @@ def _lines(text: str) -> Iterator[list[Cell]]:
             yield [cell.strip() or None for cell in row]
 
 
-def _text(data: bytes) -> str:
+def decoded(data: bytes) -> str:
     """Decode as spreadsheets write it: UTF-8, UTF-16 with its mark, or Windows' own."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16")

@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from trainers.data.base import ROLE
+from trainers.data.base import CAMERA, ROLE
 from trainers.data.image_file import LARGEST_FILE
 from trainers.data.labelled import beside
 from trainers.data.labelled.cell_values import POINT, Cell, alike, kind_of_cells
 from trainers.data.labelled.columns import describe
 from trainers.data.labelled.files import File, FileSource
 from trainers.data.labelled.folders import Folders
+from trainers.data.labelled.layouts import Layout, Reading, read_as_handed_out
 from trainers.data.labelled.one_hot import read_one_hot
 from trainers.data.labelled.split_column import roles_note
 from trainers.data.labelled.table import Codes, Kind, Splits, Table, encode
@@ -81,6 +82,9 @@ def tables(source: FileSource, files: list[File]) -> Splits:
     """
     if not files:
         raise DataError(f"{source.path.name!r} holds no images. Put them in one sub-folder per class.")
+    handed = read_as_handed_out(source, files)
+    if handed is not None:
+        return _as_handed_out(source, files, *handed)
     said = beside.listed(_tables_beside(source), [file.parts for file in files])
     folders = Folders.of([file.names for file in files])
     notes = [*source.notes(), *said.notes]
@@ -125,6 +129,27 @@ def tables(source: FileSource, files: list[File]) -> Splits:
         made[split] = FileTable(source, [files[row] for row in rows], of_split, kinds, known, unread)
         made[split].made_of = whole.made_of
     return Splits(tables=made, notes=(*notes, *_left_out(source.others())), tree=tree)
+
+
+def _as_handed_out(source: FileSource, files: list[File], layout: Layout, reading: Reading) -> Splits:
+    """Make the splits of a benchmark of which its lists tell."""
+    rows: dict[str, list[int]] = {}
+    for row, entry in sorted(reading.entries.items()):
+        rows.setdefault(entry.split, []).append(row)
+    kinds: dict[str, Kind] = dict.fromkeys(reading.levels, "text")
+    made: dict[str, Table] = {}
+    for split, of_split in rows.items():
+        entries = [reading.entries[row] for row in of_split]
+        columns = {name: [entry.labels[level] for entry in entries] for level, name in enumerate(reading.levels)}
+        known = {ROLE: [entry.role for entry in entries], CAMERA: [entry.camera for entry in entries]}
+        known = {name: cells for name, cells in known.items() if any(cells)}
+        made[split] = FileTable(source, [files[row] for row in of_split], columns, kinds, known)
+    notes = [*source.notes(), f"Read as {layout.title}.", *reading.notes]
+    if roles := [entry.role for entry in reading.entries.values() if entry.role]:
+        notes.append(roles_note(roles))
+    if left := len(files) - len(reading.entries) - reading.junk:
+        notes.append(f"{left:,} image{'s are' if left > 1 else ' is'} in none of its lists and left out.")
+    return Splits(tables=made, notes=tuple(notes), tree=reading.levels)
 
 
 def _tables_beside(source: FileSource) -> list[beside.Written | str]:

@@ -226,7 +226,7 @@ def scan(path: Path, *, every: bool = False, encoding: str | None = None) -> tup
 
 def content_key_of(source: FileSource, files: list[File]) -> str:
     """Return a key that changes when a file, or a table beside them, is added, removed, renamed or written."""
-    every = [*files, *sorted(source.listed(beside.SUFFIXES), key=lambda file: file.parts)]
+    every = [*files, *sorted(source.listed((*beside.SUFFIXES, *beside.LISTS)), key=lambda file: file.parts)]
     return content_key([str(source.path.resolve()), *((file.parts, file.size, file.changed) for file in every)])
 
 
