@@ -49,7 +49,8 @@ def slow_list(q: int, emb: np.ndarray, labels: np.ndarray, roles: Roles) -> list
     """The images that ``q`` is searched among, best first; of equal ones the less relevant, then the first."""
     unit = emb / np.linalg.norm(emb, axis=1, keepdims=True)
     entries = [
-        (-round(float(unit[q] @ unit[j]), 10), int((labels[q] == labels[j]).sum()), j) for j in allowed(q, labels, roles)
+        (-round(float(unit[q] @ unit[j]), 10), int((labels[q] == labels[j]).sum()), j)
+        for j in allowed(q, labels, roles)
     ]
     return [j for _, _, j in sorted(entries)]
 

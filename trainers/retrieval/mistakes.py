@@ -117,8 +117,7 @@ def mistakes(
     kept = labels if gallery_labels is None else gallery_labels
     if roles is None:
         every, within = np.arange(len(labels)), gallery_labels is None
-        wanted = [_wanted(labels[:, level], kept[:, level], within) for level in range(labels.shape[1])]
-        wanted = np.stack(wanted, axis=1)
+        wanted = np.stack([_wanted(*columns, within) for columns in zip(labels.T, kept.T, strict=True)], axis=1)
     else:
         every, wanted = roles.queries, roles.to_find(labels)
     every = every if among is None else np.intersect1d(every, among)
