@@ -18,7 +18,8 @@ def choose_probe(labels: Tensor, size: int, seed: int, roles: Roles | None = Non
     With room for two images of every class, every class gets two to four and the rest is dealt out in proportion to
     the classes' sizes. With less room, as many classes as fit get four each, spread evenly over the coarser levels. No
     class is shown with a single image, unless no class has more. Of a test of queries and a gallery, classes are shown
-    that have a query with something to find, with as many queries as images of the gallery as far as there are both.
+    that have a query with something to find, with as many queries as images of the gallery as far as there are both;
+    where there is room left, other images of the gallery.
 
     Args:
         labels: int64 [N, L], finest level first.
@@ -33,9 +34,9 @@ def choose_probe(labels: Tensor, size: int, seed: int, roles: Roles | None = Non
     if size >= len(rows):
         return torch.arange(len(rows))
     rng = np.random.default_rng(seed)
-    order = rng.permutation(len(rows))
+    order = shuffled = rng.permutation(len(rows))
     if roles is not None:
-        order = _by_turns(rows, roles, order)
+        order = _by_turns(rows, roles, shuffled)
     order = order[repeated(rows[order, 0])]
     order = order[np.argsort(rows[order, 0], kind="stable")]  # class by class, random inside
     classes, first, counts = np.unique(rows[order, 0], return_index=True, return_counts=True)
@@ -44,7 +45,11 @@ def choose_probe(labels: Tensor, size: int, seed: int, roles: Roles | None = Non
     quota = _quota(_spread(rows[order], rng), dict(zip(classes.tolist(), counts.tolist(), strict=True)), size)
     begin = dict(zip(classes.tolist(), first.tolist(), strict=True))
     picked = [order[begin[label] : begin[label] + count] for label, count in quota.items()]
-    return torch.from_numpy(np.sort(np.concatenate(picked)))
+    chosen = np.concatenate(picked)
+    if roles is not None:
+        others = shuffled[roles.gallery[shuffled] & ~np.isin(shuffled, chosen)]
+        chosen = np.concatenate([chosen, others[: size - len(chosen)]])
+    return torch.from_numpy(np.sort(chosen))
 
 
 def _by_turns(rows: np.ndarray, roles: Roles, order: np.ndarray) -> np.ndarray:

@@ -111,8 +111,7 @@ class Roles:
         Args:
             what: where the images are from, ``of the test set``.
         """
+        count = int(self.query.sum())
+        asked = f"1 image {what} is" if count == 1 else f"{count:,} images {what} are"
         cameras = "" if self.camera is None else ", without images of the same class by the same camera"
-        return (
-            f"queries: {self.query.sum():,} images {what} are searched for among {self.gallery.sum():,}, the gallery"
-            f"{cameras}"
-        )
+        return f"queries: {asked} searched for among {self.gallery.sum():,}, the gallery{cameras}"
