@@ -26,9 +26,10 @@ from trainers.data import load_data
 from trainers.data.base import CAMERA, GALLERY, QUERY, ROLE
 from trainers.data.labelled.held_out import hold_out_images
 from trainers.data.roles import Roles
-from trainers.errors import UserError
+from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
 from trainers.metrics import evaluate
+from trainers.metrics.roles import score_roles
 from trainers.parameters import Choice
 from trainers.retrieval.disagreements import disagreements
 from trainers.retrieval.encoders import read_encoder
@@ -101,6 +102,38 @@ def test_the_run_says_it(run: RunFolder) -> None:
     known = {scalar.key for scalar in run.scalars()}
     part = next(text for text in measures.json()["part"] if all(key in known for key in ("probe_role_queries",)))
     assert "{probe_role_queries} queries, searched for among {probe_role_gallery} images of the gallery" in part
+
+
+def test_cameras_are_kept_and_left_out(images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = load_data(DataChoice(source=str(images), image_size=24))
+    cameras = torch.arange(len(data.test)) % 3
+    known = {**data.test.attributes, CAMERA: cameras}
+    data = dataclasses.replace(
+        data,
+        test=dataclasses.replace(data.test, attributes=known),
+        attributes={**data.attributes, CAMERA: ("c1", "c2", "c3")},
+    )
+    monkeypatch.setattr("trainers.training.labelled_loop.load_data", lambda *_: data)
+    folder = trained(tmp_path, tiny_config(images, "supcon_out", probe_size=200, steps=2))
+    roles = Roles.of(known, data.attributes)
+    assert roles is not None
+    vectors = read_encoder(folder, 0, lambda: (3, 24)).embed(data.test.images)
+    expected = score_roles(vectors, data.test.labels, roles, ["AP_at_R"]).means(data.test.labels.shape[1])
+    without = score_roles(vectors, data.test.labels, dataclasses.replace(roles, camera=None), ["AP_at_R"])
+    (value,) = [s.value for s in folder.scalars() if s.key == "test/AP_at_R"]
+    assert value == pytest.approx(expected["AP_at_R"]) and value != pytest.approx(without.means(1)["AP_at_R"])
+    said = "searched for among 24, the gallery, without images of the same class by the same camera; each has"
+    assert said in folder.path.joinpath("log.txt").read_text()
+    probe = folder.probe()
+    assert probe is not None
+    of_probe, query = roles_of(probe), int(roles.queries[0])
+    assert of_probe is not None and np.array_equal(of_probe.camera, roles.camera)
+    (arm,) = Retriever().retrieve([RunArm(folder=folder, arm=0)], Query(row=query), Choice(name="probe"), k=99).arms
+    assert {result.row for result in arm.ranking.results} == {  # type: ignore[union-attr]
+        int(row)
+        for row in roles.searched
+        if data.test.labels[row, 0] != data.test.labels[query, 0] or cameras[row] != cameras[query]
+    }
 
 
 def test_the_probe_of_a_part_holds_both(images: Path, tmp_path: Path) -> None:
@@ -238,6 +271,8 @@ def test_the_lists_of_the_live_page_are_of_the_gallery(tmp_path: Path) -> None:
     point = int(roles.queries[0])
     for told in neighbours(again, again.get(folder.id), k, point)["arms"]:
         assert roles.gallery[told["ids"]].all() and told["similarity"] == [None] * len(told["ids"])
+    with pytest.raises(RunError, match="keeps no embeddings to search the gallery with. Choose the last frame"):
+        probe_results(folder, k, 10)
 
 
 def test_the_most_telling_image_is_a_query() -> None:

@@ -49,7 +49,7 @@ DESCRIPTORS = (
     _count(ROLE_QUERIES, "images searched for", "Test images that are searched for among the gallery."),
     _count(ROLE_GALLERY, "images searched among", "Test images that queries are searched for among."),
     _count(f"{OF_PROBE}{ROLE_QUERIES}", "images on the map searched for", "Images on the map that are searched for."),
-    _count(f"{OF_PROBE}{ROLE_GALLERY}", "images on the map searched among", "Images that those are searched for among."),
+    _count(f"{OF_PROBE}{ROLE_GALLERY}", "images on the map searched among", "Images that those are searched among."),
     _count(QUERIES, "removals", "Images without an object that the numbers are about."),
     _count(CAPTIONS, "captions", "Captions that the images without an object are scored against."),
     _count(ALL_CAPTIONS, "captions of the dataset", "Distinct captions, of which the numbers may be about a part."),
