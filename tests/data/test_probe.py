@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainers.data.probe import choose_probe
+from trainers.data.roles import Roles
 
 
 def tree(sizes: list[int], kinds: int = 4, aisles: int = 2) -> torch.Tensor:
@@ -64,3 +66,32 @@ def test_one_level_and_flat_labels_do():
 
 def test_without_any_pair_the_size_still_holds():
     assert len(choose_probe(torch.arange(9), 4, 0)) == 4
+
+
+@pytest.mark.parametrize("cameras", [None, 2])
+@pytest.mark.parametrize("size", [8, 20, 60, 150])
+def test_queries_are_shown_with_what_they_find(size: int, cameras: int | None) -> None:
+    draws = np.random.default_rng(size)
+    labels = tree([8] * 20)
+    query = draws.random(len(labels)) < 0.3
+    gallery = ~query
+    gallery[labels[:, 0].numpy() == 3] = False  # nothing to find
+    query[labels[:, 0].numpy() == 5] = False  # distractors
+    camera = None if cameras is None else draws.integers(0, cameras, len(labels))
+    roles = Roles(query=query, gallery=gallery & ~query, camera=camera)
+    picked = choose_probe(labels, size, 0, roles)
+    assert torch.equal(picked, choose_probe(labels, size, 0, roles)) and len(picked) <= size
+    of_probe = roles.take(picked.numpy())
+    finding = of_probe.query & (of_probe.to_find(labels[picked].numpy())[:, 0] > 0)
+    shown, found = set(labels[picked, 0].tolist()), set(labels[picked, 0].numpy()[finding].tolist())
+    assert (of_probe.query | of_probe.gallery).all() and 3 not in shown
+    if size < 150:
+        assert shown == found  # a query of every class finds some
+    else:  # all of them are there, and distractors
+        assert shown > found and 5 in shown
+
+
+def test_all_images_are_shown_where_there_is_room_for_them() -> None:
+    labels = tree([3] * 4)
+    half = np.arange(len(labels)) % 2 == 0
+    assert choose_probe(labels, 12, 0, Roles(query=half, gallery=~half)).tolist() == list(range(12))

@@ -40,7 +40,7 @@ def show(arguments: argparse.Namespace) -> int:
     """Show how bad a run's results are, what it confuses, where arms differ."""
     from trainers.kinds import arm_titles
     from trainers.retrieval.mistakes import mistakes
-    from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results
+    from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results, roles_of
 
     if arguments.k < 1:
         raise ParameterError(f"--k needs a whole number of at least 1; got {arguments.k}.")
@@ -49,10 +49,12 @@ def show(arguments: argparse.Namespace) -> int:
     probe, k = labelled_probe_of(folder), newest_embeddings(folder) if arguments.frame is None else arguments.frame
     every, results = arm_titles(folder.config), probe_results(folder, k, arguments.k)
     titles = [title for title, ids in zip(every, results, strict=True) if ids is not None]
-    of_arms = [mistakes(ids, probe.labels) for ids in results if ids is not None]
+    roles = roles_of(probe)
+    of_arms = [mistakes(ids, probe.labels, roles=roles) for ids in results if ids is not None]
     first = of_arms[0]
     left_out = f"; {first.left_out} have no other image of their class and are left out" if first.left_out else ""
     said = [f"{probe.data_title}, frame {k}: {first.queries} queries, {first.k} results of each{left_out}"]
+    said += [] if roles is None else [f"{roles.sentence('on the maps')}."]
     said += [
         f"{title} has no results: its embeddings are not numbers, as its training diverged."
         for title, ids in zip(every, results, strict=True)
@@ -181,10 +183,12 @@ def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) 
 
 def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> None:
     from trainers.hierarchy import shared_levels
-    from trainers.retrieval.probe_results import probe_of
+    from trainers.retrieval.probe_results import probe_of, roles_of
     from trainers.retrieval.query_metrics import query_metrics
 
     probe, measured = probe_of(folder), query_metrics(folder, k)
+    roles = roles_of(probe)
+    queries = range(len(probe.labels)) if roles is None else roles.queries.tolist()
     metrics = list(measured[0].values)
     query_columns, first_columns = (
         tuple(f"{side}_{level}" for level in probe.hierarchy.levels) for side in ("query", "first")
@@ -192,7 +196,8 @@ def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> Non
     head = ("arm", "query", "row", *query_columns, *metrics, "first_result", *first_columns, "levels_shared")
     lines: list[tuple[object, ...]] = []
     for ids, arm in zip(results, measured, strict=True):
-        for query, result in enumerate(ids[:, 0]):
+        for query in queries:
+            result = ids[query, 0]
             values = (arm.values[name][query] for name in metrics)
             known = ("" if value != value else value for value in values)
             shared = shared_levels(probe.labels[query], probe.labels[result])

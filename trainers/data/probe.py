@@ -7,21 +7,25 @@ import torch
 from torch import Tensor
 
 from trainers.data.labelled.splits import repeated
+from trainers.data.roles import Roles
 
 _PER_CLASS = 4
 
 
-def choose_probe(labels: Tensor, size: int, seed: int) -> Tensor:
+def choose_probe(labels: Tensor, size: int, seed: int, roles: Roles | None = None) -> Tensor:
     """Pick images so that every branch of the tree is seen and every picked image has others to be found by.
 
     With room for two images of every class, every class gets two to four and the rest is dealt out in proportion to
     the classes' sizes. With less room, as many classes as fit get four each, spread evenly over the coarser levels. No
-    class is shown with a single image, unless no class has more.
+    class is shown with a single image, unless no class has more. Of a test of queries and a gallery, classes are shown
+    that have a query with something to find, with as many queries as images of the gallery as far as there are both;
+    where there is room left, other images of the gallery.
 
     Args:
         labels: int64 [N, L], finest level first.
         size: number of images P wanted, at least 2.
         seed: of the choice; the same input gives the same images.
+        roles: of the images; None: they have none.
 
     Returns:
         int64 [P], ascending indices, P at most ``size``; all N if ``size`` is N or more.
@@ -30,7 +34,9 @@ def choose_probe(labels: Tensor, size: int, seed: int) -> Tensor:
     if size >= len(rows):
         return torch.arange(len(rows))
     rng = np.random.default_rng(seed)
-    order = rng.permutation(len(rows))
+    order = shuffled = rng.permutation(len(rows))
+    if roles is not None:
+        order = _by_turns(rows, roles, shuffled)
     order = order[repeated(rows[order, 0])]
     order = order[np.argsort(rows[order, 0], kind="stable")]  # class by class, random inside
     classes, first, counts = np.unique(rows[order, 0], return_index=True, return_counts=True)
@@ -39,7 +45,30 @@ def choose_probe(labels: Tensor, size: int, seed: int) -> Tensor:
     quota = _quota(_spread(rows[order], rng), dict(zip(classes.tolist(), counts.tolist(), strict=True)), size)
     begin = dict(zip(classes.tolist(), first.tolist(), strict=True))
     picked = [order[begin[label] : begin[label] + count] for label, count in quota.items()]
-    return torch.from_numpy(np.sort(np.concatenate(picked)))
+    chosen = np.concatenate(picked)
+    if roles is not None:
+        others = shuffled[roles.gallery[shuffled] & ~np.isin(shuffled, chosen)]
+        chosen = np.concatenate([chosen, others[: size - len(chosen)]])
+    return torch.from_numpy(np.sort(chosen))
+
+
+def _by_turns(rows: np.ndarray, roles: Roles, order: np.ndarray) -> np.ndarray:
+    """Return the images of classes that have a query with something to find; each class begins with such a query and an
+    image that it finds, and goes on with a query and an image of the gallery in turn.
+    """
+    finds = roles.query & (roles.to_find(rows)[:, 0] > 0)
+    order = order[np.isin(rows[order, 0], rows[finds, 0]) & (roles.query | roles.gallery)[order]]
+    order = order[np.argsort(~finds[order] & roles.query[order], kind="stable")]  # queries that find nothing come last
+    first = order[finds[order]]
+    classes, places = np.unique(rows[first, 0], return_index=True)
+    groups = roles.groups(rows[:, 0])
+    of_first = groups[first[places]][np.searchsorted(classes, rows[order, 0])]
+    order = order[np.argsort(roles.gallery[order] & (groups[order] == of_first), kind="stable")]
+    by_side = np.lexsort((roles.gallery[order], rows[order, 0]))  # stable
+    sides = rows[order[by_side], 0] * 2 + roles.gallery[order[by_side]]
+    turn = np.empty(len(order), np.int64)
+    turn[by_side] = np.arange(len(order)) - np.searchsorted(sides, sides)
+    return order[np.lexsort((roles.gallery[order], turn))]
 
 
 def _quota(classes: list[int], counts: dict[int, int], size: int) -> dict[int, int]:

@@ -31,22 +31,24 @@ def check_number(names: Sequence[str]) -> None:
         raise ParameterError(f"A run measures at most {MOST} metrics beside its own; got {len(names)}. Ask for fewer.")
 
 
-def check_size(names: Sequence[str], depth: int, images: int) -> None:
+def check_size(names: Sequence[str], depth: int, images: int, results: int | None = None) -> None:
     """Check names against the test set.
 
     Args:
         depth: levels of its labels.
         images: of the test set, each of which is searched for among the others.
+        results: of a query; None: those are all of them.
 
     Raises:
         ParameterError: one asks for a level that there is not, or looks at more results than there are.
     """
+    results = images - 1 if results is None else results
     for name in names:
         k = parse(name, depth).k
-        if k is not None and k >= images:
+        if k is not None and k > results:
             raise ParameterError(
                 f"{name} looks at the first {k:,} results, and the test set has {images:,} images, so a query has "
-                f"{images - 1:,} results. Ask for a smaller number."
+                f"{results:,} results. Ask for a smaller number."
             )
 
 

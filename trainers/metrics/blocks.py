@@ -69,6 +69,7 @@ def ranked_blocks(
     gallery: Tensor,
     gallery_labels: np.ndarray,
     self_index: np.ndarray | None,
+    apart: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Iterator[tuple[slice, RankedBlock]]:
     """Rank the gallery for each query, a block of queries at a time. A GPU is waited for nowhere.
 
@@ -77,6 +78,8 @@ def ranked_blocks(
         labels: ``[Q, L]``, finest first; gallery_labels: ``[G, L]``.
         self_index: int64 ``[Q]``, the gallery row of each query, -1 for none; None: none has one. It is taken out by
             index: it goes to the end of its list as an irrelevant item, which no metric notices.
+        apart: int64 ``[Q]`` and ``[G]``; gallery items that have the number of a query are taken out of its list in
+            the same way. They share its finest class. None: there are none.
     """
     labels, gallery_labels = _renumber(labels, gallery_labels)
     codes = legend(labels, gallery_labels, queries.device)
@@ -88,7 +91,7 @@ def ranked_blocks(
         scaled = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12) * -GRID[dtype]
         return scaled @ unit.T
 
-    yield from _ranked(product, labels, gallery_labels, self_index, codes)
+    yield from _ranked(product, labels, gallery_labels, self_index, codes, apart)
 
 
 def ranked_by(
@@ -117,11 +120,15 @@ def _ranked(
     gallery_labels: np.ndarray,
     self_index: np.ndarray | None,
     codes: Codes,
+    apart: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Iterator[tuple[slice, RankedBlock]]:
     """Yield the ranked lists by ``product``, ``[b, G]`` in grid units of its type, the best the lowest."""
     device, queries = codes.level.device, len(labels)
     rows = max(1, BLOCK // max(len(gallery_labels), 1))
     sizes = relevant(labels, gallery_labels, self_index, tree=codes.tree)
+    if apart is not None:
+        sizes = None if sizes is None else sizes - _shared(*apart)
+        own, others = (send(side, device) for side in apart)
     asked, columns = send(labels, device), send(gallery_labels.T, device)
     for first in range(0, queries, rows):
         part = slice(first, min(first + rows, queries))
@@ -129,10 +136,12 @@ def _ranked(
         keys = keys.to(KEY[keys.dtype])
         keys <<= codes.bits
         keys |= _pair_codes(asked[part], columns, codes)
+        last = torch.iinfo(keys.dtype).max >> codes.bits << codes.bits
+        if apart is not None:
+            keys.masked_fill_(own[part, None] == others, last)
         if self_index is not None:
             there = np.flatnonzero(self_index[part] >= 0)
             row, column = send(np.stack([there, self_index[part][there]]), device)
-            last = torch.iinfo(keys.dtype).max >> codes.bits << codes.bits
             keys[row, column] = keys.new_full((), last)
         ranked = sort_rows(keys).bitwise_and_(2**codes.bits - 1)
         counts = ranked.count_nonzero(dim=1).cpu().numpy() if sizes is None else sizes[part]
@@ -168,6 +177,12 @@ def relevant(
         count = np.bincount(name[len(labels) :], minlength=name.max(initial=0) + 1)
         counts += (-1) ** (len(columns) + 1) * count[name[: len(labels)]]
     return counts if self_index is None else counts - (self_index >= 0)
+
+
+def _shared(numbers: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Count how many ``others [G]`` have each of the ``numbers [Q]``: int64 ``[Q]``."""
+    there = np.sort(others)
+    return np.searchsorted(there, numbers, "right") - np.searchsorted(there, numbers, "left")
 
 
 def sort_rows(keys: Tensor) -> Tensor:

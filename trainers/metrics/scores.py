@@ -87,9 +87,14 @@ def score(
     gallery_labels: Tensor | None = None,
     metrics: Sequence[str] | None = None,
     *,
+    apart: tuple[np.ndarray, np.ndarray] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Scores:
-    """Compute as :func:`evaluate` does, for who needs both the means and the results of every query."""
+    """Compute as :func:`evaluate` does, for who needs both the means and the results of every query.
+
+    Args:
+        apart: what a query does not find, see :func:`trainers.metrics.blocks.ranked_blocks`.
+    """
     rows, self_index = _columns(embeddings, labels, "embeddings"), None
     if gallery is None:
         gallery, gallery_rows = embeddings, rows
@@ -105,7 +110,7 @@ def score(
         )
     chosen = parse_all(metrics, rows.shape[1])
     with torch.no_grad(), torch.autocast(device_type=embeddings.device.type, enabled=False):
-        blocks = ranked_blocks(embeddings, rows, gallery, gallery_rows, self_index)
+        blocks = ranked_blocks(embeddings, rows, gallery, gallery_rows, self_index, apart)
         return score_blocks(blocks, chosen, progress, embeddings=embeddings, gallery=gallery)
 
 
@@ -115,7 +120,8 @@ class Scores:
 
     Attributes:
         values: metric name to float64 ``[Q]``, NaN where undefined.
-        finest: int64 ``[Q]``, positives at the finest level; ``related``: items sharing any level.
+        finest: int64 ``[Q]``, positives at the finest level; ``related``: items sharing any level. Both are -1 in rows
+            that are no queries, where every value is NaN.
     """
 
     values: dict[str, np.ndarray]
@@ -126,7 +132,7 @@ class Scores:
         """Return the mean of every metric over the queries where it is defined, and the counts without a positive."""
         defined = {name: value[~np.isnan(value)] for name, value in self.values.items()}
         means = {name: float(value.mean()) if len(value) else math.nan for name, value in defined.items()}
-        means["queries"] = len(self.finest)
+        means["queries"] = int((self.finest >= 0).sum())
         means["queries_without_positive"] = int((self.finest == 0).sum())
         if depth > 1:
             means["queries_without_positive_any_level"] = int((self.related == 0).sum())

@@ -42,6 +42,7 @@ class Asked:
         classes: int64 ``[L]``; None: not known.
         match: bool ``[N, L]``, agreement of each image with the query; None: not known.
         removed: what is removed from it; None: nothing.
+        hidden: bool ``[N]``, images that it is not searched among, itself one of them; None: there are none but itself.
     """
 
     gallery: Gallery
@@ -53,7 +54,15 @@ class Asked:
     labels: np.ndarray | None = None
     match: np.ndarray | None = None
     removed: Removed | None = None
+    hidden: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def left_out(self) -> np.ndarray:
+        """Rows of the gallery that are no results, int64 ``[n]``: the query, and those that are hidden from it."""
+        if self.hidden is not None:
+            return np.flatnonzero(self.hidden)
+        return np.array([] if self.query_row is None else [self.query_row], np.int64)
 
 
 def gallery_row(gallery: Gallery, collection: Gallery, row: int) -> int | None:
@@ -66,15 +75,29 @@ def gallery_row(gallery: Gallery, collection: Gallery, row: int) -> int | None:
     return int(rows[0]) if len(rows) else None
 
 
+def among_gallery(asked: Asked) -> Asked:
+    """Search among the gallery alone where the images are of queries and a gallery."""
+    gallery, row = asked.gallery, asked.query_row
+    roles = gallery.roles
+    if roles is None:
+        return asked
+    hidden = ~roles.gallery if row is None else roles.hidden(np.array([row]), gallery.labels[:, 0])[0]
+    note = f"Searched among {(~hidden).sum():,} of {len(hidden):,} images, the gallery"
+    if row is not None and roles.query[row] and roles.camera is not None:
+        note += " without images of the query's class by its camera"
+    return replace(asked, hidden=hidden, notes=(*asked.notes, f"{note}."))
+
+
 def with_labels(asked: Asked) -> Asked:
     """Add what is known of how the gallery's images are related to the query."""
     gallery, collection = asked.gallery, asked.collection
     if not (gallery.labelled and collection.labelled):
-        return replace(asked, notes=("These images have no classes, so there are no severities and no scores.",))
+        note = "These images have no classes, so there are no severities and no scores."
+        return replace(asked, notes=(*asked.notes, note))
     classes = collection.labels[asked.row]
     relation = related(gallery.labels, gallery.hierarchy, collection.hierarchy)
     notes: tuple[str, ...] = (relation.sentence,) if relation.sentence else ()
     match = None if relation.labels is None else relation.labels == classes
-    if match is not None and match.any(axis=1).sum() == (asked.query_row is not None):
+    if match is not None and not np.delete(match, asked.left_out, axis=0).any():
         notes += ("The gallery has no image that is related to the query.",)
-    return replace(asked, classes=classes, labels=relation.labels, match=match, notes=notes)
+    return replace(asked, classes=classes, labels=relation.labels, match=match, notes=(*asked.notes, *notes))

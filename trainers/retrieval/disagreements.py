@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trainers.retrieval.probe_results import newest_embeddings, probe_of
+from trainers.retrieval.probe_results import newest_embeddings, probe_of, roles_of
 from trainers.retrieval.query_metrics import ArmMetrics, query_metrics
 from trainers.retrieval.same_images import shared_images
 from trainers.runs.reader import RunReader
@@ -37,7 +37,7 @@ class Disagreements:
         metric: name.
         arms: titles and runs of the arms that are compared, those of the baseline last.
         diverged: how many arms are left out, as their embeddings are not finite.
-        queries: how many images are query and gallery of every arm.
+        queries: how many images are queries of every arm.
         differing: the queries whose spread is above 0.
     """
 
@@ -86,9 +86,11 @@ def disagreements(
     diverged = trained - len(compared)
     compared = [compared[arm] for arm in (range(len(compared)) if arms is None else arms)]
     values = np.stack([arm_metrics.values[metric] for arm_metrics in compared], axis=1)
+    roles = roles_of(probe)
+    kept = np.ones(len(rows), bool) if roles is None else roles.query[points[:, 0]]
     if among is not None:
-        kept = np.isin(points[:, 0], list(among))
-        values, rows, points = values[kept], rows[kept], points[kept]
+        kept &= np.isin(points[:, 0], list(among))
+    values, rows, points = values[kept], rows[kept], points[kept]
     return Disagreements(
         metric=metric,
         arms=tuple(compared),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trainers.data.roles import Roles
 from trainers.hierarchy import Hierarchy, shared_levels, shares_when_wrong
 
 
@@ -96,6 +97,7 @@ def mistakes(
     *,
     most: int | None = None,
     among: np.ndarray | None = None,
+    roles: Roles | None = None,
 ) -> Mistakes:
     """Count the results of every query by severity.
 
@@ -109,13 +111,17 @@ def mistakes(
         gallery_labels: ``[G, L]``; None: the gallery is the queries, each searched among the others.
         most: how many confusions; None: all.
         among: int64 ``[N]``, rows of the queries that are counted; None: all.
+        roles: of the images where queries and gallery are together; those of the gallery alone are results, and only
+            queries are counted.
     """
-    within = gallery_labels is None
     kept = labels if gallery_labels is None else gallery_labels
-    wanted = np.stack([_wanted(labels[:, level], kept[:, level], within) for level in range(labels.shape[1])], axis=1)
-    asked = np.flatnonzero(wanted[:, 0] > 0)
-    chosen = len(labels) if among is None else len(among)
-    asked = asked if among is None else np.intersect1d(asked, among)
+    if roles is None:
+        every, within = np.arange(len(labels)), gallery_labels is None
+        wanted = np.stack([_wanted(*columns, within) for columns in zip(labels.T, kept.T, strict=True)], axis=1)
+    else:
+        every, wanted = roles.queries, roles.to_find(labels)
+    every = every if among is None else np.intersect1d(every, among)
+    asked, chosen = every[wanted[every, 0] > 0], len(every)
     ids, own_labels, wanted = ids[asked], labels[asked], wanted[asked]
     results = kept[ids]
     shared = shared_levels(results, own_labels[:, None])
@@ -132,9 +138,14 @@ def mistakes(
     )
 
 
-def severity_shares(ids: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def severity_shares(
+    ids: np.ndarray, labels: np.ndarray, roles: Roles | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return ``top1`` and ``topk`` of :func:`mistakes` alone, for many frames."""
-    asked = _wanted(labels[:, 0], labels[:, 0], within=True) > 0
+    if roles is None:
+        asked = _wanted(labels[:, 0], labels[:, 0], within=True) > 0
+    else:
+        asked = roles.query & (roles.to_find(labels)[:, 0] > 0)
     shared = shared_levels(labels[ids[asked]], labels[asked][:, None])
     return _shares(shared[:, :1], labels.shape[1]), _shares(shared, labels.shape[1])
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trainers.data.roles import Roles
 from trainers.errors import RunError
 from trainers.retrieval.mistakes import severity_shares
-from trainers.retrieval.probe_results import labelled_probe_of, probe_results
+from trainers.retrieval.probe_results import labelled_probe_of, probe_results, roles_of
 from trainers.runs.reader import RunReader
+from trainers.runs.records import Probe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,21 +46,22 @@ class MistakesOverTraining:
         Raises:
             RunError: the run has no images with labels.
         """
-        labels = labelled_probe_of(self._folder).labels
+        probe = labelled_probe_of(self._folder)
         moments = []
         drawn = self._folder.frame_steps()
         for frame, step in drawn or [(k, step) for k, step, _ in self._folder.snapshots()]:
             try:
-                moments.append((frame, step, self._moments(frame, k, labels)))
+                moments.append((frame, step, self._moments(frame, k, probe)))
             except RunError:
                 self._kept.pop((frame, k), None)
         return moments
 
-    def _moments(self, frame: int, k: int, labels: np.ndarray) -> Moments:
+    def _moments(self, frame: int, k: int, probe: Probe) -> Moments:
         stamp = self._stamp(frame)
         kept = self._kept.get((frame, k))
         if kept is None or kept[0] != stamp:
-            kept = self._kept[frame, k] = stamp, [_moment(ids, labels) for ids in probe_results(self._folder, frame, k)]
+            results, roles = probe_results(self._folder, frame, k), roles_of(probe)
+            kept = self._kept[frame, k] = stamp, [_moment(ids, probe.labels, roles) for ids in results]
         return kept[1]
 
     def _stamp(self, frame: int) -> tuple[int, int]:
@@ -70,8 +73,8 @@ class MistakesOverTraining:
         return about.st_mtime_ns, about.st_size
 
 
-def _moment(ids: np.ndarray | None, labels: np.ndarray) -> Moment | None:
+def _moment(ids: np.ndarray | None, labels: np.ndarray, roles: Roles | None) -> Moment | None:
     if ids is None:
         return None
-    top1, topk = severity_shares(ids, labels)
+    top1, topk = severity_shares(ids, labels, roles)
     return Moment(top1=top1, topk=topk)

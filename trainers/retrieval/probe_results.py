@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.config import Config
+from trainers.data.roles import Roles
 from trainers.errors import RunError, UserError
 from trainers.hierarchy import shared_levels
 from trainers.kinds import kind_of
@@ -55,6 +56,15 @@ def labelled_probe_of(folder: RunReader) -> Probe:
     return probe
 
 
+def roles_of(probe: Probe) -> Roles | None:
+    """Return which images of a probe are queries and which the gallery; None: they are not divided."""
+    known = {attribute.name: attribute for attribute in probe.attributes}
+    return Roles.of(
+        {name: attribute.values for name, attribute in known.items()},
+        {name: attribute.names for name, attribute in known.items()},
+    )
+
+
 def probe_embeddings(folder: RunReader, k: int) -> tuple[np.ndarray | None, ...]:
     """Read the embeddings of every arm at snapshot ``k``, float32 ``[P, D]``; None: they are not all finite, as the
     arm's training diverged.
@@ -94,7 +104,8 @@ def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray | No
     """Return the ids ``[P, count]`` of the results of every probe image in every arm, at frame ``k``.
 
     Those stored with the frame, which the page shows, where they are enough and exact; else, or where no map is drawn,
-    from the embeddings. An arm whose embeddings are kept and not all finite has None: its map holds no results.
+    from the embeddings; of queries and a gallery always from the embeddings, among the gallery. An arm whose embeddings
+    are kept and not all finite has None: its map holds no results.
 
     Raises:
         RunError: there is no such frame, it keeps too few results and no embeddings, or no arm has results.
@@ -103,19 +114,24 @@ def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray | No
     drawn = k in folder.frames() or not kept
     drawn_arms = folder.frame(k).arms if drawn else ()
     stored = [arm.neighbours for arm in drawn_arms]
-    labels = probe_of(folder).labels
-    most = min(count, len(labels) - 1)
+    probe = probe_of(folder)
+    labels, roles = probe.labels, roles_of(probe)
+    most = min(count, len(labels) - 1 if roles is None else roles.least(labels[:, 0]))
     searched = kept and any(RECALL in arm.measures for arm in drawn_arms)  # those of a map of very many images
-    if drawn and not searched and all(ids.shape[1] >= most for ids in stored):
+    if roles is None and drawn and not searched and all(ids.shape[1] >= most for ids in stored):
         known = _finite(folder, k) if kept else stored
         return [None if arm is None else ids[:, :most] for ids, arm in zip(stored, known, strict=True)]
+    if not kept and roles is not None:
+        raise RunError(
+            f"Frame {k} of run {folder.id} keeps no embeddings to search the gallery with. Choose the last frame."
+        )
     if not kept:
         raise RunError(
             f"Frame {k} of run {folder.id} keeps {stored[0].shape[1]} results of each image and no embeddings; "
             f"got {count}. Choose fewer results, or the last frame."
         )
     arms = probe_embeddings(folder, k)
-    return [None if arm is None else nearest(torch.from_numpy(arm), labels, most) for arm in arms]
+    return [None if arm is None else nearest(torch.from_numpy(arm), labels, most, roles=roles) for arm in arms]
 
 
 def nearest(
@@ -124,6 +140,8 @@ def nearest(
     count: int,
     gallery: Tensor | None = None,
     gallery_labels: np.ndarray | None = None,
+    *,
+    roles: Roles | None = None,
 ) -> np.ndarray:
     """Find the nearest images by cosine, in the order of the metrics: of equal ones the less relevant first, then by
     id.
@@ -133,9 +151,10 @@ def nearest(
         labels: integers ``[Q, L]``, finest first.
         count: results of each query; fewer where the gallery is smaller.
         gallery, gallery_labels: ``[G, D]`` and ``[G, L]``; None: each image is searched among the others.
+        roles: of these images; each is then searched among the gallery, see :class:`trainers.data.roles.Roles`.
 
     Returns:
-        int64 ``[Q, k]``, rows of the gallery.
+        int64 ``[Q, k]``, rows of the gallery; with roles, of the images.
 
     Raises:
         UserError: values are not finite.
@@ -144,8 +163,12 @@ def nearest(
     known, kept = (embeddings, labels) if gallery is None or gallery_labels is None else (gallery, gallery_labels)
     check_finite(embeddings, "embeddings")
     check_finite(known, "gallery")
-    count = min(count, len(known) - within)
-    parts = [_block(part, keys, labels, kept, count) for part, keys in _keys(embeddings, known, within)]
+    count = min(count, len(known) - within if roles is None else roles.least(labels[:, 0]))
+    parts = []
+    for part, keys in _keys(embeddings, known, within):
+        if roles is not None:
+            keys[torch.from_numpy(roles.hidden(np.arange(part.start, part.stop), labels[:, 0]))] = -torch.inf
+        parts.append(_block(part, keys, labels, kept, count))
     return np.concatenate(parts) if parts else np.zeros((0, count), np.int64)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 
 from trainers.kinds import arm_titles
-from trainers.metrics import evaluate
-from trainers.retrieval.probe_results import labelled_probe_of, probe_embeddings
+from trainers.metrics.roles import score_roles
+from trainers.retrieval.probe_results import labelled_probe_of, probe_embeddings, roles_of
 from trainers.runs.reader import RunReader
 
 METRICS = ("R_at_1", "AP", "HAP", "NDCG")
@@ -23,7 +22,7 @@ class ArmMetrics:
 
     Attributes:
         run: id; arm: from 0; title: of the arm.
-        values: metric name to float64 ``[Q]``, NaN where a query has nothing to find.
+        values: metric name to float64 ``[Q]``, NaN where a query has nothing to find, or an image is no query.
     """
 
     run: str
@@ -35,8 +34,8 @@ class ArmMetrics:
 def query_metrics(
     folder: RunReader, k: int, metrics: Sequence[str] = METRICS, points: np.ndarray | None = None
 ) -> list[ArmMetrics]:
-    """Compute metrics of every probe image as a query against the others, at frame ``k``; arms that diverged are left
-    out.
+    """Compute metrics of every probe image as a query against the others, or of the queries against the gallery, at
+    frame ``k``; arms that diverged are left out.
 
     Args:
         metrics: any of :data:`trainers.metrics.METRICS`, numbers filled in.
@@ -45,13 +44,15 @@ def query_metrics(
     Raises:
         UserError: a metric is unknown, or the frame keeps no embeddings, or those of no arm are finite.
     """
-    labels = torch.from_numpy(labelled_probe_of(folder).labels).long()
+    probe = labelled_probe_of(folder)
+    labels, roles = torch.from_numpy(probe.labels).long(), roles_of(probe)
     chosen = slice(None) if points is None else torch.from_numpy(points)
+    roles = roles if roles is None or points is None else roles.take(points)
     results = []
     for arm, (title, rows) in enumerate(zip(arm_titles(folder.config), probe_embeddings(folder, k), strict=True)):
         if rows is None:
             continue
         vectors = torch.from_numpy(rows)[chosen]
-        values: Any = evaluate(vectors, labels[chosen], metrics=metrics, per_query=True)
+        values = score_roles(vectors, labels[chosen], roles, metrics).values
         results.append(ArmMetrics(run=folder.id, arm=arm, title=title, values=values))
     return results

@@ -16,12 +16,13 @@ SCORES = ("AP", "HAP", "NDCG")
 """Metrics of a query against the whole gallery."""
 
 
-def nearest(similarity: np.ndarray, k: int, left_out: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and similarities of the ``k`` largest, largest first, equal ones by row; without ``left_out``."""
-    values = similarity if left_out is None else similarity.copy()
-    if left_out is not None:
+def nearest(similarity: np.ndarray, k: int, left_out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and similarities of the ``k`` largest, largest first, equal ones by row; none of ``left_out``."""
+    values = similarity
+    if len(left_out):
+        values = similarity.copy()
         values[left_out] = -np.inf
-    k = min(k, len(values) - (left_out is not None))
+    k = min(k, len(values) - len(left_out))
     if k < 1:
         return np.zeros(0, np.int64), np.zeros(0, values.dtype)
     edge = np.partition(values, -k)[-k]
@@ -56,19 +57,18 @@ def measured(
     if asked.match is None or whole is None:
         return {}, None
     match, similarity = asked.match, whole
-    if asked.query_row is not None:  # at the end of the list as an irrelevant item, which no metric notices
+    if len(left_out := asked.left_out):  # at the end of the list as irrelevant items, which no metric notices
         match, similarity = match.copy(), whole.copy()
-        match[asked.query_row], similarity[asked.query_row] = False, -2.0
+        match[left_out], similarity[left_out] = False, -2.0
     scores = score_query(match, SCORES, similarity=similarity, order=order)
     return scores, curves_of(query_block(match, similarity=similarity, order=order)) if curves else None
 
 
-def whole_order(whole: np.ndarray, first: np.ndarray, query_row: int | None) -> np.ndarray:
-    """Order all rows: those that were re-ranked, then the others by similarity, then the query itself."""
+def whole_order(whole: np.ndarray, first: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+    """Order all rows: those that were re-ranked, then the others by similarity, then those ``left_out``."""
     values = whole.copy()
     values[first] = np.inf
-    if query_row is not None:
-        values[query_row] = -np.inf
+    values[left_out] = -np.inf
     rest = np.argsort(-values, kind="stable")[len(first) :]
     return np.concatenate([first, rest])
 

@@ -17,7 +17,7 @@ from trainers.kinds import kind_of
 from trainers.object_removal.reliance.forms import ALONE, WITHOUT
 from trainers.parameters import Choice
 from trainers.progress import Progress, part_of, silent
-from trainers.retrieval.asked import Asked, Removed, gallery_row, with_labels
+from trainers.retrieval.asked import Asked, Removed, among_gallery, gallery_row, with_labels
 from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.encoders import check_arm, image_config
 from trainers.retrieval.galleries import Gallery
@@ -33,6 +33,7 @@ from trainers.runs import RunFolder
 
 RERANKED = 200
 """First results that are re-ranked, unless more are wanted."""
+_EXACT = "flat"
 
 
 @dataclass
@@ -142,8 +143,8 @@ class Retriever:
         if query.row is None:
             decode_query(query.image or b"", channels=3, side=8)  # what is no image is refused before anything is read
             note = "The classes of the query are not known, so there are no severities and no scores."
-            return Asked(
-                gallery=gallery, query_row=None, collection=gallery, row=None, image=query.image, notes=(note,)
+            return among_gallery(
+                Asked(gallery=gallery, query_row=None, collection=gallery, row=None, image=query.image, notes=(note,))
             )
         collection = gallery if query.collection is None else self.gallery(home, query.collection, progress)
         if not 0 <= query.row < len(collection):
@@ -155,7 +156,7 @@ class Retriever:
             row=query.row,
             image=None,
         )
-        return with_labels(asked)
+        return with_labels(among_gallery(asked))
 
     def _first_gallery(
         self, homes: Sequence[RunFolder], choice: Choice, progress: Progress
@@ -192,14 +193,17 @@ class Retriever:
         with clock.over("encode"):
             query = self._query_vector(arm, asked, vectors)
         size = Size(count=len(vectors), dim=vectors.dim, memory=self._kept.memory)
-        chosen = choose(INDEXES, size, settings.index.name)
+        index = settings.index if asked.hidden is None else Choice(name=_EXACT)  # no other leaves many images out
+        chosen = choose(INDEXES, size, index.name)
+        if asked.hidden is not None:
+            chosen = replace(chosen, reason="The gallery is a part of these images, which no other index searches.")
         with clock.over("index"):
-            built = self._kept.index(vectors, chosen, settings.index, part_of(progress, 0.8, 1.0))
+            built = self._kept.index(vectors, chosen, index, part_of(progress, 0.8, 1.0))
         with clock.over("search"):
             whole = compared.similarities(query) if chosen.descriptor.exact or settings.scores else None
             depth = max(settings.k, RERANKED) if settings.rerank is not None else settings.k
             if chosen.descriptor.exact and whole is not None:
-                rows, near = nearest(whole, depth, asked.query_row)
+                rows, near = nearest(whole, depth, asked.left_out)
             else:
                 rows, near = built.nearest(vectors, query, depth, asked.query_row)
         scored = whole if settings.scores else None
@@ -210,7 +214,7 @@ class Retriever:
         if settings.rerank is not None:
             with clock.over("rerank"):
                 order = reranked_order(settings.rerank, query, vectors.take(rows), near)
-                ranked = None if scored is None else whole_order(scored, rows[order], asked.query_row)
+                ranked = None if scored is None else whole_order(scored, rows[order], asked.left_out)
                 kept = order[: settings.k]
                 numbers = measured(asked, scored, ranked, curves=settings.curves)
                 reranked = ranking(asked, rows[kept], near[kept], numbers)
@@ -250,7 +254,7 @@ class Retriever:
         for form, vector in vectors.items():
             whole = compared.similarities(vector)
             whole[asked.gallery.twins(asked.query_row)] = -1.0
-            rows, near = nearest(whole, len(before), asked.query_row)
+            rows, near = nearest(whole, len(before), asked.left_out)
             rankings[form] = ranking(asked, rows, near, measured(asked, whole, None, curves=False))
         stay = len({result.row for result in rankings[WITHOUT].results} & set(before))
         return After(rankings=rankings, stays=stay / len(before) if before else float("nan"))

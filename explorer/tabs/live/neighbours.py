@@ -14,6 +14,7 @@ from trainers.errors import RunError
 from trainers.hierarchy import shared_levels
 from trainers.metrics import describe, evaluate
 from trainers.metrics.catalogue.maps import RECALL
+from trainers.retrieval import probe_results
 from trainers.runs.records import FrameArm, Probe
 
 RESULTS = 10
@@ -25,7 +26,8 @@ def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]
 
     The ids come with the frame, or are searched among all points where it says that its own may not be exact;
     similarities and scores need the embeddings of ``k``; without them similarities are None and there are no scores.
-    The query itself is never among its results.
+    The query itself is never among its results. Of a test of queries and a gallery results are of the gallery; where
+    embeddings are not kept, they are those of the frame's nearest points that are, which may be few.
 
     Raises:
         RunError: no probe yet, no frame ``k`` or no point ``index``.
@@ -36,26 +38,31 @@ def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]
         raise RunError(f"The run {run.id} has {count} points, numbered from 0; there is no point {index}.")
     frame = library.frame(run, k)
     embeddings = library.embeddings(run, k)
+    roles = probe_results.roles_of(probe)
+    hidden = None if roles is None else roles.hidden(np.array([index]), probe.labels[:, 0])[0]
     arms = []
     for i, arm in enumerate(frame.arms):
         vectors = None if embeddings is None else embeddings[i]
-        ids = _exact(arm, vectors, index)[:RESULTS]
+        ids = (_exact(arm, vectors, index) if hidden is None else _among(arm, vectors, index, hidden, probe))[:RESULTS]
         arms.append(
             {"ids": ids.tolist(), "shared": shared_levels(probe.labels[ids], probe.labels[index]).tolist()}
-            | _scored(probe, vectors, index, ids)
+            | _scored(probe, vectors, index, ids, hidden)
         )
     return {"k": k, "index": index, "arms": arms}
 
 
-def query_scores(embeddings: np.ndarray, labels: np.ndarray, index: int) -> list[dict[str, Any]]:
+def query_scores(
+    embeddings: np.ndarray, labels: np.ndarray, index: int, hidden: np.ndarray | None = None
+) -> list[dict[str, Any]]:
     """Key, title and value of each of :data:`SCORES` of point ``index`` against every other; none without a positive.
 
     Args:
         embeddings: float32 ``[P, D]``, finite.
         labels: integers ``[P, L]``, finest first.
+        hidden: bool ``[P]``, points that it is not searched among, itself one of them; None: there are none but itself.
     """
     vectors, classes = torch.from_numpy(embeddings), torch.from_numpy(labels).long()
-    others = torch.arange(len(vectors)) != index
+    others = torch.arange(len(vectors)) != index if hidden is None else torch.from_numpy(~hidden)
     query = slice(index, index + 1)
     values = evaluate(vectors[query], classes[query], vectors[others], classes[others], metrics=SCORES, per_query=True)
     return [
@@ -71,10 +78,23 @@ def _exact(arm: FrameArm, vectors: np.ndarray | None, index: int) -> np.ndarray:
     return nearest(vectors, RESULTS, np.array([index])).ids[0]
 
 
-def _scored(probe: Probe, embeddings: np.ndarray | None, index: int, ids: np.ndarray) -> dict[str, Any]:
+def _among(arm: FrameArm, vectors: np.ndarray | None, index: int, hidden: np.ndarray, probe: Probe) -> np.ndarray:
+    """Return the nearest points that are not hidden, in the order of the metrics."""
+    if vectors is None or not np.isfinite(vectors).all():
+        ids: np.ndarray = arm.neighbours[index]
+        return ids[~hidden[ids]]
+    rows, shown = torch.from_numpy(vectors.astype(np.float32)), np.flatnonzero(~hidden)
+    asked, gallery = slice(index, index + 1), torch.from_numpy(shown)
+    found = probe_results.nearest(rows[asked], probe.labels[asked], RESULTS, rows[gallery], probe.labels[shown])
+    return shown[found[0]]
+
+
+def _scored(
+    probe: Probe, embeddings: np.ndarray | None, index: int, ids: np.ndarray, hidden: np.ndarray | None
+) -> dict[str, Any]:
     """Score the results; nothing is known without embeddings, or where training diverged."""
     if embeddings is None or not np.isfinite(embeddings).all():
         return {"similarity": [None] * len(ids), "scores": []}
     vectors = embeddings.astype(np.float32)
     similarity = [round(float(s), 4) for s in vectors[ids] @ vectors[index]]
-    return {"similarity": similarity, "scores": query_scores(vectors, probe.labels, index)}
+    return {"similarity": similarity, "scores": query_scores(vectors, probe.labels, index, hidden)}

@@ -9,6 +9,7 @@ from explorer.server.run import Run
 from explorer.tabs.live.neighbours import RESULTS
 from trainers.errors import RunError
 from trainers.hierarchy import shared_levels
+from trainers.retrieval.probe_results import roles_of
 
 
 def suggested(library: Library, run: Run, k: int) -> int:
@@ -21,10 +22,12 @@ def suggested(library: Library, run: Run, k: int) -> int:
     if probe is None or not len(probe.labels):
         raise RunError(f"The run {run.id} has no images yet.")
     frame = library.frame(run, k)
-    return most_telling(np.stack([arm.neighbours[:, :RESULTS] for arm in frame.arms]), probe.labels)
+    results = np.stack([arm.neighbours[:, :RESULTS] for arm in frame.arms])
+    roles = roles_of(probe)
+    return most_telling(results, probe.labels, None if roles is None else roles.queries)
 
 
-def most_telling(results: np.ndarray, labels: np.ndarray) -> int:
+def most_telling(results: np.ndarray, labels: np.ndarray, queries: np.ndarray | None = None) -> int:
     """Return the query about which two arms differ most in the direction in which they differ on average.
 
     For every level: how many results share a class with the query in the arm that has most of them over all queries,
@@ -34,12 +37,14 @@ def most_telling(results: np.ndarray, labels: np.ndarray) -> int:
     Args:
         results: integers ``[arms, P, R]``, points by rank.
         labels: integers ``[P, L]``, finest first.
+        queries: int64 ``[Q]``, points to choose from; None: all.
     """
-    shared = np.stack([shared_levels(labels[arm], labels[:, None]) for arm in results])  # [arms, P, R]
+    points = np.arange(len(labels)) if queries is None else queries
+    shared = np.stack([shared_levels(labels[arm[points]], labels[points, None]) for arm in results])  # [arms, Q, R]
     depth, ranks = labels.shape[1], results.shape[2]
-    counts = np.stack([(shared >= depth - level).sum(-1) for level in range(depth)])  # [L, arms, P]
+    counts = np.stack([(shared >= depth - level).sum(-1) for level in range(depth)])  # [L, arms, Q]
     if len(results) == 1:
-        return int(abs(2 * counts[0, 0] - ranks).argmin())
+        return int(points[abs(2 * counts[0, 0] - ranks).argmin()])
     means = counts.mean(-1)
     levels = np.arange(depth)
-    return int((counts[levels, means.argmax(1)] - counts[levels, means.argmin(1)]).max(0).argmax())
+    return int(points[(counts[levels, means.argmax(1)] - counts[levels, means.argmin(1)]).max(0).argmax()])

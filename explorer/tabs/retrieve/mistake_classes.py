@@ -10,6 +10,7 @@ import numpy as np
 from explorer.tabs.retrieve.mistake_frames import Frame
 from trainers.errors import RunError
 from trainers.retrieval.mistakes import ClassResults, find_classes
+from trainers.retrieval.probe_results import roles_of
 from trainers.runs.records import Probe
 
 Reply = dict[str, Any]
@@ -62,8 +63,12 @@ def class_row(frame: Frame, points: dict[int, int | None], level: int, at: int) 
 def _worst(frame: Frame, level: int, number: int) -> int:
     """Return the query of a class whose results are least often of it, over all arms; the first of several."""
     labels = frame.probe.labels[:, level]
-    sizes = np.bincount(frame.probe.labels[:, 0])
-    queries = np.flatnonzero((labels == number) & (sizes[frame.probe.labels[:, 0]] > 1))
+    roles = roles_of(frame.probe)
+    if roles is None:
+        asked = np.bincount(frame.probe.labels[:, 0])[frame.probe.labels[:, 0]] > 1
+    else:
+        asked = roles.query & (roles.to_find(frame.probe.labels)[:, 0] > 0)
+    queries = np.flatnonzero((labels == number) & asked)
     if frame.among is not None:
         queries = np.intersect1d(queries, frame.among)
     hits = sum((labels[ids[queries]] == number).sum(axis=1) for ids in frame.ids)

@@ -10,7 +10,7 @@ from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.kinds import arm_titles
 from trainers.retrieval.mistakes import Mistakes, mistakes
-from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results
+from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results, roles_of
 from trainers.runs.reader import RunReader
 from trainers.runs.records import Probe
 
@@ -86,7 +86,9 @@ def read_frame(folder: RunReader, k: int, count: int, among: np.ndarray | None =
         arms=list(finite),
         titles=[titles[arm] for arm in finite],
         ids=list(finite.values()),
-        mistakes=[mistakes(ids, probe.labels, most=CONFUSIONS, among=among) for ids in finite.values()],
+        mistakes=[
+            mistakes(ids, probe.labels, most=CONFUSIONS, among=among, roles=roles_of(probe)) for ids in finite.values()
+        ],
         diverged={arm: titles[arm] for arm in results if arm not in finite},
         among=among,
     )

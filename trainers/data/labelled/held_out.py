@@ -6,7 +6,7 @@ import dataclasses
 
 import torch
 
-from trainers.data.base import ImageSet, LoadedData
+from trainers.data.base import ROLE, ImageSet, LoadedData
 from trainers.data.labelled import stored
 from trainers.data.labelled.splits import divide_images
 
@@ -20,7 +20,9 @@ def hold_out_images(data: LoadedData, seed: int) -> LoadedData:
     """
     images, labels = (torch.cat([getattr(data.train, name), getattr(data.test, name)]) for name in ("images", "labels"))
     side = torch.from_numpy(divide_images(labels[:, 0].numpy(), seed))
-    known = {name: torch.cat([data.train.attributes[name], data.test.attributes[name]]) for name in data.attributes}
+    both = data.train.attributes, data.test.attributes
+    known = {name: torch.cat([of[name] for of in both]) for name in data.attributes if all(name in of for of in both)}
+    known.pop(ROLE, None)  # queries and gallery are of the division that is undone
     files = data.train.names + data.test.names
     several = len(files) == len(labels)
     parts = {
@@ -36,4 +38,7 @@ def hold_out_images(data: LoadedData, seed: int) -> LoadedData:
     note = f"Of every class, a fifth of the images is tested on, chosen by seed {seed}."
     fingerprint = stored.fingerprint(parts, data.hierarchy)
     notes = (*data.notes[1:], note)
-    return dataclasses.replace(data, train=parts["train"], test=parts["test"], notes=notes, fingerprint=fingerprint)
+    names = {name: data.attributes[name] for name in known}
+    return dataclasses.replace(
+        data, train=parts["train"], test=parts["test"], notes=notes, fingerprint=fingerprint, attributes=names
+    )

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.data.probe import choose_probe
+from trainers.data.roles import Roles
 from trainers.devices.host import send
 from trainers.distributed.group import rank
 from trainers.kinds.contrastive.arm import MethodArm
-from trainers.metrics import counts, evaluate
+from trainers.metrics import counts
 from trainers.metrics.asked import joined, measurable
 from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.metrics.representation import (
@@ -25,6 +26,7 @@ from trainers.metrics.representation import (
     linear_probe,
     uniformity,
 )
+from trainers.metrics.roles import score_roles
 from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embedded
 from trainers.training.evaluation import Finish, ProbeResult
@@ -47,6 +49,7 @@ class Images:
         probe: int64 ``[P]``, rows of the test set on the maps.
         before_cap: test images before the cap on images.
         metrics: names of further metrics; on the probe those that it is large enough for.
+        roles: of the test images in retrieval; None: each is searched for among all others.
     """
 
     train: Tensor
@@ -56,6 +59,7 @@ class Images:
     probe: Tensor
     before_cap: int = 0
     metrics: tuple[str, ...] = ()
+    roles: Roles | None = None
 
     @property
     def comparable(self) -> bool:
@@ -81,6 +85,7 @@ class Evaluator:
         self._images, self._classes, self._device = images, classes, device
         self._probe = send(images.test[images.probe], device)
         self._labels = None if images.test_labels is None else images.test_labels[images.probe]
+        self._roles = None if images.roles is None else images.roles.take(images.probe.numpy())
         if images.train_labels is None:
             rows = torch.linspace(0, len(images.train) - 1, min(BANK, len(images.train))).long()
         else:
@@ -124,8 +129,9 @@ class Evaluator:
         }
         if self._labels is None or self._bank_labels is None:
             return numbers
-        asked = measurable(self._images.metrics, self._labels.shape[1], len(self._labels))
-        numbers |= retrieval(functional.normalize(raw["probe"], dim=1), self._labels, asked)
+        results = len(self._labels) if self._roles is None else 1 + len(self._roles.searched)
+        asked = measurable(self._images.metrics, self._labels.shape[1], results)
+        numbers |= retrieval(functional.normalize(raw["probe"], dim=1), self._labels, asked, roles=self._roles)
         numbers["class_collapse"] = class_collapse(raw["probe"], self._labels)
         if not self._images.comparable:
             return _finite(numbers)
@@ -169,8 +175,10 @@ class Evaluator:
         if self._labels is None or self._bank_labels is None:
             return sizes
         pixels, bank = (part.cpu().float().flatten(1) for part in (self._probe, self._bank))
-        result = evaluate(functional.normalize(pixels, dim=1), self._labels, metrics=["R_at_1"])
+        scores = score_roles(functional.normalize(pixels, dim=1), self._labels, self._roles, ["R_at_1"])
+        result = scores.means(self._labels.shape[1])
         known = {"floor_R_at_1": result["R_at_1"], LEFT_OUT: result[LEFT_OUT]}
+        known |= counts.of_roles(self._roles, counts.OF_PROBE)
         if self._images.comparable:
             known["floor_knn_accuracy"] = knn_accuracy(bank, self._bank_labels, pixels, self._labels)["knn_accuracy"]
         return sizes | {counts.TRAIN: float(len(self._bank))} | {key: float(value) for key, value in known.items()}
@@ -181,15 +189,21 @@ def _finite(numbers: Mapping[str, float]) -> dict[str, float]:
 
 
 def retrieval(
-    embeddings: Tensor, labels: Tensor, asked: Sequence[str] = (), *, left_out: bool = False
+    embeddings: Tensor,
+    labels: Tensor,
+    asked: Sequence[str] = (),
+    *,
+    left_out: bool = False,
+    roles: Roles | None = None,
 ) -> dict[str, float]:
     """Compute R@1, mAP@R, the hierarchical metrics and those ``asked`` for, of unit embeddings.
 
     Args:
         left_out: and :data:`LEFT_OUT`.
+        roles: of the images; None: each is searched for among all others.
     """
     names = joined(["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI"], asked)
-    result = evaluate(embeddings, labels, metrics=names)
+    result = score_roles(embeddings, labels, roles, names).means(labels.shape[1])
     return {name: float(result[name]) for name in [*names, *([LEFT_OUT] if left_out else [])]}
 
 

@@ -101,7 +101,9 @@ class FinalNumbers:
             values[counts.BEFORE_CAP] = float(images.before_cap)
         if images.train_labels is None or images.test_labels is None:
             return values, None
-        values |= retrieval(functional.normalize(test, dim=1), images.test_labels, images.metrics, left_out=True)
+        unit, labels = functional.normalize(test, dim=1), images.test_labels
+        values |= retrieval(unit, labels, images.metrics, left_out=True, roles=images.roles)
+        values |= counts.of_roles(images.roles)
         values["class_collapse"] = class_collapse(test, images.test_labels)
         if not images.comparable:
             return values, None

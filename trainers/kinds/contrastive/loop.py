@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from trainers.data.base import LoadedData
 from trainers.data.probe import choose_probe
+from trainers.data.roles import Roles
 from trainers.encoders import Encoder
 from trainers.errors import UserError
 from trainers.kinds import kind_of
@@ -136,14 +137,16 @@ class ContrastiveLoop(LabelledLoop):
         self._epoch = self._batches.epoch
         for sentence in advice(config, self._epoch * size):
             self.folder.log(f"note: {sentence}")
+        roles = Roles.of(data.test.attributes, data.attributes) if labels is not None else None
         images = Images(
             train=data.train.images,
             test=data.test.images,
             train_labels=None if labels is None else data.train.truth,
             test_labels=None if labels is None else data.test.labels,
-            probe=choose_probe(data.test.labels, config.probe_size, seed=0),
+            probe=choose_probe(data.test.labels, config.probe_size, seed=0, roles=roles),
             before_cap=data.test.before_cap,
             metrics=config.metrics,
+            roles=roles,
         )
 
         def fixed(part: Tensor, number: int) -> Tensor:
@@ -214,7 +217,9 @@ def check_metrics(metrics: Sequence[str], data: LoadedData) -> None:
             f"{metrics[0]} compares classes, and these images have none. Ask for no further metrics, or choose "
             "images with classes."
         )
-    check_size(metrics, data.test.labels.shape[1], len(data.test))
+    roles = Roles.of(data.test.attributes, data.attributes)
+    searched = None if roles is None else len(roles.searched)
+    check_size(metrics, data.test.labels.shape[1], len(data.test), searched)
 
 
 def _classes(data: LoadedData) -> tuple[Tensor | None, Tensor | None]:

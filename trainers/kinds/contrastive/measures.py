@@ -13,11 +13,14 @@ from trainers.metrics.panels import Panel, Profile
 MEASURES = Measures(
     numbers=("knn_accuracy", "probe_accuracy", "R_at_1", "effective_rank"),
     part=(
+        "on {probe_images} test images, R@1 of {probe_role_queries} queries among {probe_role_gallery} of the gallery; "
+        "neighbours and linear probe from {train_images} training images",
         "on {probe_images} test images; neighbours and linear probe from {train_images} training images",
         "on {probe_images} test images",
     ),
     whole=("knn_accuracy", "probe_accuracy", "classifier_accuracy", "R_at_1"),
     whole_test=(
+        "whole test set, {images} images; R@1 of {role_queries} queries among {role_gallery} of the gallery",
         "test set, {images} of its {images_before_cap} images under the cap",
         "whole test set, {images} images",
         "whole test set",

@@ -13,6 +13,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from trainers.data.probe import choose_probe
+from trainers.data.roles import Roles
 from trainers.devices.host import send
 from trainers.distributed.group import meet, rank
 from trainers.encoders import Encoder
@@ -22,7 +23,7 @@ from trainers.metrics.asked import joined, measurable
 from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.metrics.catalogue.gap import BATCH_AP, GAP, WHOLE_AP
 from trainers.metrics.gap import inside_batches
-from trainers.metrics.scores import score
+from trainers.metrics.roles import score_roles
 from trainers.progress import Progress, silent
 from trainers.runs.query_scores import kept_queries
 from trainers.runs.records import QueryScores
@@ -63,6 +64,7 @@ class Evaluator:
         batches: divides training images into batches by their labels, see :func:`.gap_batches.gap_batches`; None: the
             decomposability gap is not measured.
         fingerprint: of the test images, see :class:`trainers.runs.records.QueryScores`.
+        roles: of the test images; None: each is a query against all others.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Evaluator:
         metrics: Sequence[str] = (),
         batches: Callable[[Tensor], Tensor | None] | None = None,
         fingerprint: str = "",
+        roles: Roles | None = None,
     ) -> None:
         rows = choose_probe(train_labels if train_truth is None else train_truth, TRAIN_PROBE, seed=0)
         self._train_batches = None if batches is None else batches(train_labels[rows])
@@ -92,9 +95,11 @@ class Evaluator:
         self._test_before_cap = test_before_cap
         depth = test_labels.shape[1]
         self._names = joined(_own(depth), metrics)
-        self._probe_names = joined(_own(depth), measurable(metrics, depth, len(probe)))
+        self._roles, self._probe_roles = roles, None if roles is None else roles.take(probe.numpy())
+        results = len(probe) if self._probe_roles is None else 1 + len(self._probe_roles.searched)
+        self._probe_names = joined(_own(depth), measurable(metrics, depth, results))
         self._fingerprint = fingerprint
-        self._kept = kept_queries(len(test))
+        self._kept = kept_queries(len(test)) if roles is None else roles.queries[kept_queries(len(roles.queries))]
         self._device = device
 
     def begin(self, encoder: Encoder, *, training: bool = True) -> Finish:
@@ -116,7 +121,8 @@ class Evaluator:
 
     def _scored(self, probe: Tensor, train: Tensor | None) -> ProbeResult:
         names = self._probe_names
-        numbers = _means(evaluate(probe, self._probe_labels, metrics=names), names)
+        scores = score_roles(probe, self._probe_labels, self._probe_roles, names)
+        numbers = _means(scores.means(self._probe_labels.shape[1]), names)
         if train is not None:
             numbers |= self._train_numbers(train)
         return ProbeResult(embeddings=probe, numbers=numbers | self._contextual.numbers(probe))
@@ -137,23 +143,26 @@ class Evaluator:
         """Compute the same numbers over the whole test set; with :data:`LEFT_OUT` and how many images. Of several
         processes the first alone has any.
 
-        Every image is a query against all others. Besides the images it takes the embeddings and a few hundred MB.
+        Every image is a query against all others, or every query against the gallery where they have roles. Besides the
+        images it takes the embeddings and a few hundred MB.
 
         Args:
             progress: called with the progress; it may raise to give up.
         """
         labels, count = self._test_labels, len(self._test)
-        names = self._names
+        names, roles = self._names, self._roles
+        queries = count if roles is None else len(roles.queries)
 
-        def tell(doing: str, done: int) -> None:
-            progress(f"{doing} the whole test set: {done:,} of {count:,}", done / count)
+        def tell(doing: str, done: int, of: int) -> None:
+            progress(f"{doing} the whole test set: {done:,} of {of:,}", done / of)
 
         meet()
-        embeddings = embed(encoder, self._test, self._device, lambda done: tell("embedding", done))
+        embeddings = embed(encoder, self._test, self._device, lambda done: tell("embedding", done, count))
         if rank():
             return WholeTest(numbers={}, queries={})
-        scores = score(embeddings, labels, metrics=names, progress=lambda done: tell("scoring", done))
+        scores = score_roles(embeddings, labels, roles, names, progress=lambda done: tell("scoring", done, queries))
         values = _means(scores.means(labels.shape[1]), [*names, LEFT_OUT]) | {counts.IMAGES: float(count)}
+        values |= counts.of_roles(roles)
         if self._test_before_cap > count:
             values[counts.BEFORE_CAP] = float(self._test_before_cap)
         numbers = {f"test/{name}": value for name, value in values.items()}
@@ -176,13 +185,18 @@ class Evaluator:
         evaluated.
         """
         flat = F.normalize(self._probe.cpu().float().flatten(1), dim=1)
-        result = evaluate(flat, self._probe_labels, metrics=["R_at_1"])
+        roles = self._probe_roles
+        result = score_roles(flat, self._probe_labels, roles, ["R_at_1"]).means(self._probe_labels.shape[1])
         sizes = {counts.PROBE: float(len(self._probe)), counts.TRAIN: float(len(self._train))}
-        return {"floor_R_at_1": result["R_at_1"], LEFT_OUT: float(result[LEFT_OUT])} | sizes
+        known = {"floor_R_at_1": result["R_at_1"], LEFT_OUT: float(result[LEFT_OUT])}
+        return known | sizes | counts.of_roles(roles, counts.OF_PROBE)
 
 
-def left_out(count: float, what: str) -> str:
-    """Write how many queries the means leave out, as a sentence for the log."""
+def left_out(count: float, what: str, roles: Roles | None = None) -> str:
+    """Write how many queries the means leave out, as a sentence for the log; with roles, of how many among how many."""
+    if roles is not None:
+        none = f"{count:.0f} of them have no image of their class to find, and the means over classes leave them out"
+        return f"{roles.sentence(what)}; {none if count else 'each has an image of its class to find'}"
     if not count:
         return f"queries: every image {what} has another one of its class to find"
     return (

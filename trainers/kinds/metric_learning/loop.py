@@ -12,6 +12,7 @@ from torch import Tensor
 from trainers.data.base import LoadedData
 from trainers.data.labelled.stored import image_fingerprint
 from trainers.data.probe import choose_probe
+from trainers.data.roles import Roles
 from trainers.distributed.group import rank
 from trainers.encoders import Encoder
 from trainers.kinds.metric_learning.advice import advice
@@ -37,6 +38,7 @@ class MetricLearningLoop(LabelledLoop):
 
     arms: list[LossArm]
     config: MetricLearningConfig
+    _roles: Roles | None
     _train_evaluated = (-1, -math.inf)  # step and seconds of the last train R@1
 
     def _batch(self) -> Batch:
@@ -60,7 +62,7 @@ class MetricLearningLoop(LabelledLoop):
         if rank():
             return
         self.folder.write_queries(self._evaluator.query_scores(ended))
-        self.folder.log(left_out(ended[-1].numbers[f"test/{LEFT_OUT}"], "of the test set"))
+        self.folder.log(left_out(ended[-1].numbers[f"test/{LEFT_OUT}"], "of the test set", self._roles))
 
     # ----------------------------------------------------------------- set-up
 
@@ -100,7 +102,8 @@ class MetricLearningLoop(LabelledLoop):
     def _prepare_evaluation(self, data: LoadedData, train: Tensor, test: Tensor) -> None:
         """Choose the probe and write it; ``train``, ``test``: images, or features of a frozen encoder."""
         config = self.config
-        probe = choose_probe(data.test.labels, config.probe_size, seed=0)
+        self._roles = roles = Roles.of(data.test.attributes, data.attributes)
+        probe = choose_probe(data.test.labels, config.probe_size, seed=0, roles=roles)
         shown = probe if config.probe_of == "test" else choose_probe(data.train.truth, config.probe_size, seed=0)
         self._shown = None if config.probe_of == "test" else ShownImages(train[shown], self._device)
         self._evaluator = Evaluator(
@@ -115,11 +118,13 @@ class MetricLearningLoop(LabelledLoop):
             metrics=config.metrics,
             batches=lambda labels: gap_batches(labels, config),
             fingerprint=image_fingerprint(data.test.images),
+            roles=roles,
         )
         known = self._write_labelled_probe(data, shown, self._evaluator.floor, config.probe_of)
         if known is not None:
             self.folder.log(f"probe: R@1 without any training {known['floor_R_at_1']:.3f}")
-            self.folder.log(left_out(known[LEFT_OUT], "of the probe"))
+            of_probe = None if roles is None else roles.take(probe.numpy())
+            self.folder.log(left_out(known[LEFT_OUT], "of the probe", of_probe))
 
     def _features(self, encoder: Encoder, data: LoadedData, part: str, tell: Progress) -> Tensor:
         images = getattr(data, part).images

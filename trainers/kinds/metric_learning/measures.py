@@ -10,11 +10,16 @@ from trainers.metrics.panels import Panel
 MEASURES = Measures(
     numbers=("R_at_1", "AP_at_R", "HAP", "train_R_at_1"),
     part=(
+        "on {probe_role_queries} queries, searched for among {probe_role_gallery} images of the gallery; train R@1 on "
+        "{train_images} training images",
         "on {probe_images} test images; train R@1 of step {train_R_at_1@step} on {train_images} training images",
         "on {probe_images} test images; train R@1 on {train_images} training images",
     ),
     whole=("R_at_1", "AP_at_R", "HAP"),
     whole_test=(
+        "test set, {role_queries} queries searched for among {role_gallery} images of the gallery; {images} of its "
+        "{images_before_cap} images under the cap",
+        "whole test set, {role_queries} queries searched for among {role_gallery} images of the gallery",
         "test set, {images} of its {images_before_cap} images under the cap",
         "whole test set, {images} images",
         "whole test set",

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from trainers.data.base import LoadedData
+from trainers.data.roles import Roles
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.footprint import footprint
 from trainers.metrics.asked import check_size
@@ -46,7 +47,9 @@ def suit(config: MetricLearningConfig, data: LoadedData) -> Suited:
     wanted = config.classes_per_batch
     per_batch = max(1, min(wanted, int((torch.bincount(compact) > 1).sum())))  # a class of one image has no pairs
     fewer = f"batch: {per_batch} classes, all there are to train on; {wanted} were asked for"
-    check_size(config.metrics, data.test.labels.shape[1], len(data.test))
+    roles = Roles.of(data.test.attributes, data.attributes)
+    searched = None if roles is None else len(roles.searched)
+    check_size(config.metrics, data.test.labels.shape[1], len(data.test), searched)
     _, channels, side, _ = data.train.images.shape
     images = len(data.train) + len(data.test)
     check_fits(footprint(config, Shape(images=images, channels=channels, side=side, classes=len(classes))))

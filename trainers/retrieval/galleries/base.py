@@ -15,6 +15,7 @@ from trainers.config import DataChoice
 from trainers.data.base import ImageSet, LoadedData
 from trainers.data.lru_cache import Cache
 from trainers.data.query_image import with_channels
+from trainers.data.roles import Roles
 from trainers.errors import DataError, UserError
 from trainers.hierarchy import Hierarchy
 from trainers.progress import Progress, silent
@@ -54,6 +55,7 @@ class Gallery:
         hierarchy: the label tree.
         labelled: False: the images have no classes, and every label is 0.
         notes: sentences about how the images were read.
+        roles: of the images; None: every image is searched for among all others.
         datasets: reads the pixels when they are needed.
     """
 
@@ -66,6 +68,7 @@ class Gallery:
     hierarchy: Hierarchy
     labelled: bool = True
     notes: tuple[str, ...] = ()
+    roles: Roles | None = None
     datasets: Datasets
 
     def __len__(self) -> int:
@@ -162,6 +165,7 @@ def gallery_of(
         hierarchy=data.hierarchy,
         labelled=data.labelled,
         notes=data.notes,
+        roles=Roles.of(chosen.attributes, data.attributes) if data.labelled else None,
         datasets=datasets,
     )
 

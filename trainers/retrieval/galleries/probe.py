@@ -10,6 +10,7 @@ from trainers.errors import UserError
 from trainers.progress import Progress
 from trainers.retrieval.encoders import images_of
 from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor
+from trainers.retrieval.probe_results import roles_of
 from trainers.runs import RunFolder
 from trainers.runs.records import PARTS
 
@@ -29,6 +30,7 @@ def _open(folder: RunFolder, _parameters: Any, datasets: Datasets, _progress: Pr
         hierarchy=probe.hierarchy,
         labelled=any(len(names) > 1 for names in probe.hierarchy.names),
         notes=probe.notes,
+        roles=roles_of(probe),
         datasets=datasets,
     )
 
