@@ -271,7 +271,7 @@ def test_the_lists_of_the_live_page_are_of_the_gallery(tmp_path: Path) -> None:
     point = int(roles.queries[0])
     for told in neighbours(again, again.get(folder.id), k, point)["arms"]:
         assert roles.gallery[told["ids"]].all() and told["similarity"] == [None] * len(told["ids"])
-    with pytest.raises(RunError, match="keeps no embeddings to search the gallery with. Choose the last frame"):
+    with pytest.raises(RunError, match=r"keeps no embeddings to search the gallery with\. Choose the last frame"):
         probe_results(folder, k, 10)
 
 

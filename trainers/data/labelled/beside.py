@@ -29,6 +29,7 @@ SUFFIXES = (".csv", ".tsv", ".jsonl")
 """Endings of tables that are read."""
 LISTS = (".txt", ".json", ".mat")
 """Endings of further files that may say what the images are."""
+_LIST_WORDS = {"label", "labels", "class", "classes", "list", "split", "annotation", "annotations", "images", "index"}
 MOST_BYTES = 64_000_000
 """Of all tables of a dataset; the values take several times as much."""
 MOST_TABLES = 20
@@ -253,6 +254,13 @@ def _names_others(rows: Sequence[list[Cell]], column: int, met: Mapping[int, lis
     return 2 * len(images) >= given > 0 and len(images) == len(met[column]) and not images & {*met[best]}
 
 
+def is_table(name: str) -> bool:
+    """Return whether a file of this name is read as a table: of texts those that are called as lists are."""
+    stem, _, ending = name.lower().rpartition(".")
+    words = {*re.findall("[a-z]+", stem)}
+    return f".{ending}" in SUFFIXES or (ending == "txt" and (is_split(stem) or bool(words & _LIST_WORDS)))
+
+
 def written(parts: tuple[str, ...], data: bytes | None) -> Written | str:
     """Read the bytes of a table; a sentence where it cannot be read."""
     name = "/".join(parts)
@@ -262,6 +270,8 @@ def written(parts: tuple[str, ...], data: bytes | None) -> Written | str:
         text = decoded(data)
         if parts[-1].lower().endswith(".jsonl"):
             return _records(parts, text)
+        if parts[-1].lower().endswith(".txt"):
+            return _list(parts, text)
         rows = list(islice(_lines(text), MOST_ROWS + 1))
     except (ValueError, csv.Error, RecursionError) as error:
         return f"{name} is not used: it cannot be read as a table ({error})."
@@ -280,6 +290,25 @@ def _with_header(parts: tuple[str, ...], rows: list[list[Cell]]) -> Written:
 
 
 _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif")
+
+
+def _list(parts: tuple[str, ...], text: str) -> Written | str:
+    """Read a list: a line per image, its name and more of it, divided by commas and the like or by blanks.
+
+    Lines of different lengths have blanks in their names, and the last word is the label. A first line is names of
+    columns if its first word is one for images.
+    """
+    lines = list(islice(filter(None, map(str.strip, text.splitlines())), MOST_ROWS))
+    divided = lines and any(mark in lines[0] for mark in ",;\t|")
+    rows: list[list[Cell]] = [*islice(_lines(text), MOST_ROWS)] if divided else [[*line.split()] for line in lines]
+    if not divided and len({*map(len, rows)}) > 1:
+        rows = [[*line.rsplit(None, 1)] for line in lines]
+    if not rows or max(map(len, rows)) > _MOST_COLUMNS:
+        return f"{'/'.join(parts)} is not used: it is no list of images."
+    headed = str(rows[0][0]).lower() in _FILES and len(rows) > 1
+    if headed:
+        return _with_header(parts, rows)
+    return Written(parts=parts, rows=rows, header=None)
 
 
 def _records(parts: tuple[str, ...], text: str) -> Written:

@@ -154,7 +154,8 @@ def _as_handed_out(source: FileSource, files: list[File], layout: Layout, readin
 
 def _tables_beside(source: FileSource) -> list[beside.Written | str]:
     """Read the tables beside the images, those of outer folders first, as far as they are small."""
-    every = sorted(source.listed(beside.SUFFIXES), key=lambda file: (len(file.parts), file.parts))
+    listed = (file for file in source.listed((*beside.SUFFIXES, ".txt")) if beside.is_table(file.parts[-1]))
+    every = sorted(listed, key=lambda file: (len(file.parts), file.parts))
     room = beside.MOST_BYTES
     read: list[beside.Written | str] = []
     for file in every[: beside.MOST_TABLES]:
