@@ -19,11 +19,12 @@ from explorer.server.visitors import Caller
 from explorer.settings import Settings
 from trainers.data import dropped, settings
 from trainers.data.image_file import SUFFIXES
+from trainers.data.labelled.beside import LISTS
 from trainers.data.labelled.beside import SUFFIXES as TABLES
 from trainers.errors import DataError, DiskFullError
 from trainers.runs.files import is_full
 
-ACCEPTED = (*SUFFIXES, *TABLES, ".zip", ".parquet")
+ACCEPTED = (*SUFFIXES, *TABLES, *LISTS, ".zip", ".parquet")
 """Endings of the names of files that are received."""
 PIECE = 8 * 2**20
 """Most bytes of the contents of one request."""

@@ -1,4 +1,4 @@
-"""Benchmarks as their authors hand them out: miniatures of each are read with their classes, levels, splits and roles."""
+"""Benchmarks as their authors hand them out: miniatures are read with their classes, levels, splits and roles."""
 
 from __future__ import annotations
 

@@ -47,9 +47,11 @@ def _levels(parameters: Parameters, names: Sequence[str]) -> Levels:
         else:
             fitting[name] = Named(groups=parts, rest=rest)
     if missed and (not files or not fitting):
+        compared = [stem(name) for name in missed] if files else missed
+        what = "names of files without folder and ending" if files else "names"
         raise DataError(
-            f"The expression {parameters.expression!r:.80} does not fit {len(missed):,} of {len(names):,} names: "
-            f"{some(missed)}. Change it so that it does, or use a table."
+            f"The expression {parameters.expression!r:.80} does not fit {len(missed):,} of {len(names):,} {what}: "
+            f"{some(compared)}. Change it so that it does, or use a table."
         )
     titles = {number: name for name, number in expression.groupindex.items()}
     made = gathered(fitting, files, [titles[each] for each in groups] if {*groups} <= {*titles} else ())
