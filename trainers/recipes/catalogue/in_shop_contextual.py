@@ -23,8 +23,8 @@ DESCRIPTOR = Recipe(
     differs=(
         *paper.DIFFERS,
         paper.HALVES,
-        "In-Shop has images that ask and a gallery; the Hub's set does not say which is which, and here every test "
-        "image asks for the others.",
+        "In-Shop has queries and a gallery; the Hub's set does not say which is which, and here every test image is "
+        "searched for among the others. The folder as it is handed out (list_eval_partition.txt) has both.",
     ),
     order=303,
 )
