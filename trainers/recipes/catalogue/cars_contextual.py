@@ -13,9 +13,9 @@ DESCRIPTOR = Recipe(
     dataset=Dataset(
         title="Stanford Cars",
         source="path/to/cars",
-        layout="The folder as it is handed out, with cars_annos.mat or the development kit, or one with train/MODEL/*.jpg "
-        "and test/MODEL/*.jpg, 196 models, none in both. The catalogue's stanford_cars is the training half of the images "
-        "alone.",
+        layout="The folder as it is handed out, with cars_annos.mat or the development kit, or one with "
+        "train/MODEL/*.jpg and test/MODEL/*.jpg, 196 models, none in both. The catalogue's stanford_cars is the "
+        "training half of the images alone.",
         levels=1,
     ),
     kind="metric_learning",

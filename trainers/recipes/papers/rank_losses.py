@@ -15,8 +15,8 @@ ALL_IMAGES = 1_000_000
 SOP = Dataset(
     title="Stanford Online Products",
     source="path/to/sop",
-    layout="The folder as it is handed out, with Ebay_train.txt (59,551 images) and Ebay_test.txt (60,502), or one with "
-    "train/SUPERCLASS/PRODUCT/*.jpg and test/SUPERCLASS/PRODUCT/*.jpg, no product in both.",
+    layout="The folder as it is handed out, with Ebay_train.txt (59,551 images) and Ebay_test.txt (60,502), or one "
+    "with train/SUPERCLASS/PRODUCT/*.jpg and test/SUPERCLASS/PRODUCT/*.jpg, no product in both.",
     levels=2,
 )
 INAT_BASE = Dataset(
