@@ -147,7 +147,7 @@ def test_classes_of_one_image_are_left_out(tmp_path):
     write_split(tmp_path, "train", {"label": [0, 0, 1, 1, 2, 3, 3, 4, 4]})
     data = load(tmp_path)
     assert data.hierarchy.names == (("0", "1", "3", "4"),)
-    assert "1 class with a single image is left out" in data.notes[0]
+    assert "1 class with a single image is left out: 2;" in data.notes[0]
 
 
 def test_rows_without_a_label_are_left_out(tmp_path):

@@ -12,6 +12,7 @@ from trainers.cli.flags import add_flags, given
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.verb import verb
 from trainers.config import DataChoice
+from trainers.counted import counted
 from trainers.parameters import check_all
 
 _SHOWN = 8
@@ -46,7 +47,7 @@ def inspect(arguments: argparse.Namespace) -> int:
 def _lines(report: DataReport) -> Iterator[str]:
     """Write what there is as a line each, and the columns that could be labels as a table."""
     yield f"{report.title}, licence {report.licence}"
-    splits = [name if size is None else f"{name} ({size:,} images)" for name, size in report.splits.items()]
+    splits = [name if size is None else f"{name} ({counted(size, 'image')})" for name, size in report.splits.items()]
     if splits:
         yield f"splits: {', '.join(splits)}{'; only their first rows were read' if report.sampled else ''}"
     if report.unreadable:

@@ -11,6 +11,7 @@ from trainers.cells import csv_text
 from trainers.cli.flags import DEFAULT, runs_flag
 from trainers.cli.output import Rounded, Share, Signed, Table, json_flag, print_json, write_file
 from trainers.cli.verb import verb
+from trainers.counted import counted
 from trainers.errors import ParameterError
 from trainers.runs import RunFolder
 
@@ -53,7 +54,7 @@ def show(arguments: argparse.Namespace) -> int:
     of_arms = [mistakes(ids, probe.labels, roles=roles) for ids in results if ids is not None]
     first = of_arms[0]
     left_out = f"; {first.left_out} have no other image of their class and are left out" if first.left_out else ""
-    said = [f"{probe.data_title}, frame {k}: {first.queries} queries, {first.k} results of each{left_out}"]
+    said = [f"{probe.data_title}, frame {k}: {counted(first.queries, 'query')}, {counted(first.k, 'result')} of each{left_out}"]
     said += [] if roles is None else [f"{roles.sentence('on the maps')}."]
     said += [
         f"{title} has no results: its embeddings are not numbers, as its training diverged."

@@ -10,6 +10,7 @@ from trainers.cli.flags import DEFAULT, SPELLING, runs_flag
 from trainers.cli.output import json_flag, print_json, write_file
 from trainers.cli.progress import progress_bar
 from trainers.cli.verb import verb
+from trainers.counted import counted
 from trainers.errors import UserError
 from trainers.parameters import Choice, parse_choice
 from trainers.runs import RunFolder
@@ -155,7 +156,7 @@ def _content(path: Path | None) -> bytes | None:
 
 
 def _print(answer: Retrieval) -> None:
-    print(f"{answer.title}: {answer.count:,} images, levels {', '.join(answer.levels)}")
+    print(f"{answer.title}: {counted(answer.count, 'image')}, levels {', '.join(answer.levels)}")
     if answer.classes is not None:
         print(f"query: {' < '.join(answer.classes)}")
     for note in answer.notes:

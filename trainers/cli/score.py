@@ -12,6 +12,7 @@ from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.progress import progress_bar
 from trainers.cli.verb import verb
 from trainers.config import SceneChoice
+from trainers.counted import counted
 from trainers.parameters import Choice, check_all, parameter
 
 
@@ -76,7 +77,7 @@ def score(arguments: argparse.Namespace) -> int:
         about = {"scope": benchmark.scope, "images": tally.images, "left_out": tally.left_out(), "counts": counts}
         print_json(about | {"numbers": numbers})
         return 0
-    print(f"{benchmark.scope}, of {tally.images:,} images")
+    print(f"{benchmark.scope}, of {counted(tally.images, 'image')}")
     for reason, count in tally.left_out().items():
         print(f"  left out, {reason}: {count}")
     for name, count in counts.items():

@@ -12,7 +12,8 @@ from trainers.data.image_file import LOW_BYTES, UndecodableError, is_deep, open_
 from trainers.data.pixel_range import UNDECIDED, PixelRange, Spans
 
 GREY_MODES = frozenset({"1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F"})
-_WIDE = GREY_MODES - {"1", "L", "LA"}
+WIDE = GREY_MODES - {"1", "L", "LA"}
+"""Modes of grey images of more than 8 bits."""
 _ORIENTATION = 0x0112
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -46,7 +47,7 @@ def is_wide(data: bytes) -> bool:
     """Return whether an image has more than 8 bits a channel; what is no image has not."""
     try:
         with open_header(data) as image:
-            return image.mode in _WIDE or is_deep(image)
+            return image.mode in WIDE or is_deep(image)
     except UndecodableError:
         return False
 
@@ -58,7 +59,7 @@ def spans(data: bytes) -> Spans:
     """
     try:
         with open_header(data) as image:
-            if image.mode not in _WIDE and not is_deep(image):
+            if image.mode not in WIDE and not is_deep(image):
                 return Spans()
             with unpacked(image):
                 return _spans(image)
@@ -81,7 +82,7 @@ def square(data: bytes, side: int, pixels: PixelRange | None = None) -> np.ndarr
     """
     try:
         with open_header(data) as image:
-            if pixels is UNDECIDED and (image.mode in _WIDE or is_deep(image)):
+            if pixels is UNDECIDED and (image.mode in WIDE or is_deep(image)):
                 raise WideFoundError
             with unpacked(image, side * 3 // 2):  # some room is left for the resize
                 width, height = image.size
@@ -131,7 +132,7 @@ def resized(
     Returns:
         An image of 8 bits a channel, in the file's own channels; palettes are resolved and wide values are scaled.
     """
-    if image.mode in _WIDE:
+    if image.mode in WIDE:
         return _narrow(image, size, box, pixels)
     if LOW_BYTES in image.info:
         image = _narrow_colour(image, pixels)
@@ -213,7 +214,7 @@ def _spans(image: Image.Image) -> Spans:
         values = np.asarray(image)
         values = values[np.isfinite(values)]
         return Spans(images=1, low=float(values.min()), high=float(values.max())) if values.size else Spans()
-    if image.mode not in _WIDE:
+    if image.mode not in WIDE:
         return Spans()
     low, high = (image if image.mode == "I" else image.convert("I")).getextrema()
     return Spans(images=1, low=float(low), high=float(high))

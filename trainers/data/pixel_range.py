@@ -8,10 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trainers.counted import counted
+
 _TOPS = (1, 255, 1023, 4095, 16_383, 65_535)
 """Largest values of cameras and programs: parts of 1, and 8, 10, 12, 14 and 16 bits."""
 _BITS = {255: 8, 1023: 10, 4095: 12, 16_383: 14, 65_535: 16}
 _FILLED = 1 / 8  # of a range that the largest value must reach: below it, an image would be nearly black
+PIXELS = "pixel_range"
+"""Under this name checkpoints and files of encoders keep the range of the images that they were trained on."""
 DARK = 16
 """An image without a pixel as bright as this, of 255, is nearly black."""
 
@@ -35,6 +39,24 @@ class PixelRange:
         top = next((top for top in _TOPS if high <= top), high)
         return cls(high=float(high if 0 < high < top * _FILLED else top))
 
+    def as_list(self) -> list[float]:
+        """Return it as JSON has it; :meth:`from_list` reads it."""
+        return [self.low, self.high]
+
+    @classmethod
+    def from_list(cls, values: object) -> PixelRange | None:
+        """Read what :meth:`as_list` gave; None: there is none.
+
+        Raises:
+            ValueError: it is no range.
+        """
+        if values is None:
+            return None
+        match values:
+            case [float() | int() as low, float() | int() as high] if math.isfinite(high - low) and low < high:
+                return cls(low=float(low), high=float(high))
+        raise ValueError("a range of pixels needs two numbers, the smaller one first")
+
     @property
     def text(self) -> str:
         """In words, such as "0 to 1,023 (10 bits)"."""
@@ -43,15 +65,15 @@ class PixelRange:
 
     def eight_bit(self, values: np.ndarray) -> np.ndarray:
         """Scale values, of any shape, to uint8."""
-        scaled = (np.asarray(values, np.float32) - np.float32(self.low)) / np.float32((self.high - self.low) / 255)
+        scaled = (np.asarray(values, np.float64) - self.low) * 255 / (self.high - self.low)
         return np.clip(np.rint(np.nan_to_num(scaled)), 0, 255).astype(np.uint8)
 
     def note(self, spans: Spans, seen: int, total: int) -> str:
         """Say the range, where ``spans`` are of ``seen`` of ``total`` images."""
-        what = "1 image has" if spans.images == 1 else f"{spans.images:,} images have"
+        what, their = counted(spans.images, "image", "is"), "its" if spans.images == 1 else "their"
         of = "" if seen == total else f"Of {seen:,} images looked at, of {total:,}, "
-        values = f"values from {number(spans.low)} to {number(spans.high)}"
-        return f"{of}{what} more than 8 bits a channel, with {values}: {self.text} is read as black to white."
+        values = f"{their} values are {number(spans.low)} to {number(spans.high)}"
+        return f"{of}{what} stored with more than 8 bits a channel; {values}, so {self.text} is read as black to white."
 
 
 UNDECIDED = PixelRange(high=math.nan)

@@ -81,7 +81,7 @@ def _reading(report: DataReport, choice: DataChoice) -> str:
 
     size = next(iter(report.splits.values())) if len(report.splits) == 1 else None
     if size and choice.image_column in (None, *IMAGE_NAMES):
-        return f"{size:,} images.{_licence(report.licence)}"
+        return f"{counted(size, 'image')}.{_licence(report.licence)}"
     images = f"Images from column {choice.image_column}" if choice.image_column else "Images"
     splits = [counted(name) for name in (choice.train_split, choice.test_split) if name]
     used = f"{images}, {'splits' if len(splits) > 1 else 'split'} {' and '.join(splits)}"
