@@ -323,7 +323,7 @@ def test_real_sets(folder, shape, classes, levels):
 @pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
 def test_images_keep_the_names_of_their_files(tmp_path, monkeypatch, packed):
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
-    write_tree(tmp_path / "own", ["a", "b", "c", "d"])
+    write_tree(tmp_path / "own", ["a", "b", "c", "d"], 4)
     source = tmp_path / "own"
     if packed:
         source = Path(shutil.make_archive(str(tmp_path / "own"), "zip", tmp_path / "own"))

@@ -63,7 +63,7 @@ def saved(values: np.ndarray, form: str = "TIFF") -> bytes:
 
 
 def ramp(top: float, side: int = 16) -> np.ndarray:
-    """Values from 0 to ``top``, float64 ``[side, side]``: the left half is 0, the right half rises from the top down."""
+    """Values from 0 to ``top``, float64 ``[side, side]``: the left half is 0, the right half rises downwards."""
     values = np.zeros((side, side))
     values[:, side // 2 :] = np.linspace(0, top, side)[:, None]
     return values

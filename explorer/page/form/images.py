@@ -5,6 +5,7 @@ from __future__ import annotations
 from explorer.page.form.fields import Json
 from explorer.page.form.views import address
 from trainers.config import DataChoice
+from trainers.counted import counted
 from trainers.data import DataReport, inspect_data, named
 from trainers.data.labelled.samples import Sample
 from trainers.data.labelled.table import IMAGE_NAMES
@@ -75,7 +76,7 @@ def _tree(report: DataReport) -> str:
 
 
 def _reading(report: DataReport, choice: DataChoice) -> str:
-    def counted(name: str) -> str:
+    def sized(name: str) -> str:
         size = report.splits.get(name)
         return f"{name} ({size:,})" if size else name
 
@@ -83,9 +84,9 @@ def _reading(report: DataReport, choice: DataChoice) -> str:
     if size and choice.image_column in (None, *IMAGE_NAMES):
         return f"{counted(size, 'image')}.{_licence(report.licence)}"
     images = f"Images from column {choice.image_column}" if choice.image_column else "Images"
-    splits = [counted(name) for name in (choice.train_split, choice.test_split) if name]
+    splits = [sized(name) for name in (choice.train_split, choice.test_split) if name]
     used = f"{images}, {'splits' if len(splits) > 1 else 'split'} {' and '.join(splits)}"
-    of = f"; there are {', '.join(map(counted, report.splits))}" if len(report.splits) > 2 else ""
+    of = f"; there are {', '.join(map(sized, report.splits))}" if len(report.splits) > 2 else ""
     return f"{used}{of}.{_licence(report.licence)}"
 
 

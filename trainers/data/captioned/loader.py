@@ -54,7 +54,7 @@ def load_captioned(
             progress=progress or silent,
         )
     )
-    return with_eight_bits(dataset)
+    return dataset if descriptor.recognises is None else with_eight_bits(dataset)
 
 
 def load_chosen(choice: SceneChoice, progress: Progress) -> CaptionedDataset:

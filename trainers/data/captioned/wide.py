@@ -21,7 +21,7 @@ _SPANNED = 300  # images that decide the range
 
 def with_eight_bits(dataset: CaptionedDataset) -> CaptionedDataset:
     """Return a dataset whose images of more than 8 bits are scaled by the range of values of them all."""
-    images = [image for split in dataset.splits.values() for image in split if image.without is None]
+    images = [image for split in dataset.splits.values() for image in split]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow's remarks about odd files
         if not any(is_wide(_read(image)) for image in _spread(images, _LOOKED_AT)):

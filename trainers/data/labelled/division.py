@@ -132,8 +132,8 @@ def _check_pairs(test: Part, where: str) -> None:
     if len(np.unique(classes)) > 1 and not repeated(classes).any():
         raise DataError(
             f"A class with at least two test images was needed, so that one can find the other; {where} has "
-            f"{counted(len(classes), 'class')} of one image each. Add images (ten of a class give two), or hold out whole "
-            "classes (held out: classes)."
+            f"{counted(len(classes), 'class')} of one image each. Add images (four of a class "
+            "give two), or hold out whole classes (held out: classes)."
         )
 
 

@@ -151,8 +151,8 @@ def glance(selection: Selection, size: int | None) -> Look:
     )
     if not seen.readable:
         raise DataError(
-            f"{seen.seen} of {counted(total, 'image')} in column {selection.columns[0]!r} could not be decoded, all that were "
-            f"looked at. Choose another column, or a dataset of {ACCEPTED} files."
+            f"{seen.seen} of {counted(total, 'image')} in column {selection.columns[0]!r} could not be decoded, all that "
+            f"were looked at. Choose another column, or a dataset of {ACCEPTED} files."
         )
     _check_room(total, 1 if seen.grey else 3, seen.side, kept=settings.cache_folder() is not None)
     return seen
@@ -235,7 +235,8 @@ class _Decoding:
             parts.append(part.take(kept))
         notes = [*selection.notes, *losses(selection, (selection.train, selection.test), goods)]
         if dark:
-            notes.append(f"{counted(len(dark), 'image', 'is')} nearly black in the range {self.pixels.text}: {some(dark)}.")
+            nearly = f"{counted(len(dark), 'image', 'is')} nearly black"
+            notes.append(f"{nearly} in the range {self.pixels.text}: {some(dark)}.")
         if needed > memory:
             notes.append(f"The images take {needed / settings.GB:.1f} GB and are read from disk as they are needed.")
         tensors = draft.read(memory) if draft is not None else {name: torch.from_numpy(images[name]) for name in images}

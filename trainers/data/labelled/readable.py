@@ -40,8 +40,8 @@ def losses(selection: Selection, parts: Sequence[Part], goods: Sequence[np.ndarr
         if len(np.unique(part.labels[kept, 0])) < selection.least:
             total, bad = sum(map(len, goods)), sum(int((~each).sum()) for each in goods)
             raise DataError(
-                f"{bad} of {counted(total, 'image')} in column {selection.columns[0]!r} could not be decoded; too few are left to "
-                "use."
+                f"{bad} of {counted(total, 'image')} in column {selection.columns[0]!r} could not be decoded; too few "
+                "are left to use."
             )
         names += EncodedImages(selection=selection, part=part).some_names(np.flatnonzero(~good))
         lost += int((~good).sum())

@@ -92,7 +92,8 @@ def all_rows(
     if len(tables) == 2 and not known[owner == 1].any():
         notes.append(f"Split {names[1]!r} has no labels, so {names[0]!r} serves for training and test.")
     elif not known.all():
-        notes.append(f"{counted(int((~known).sum()), 'image')} without a label {'was' if (~known).sum() == 1 else 'were'} left out.")
+        lost = int((~known).sum())
+        notes.append(f"{counted(lost, 'image')} without a label {'was' if lost == 1 else 'were'} left out.")
     levels = titles if titles is not None and len(titles) == len(labels) else level_names(labels)
     tree = grow(levels, [Codes(values=codes[label].values[known], names=codes[label].names) for label in labels])
     whole = Part(owner=owner[known], rows=rows[known], labels=tree.labels)

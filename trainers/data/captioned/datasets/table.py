@@ -172,7 +172,8 @@ def _notes(images: list[CaptionedImage], reading: BoxReading | None, captions_fr
     without_box = sum(not image.boxes for image in images)
     yield reading.note if reading is not None else "This dataset has no boxes: draw them, or brush the object."
     if captions_from is not None:
-        yield f"Captions of {len(images) - without_caption} of {counted(len(images), 'image', 'was')} found in {captions_from}."
+        total = counted(len(images), "image", "was")
+        yield f"Captions of {len(images) - without_caption} of {total} found in {captions_from}."
     elif without_caption:
         yield f"{counted(without_caption, 'image', 'has')} no caption."
     if reading is not None and without_box:
