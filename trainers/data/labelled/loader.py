@@ -151,8 +151,8 @@ def glance(selection: Selection, size: int | None) -> Look:
     )
     if not seen.readable:
         raise DataError(
-            f"{seen.seen} of {counted(total, 'image')} in column {selection.columns[0]!r} could not be decoded, all that "
-            f"were looked at. Choose another column, or a dataset of {ACCEPTED} files."
+            f"{seen.seen} of {counted(total, 'image')} in column {selection.columns[0]!r} could not be decoded, all "
+            f"that were looked at. Choose another column, or a dataset of {ACCEPTED} files."
         )
     _check_room(total, 1 if seen.grey else 3, seen.side, kept=settings.cache_folder() is not None)
     return seen
