@@ -13,6 +13,14 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", 
 """The last four are the full-width forms of the first, which spreadsheets take for them."""
 
 
+_BREAKS = {code: " " for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)}
+
+
+def one_line(text: str) -> str:
+    """Replace line breaks, tabs and other control characters, which would break a table, by blanks."""
+    return text.translate(_BREAKS) if not text.isprintable() else text
+
+
 def encodable(text: str) -> str:
     """Make a text that UTF-8 has: bytes of a file name that are not UTF-8 are written out, such as ``\\xe9``."""
     try:
