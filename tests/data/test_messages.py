@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from tests.data.world import encode, picture, write_tree
-from trainers.cells import one_line
+from trainers.cells import counted, one_line
 from trainers.cli.main import main
 from trainers.cli.output import Table
 from trainers.config import DataChoice
-from trainers.counted import counted
 from trainers.data import inspect_data, load_data
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.hf_errors import MODEL, explain

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trainers.cells import counted
 from trainers.cli.flags import add_flags, given
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.verb import verb
 from trainers.config import DataChoice
-from trainers.counted import counted
 from trainers.errors import ParameterError
 from trainers.parameters import check_all
 

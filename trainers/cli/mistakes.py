@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.cells import csv_text
+from trainers.cells import counted, csv_text
 from trainers.cli.flags import DEFAULT, runs_flag
 from trainers.cli.output import Rounded, Share, Signed, Table, json_flag, print_json, write_file
 from trainers.cli.verb import verb
-from trainers.counted import counted
 from trainers.errors import ParameterError
 from trainers.runs import RunFolder
 

@@ -6,12 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.cells import one_line
+from trainers.cells import counted, one_line
 from trainers.cli.flags import DEFAULT, SPELLING, runs_flag
 from trainers.cli.output import json_flag, print_json, write_file
 from trainers.cli.progress import progress_bar
 from trainers.cli.verb import verb
-from trainers.counted import counted
 from trainers.errors import UserError
 from trainers.parameters import Choice, parse_choice
 from trainers.runs import RunFolder

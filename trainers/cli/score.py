@@ -7,12 +7,12 @@ import dataclasses
 import sys
 from dataclasses import dataclass
 
+from trainers.cells import counted
 from trainers.cli.flags import add_flags, given
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.progress import progress_bar
 from trainers.cli.verb import verb
 from trainers.config import SceneChoice
-from trainers.counted import counted
 from trainers.parameters import Choice, check_all, parameter
 
 

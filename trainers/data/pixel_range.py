@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trainers.counted import counted
+from trainers.cells import counted
 
 _TOPS = (1, 255, 1023, 4095, 16_383, 65_535)
 """Largest values of cameras and programs: parts of 1, and 8, 10, 12, 14 and 16 bits."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from explorer.page.form.fields import Json
 from explorer.page.form.views import address
+from trainers.cells import counted
 from trainers.config import DataChoice
-from trainers.counted import counted
 from trainers.data import DataReport, inspect_data, named
 from trainers.data.labelled.samples import Sample
 from trainers.data.labelled.table import IMAGE_NAMES

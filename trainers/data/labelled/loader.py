@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.cells import counted
 from trainers.config import DataChoice
-from trainers.counted import counted
 from trainers.data import cache, settings
 from trainers.data.base import GALLERY, QUERY, ROLE, ImageSet, LoadedData
 from trainers.data.cache import Draft

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trainers.counted import counted
+from trainers.cells import counted
 from trainers.data.base import ROLE
 from trainers.data.labelled.table import Table
 from trainers.hierarchy import Hierarchy

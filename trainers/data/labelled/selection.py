@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from trainers.cells import counted
 from trainers.config import DataChoice
-from trainers.counted import counted
 from trainers.data.labelled.chosen_columns import Columns, choose_columns, level_names
 from trainers.data.labelled.columns import image_column, label_kinds, listed
 from trainers.data.labelled.division import divided

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from trainers.cells import counted
 from trainers.config import DataChoice
-from trainers.counted import counted
 from trainers.data import decode
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
 from trainers.data.captioned.box_format import BoxReading, corners, decide
