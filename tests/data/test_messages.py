@@ -44,7 +44,7 @@ def test_a_model_that_is_missing_is_called_a_model() -> None:
     assert "the model 'a/b' is not on this machine yet. Check the network, or choose a model that is here" in str(
         explain(NETWORK, "a/b", MODEL)
     )
-    assert "the dataset 'a/b' is not on this machine yet. Check the network, or choose a drawn world" in str(
+    assert "and 'a/b' is not on this machine yet. Check the network, or choose a drawn world" in str(
         explain(NETWORK, "a/b")
     )
 

@@ -115,13 +115,12 @@ def test_the_range_is_kept_with_the_run_and_its_exported_encoder(tmp_path: Path,
     (folder,) = list_runs(tmp_path / "runs")
     assert "0 to 4,095 (12 bits) is read as black to white" in (folder.path / "log.txt").read_text()
     assert encoders_of(folder.id, tmp_path / "runs").read(0).pixel_range == PixelRange(high=4095)
-    assert main(["export", folder.id, "--to", str(tmp_path / "one.safetensors"), *runs]) == 0
+    assert main(["export", folder.id, "--out", str(tmp_path / "one.safetensors"), *runs]) == 0
     assert encoders_of(str(tmp_path / "one.safetensors"), tmp_path).read(0).pixel_range == PixelRange(high=4095)
     capsys.readouterr()
-    dim = tmp_path / "own" / "c0" / "0.png"
-    query = ["retrieve", folder.id, "--image", str(dim), "--gallery", "dataset", "--k", "1", "--json", *runs]
-    query[query.index("dataset")] = f"dataset:source={tmp_path / 'own'},held_out=images,part=train"
-    assert main(query) == 0
+    dim = next(name for name in load_data(folder.config.single.data).test.names if name.endswith("0.png"))
+    query = ["--image", str(tmp_path / "own" / dim), "--gallery", "test", "--k", "1", "--json"]
+    assert main(["retrieve", folder.id, *query, *runs]) == 0
     nearest = json.loads(capsys.readouterr().out)["arms"][0]["ranking"]["results"][0]
     assert nearest["similarity"] == pytest.approx(1.0, abs=1e-5)
 

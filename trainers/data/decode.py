@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -216,5 +217,5 @@ def _spans(image: Image.Image) -> Spans:
         return Spans(images=1, low=float(values.min()), high=float(values.max())) if values.size else Spans()
     if image.mode not in WIDE:
         return Spans()
-    low, high = (image if image.mode == "I" else image.convert("I")).getextrema()
-    return Spans(images=1, low=float(low), high=float(high))
+    extrema: Any = (image if image.mode == "I" else image.convert("I")).getextrema()
+    return Spans(images=1, low=float(extrema[0]), high=float(extrema[1]))

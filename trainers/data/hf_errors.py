@@ -105,8 +105,9 @@ def _of_the_source(chain: list[BaseException], kinds: set[str], text: str, sourc
     if kinds & {"ReadTimeout", "PoolTimeout"}:
         return too_slow(source)
     if kinds & _OFFLINE or any(words in text for words in _NO_NETWORK):
+        named = f"the model {source!r}" if what == MODEL else repr(source)
         return DataError(
-            f"The Hugging Face Hub cannot be reached, and the {what} {source!r} is not on this machine yet. "
+            f"The Hugging Face Hub cannot be reached, and {named} is not on this machine yet. "
             f"Check the network, or choose {_AT_HAND[what]}."
         )
     if "DatasetNotFoundError" in kinds or "RepositoryNotFoundError" in kinds or "doesn't exist on the Hub" in text:

@@ -104,9 +104,9 @@ def _id(value: Any) -> str:
     return str(int(text)) if text.isascii() and text.isdigit() else text
 
 
-def _ordered(id_: str) -> tuple[bool, int, str]:
-    """Return a key that sorts ids: numbers by size, then texts."""
-    return (False, int(id_), "") if id_.isdigit() and id_.isascii() else (True, 0, id_)
+def _ordered(id_: str) -> int | str:
+    """Return a key that sorts ids: numbers by size, texts by letter; a file has the ones or the others."""
+    return int(id_) if id_.isdigit() and id_.isascii() else id_
 
 
 def _files(folder: Path, kind: str) -> dict[str, Path]:
