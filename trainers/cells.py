@@ -1,4 +1,7 @@
-"""Values that other programs read: texts that no spreadsheet runs and every encoding has, numbers that JSON has."""
+"""Values that other programs read: texts that no spreadsheet runs and every encoding has, numbers that JSON has.
+
+Also numbers of things in sentences: 1 class was, 2 classes were.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,15 @@ from typing import Any
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """The last four are the full-width forms of the first, which spreadsheets take for them."""
+
+
+_SEVERAL = {"class": "classes", "query": "queries", "is": "are", "was": "were", "has": "have", "lies": "lie"}
+_BREAKS = {code: " " for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)}
+
+
+def one_line(text: str) -> str:
+    """Replace line breaks, tabs and other control characters, which would break a table, by blanks."""
+    return text.translate(_BREAKS) if not text.isprintable() else text
 
 
 def encodable(text: str) -> str:
@@ -65,3 +77,12 @@ def csv_text(head: Sequence[str], lines: Iterable[Iterable[Any]]) -> str:
 def finite_number(value: float | None) -> float | None:
     """Return the value, or None: JSON has no infinity and no NaN."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def counted(count: int, noun: str, verb: str = "") -> str:
+    """Write a number with its noun, which may have words before it and is given in the singular, and its verb."""
+    *before, last = noun.split(" ")
+    words = [f"{count:,}", *before, last if count == 1 else _SEVERAL.get(last, f"{last}s")]
+    if verb:
+        words.append(verb if count == 1 else _SEVERAL.get(verb, verb))
+    return " ".join(words)

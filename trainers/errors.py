@@ -5,6 +5,8 @@ Every message says what was needed, what was given and what to do; it is shown a
 
 from __future__ import annotations
 
+import re
+
 DISK_FULL = "The disk is full."
 """What the sentence of a :class:`DiskFullError` begins with."""
 UNEXPECTED = "An unexpected "
@@ -44,7 +46,12 @@ class DiskFullError(RunError):
         super().__init__(f"{DISK_FULL} {advice}")
 
 
+_WAYS = re.compile(r"(?: from one of)?: \(1\) ")
+"""Where a library begins to list ways out, which are of its own world and send people off."""
+
+
 def brief(error: BaseException, most: int = 300) -> str:
     """Write what a library says of an error in one line; more than ``most`` letters are cut between words."""
     text = " ".join(str(error).split()) or type(error).__name__
+    text = _WAYS.split(text)[0]
     return text if len(text) <= most else f"{text[:most].rpartition(' ')[0] or text[:most]} …"

@@ -75,7 +75,7 @@ def test_rows_without_an_image_are_counted_and_named(flat) -> None:
 def test_images_without_a_row_are_left_out(flat) -> None:
     notes = inspect_data(flat(csv(ROWS[:-1]))).notes
     assert any("is used for 11 of 12 images" in note for note in notes)
-    assert "1 images without a label were left out." in notes
+    assert "1 image without a label was left out." in notes
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_boxes_in_every_shape(tmp_path, shape, reading):
     assert dataset.classes == tuple(NAMES)
     assert scenes[2].captions == ("grass", "a field") and scenes[1].load() == photo(1)
     assert (scenes[0].width, scenes[0].height) == SIZE
-    assert "1 images have no box." in dataset.notes
+    assert "1 image has no box." in dataset.notes
 
 
 @pytest.mark.parametrize(

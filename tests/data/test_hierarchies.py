@@ -25,7 +25,7 @@ MAPPING = "class,family\nlion,cat\ntiger,cat\nwolf,dog\nfox,dog\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_tree(tmp_path / "own", CLASSES)
+    write_tree(tmp_path / "own", CLASSES, 4)
     return tmp_path / "own"
 
 
@@ -80,10 +80,10 @@ def test_a_class_that_is_dropped_is_left_out_and_said(folder: Path) -> None:
     whole = load_data(DataChoice(source=str(folder), held_out="images"))
     data = load_data(DataChoice(**vars(chosen(folder, "mapping", table=table)) | {"held_out": "images"}))
     assert data.hierarchy.names == (("fox", "tiger", "wolf"), ("cat", "dog"))
-    assert len(whole.train) + len(whole.test) - len(data.train) - len(data.test) == 3
-    assert "Dropped, with 3 images: lion." in data.notes
+    assert len(whole.train) + len(whole.test) - len(data.train) - len(data.test) == 4
+    assert "Dropped, with 4 images: lion." in data.notes
     report = inspect_data(chosen(folder, "mapping", table=table))
-    assert report.dropped == (("lion", 3),) and report.images == (3, 3, 3)
+    assert report.dropped == (("lion", 4),) and report.images == (4, 4, 4)
 
 
 def test_what_is_reviewed_is_no_level(folder: Path) -> None:

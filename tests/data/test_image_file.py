@@ -66,7 +66,7 @@ def test_one_function_opens_images():
     [
         (claimed(1000, 1000, 0), 1),
         (claimed(1000, 1000, 0, 16), 2),
-        (claimed(1000, 1000, 2, 16), 4),
+        (claimed(1000, 1000, 2, 16), 8),
         (claimed(1000, 1000, 6), 8),
         (encode(np.zeros((1000, 1000), np.float32), "TIFF"), 8),
         (encode(np.zeros((1000, 1000, 3), np.uint8), "WEBP"), 16),

@@ -147,7 +147,7 @@ def test_classes_of_one_image_are_left_out(tmp_path):
     write_split(tmp_path, "train", {"label": [0, 0, 1, 1, 2, 3, 3, 4, 4]})
     data = load(tmp_path)
     assert data.hierarchy.names == (("0", "1", "3", "4"),)
-    assert "1 class with a single image is left out" in data.notes[0]
+    assert "1 class with a single image is left out: 2;" in data.notes[0]
 
 
 def test_rows_without_a_label_are_left_out(tmp_path):
@@ -323,7 +323,7 @@ def test_real_sets(folder, shape, classes, levels):
 @pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
 def test_images_keep_the_names_of_their_files(tmp_path, monkeypatch, packed):
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
-    write_tree(tmp_path / "own", ["a", "b", "c", "d"])
+    write_tree(tmp_path / "own", ["a", "b", "c", "d"], 4)
     source = tmp_path / "own"
     if packed:
         source = Path(shutil.make_archive(str(tmp_path / "own"), "zip", tmp_path / "own"))

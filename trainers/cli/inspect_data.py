@@ -8,10 +8,12 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trainers.cells import counted
 from trainers.cli.flags import add_flags, given
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.verb import verb
 from trainers.config import DataChoice
+from trainers.errors import ParameterError
 from trainers.parameters import check_all
 
 _SHOWN = 8
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="DATA", help="A dataset of the catalogue, a folder, a zip file or a Hub id.")
+    told = "A dataset of the catalogue, a folder, a zip file or a Hub id; --data names it too."
+    parser.add_argument("source", metavar="DATA", nargs="?", help=told)
     json_flag(parser)
     add_flags(parser, DataChoice)
 
@@ -31,7 +34,7 @@ def inspect(arguments: argparse.Namespace) -> int:
     """Show what a dataset holds and how it would be read."""
     from trainers.data import inspect_data
 
-    choice = DataChoice(**(given(arguments, DataChoice) | {"source": arguments.source}))
+    choice = _choice(arguments)
     check_all(choice, "The images")
     report = inspect_data(choice)
     if arguments.json:
@@ -43,10 +46,24 @@ def inspect(arguments: argparse.Namespace) -> int:
     return int(bool(report.problems))
 
 
+def _choice(arguments: argparse.Namespace) -> DataChoice:
+    """Return what is looked at, which is named as the first argument or by ``--data``.
+
+    Raises:
+        ParameterError: it is named by both, or by neither.
+    """
+    chosen = given(arguments, DataChoice)
+    sources = [source for source in (arguments.source, chosen.get("source")) if source is not None]
+    if len(sources) != 1:
+        got = "none" if not sources else f"{sources[0]!r:.60} and {sources[1]!r:.60}"
+        raise ParameterError(f"One dataset was needed, as in `inspect path/to/folder`; got {got}.")
+    return DataChoice(**(chosen | {"source": sources[0]}))
+
+
 def _lines(report: DataReport) -> Iterator[str]:
     """Write what there is as a line each, and the columns that could be labels as a table."""
     yield f"{report.title}, licence {report.licence}"
-    splits = [name if size is None else f"{name} ({size:,} images)" for name, size in report.splits.items()]
+    splits = [name if size is None else f"{name} ({counted(size, 'image')})" for name, size in report.splits.items()]
     if splits:
         yield f"splits: {', '.join(splits)}{'; only their first rows were read' if report.sampled else ''}"
     if report.unreadable:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.cells import csv_text
+from trainers.cells import counted, csv_text
 from trainers.cli.flags import DEFAULT, runs_flag
 from trainers.cli.output import Rounded, Share, Signed, Table, json_flag, print_json, write_file
 from trainers.cli.verb import verb
@@ -53,7 +53,8 @@ def show(arguments: argparse.Namespace) -> int:
     of_arms = [mistakes(ids, probe.labels, roles=roles) for ids in results if ids is not None]
     first = of_arms[0]
     left_out = f"; {first.left_out} have no other image of their class and are left out" if first.left_out else ""
-    said = [f"{probe.data_title}, frame {k}: {first.queries} queries, {first.k} results of each{left_out}"]
+    count, each = counted(first.queries, "query"), counted(first.k, "result")
+    said = [f"{probe.data_title}, frame {k}: {count}, {each} of each{left_out}"]
     said += [] if roles is None else [f"{roles.sentence('on the maps')}."]
     said += [
         f"{title} has no results: its embeddings are not numbers, as its training diverged."

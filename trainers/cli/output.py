@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trainers.cells import finite_number
+from trainers.cells import finite_number, one_line
 from trainers.errors import UserError
 
 
@@ -93,7 +93,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def _cell(value: object) -> str:
-    return "" if value is None else str(value)
+    return "" if value is None else one_line(str(value))
 
 
 def _plain(value: Any) -> Any:

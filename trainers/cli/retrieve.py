@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trainers.cells import counted, one_line
 from trainers.cli.flags import DEFAULT, SPELLING, runs_flag
 from trainers.cli.output import json_flag, print_json, write_file
 from trainers.cli.progress import progress_bar
@@ -155,9 +156,9 @@ def _content(path: Path | None) -> bytes | None:
 
 
 def _print(answer: Retrieval) -> None:
-    print(f"{answer.title}: {answer.count:,} images, levels {', '.join(answer.levels)}")
+    print(f"{answer.title}: {counted(answer.count, 'image')}, levels {', '.join(answer.levels)}")
     if answer.classes is not None:
-        print(f"query: {' < '.join(answer.classes)}")
+        print(f"query: {one_line(' < '.join(answer.classes))}")
     for note in answer.notes:
         print(f"note: {note}")
     if answer.forms:
@@ -191,7 +192,7 @@ def _print_results(ranking: Ranking, depth: int) -> None:
         related = "-" if result.severity is None else f"{result.severity} of {depth}"
         why = "" if result.ancestor is None else f"same {result.ancestor.level_name}: {result.ancestor.name}"
         why = why or " < ".join(result.classes)
-        print(f"  {rank:>4}  row {result.row:<8} {result.similarity:7.4f}  {related:<8} {why}")
+        print(f"  {rank:>4}  row {result.row:<8} {result.similarity:7.4f}  {related:<8} {one_line(why)}")
 
 
 def _print_scores(what: str, ranking: Ranking) -> None:

@@ -7,6 +7,7 @@ import dataclasses
 import sys
 from dataclasses import dataclass
 
+from trainers.cells import counted
 from trainers.cli.flags import add_flags, given
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.progress import progress_bar
@@ -76,7 +77,7 @@ def score(arguments: argparse.Namespace) -> int:
         about = {"scope": benchmark.scope, "images": tally.images, "left_out": tally.left_out(), "counts": counts}
         print_json(about | {"numbers": numbers})
         return 0
-    print(f"{benchmark.scope}, of {tally.images:,} images")
+    print(f"{benchmark.scope}, of {counted(tally.images, 'image')}")
     for reason, count in tally.left_out().items():
         print(f"  left out, {reason}: {count}")
     for name, count in counts.items():

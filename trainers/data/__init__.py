@@ -47,8 +47,13 @@ def inspect_data(choice: DataChoice) -> DataReport:
     if descriptor is None:
         return inspect_source(choice)
     if descriptor.inspect is None:
+        own = choice.hierarchy == DataChoice().hierarchy
         return DataReport(
-            title=descriptor.titled(choice.source), licence=descriptor.licence, splits={}, proposal=choice
+            title=descriptor.titled(choice.source),
+            licence=descriptor.licence,
+            splits={},
+            proposal=choice,
+            notes=() if own else ("Drawn images have superclasses of their own: hierarchy changes nothing.",),
         )
     return descriptor.inspect(choice)
 

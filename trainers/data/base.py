@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from trainers.data.pixel_range import PixelRange
 from trainers.hierarchy import Hierarchy
 
 ROLE = "role"
@@ -65,6 +66,7 @@ class LoadedData:
         labelled: False: there are no classes; every label is 0.
         attributes: names of the values of each attribute of the images.
         revision: the commit of the Hub that was read; empty: it is not of the Hub, or the Hub was not asked.
+        pixel_range: the values that became black and white in images of more than 8 bits; None: there are none.
     """
 
     name: str
@@ -78,6 +80,7 @@ class LoadedData:
     labelled: bool = True
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     revision: str = ""
+    pixel_range: PixelRange | None = None
 
     def mark(self, part: str) -> str:
         """Return a mark that is equal where the images of a part, ``train`` or ``test``, and their order are."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from PIL import Image
 
-from trainers.data.image_file import UndecodableError, open_header, unpacked
+from trainers.data.image_file import LOW_BYTES, UndecodableError, is_deep, open_header, unpacked
+from trainers.data.pixel_range import UNDECIDED, PixelRange, Spans
 
 GREY_MODES = frozenset({"1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F"})
-_WIDE = GREY_MODES - {"1", "L", "LA"}
+WIDE = GREY_MODES - {"1", "L", "LA"}
+"""Modes of grey images of more than 8 bits."""
 _ORIENTATION = 0x0112
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -24,6 +30,10 @@ SIDEWAYS = (5, 6, 7, 8)
 """Orientation marks that exchange width and height."""
 
 
+class WideFoundError(Exception):
+    """An image of more than 8 bits a channel was met in a dataset whose range of values is not decided."""
+
+
 def header(data: bytes) -> tuple[int, int, bool]:
     """Read width, height and whether it is grey, without unpacking the pixels.
 
@@ -34,28 +44,59 @@ def header(data: bytes) -> tuple[int, int, bool]:
         return image.width, image.height, image.mode in GREY_MODES
 
 
-def square(data: bytes, side: int) -> np.ndarray:
+def is_wide(data: bytes) -> bool:
+    """Return whether an image has more than 8 bits a channel; what is no image has not."""
+    try:
+        with open_header(data) as image:
+            return image.mode in WIDE or is_deep(image)
+    except UndecodableError:
+        return False
+
+
+def spans(data: bytes) -> Spans:
+    """Return the smallest and largest value of an image of more than 8 bits; of none where it is another, or damaged.
+
+    Values that are no finite numbers do not count.
+    """
+    try:
+        with open_header(data) as image:
+            if image.mode not in WIDE and not is_deep(image):
+                return Spans()
+            with unpacked(image):
+                return _spans(image)
+    except Exception:  # damaged files make Pillow raise almost anything; they are counted when they are decoded
+        return Spans()
+
+
+def square(data: bytes, side: int, pixels: PixelRange | None = None) -> np.ndarray:
     """Decode to uint8 [1, side, side] if the file is grey, else [3, side, side].
 
     The image's orientation mark is applied, the centre square is cut out and resized with a bicubic filter that
-    covers the source area. Transparency is laid on white, 16-bit values are scaled to 8 bits.
+    covers the source area. Transparency is laid on white, values of more than 8 bits are scaled to 8.
+
+    Args:
+        pixels: the range of such values; None: that of this image alone.
 
     Raises:
         UndecodableError: not an image, damaged, cut short or too large.
+        WideFoundError: the range is undecided, and the image needs it.
     """
     try:
-        with open_header(data) as image, unpacked(image, side * 3 // 2):  # some room is left for the resize
-            width, height = image.size
-            edge = min(width, height)
-            left, top = (width - edge) / 2, (height - edge) / 2
-            box = (left, top, left + edge, top + edge)
-            small = resized(image, (side, side), box, reducing_gap=3.0)
-            pixels = np.asarray(eight_bit(upright(small, orientation(image))), dtype=np.uint8)
-    except UndecodableError:
+        with open_header(data) as image:
+            if pixels is UNDECIDED and (image.mode in WIDE or is_deep(image)):
+                raise WideFoundError
+            with unpacked(image, side * 3 // 2):  # some room is left for the resize
+                width, height = image.size
+                edge = min(width, height)
+                left, top = (width - edge) / 2, (height - edge) / 2
+                box = (left, top, left + edge, top + edge)
+                small = resized(image, (side, side), box, reducing_gap=3.0, pixels=pixels)
+                made = np.asarray(eight_bit(upright(small, orientation(image))), dtype=np.uint8)
+    except (UndecodableError, WideFoundError):
         raise
     except Exception as error:
         raise UndecodableError(str(error)) from error
-    return pixels[None] if pixels.ndim == 2 else np.ascontiguousarray(pixels.transpose(2, 0, 1))
+    return made[None] if made.ndim == 2 else np.ascontiguousarray(made.transpose(2, 0, 1))
 
 
 def orientation(image: Image.Image) -> int:
@@ -79,6 +120,7 @@ def resized(
     reducing_gap: float | None = None,
     *,
     keyed: bool = False,
+    pixels: PixelRange | None = None,
 ) -> Image.Image:
     """Resize an image before anything else is done to it, so that only small images are converted.
 
@@ -86,12 +128,15 @@ def resized(
         box: the part that is wanted; None: all of it.
         reducing_gap: as Pillow's.
         keyed: a single transparent colour of an image without alpha counts as transparent.
+        pixels: the range of values of more than 8 bits; None: that of this image alone.
 
     Returns:
-        An image of 8 bits a channel, in the file's own channels; palettes are resolved and wide grey is scaled.
+        An image of 8 bits a channel, in the file's own channels; palettes are resolved and wide values are scaled.
     """
-    if image.mode in _WIDE:
-        return _narrow(image, size, box)
+    if image.mode in WIDE:
+        return _narrow(image, size, box, pixels)
+    if LOW_BYTES in image.info:
+        image = _narrow_colour(image, pixels)
     image = _averageable(image, keyed)
     if box is None and size == image.size:
         return image
@@ -120,20 +165,57 @@ def _averageable(image: Image.Image, keyed: bool) -> Image.Image:
     return image.convert("RGB") if image.mode == "P" else image
 
 
-def _narrow(image: Image.Image, size: tuple[int, int], box: tuple[float, float, float, float] | None) -> Image.Image:
-    """Resize wide grey values, then scale them to 8 bits.
-
-    Files of 32 bits do not say their range, so it is read off the largest value of the whole image.
-    """
-    sixteen = image.mode.startswith("I;16")
-    if image.mode not in ("I", "F"):
+def _narrow(
+    image: Image.Image,
+    size: tuple[int, int],
+    box: tuple[float, float, float, float] | None,
+    pixels: PixelRange | None,
+) -> Image.Image:
+    """Resize wide grey values, then scale them to 8 bits."""
+    pixels = pixels or _spans(image).range or UNDECIDED
+    if image.mode == "F":
+        image = _finite(image, pixels)
+    elif image.mode != "I":
         image = image.convert("I")
-    top = float(np.nan_to_num(image.getextrema()[1]))
-    values = np.nan_to_num(np.asarray(image.resize(size, Image.Resampling.BICUBIC, box=box), dtype=np.float32))
-    if sixteen or 255.0 < top <= 65535.0:
-        values = values / 257.0
-    elif top > 65535.0:
-        values = values * (255.0 / top)
-    elif top <= 1.0:
-        values = values * 255.0
-    return Image.fromarray(np.clip(np.rint(values), 0, 255).astype(np.uint8))
+    return Image.fromarray(pixels.eight_bit(np.asarray(image.resize(size, Image.Resampling.BICUBIC, box=box))))
+
+
+def _finite(image: Image.Image, pixels: PixelRange) -> Image.Image:
+    """Replace values that are no finite numbers, which would spread to their neighbours."""
+    values = np.asarray(image)
+    if np.isfinite(values).all():
+        return image
+    return Image.fromarray(np.nan_to_num(values, nan=0.0, posinf=pixels.high, neginf=pixels.low).astype(np.float32))
+
+
+def _narrow_colour(image: Image.Image, pixels: PixelRange | None) -> Image.Image:
+    """Scale a colour image of 16 bits a channel to 8 bits; of its transparency the upper bytes are kept."""
+    pixels = pixels or _spans(image).range or UNDECIDED
+    table = pixels.eight_bit(np.arange(65_536))
+    bands = [Image.fromarray(table[values]) for values in _sixteen(image)]
+    bands += [image.getchannel("A")] if image.mode == "RGBA" else []
+    return Image.merge(image.mode, bands)
+
+
+def _sixteen(image: Image.Image) -> Iterator[np.ndarray]:
+    """Yield red, green and blue of a colour image of 16 bits a channel, uint16 ``[H, W]``."""
+    low: Image.Image = image.info[LOW_BYTES]
+    for band in "RGB":
+        yield np.asarray(image.getchannel(band)).astype(np.uint16) << 8 | np.asarray(low.getchannel(band))
+
+
+def _spans(image: Image.Image) -> Spans:
+    """Return the smallest and largest value of a wide image that is unpacked."""
+    if LOW_BYTES in image.info:
+        return replace(
+            Spans.over(Spans(images=1, low=float(band.min()), high=float(band.max())) for band in _sixteen(image)),
+            images=1,
+        )
+    if image.mode == "F":
+        values = np.asarray(image)
+        values = values[np.isfinite(values)]
+        return Spans(images=1, low=float(values.min()), high=float(values.max())) if values.size else Spans()
+    if image.mode not in WIDE:
+        return Spans()
+    extrema: Any = (image if image.mode == "I" else image.convert("I")).getextrema()
+    return Spans(images=1, low=float(extrema[0]), high=float(extrema[1]))

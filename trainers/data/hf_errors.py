@@ -11,6 +11,9 @@ from typing import Any
 from trainers.data.hf_logging import quiet, throttled, too_slow
 from trainers.errors import DataError, brief
 
+DATASET, MODEL = "dataset", "model"
+"""What a source is, in words."""
+_AT_HAND = {DATASET: "a drawn world or a folder", MODEL: "a model that is here: `--encoder conv4` needs no download"}
 _NO_NETWORK = ("Couldn't reach", "offline", "ConnectError", "Name or service not known", "Max retries", "timed out")
 _OFFLINE = {
     "ConnectionError",
@@ -22,16 +25,20 @@ _OFFLINE = {
 
 
 @contextmanager
-def explained(source: str) -> Iterator[None]:
-    """Silence the libraries inside; what they raise becomes a :class:`DataError` about ``source``."""
+def explained(source: str, what: str = DATASET) -> Iterator[None]:
+    """Silence the libraries inside; what they raise becomes a :class:`DataError` about ``source``.
+
+    Args:
+        what: it is, :data:`DATASET` or :data:`MODEL`.
+    """
     with quiet():
         try:
             yield
         except Exception as error:
-            raise explain(error, source) from error
+            raise explain(error, source, what) from error
 
 
-def explain(error: BaseException, source: str) -> DataError:
+def explain(error: BaseException, source: str, what: str = DATASET) -> DataError:
     """Turn an error of ``datasets``, ``huggingface_hub`` or the system into a :class:`DataError`."""
     chain = causes(error)
     said = next((cause for cause in chain if isinstance(cause, DataError)), None)
@@ -42,7 +49,7 @@ def explain(error: BaseException, source: str) -> DataError:
     return (
         _of_this_machine(chain, text, source)
         or _of_the_hub(chain, text, source)
-        or _of_the_dataset(chain, kinds, text, source)
+        or _of_the_source(chain, kinds, text, source, what)
         or DataError(f"{source!r} cannot be read: {brief(chain[-1])}")
     )
 
@@ -74,15 +81,15 @@ def _of_the_hub(chain: list[BaseException], text: str, source: str) -> DataError
     return None
 
 
-def _of_the_dataset(chain: list[BaseException], kinds: set[str], text: str, source: str) -> DataError | None:
-    """Explain what is the matter with the dataset, or with the way to it."""
+def _of_the_source(chain: list[BaseException], kinds: set[str], text: str, source: str, what: str) -> DataError | None:
+    """Explain what is the matter with the dataset or model, or with the way to it."""
     if "scripts are no longer supported" in text:
         return DataError(
             f"{source!r} needs its own loading script; scripts are not run. Choose a dataset stored as files."
         )
     if "GatedRepoError" in kinds or "gated dataset" in text:
         return DataError(
-            f"{source!r} is gated: its owner grants access. Ask for it on the dataset's page, then log in with "
+            f"{source!r} is gated: its owner grants access. Ask for it on the {what}'s page, then log in with "
             "`hf auth login` or set HF_TOKEN."
         )
     if "Revision '" in text or "RevisionNotFoundError" in kinds:
@@ -98,12 +105,13 @@ def _of_the_dataset(chain: list[BaseException], kinds: set[str], text: str, sour
     if kinds & {"ReadTimeout", "PoolTimeout"}:
         return too_slow(source)
     if kinds & _OFFLINE or any(words in text for words in _NO_NETWORK):
+        named = f"the model {source!r}" if what == MODEL else repr(source)
         return DataError(
-            f"The Hugging Face Hub cannot be reached, and {source!r} is not on this machine yet. "
-            "Check the network, or choose a drawn world or a folder."
+            f"The Hugging Face Hub cannot be reached, and {named} is not on this machine yet. "
+            f"Check the network, or choose {_AT_HAND[what]}."
         )
     if "DatasetNotFoundError" in kinds or "RepositoryNotFoundError" in kinds or "doesn't exist on the Hub" in text:
-        return DataError(f"{source!r} is not on the Hub, or private. Check the name; private datasets need HF_TOKEN.")
+        return DataError(f"{source!r} is not on the Hub, or private. Check the name; private {what}s need HF_TOKEN.")
     if kinds & {"DataFilesNotFoundError", "EmptyDatasetError"} or "any data file" in text:
         return DataError(f"{source!r} holds no images or tables that can be read.")
     return None

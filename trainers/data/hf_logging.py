@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -78,10 +79,20 @@ def _silence(after: ExitStack) -> None:
         if not library.are_progress_bars_disabled():
             library.disable_progress_bars()
             after.callback(library.enable_progress_bars)
-    for name in ("datasets", "huggingface_hub"):
+    for name in ("datasets", "huggingface_hub", "transformers", "timm", "open_clip"):
         logger = logging.getLogger(name)
         after.callback(logger.setLevel, logger.level)
         logger.setLevel(logging.CRITICAL + 1)
+    root, nowhere = logging.getLogger(), logging.NullHandler()
+    root.addFilter(_is_ours)  # open_clip logs to the root itself
+    after.callback(root.removeFilter, _is_ours)
+    root.addHandler(nowhere)  # without one, a line that is dropped would give the root a handler for good
+    after.callback(root.removeHandler, nowhere)
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Return whether a line comes from no library that logs to the root."""
+    return "open_clip" not in Path(record.pathname).parts
 
 
 def _cut_off(after: ExitStack) -> None:

@@ -8,6 +8,7 @@ being unpacked in this process share one budget: a large one waits until it has 
 from __future__ import annotations
 
 import io
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -42,11 +43,17 @@ LARGEST_FILE = 100_000_000
 """Bytes of an image file that is read at all."""
 LONGEST_SIDE = 16_384
 """Pixels of a side: what an image takes besides its pixels grows with its sides, and a row may have one pixel."""
+LOW_BYTES = "low bytes"
+"""Name, in ``info`` of an unpacked colour image of 16 bits a channel, of the image of its lower bytes: Pillow has modes
+for the upper ones alone."""
 _SMALL = 1_000_000  # below this an image does not wait: handing out the budget would take longer than its pixels
 _SIXTEEN = ("I;16", "I;16L", "I;16B", "I;16N")
 _POINTER = 8  # bytes that Pillow keeps for each row, wherever it lies
 _STORED = {"1": 1, "L": 1, "P": 1, **dict.fromkeys(_SIXTEEN, 2)}  # bytes of a pixel; all other modes take 4
-_COPIES = {"1": 1, "P": 8, "PA": 8, **dict.fromkeys((*_SIXTEEN, "LA", "La", "RGBA", "RGBa"), 4)}  # while they change
+_COPIES = {
+    "1": 1, "P": 8, "PA": 8, "F": 10, **dict.fromkeys((*_SIXTEEN, "LA", "La", "RGBA", "RGBa"), 4)
+}  # while they change  # fmt: skip
+_DEEP = 18  # copies of a colour image of 16 bits a channel, its lower bytes included
 _DECODERS = {"WEBP": 12, "JPEG2000": 16, "AVIF": 8}  # bytes a pixel that their decoders hold besides, measured
 
 
@@ -163,7 +170,8 @@ def unpacked_bytes(image: Image.Image, pixels: int) -> int:
     line = -(-image.width * _STORED.get(image.mode, 4) // 4) * 4  # rows begin at multiples of four bytes
     stored = image.height * (line + _POINTER)
     keyed = 8 if "transparency" in image.info else 0
-    copies = image.width * image.height * max(_COPIES.get(image.mode, 0), keyed)
+    deep = _DEEP if is_deep(image) else 0
+    copies = image.width * image.height * max(_COPIES.get(image.mode, 0), keyed, deep)
     return stored + copies + _decoder_bytes(image, pixels, stored)
 
 
@@ -195,8 +203,47 @@ def _in_one_scan(image: Any) -> bool:
     return bytes(data[scan : scan + 2]) == b"\xff\xda" and not image.info.get("progressive")
 
 
-def _load(image: Image.Image) -> None:
+def is_deep(image: Any) -> bool:
+    """Return whether a colour image, opened and not unpacked, has 16 bits a channel."""
+    return image.mode in ("RGB", "RGBA") and any(";16" in _raw_mode(tile) for tile in getattr(image, "tile", ()))
+
+
+def _raw_mode(tile: Any) -> str:
+    """Return how the bytes of a part of a file are laid out, as Pillow names it."""
+    return str(tile[3][0] if isinstance(tile[3], tuple) and tile[3] else tile[3])
+
+
+def _load(image: Any) -> None:
+    low = _low_bytes(image) if is_deep(image) else None
     try:
         image.load()
     except Exception as error:
         raise UndecodableError(f"This image is damaged or cut short and cannot be unpacked ({error}).") from error
+    if low is not None:
+        image.info[LOW_BYTES] = low
+
+
+def _low_bytes(image: Any) -> Image.Image | None:
+    """Unpack the lower bytes of a colour image of 16 bits a channel; None: it is stored in a way that has none.
+
+    The bytes of each value are read in the other order, so that the lower one is taken for the upper one.
+    """
+    try:
+        low: Any = Image.open(io.BytesIO(image.fp.getbuffer()), formats=(image.format,))
+        grey = any(_raw_mode(tile).startswith("LA") for tile in low.tile)
+        low.tile = [(*tile[:3], _swapped(tile[3])) for tile in low.tile]
+        low.load()
+        if grey:  # its four bytes are read as four channels: grey, its lower byte, alpha, its lower byte
+            low = Image.merge("RGBA", [low.getchannel(band) for band in "GGGA"])
+    except Exception:  # what is wrong with the file itself is said when it is unpacked
+        return None
+    return low if low.size == image.size else None
+
+
+def _swapped(layout: Any) -> Any:
+    if isinstance(layout, tuple):
+        return _swapped(layout[0]), *layout[1:]
+    mode, _, order = layout.partition(";16")
+    if mode == "LA":
+        return "RGBA"
+    return f"{mode};16{'B' if order == 'L' or (order == 'N' and sys.byteorder == 'little') else 'L'}"

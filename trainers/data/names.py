@@ -11,12 +11,17 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from trainers.cells import encodable
+from trainers.cells import encodable, one_line
 
 
 def composed(name: str) -> str:
-    """Return a name in Unicode's composed form (NFC); bytes that are no UTF-8 as ``\\xe9``."""
-    return unicodedata.normalize("NFC", name if name.isascii() else encodable(name))
+    """Return a name in Unicode's composed form (NFC), in one line; bytes that are no UTF-8 as ``\\xe9``."""
+    return one_line(composed_text(name))
+
+
+def composed_text(text: str) -> str:
+    """Return a text of several lines in the form in which :func:`composed` gives names."""
+    return unicodedata.normalize("NFC", text if text.isascii() else encodable(text))
 
 
 def same_name(name: str, names: Iterable[str]) -> str | None:

@@ -77,11 +77,11 @@ def _config(repository: str, revision: str | None) -> Path:
     from huggingface_hub import HfApi, hf_hub_download
 
     from trainers.data import access
-    from trainers.data.hf_errors import explained
+    from trainers.data.hf_errors import MODEL, explained
     from trainers.data.hf_logging import LOOK_SECONDS, offline, online
 
     connected = online()
-    with explained(repository), nullcontext() if connected else offline():
+    with explained(repository, MODEL), nullcontext() if connected else offline():
         if connected:
             about = HfApi(token=access.token()).model_info(
                 repository, revision=revision, timeout=LOOK_SECONDS, files_metadata=True

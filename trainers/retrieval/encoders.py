@@ -15,6 +15,7 @@ from trainers.config import DataChoice, RunConfig
 from trainers.data import load_data
 from trainers.data.base import LoadedData
 from trainers.data.cache import update
+from trainers.data.pixel_range import PIXELS, PixelRange
 from trainers.devices.device import choose
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import UserError
@@ -133,6 +134,7 @@ def read_encoder(folder: RunFolder, arm: int, image_shape: Callable[[], tuple[in
         step = checked.whole(about["step"], "step")
         known = tuple(checked.whole(number, "images") for number in about.get("images") or ())
         channels, side = known or image_shape()
+        pixels = PixelRange.from_list(about.get(PIXELS))
         weights = under(tensors, f"arm{arm}/{kind.embedder_prefix(config)}")
         # built from nothing: its random draws must not disturb those of the caller
         with torch.random.fork_rng(devices=[]):
@@ -141,7 +143,8 @@ def read_encoder(folder: RunFolder, arm: int, image_shape: Callable[[], tuple[in
         network.load_state_dict(weights)
     except RuntimeError as error:
         raise damaged(folder.id, "the encoder in its checkpoint is not the one of its configuration") from error
-    return _encoder(network, weights, run=folder.id, arm=arm, step=step, channels=channels, side=side)
+    seen = {"channels": channels, "side": side, "pixel_range": pixels}
+    return _encoder(network, weights, run=folder.id, arm=arm, step=step, **seen)
 
 
 def encoder_of_file(path: Path) -> ImageEncoder:
@@ -163,7 +166,9 @@ def encoder_of_file(path: Path) -> ImageEncoder:
     except RuntimeError as error:
         raise UserError(f"{path} does not hold the weights of the encoder that it names: {error}") from error
     step = int(about.get("step", 0))
-    return _encoder(network, weights, run=path.name, arm=0, step=step, channels=channels, side=side)
+    pixels = PixelRange.from_list(json.loads(about.get(PIXELS, "null")))
+    seen = {"channels": channels, "side": side, "pixel_range": pixels}
+    return _encoder(network, weights, run=path.name, arm=0, step=step, **seen)
 
 
 def _of_model(written: str, name: str, parameters: Mapping[str, Any]) -> ImageEncoder:

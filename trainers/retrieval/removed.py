@@ -9,6 +9,7 @@ from torch import Tensor
 from trainers.config import DataChoice
 from trainers.data import conditions
 from trainers.data.lru_cache import Cache
+from trainers.data.pixel_range import PixelRange
 from trainers.data.query_image import decode_query
 from trainers.errors import DataError, UserError
 from trainers.object_removal.fills import FillDescriptor, fill_named
@@ -79,7 +80,7 @@ def seen(removed: Removed, asked: Asked, encoder: ImageEncoder) -> Tensor:
     Raises:
         UserError: the image cannot be read, or nothing that an encoder sees of it is removed.
     """
-    whole = _pixels(asked, encoder.channels, encoder.side)
+    whole = _pixels(asked, encoder.channels, encoder.side, encoder.pixel_range)
     forms = _forms(whole, square_mask(removed.mask, encoder.side), removed.fill, removed.colour)
     return torch.stack([forms[WITHOUT], forms[ALONE]])
 
@@ -96,10 +97,10 @@ def _read(choice: DataChoice, side: int) -> ObjectImages | None:
     return None if objects.ids else objects  # read with captions, its images are in another order than the run's
 
 
-def _pixels(asked: Asked, channels: int | None, side: int) -> Tensor:
+def _pixels(asked: Asked, channels: int | None, side: int, pixels: PixelRange | None = None) -> Tensor:
     """Return the query uint8 ``[C, S, S]`` as an encoder takes it; without ``channels`` a gallery's image as it is."""
     if asked.image is not None:
-        return decode_query(asked.image, channels=channels or 3, side=side)[0]
+        return decode_query(asked.image, channels=channels or 3, side=side, pixels=pixels)[0]
     assert asked.row is not None
     if channels is None:
         return asked.collection.image(asked.row)

@@ -285,7 +285,9 @@ class Retriever:
             return vectors.take(np.array([asked.query_row]))[0]
         encoder = self._kept.encoder(arm)
         if asked.image is not None:
-            pixels = decode_query(asked.image, channels=encoder.channels, side=encoder.side)
+            pixels = decode_query(
+                asked.image, channels=encoder.channels, side=encoder.side, pixels=encoder.pixel_range
+            )
         else:
             images, _ = asked.collection.images(encoder.channels, encoder.side)
             pixels = images[asked.row : asked.row + 1]  # type: ignore[operator]

@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from trainers.config import StartConfig
+from trainers.data.pixel_range import PIXELS, PixelRange
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import ParameterError, UserError
 from trainers.parameters import Choice, entry
@@ -55,6 +56,7 @@ class RunEncoders:
             self.step = checked.whole(about["step"], "step")
             images: Any = about.get("images", ())
             self._images = [checked.whole(number, "images") for number in images]
+            self._pixel_range = PixelRange.from_list(about.get(PIXELS))
 
     def tensors(self, arm: int) -> dict[str, Tensor]:
         """Return the weights and statistics of an arm's encoder on the CPU, by the names that the encoder gives them.
@@ -85,6 +87,8 @@ class RunEncoders:
         about |= zip(("channels", "side"), map(str, self._images), strict=False)
         if self._norm:
             about["norm"] = self._norm
+        if self._pixel_range is not None:
+            about[PIXELS] = json.dumps(self._pixel_range.as_list())
         about |= {"run": self._run, "arm": str(arm), "step": str(self.step)}
         path = replaceable(path)
         write_tensors(path, tensors, about, home=path.parent, shared=True)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from trainers.data.pixel_range import PixelRange
 from trainers.errors import RunError
 from trainers.progress import Progress, silent
 from trainers.training.embedding import embed
@@ -23,6 +24,8 @@ class ImageEncoder:
         step: of the checkpoint; 0: not known.
         channels, side: of the images that it was trained on.
         digest: of its weights, hexadecimal.
+        pixel_range: the values that are black and white in images of more than 8 bits, as it was trained; None: it was
+            trained on none.
         network: in evaluation mode; from pixels 0..1 to raw embeddings.
         device: where it is.
     """
@@ -35,6 +38,7 @@ class ImageEncoder:
     digest: str
     network: nn.Module
     device: torch.device
+    pixel_range: PixelRange | None = None
 
     def embed(self, images: Tensor, progress: Progress = silent) -> Tensor:
         """Embed images uint8 ``[N, C, H, W]`` as unit rows float32 ``[N, D]`` on the CPU.

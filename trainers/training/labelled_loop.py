@@ -36,6 +36,7 @@ class LabelledLoop(Loop):
             self.folder.log(f"data: {note}")
         _, channels, side, _ = data.train.images.shape
         self._images, self._trained_on = (channels, side), TrainedOn.of(data.train.labels)
+        self._pixel_range = data.pixel_range
         return data
 
     def _first_encoder(self, dim: int) -> Encoder:

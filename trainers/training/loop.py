@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from trainers.data.pixel_range import PIXELS, PixelRange
 from trainers.devices.device import choose
 from trainers.devices.precision import computing_in
 from trainers.distributed.group import agreed
@@ -84,6 +85,7 @@ class Loop(ABC):
         self._evaluation: Evaluation | None = None
         self._epoch = 1
         self._images: tuple[int, int] | None = None
+        self._pixel_range: PixelRange | None = None
         self._trained_on: TrainedOn | None = None
         self._build(progress or silent)
         for arm in self.arms:
@@ -101,8 +103,8 @@ class Loop(ABC):
     def _build(self, tell: Progress) -> None:
         """Read the data, make :attr:`arms` and count the steps of an epoch, :attr:`_epoch`.
 
-        A kind whose encoder can be exported sets :attr:`_images`, channels and side of its images; a kind that keeps
-        their rows sets :attr:`_trained_on`.
+        A kind whose encoder can be exported sets :attr:`_images`, channels and side of its images, and where they have
+        more than 8 bits :attr:`_pixel_range`; a kind that keeps their rows sets :attr:`_trained_on`.
         """
 
     def _stages(self) -> Sequence[Stage]:
@@ -224,6 +226,8 @@ class Loop(ABC):
         }
         if self._images is not None:
             about["images"] = self._images
+        if self._pixel_range is not None:
+            about[PIXELS] = self._pixel_range.as_list()
         if self._trained_on is not None:
             about |= self._trained_on.about()
         self.folder.write_checkpoint(tensors, about)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explorer.page.form.fields import Json
 from explorer.page.form.views import address
+from trainers.cells import counted
 from trainers.config import DataChoice
 from trainers.data import DataReport, inspect_data, named
 from trainers.data.labelled.samples import Sample
@@ -75,17 +76,17 @@ def _tree(report: DataReport) -> str:
 
 
 def _reading(report: DataReport, choice: DataChoice) -> str:
-    def counted(name: str) -> str:
+    def sized(name: str) -> str:
         size = report.splits.get(name)
         return f"{name} ({size:,})" if size else name
 
     size = next(iter(report.splits.values())) if len(report.splits) == 1 else None
     if size and choice.image_column in (None, *IMAGE_NAMES):
-        return f"{size:,} images.{_licence(report.licence)}"
+        return f"{counted(size, 'image')}.{_licence(report.licence)}"
     images = f"Images from column {choice.image_column}" if choice.image_column else "Images"
-    splits = [counted(name) for name in (choice.train_split, choice.test_split) if name]
+    splits = [sized(name) for name in (choice.train_split, choice.test_split) if name]
     used = f"{images}, {'splits' if len(splits) > 1 else 'split'} {' and '.join(splits)}"
-    of = f"; there are {', '.join(map(counted, report.splits))}" if len(report.splits) > 2 else ""
+    of = f"; there are {', '.join(map(sized, report.splits))}" if len(report.splits) > 2 else ""
     return f"{used}{of}.{_licence(report.licence)}"
 
 

@@ -8,7 +8,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from trainers.data.decode import eight_bit, orientation, resized, upright
+from trainers.data.decode import WIDE, eight_bit, orientation, resized, upright
 from trainers.data.image_file import open_header, unpacked
 
 QUALITY = 90
@@ -37,13 +37,21 @@ def is_heavy(data: bytes) -> bool:
 
 
 def lightened(data: bytes, side: int) -> bytes:
-    """Shrink an image file to an upright PNG, with its shorter side ``side`` pixels if that is less."""
+    """Shrink an image file to an upright PNG, with its shorter side ``side`` pixels if that is less.
+
+    Grey values of more than 8 bits are kept as they are, in a TIFF: each run scales them as its own images.
+    """
     with open_header(data) as image, unpacked(image, 2 * side):
         ratio = min(1.0, side / min(image.size))
         size = (max(1, round(image.width * ratio)), max(1, round(image.height * ratio)))
-        small = eight_bit(upright(resized(image, size, reducing_gap=3.0), orientation(image)))
+        mark = orientation(image)
+        if image.mode in WIDE:
+            values = image if image.mode == "F" else image.convert("I")
+            small, form = values.resize(size, Image.Resampling.BOX), "tiff"
+        else:
+            small, form = eight_bit(resized(image, size, reducing_gap=3.0)), "png"
     out = io.BytesIO()
-    small.save(out, "png", compress_level=1)
+    upright(small, mark).save(out, form, **({"compress_level": 1} if form == "png" else {}))
     return out.getvalue()
 
 

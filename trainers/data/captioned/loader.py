@@ -12,6 +12,7 @@ from typing import Any
 from trainers.config import SceneChoice
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
 from trainers.data.captioned.datasets import CAPTIONED
+from trainers.data.captioned.wide import with_eight_bits
 from trainers.data.captioned_images import CaptionedDataset
 from trainers.data.sources import resolve
 from trainers.parameters import parse_choice
@@ -43,7 +44,7 @@ def load_captioned(
         location = resolve(source)
         folder = location if isinstance(location, Path) else None
         descriptor = next(each for each in CAPTIONED.values() if each.recognises and each.recognises(folder))
-    return descriptor.load(
+    dataset = descriptor.load(
         CaptionedRequest(
             source=source,
             folder=folder,
@@ -53,6 +54,7 @@ def load_captioned(
             progress=progress or silent,
         )
     )
+    return dataset if descriptor.recognises is None else with_eight_bits(dataset)
 
 
 def load_chosen(choice: SceneChoice, progress: Progress) -> CaptionedDataset:

@@ -7,22 +7,30 @@ from dataclasses import replace
 
 import numpy as np
 
+from trainers.cells import counted
 from trainers.config import DataChoice
+from trainers.data.labelled.hierarchies.base import some
 from trainers.data.labelled.rows import Part, with_role
 from trainers.data.labelled.splits import cap, divide, divide_images, repeated
 from trainers.data.labelled.table import Table
 from trainers.errors import DataError
 
 
-def divided(whole: Part, used: Mapping[str, Table], choice: DataChoice, notes: list[str]) -> tuple[Part, Part, int]:
+def divided(
+    whole: Part, classes: Sequence[str], used: Mapping[str, Table], choice: DataChoice, notes: list[str]
+) -> tuple[Part, Part, int]:
     """Return the rows to train on, those to test on, and how many classes the splits share.
+
+    Args:
+        classes: names of the finest ones.
 
     Raises:
         DataError: too few classes with two images, or where images are held out too few images.
     """
     tables = tuple(used.values())
     if choice.held_out == "classes":
-        train, test, shared = _by_classes(whole, with_role(whole, tables), tuple(used), choice.seed, notes)
+        whole, roles = _without_singles(whole, with_role(whole, tables), classes, notes)
+        train, test, shared = _by_classes(whole, roles, tuple(used), choice.seed, notes)
     else:
         train, test, shared = _by_images(whole, tuple(used), choice.seed, notes)
     train, test = (_capped(part, choice, title, notes) for part, title in ((train, "training"), (test, "test")))
@@ -30,11 +38,37 @@ def divided(whole: Part, used: Mapping[str, Table], choice: DataChoice, notes: l
     return train, test, shared
 
 
+def _without_singles(
+    whole: Part, roles: np.ndarray, classes: Sequence[str], notes: list[str]
+) -> tuple[Part, np.ndarray]:
+    """Leave out the classes of a single image, but those in a gallery, which are there to be passed over.
+
+    Args:
+        roles: rows that are queries or of a gallery, bool [n].
+
+    Returns:
+        the rows that stay, and which of them have a role.
+
+    Raises:
+        DataError: fewer than two classes stay.
+    """
+    several = repeated(whole.labels[:, 0]) | roles
+    alone = [classes[label] for label in np.unique(whole.labels[~several, 0])]
+    if alone:
+        what = "class with a single image is" if len(alone) == 1 else "classes with a single image are"
+        notes.append(f"{len(alone):,} {what} left out: {some(alone)}; a class needs two.")
+    whole = whole.take(several)
+    left = len(np.unique(whole.labels[:, 0]))
+    if left < 2:
+        only = "has one class only" if left or not alone else f"has {counted(len(alone), 'class')} of one image each"
+        raise DataError(f"Several classes with at least two images each were needed; this dataset {only}.")
+    return whole, roles[several]
+
+
 def _by_classes(
     whole: Part, roles: np.ndarray, names: tuple[str, ...], seed: int, notes: list[str]
 ) -> tuple[Part, Part, int]:
-    """Return train and test rows without a common finest class, and how many classes the splits share; classes of a
-    single image are left out, but those in a gallery, which are there to be passed over.
+    """Return train and test rows without a common finest class, and how many classes the splits share.
 
     Args:
         roles: rows that are queries or of a gallery, bool [n].
@@ -42,16 +76,7 @@ def _by_classes(
     Raises:
         DataError: too few classes.
     """
-    several = repeated(whole.labels[:, 0]) | roles
-    singles = len(np.unique(whole.labels[~several, 0]))
-    if singles:
-        many = "classes with a single image are" if singles > 1 else "class with a single image is"
-        notes.append(f"{singles} {many} left out; a class needs two.")
-    whole, roles = whole.take(several), roles[several]
     classes = len(np.unique(whole.labels[:, 0]))
-    if classes < 2:
-        what = "has one class only" if classes or not singles else f"has {singles} classes of one image each"
-        raise DataError(f"Several classes with at least two images each were needed; this dataset {what}.")
     first = whole.owner == 0
     shared = np.intersect1d(whole.labels[first, 0], whole.labels[~first, 0])
     sides = [len(np.unique(whole.labels[side, 0])) for side in (first, ~first)]
@@ -68,8 +93,8 @@ def _by_classes(
     else:
         train, test = whole.take(side), whole.take(~side)
     halves = [len(np.unique(part.labels[:, 0])) for part in (train, test)]
-    why = f"{names[0]} and {names[1]} share {len(shared)} classes, so: " if len(shared) else ""
-    notes.append(f"{why}{halves[0]} classes for training, {halves[1]} for testing (random, seed {seed}).")
+    why = f"{names[0]} and {names[1]} share {counted(len(shared), 'class')}, so: " if len(shared) else ""
+    notes.append(f"{why}{counted(halves[0], 'class')} for training, {halves[1]} for testing (random, seed {seed}).")
     return train, test, len(shared)
 
 
@@ -87,11 +112,29 @@ def _by_images(whole: Part, names: tuple[str, ...], seed: int, notes: list[str])
     if len(shared):
         known = np.isin(classes, classes[first])
         if not known.all():
-            notes.append(f"{int((~known).sum())} images of {names[1]!r} are of classes that {names[0]!r} has not.")
+            others = counted(int((~known).sum()), "image")
+            notes.append(f"{others} of {names[1]!r} left out: {names[0]!r} has no such classes.")
+        _check_pairs(whole.take(~first & known), f"the split {names[1]!r}")
         return whole.take(first), whole.take(~first & known), len(shared)
     side = divide_images(classes, seed)
+    _check_pairs(whole.take(~side), "the test, a fifth of the images of each class,")
     notes.append(f"A fifth of the images of each class is for testing (random, seed {seed}).")
     return whole.take(side), whole.take(~side), 0
+
+
+def _check_pairs(test: Part, where: str) -> None:
+    """Refuse a test in which no image has another one of its class to find; images without classes need none.
+
+    Raises:
+        DataError: with what to do.
+    """
+    classes = test.labels[:, 0]
+    if len(np.unique(classes)) > 1 and not repeated(classes).any():
+        raise DataError(
+            f"A class with at least two test images was needed, so that one can find the other; {where} has "
+            f"{counted(len(classes), 'class')} of one image each. Add images (four of a class "
+            "give two), or hold out whole classes (held out: classes)."
+        )
 
 
 def _capped(part: Part, choice: DataChoice, title: str, notes: list[str]) -> Part:
@@ -105,8 +148,8 @@ def _capped(part: Part, choice: DataChoice, title: str, notes: list[str]) -> Par
     if after < 2 <= before:
         raise DataError(f"At least {2 * before} images were needed; the cap allows {choice.max_images}. Raise it.")
     notes.append(
-        f"The cap of {choice.max_images} kept {len(kept)} of {len(part.labels)} {title} images, "
-        f"in {after} of {before} classes, chosen by seed {choice.seed}."
+        f"The cap of {choice.max_images} kept {len(kept)} of {counted(len(part.labels), title + ' image')}, "
+        f"in {after} of {counted(before, 'class')}, chosen by seed {choice.seed}."
     )
     return replace(part.take(kept), before_cap=len(part.labels))
 

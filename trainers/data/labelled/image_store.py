@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trainers.data.decode import header, square
+from trainers.data.decode import header, is_wide, spans, square
 from trainers.data.image_file import UndecodableError
 from trainers.data.labelled.rows import EncodedImages
+from trainers.data.pixel_range import DARK, UNDECIDED, PixelRange, Spans
 
 _CHUNK = 512
 _TASK = 16  # images per hand-over to a thread: small drawings decode faster than a thread changes hands
@@ -32,11 +33,13 @@ class Look:
     Attributes:
         side: in pixels, to read the dataset with.
         grey: the dataset looks grey.
+        wide: one of them has more than 8 bits a channel.
         seen, readable: images that were looked at, and those among them that could be read.
     """
 
     side: int
     grey: bool
+    wide: bool
     seen: int
     readable: int
 
@@ -47,64 +50,96 @@ def look(fetch: EncodedImages, count: int) -> Look:
     Images of up to 40 pixels, and grey drawings of up to 128, become 32; everything else 64.
     """
     rows = np.unique(np.linspace(0, count - 1, min(count, 64)).astype(np.int64))
-    sizes, greys = [], []
+    sizes, greys, wide = [], [], False
     for row in rows:  # one by one: together they could fill the memory
+        data = fetch(np.array([row]))[0] or b""
         try:
-            width, height, grey = header(fetch(np.array([row]))[0] or b"")
+            width, height, grey = header(data)
         except UndecodableError:
             continue
+        wide = wide or is_wide(data)
         sizes.append(min(width, height))
         greys.append(grey)
     grey = bool(greys) and all(greys)
     middle = float(np.median(sizes)) if sizes else 0.0
     side = _SMALL if middle <= (128 if grey else 40) else _MEDIUM
-    return Look(side=side, grey=grey, seen=len(rows), readable=len(sizes))
+    return Look(side=side, grey=grey, wide=wide, seen=len(rows), readable=len(sizes))
 
 
-def bad_headers(fetch: EncodedImages, count: int, until: float) -> tuple[int, np.ndarray]:
-    """Read the headers of as many rows as there is time for, in any order.
+def unreadable_rows(fetch: EncodedImages, count: int, seconds: float) -> tuple[np.ndarray, int, bool]:
+    """Find rows that hold no image: of as many as there is time for the pixels are unpacked, of others the headers.
 
     Args:
-        until: time of :func:`time.monotonic`.
+        seconds: for each of both.
 
     Returns:
-        how many were read, and the rows among them that hold no image, ascending.
+        False for rows found to hold no image, bool [N]; how many were looked at; whether all were unpacked.
     """
-    bad: list[int] = []
-    for read, row in enumerate(np.random.default_rng(0).permutation(count)):
-        if time.monotonic() > until:
-            return read, np.sort(np.array(bad, dtype=np.int64))
-        try:
-            header(fetch(row[None])[0] or b"")
-        except UndecodableError:
-            bad.append(int(row))
-    return count, np.sort(np.array(bad, dtype=np.int64))
+    good, looked, whole = np.ones(count, bool), np.zeros(count, bool), 0
+    order = np.random.default_rng(0).permutation(count)
+    for unpacks in (True, False):
+        until = time.monotonic() + seconds
+        for row in order[~looked[order]]:
+            if time.monotonic() > until:
+                break
+            data = fetch(row[None])[0] or b""
+            try:
+                if unpacks:
+                    square(data, 8)
+                else:
+                    header(data)
+            except UndecodableError:
+                good[row] = False
+            looked[row], whole = True, whole + unpacks
+    return good, int(looked.sum()), whole == count
 
 
-def decode_all(fetch: EncodedImages, into: np.ndarray, done: Callable[[int], None]) -> np.ndarray:
-    """Fill ``into`` uint8 [N, C, H, W] row by row with all cores; returns bool [N], True where a row could be decoded.
+def spans_of(fetch: EncodedImages) -> Spans:
+    """Return the smallest and largest value of the images of more than 8 bits, with all cores."""
+    found = [Spans()]
+    with ThreadPoolExecutor(_threads(), thread_name_prefix="range") as pool:
+        for rows in chunks(fetch, len(fetch.part.rows)):
+            found += pool.map(lambda data: spans(data or b""), fetch(rows))
+    return Spans.over(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoded:
+    """Rows that could be decoded, bool [N], and those among them of more than 8 bits that are nearly black."""
+
+    good: np.ndarray
+    dark: np.ndarray
+
+
+def decode_all(
+    fetch: EncodedImages, into: np.ndarray, done: Callable[[int], None], pixels: PixelRange = UNDECIDED
+) -> Decoded:
+    """Fill ``into`` uint8 [N, C, H, W] row by row with all cores.
 
     Args:
         done: called with the number of finished rows; may raise to stop.
+        pixels: the range of values of more than 8 bits.
 
     Raises:
         ColourFoundError: C is 1 and an image is in colour.
+        WideFoundError: the range is undecided and an image needs it.
     """
     count, channels, side, _ = into.shape
-    good = np.zeros(count, dtype=bool)
+    good, dark = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
 
     def fill(rows: np.ndarray, images: list[bytes | None]) -> None:
         for row, data in zip(rows, images, strict=True):
             try:
-                pixels = square(data or b"", side)
+                image = square(data or b"", side, pixels)
             except UndecodableError:
                 continue
-            if channels == 1 and len(pixels) == 3:
+            if channels == 1 and len(image) == 3:
                 raise ColourFoundError
-            into[row] = pixels  # a grey image is repeated over three channels
+            into[row] = image  # a grey image is repeated over three channels
             good[row] = True
+            dark[row] = image.max() < DARK and is_wide(data or b"")
 
-    pool = ThreadPoolExecutor(max(1, min(16, os.cpu_count() or 1)), thread_name_prefix="decode")
+    pool = ThreadPoolExecutor(_threads(), thread_name_prefix="decode")
     waiting: list[Future[None]] = []
     try:
         for rows in chunks(fetch, count):
@@ -119,7 +154,11 @@ def decode_all(fetch: EncodedImages, into: np.ndarray, done: Callable[[int], Non
         done(count)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-    return good
+    return Decoded(good=good, dark=dark)
+
+
+def _threads() -> int:
+    return max(1, min(16, os.cpu_count() or 1))
 
 
 def chunks(fetch: EncodedImages, count: int) -> Iterator[np.ndarray]:

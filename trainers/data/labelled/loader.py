@@ -13,23 +13,30 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.cells import counted
 from trainers.config import DataChoice
 from trainers.data import cache, settings
 from trainers.data.base import GALLERY, QUERY, ROLE, ImageSet, LoadedData
 from trainers.data.cache import Draft
+from trainers.data.decode import WideFoundError
 from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled import stored
-from trainers.data.labelled.image_store import ColourFoundError, Look, decode_all, keep, look
+from trainers.data.labelled.hierarchies.base import some
+from trainers.data.labelled.image_store import ColourFoundError, Look, decode_all, keep, look, spans_of
 from trainers.data.labelled.opening import OpenedDataset, open_folder
-from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadable, with_role
+from trainers.data.labelled.readable import kept_rows, losses
+from trainers.data.labelled.rows import EncodedImages, Part, Selection
 from trainers.data.labelled.selection import select, settle
 from trainers.data.labelled.split_column import divided_by_column
-from trainers.data.labelled.splits import repeated
+from trainers.data.pixel_range import UNDECIDED, PixelRange, Spans
 from trainers.data.sources import check_reference, divided, resolve
 from trainers.errors import DataError
 from trainers.progress import Progress, part_of, silent
 
 MAX_SIDE = 1024
+_RANGED = "ranges of pixels"  # of entries of the cache that were decoded with a range read off the values
+SPANNED = 1000
+"""Images that decide the range of values of more than 8 bits before a dataset is loaded; loading it looks at all."""
 _PLANNED = 0.35  # share of the progress bar for opening and downloading
 
 
@@ -76,7 +83,7 @@ def load_source(
     report(f"Opening {choice.source}", 0.0)
     opened = open_source(choice, report)
     name, title, licence = name or choice.source, title or opened.title, licence or opened.licence
-    key = cache.content_key((opened.key, replace(choice, source="", revision=None), levels, title, licence))
+    key = cache.content_key((opened.key, replace(choice, source="", revision=None), levels, title, licence, _RANGED))
     data = stored.read(key, name)
     if data is not None:
         report(f"{title} is ready", 1.0)
@@ -87,6 +94,26 @@ def load_source(
     seen = glance(selection, choice.image_size)
     complete = partial(LoadedData, name=name, title=title, licence=licence, revision=opened.revision)
     return _Decoding(selection=selection, seen=seen, key=key, complete=complete, report=report).run()
+
+
+def pixel_range(selection: Selection, most: int | None = None) -> tuple[PixelRange | None, str]:
+    """Read off the images of more than 8 bits which values are black and white in all of them.
+
+    Args:
+        most: images that are looked at, evenly spread; None: all of them.
+
+    Returns:
+        the range, and a sentence that says it; None and nothing where there are no such images.
+    """
+    found, seen, total = [], 0, len(selection.train.rows) + len(selection.test.rows)
+    for part in (selection.train, selection.test):
+        count = len(part.rows) if most is None else min(len(part.rows), -(-most * len(part.rows) // total))
+        rows = np.unique(np.linspace(0, len(part.rows) - 1, count).astype(np.int64))
+        found.append(spans_of(EncodedImages(selection=selection, part=part.take(rows))))
+        seen += len(rows)
+    spans = Spans.over(found)
+    decided = spans.range
+    return decided, "" if decided is None else decided.note(spans, seen, total)
 
 
 def check_sizes(choice: DataChoice) -> None:
@@ -116,6 +143,7 @@ def glance(selection: Selection, size: int | None) -> Look:
     ]
     total = len(selection.train.rows) + len(selection.test.rows)
     seen = Look(
+        wide=any(each.wide for each in looks),
         side=size or max(each.side for each in looks),
         grey=all(each.grey for each in looks),
         seen=sum(each.seen for each in looks),
@@ -123,8 +151,8 @@ def glance(selection: Selection, size: int | None) -> Look:
     )
     if not seen.readable:
         raise DataError(
-            f"{seen.seen} of {total} images in column {selection.columns[0]!r} could not be decoded, all that were "
-            f"looked at. Choose another column, or a dataset of {ACCEPTED} files."
+            f"{seen.seen} of {counted(total, 'image')} in column {selection.columns[0]!r} could not be decoded, all "
+            f"that were looked at. Choose another column, or a dataset of {ACCEPTED} files."
         )
     _check_room(total, 1 if seen.grey else 3, seen.side, kept=settings.cache_folder() is not None)
     return seen
@@ -151,6 +179,7 @@ class _Decoding:
     key: str
     complete: Callable[..., LoadedData]
     report: Progress
+    pixels: PixelRange = UNDECIDED
 
     def run(self) -> LoadedData:
         with warnings.catch_warnings():
@@ -165,6 +194,21 @@ class _Decoding:
             return replace(self, selection=replace(self.selection, notes=(*self.selection.notes, note)))._into(None)
 
     def _into(self, draft: Draft | None) -> LoadedData:
+        try:
+            return (self._ranged() if self.seen.wide else self)._in_colours(draft)
+        except WideFoundError:
+            return self._ranged()._in_colours(draft)
+
+    def _ranged(self) -> _Decoding:
+        """Decide which values are black and white in images of more than 8 bits."""
+        self.report("Reading the range of values of the images", _PLANNED)
+        decided, note = pixel_range(self.selection)
+        if decided is None:
+            return self
+        selection = replace(self.selection, notes=(*self.selection.notes, note))
+        return replace(self, selection=selection, pixels=decided)
+
+    def _in_colours(self, draft: Draft | None) -> LoadedData:
         if self.seen.grey:
             with suppress(ColourFoundError):
                 return self._decoded(1, draft)
@@ -175,25 +219,24 @@ class _Decoding:
         total = len(selection.train.rows) + len(selection.test.rows)
         needed, memory = total * channels * side * side, settings.memory_bytes()
         _check_room(total, channels, side, kept=draft is not None)
-        images, parts, lost, named, alone, begun = {}, [], 0, list[str](), 0, 0
+        images, parts, goods, dark, begun = {}, [], [], list[str](), 0
         for name, part in zip(stored.PARTS, (selection.train, selection.test), strict=True):
             shape = len(part.rows), channels, side, side
             pixels = np.zeros(shape, np.uint8) if draft is None else draft.allocate(name, shape)
             fetch = EncodedImages(selection=selection, part=part)
-            good = decode_all(fetch, pixels, partial(self._tell, begun, total))
-            named += fetch.some_names(np.flatnonzero(~good))
+            decoded = decode_all(fetch, pixels, partial(self._tell, begun, total), self.pixels)
+            goods.append(decoded.good)
+            dark += fetch.names_or_rows(np.flatnonzero(decoded.dark))
             begun += len(part.rows)
-            lost += int((~good).sum())
-            kept = np.flatnonzero(good)
-            if selection.least > 1:
-                several = repeated(part.labels[kept, 0]) | with_role(part.take(kept), selection.tables)
-                alone += int((~several).sum())
-                kept = kept[several]
+            kept = kept_rows(selection, part, decoded.good)
             images[name] = keep(pixels, kept)
             if draft is not None:
                 draft.shorten(name, len(kept))
             parts.append(part.take(kept))
-        notes = [*selection.notes, *_losses(lost, named, alone, total, parts, selection)]
+        notes = [*selection.notes, *losses(selection, (selection.train, selection.test), goods)]
+        if dark:
+            nearly = f"{counted(len(dark), 'image', 'is')} nearly black"
+            notes.append(f"{nearly} in the range {self.pixels.text}: {some(dark)}.")
         if needed > memory:
             notes.append(f"The images take {needed / settings.GB:.1f} GB and are read from disk as they are needed.")
         tensors = draft.read(memory) if draft is not None else {name: torch.from_numpy(images[name]) for name in images}
@@ -232,6 +275,7 @@ class _Decoding:
             fingerprint=stored.fingerprint(finished, hierarchy),
             labelled=self.selection.labelled,
             attributes=names,
+            pixel_range=None if self.pixels is UNDECIDED else self.pixels,
         )
 
 
@@ -249,15 +293,3 @@ def _attributes(
         for part, of_part in parts.items()
     }
     return values, ids
-
-
-def _losses(lost: int, named: list[str], alone: int, total: int, parts: list[Part], selection: Selection) -> list[str]:
-    """Return notes about images that could not be read; refuse a dataset of which too little is left."""
-    classes = [len(np.unique(part.labels[:, 0])) for part in parts]
-    if min(classes) < selection.least:
-        column = selection.columns[0]
-        raise DataError(f"{lost} of {total} images in column {column!r} could not be decoded; too few are left to use.")
-    notes = [unreadable(lost, named)] if lost else []
-    if alone:
-        notes.append(f"{alone} more were left out with them: the only readable image of their class.")
-    return notes

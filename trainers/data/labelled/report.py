@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy as np
 from trainers.config import DataChoice
 from trainers.data.labelled.chosen_columns import choose_columns
 from trainers.data.labelled.columns import LabelColumn, candidates, describe, join, others
-from trainers.data.labelled.image_store import bad_headers
-from trainers.data.labelled.loader import check_sizes, glance, open_source
+from trainers.data.labelled.image_store import unreadable_rows
+from trainers.data.labelled.loader import SPANNED, check_sizes, glance, open_source, pixel_range
+from trainers.data.labelled.readable import losses
 from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadable
 from trainers.data.labelled.samples import Sample, samples
 from trainers.data.labelled.selection import (
@@ -23,6 +24,7 @@ from trainers.data.labelled.selection import (
 )
 from trainers.data.labelled.split_column import divided_by_column
 from trainers.data.labelled.table import Splits
+from trainers.data.pixel_range import PixelRange
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
 from trainers.progress import silent
@@ -31,7 +33,7 @@ _SAMPLE_ROWS = 300
 SHOWN = 2000
 """Classes that are listed with their superclasses."""
 LOOK_SECONDS = 1.0
-"""For the headers of images: of about 10,000 small files, and all of most folders."""
+"""For the pixels of images, and as long for the headers of others: of about 10,000 small files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +57,9 @@ class DataReport:
             or if there is one split.
         sampled: only the first rows of each split were read.
         unreadable: how many images have headers that cannot be read, with some names, as a sentence; empty: none. Of
-            many images those are looked at for which there is time; one that is cut short is found when it is decoded.
+            many images the pixels are unpacked for which there is time, of others the headers are read.
+        pixel_range: the values that are black and white in images of more than 8 bits; None: there are none, or only a
+            sample was read.
         notes: decisions the loader would make.
         problems: what stands in the way, in sentences.
         samples: a few of the images.
@@ -75,6 +79,7 @@ class DataReport:
     share_classes: bool | None = None
     sampled: bool = False
     unreadable: str = ""
+    pixel_range: PixelRange | None = None
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()
@@ -115,16 +120,21 @@ def _with_tree(report: DataReport, whole: Part, hierarchy: Hierarchy) -> DataRep
     return replace(report, levels=hierarchy.levels, classes=named, images=tuple(images[:SHOWN].tolist()), counts=counts)
 
 
-def _unreadable(selection: Selection) -> str:
-    looked, bad, names = 0, 0, list[str]()
-    total = len(selection.train.rows) + len(selection.test.rows)
-    until = time.monotonic()
-    for part in (selection.train, selection.test):
-        until += LOOK_SECONDS * len(part.rows) / total
+def _unreadable(selection: Selection) -> tuple[str, Callable[[], list[str]]]:
+    """Return how many images cannot be read, and what notes what is left out with them, or raises where it is too much;
+    that is known where all were looked at.
+    """
+    looked, goods, whole, names = 0, [], True, list[str]()
+    parts = (selection.train, selection.test)
+    total = sum(len(part.rows) for part in parts)
+    for part in parts:
         fetch = EncodedImages(selection=selection, part=part)
-        count, rows = bad_headers(fetch, len(part.rows), until)
-        looked, bad, names = looked + count, bad + len(rows), names + fetch.some_names(rows)
-    return unreadable(bad, names, "" if looked == total else f"Of {looked:,} images looked at, of {total:,}, ")
+        good, count, all_ = unreadable_rows(fetch, len(part.rows), LOOK_SECONDS * len(part.rows) / total)
+        looked, whole, names = looked + count, whole and all_, names + fetch.some_names(np.flatnonzero(~good))
+        goods.append(good)
+    bad = sum(int((~good).sum()) for good in goods)
+    said = unreadable(bad, names, "" if looked == total else f"Of {looked:,} images looked at, of {total:,}, ")
+    return said, lambda: losses(selection, parts, goods)[1:] if whole and bad else []
 
 
 def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataReport:
@@ -151,9 +161,14 @@ def _examined(report: DataReport, splits: Splits, choice: DataChoice) -> DataRep
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow's remarks about odd files
             if not report.sampled:
-                glance(selection, choice.image_size)
-                report = replace(report, unreadable=_unreadable(selection))
-            report = replace(report, samples=samples(tables, columns.images, whole, hierarchy))
+                seen = glance(selection, choice.image_size)
+                pixels, note = pixel_range(selection, SPANNED) if seen.wide else (None, "")
+                notes += [note] if note else []
+                said, left_out = _unreadable(selection)
+                report = replace(report, unreadable=said, pixel_range=pixels)
+                notes += left_out()
+            shown = samples(tables, columns.images, whole, hierarchy, report.pixel_range)
+            report = replace(report, samples=shown)
     except DataError as error:
         return replace(report, problems=(str(error),), notes=tuple(notes))
     train, test = (*used, None)[:2]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trainers.cells import counted
 from trainers.data.base import ROLE
 from trainers.data.labelled.table import Table
 from trainers.hierarchy import Hierarchy
@@ -26,8 +27,8 @@ def unreadable(count: int, names: Sequence[str], looked: str = "") -> str:
         return ""
     shown = [*names[:NAMED], *([f"{count - NAMED:,} more"] if count > NAMED else [])]
     which = f": {', '.join(shown)}" if names else ""
-    what, were = ("images", "were") if count > 1 else ("image", "was")
-    return f"{looked}{count:,} {what} {UNREADABLE} and {were} skipped{which}."
+    were = "were" if count > 1 else "was"
+    return f"{looked}{counted(count, 'image')} {UNREADABLE} and {were} skipped{which}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +107,11 @@ class EncodedImages:
         """Return the file names of the first of these rows, of :data:`NAMED` at most; nothing if they have none."""
         names = self.names() if len(rows) else ()
         return [names[row] for row in rows[:NAMED]] if names else []
+
+    def names_or_rows(self, rows: np.ndarray) -> list[str]:
+        """Return the file names of these rows, or their numbers where they have none."""
+        names = self.names() if len(rows) else ()
+        return [names[row] if names else f"row {row}" for row in rows]
 
     def attributes(self) -> dict[str, list[str]]:
         """Return what the tables know of the rows beside their classes, by name; of each row, or nothing."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from trainers.cells import counted
 from trainers.config import DataChoice
 from trainers.data.labelled.chosen_columns import Columns, choose_columns, level_names
 from trainers.data.labelled.columns import image_column, label_kinds, listed
@@ -50,7 +51,7 @@ def select_rows(
         DataError: too few classes with two images, or where images are held out too few images.
     """
     whole, hierarchy = all_rows(used, columns, choice, notes, titles)
-    train, test, shared = divided(whole, used, choice, notes)
+    train, test, shared = divided(whole, hierarchy.names[0], used, choice, notes)
     return Selection(
         tables=tuple(used.values()),
         columns=columns.images,
@@ -91,7 +92,8 @@ def all_rows(
     if len(tables) == 2 and not known[owner == 1].any():
         notes.append(f"Split {names[1]!r} has no labels, so {names[0]!r} serves for training and test.")
     elif not known.all():
-        notes.append(f"{int((~known).sum())} images without a label were left out.")
+        lost = int((~known).sum())
+        notes.append(f"{counted(lost, 'image')} without a label {'was' if lost == 1 else 'were'} left out.")
     levels = titles if titles is not None and len(titles) == len(labels) else level_names(labels)
     tree = grow(levels, [Codes(values=codes[label].values[known], names=codes[label].names) for label in labels])
     whole = Part(owner=owner[known], rows=rows[known], labels=tree.labels)
@@ -102,7 +104,7 @@ def all_rows(
     under, kept = above(tree, made)
     if not kept.all():
         gone = [tree.hierarchy.names[0][row] for row in np.unique(tree.labels[~kept, 0])]
-        notes.append(f"Dropped, with {int((~kept).sum()):,} images: {some(gone)}.")
+        notes.append(f"Dropped, with {counted(int((~kept).sum()), 'image')}: {some(gone)}.")
     return replace(whole.take(kept), labels=under.labels), under.hierarchy
 
 

@@ -107,15 +107,19 @@ def divide_images(classes: np.ndarray, seed: int) -> np.ndarray:
 
     Returns:
         bool [N]: True for rows that go to train. Of a class of n images, a fifth is tested on, rounded down, but one of
-        two to four; a class of one image is trained on.
+        two to four; a class of one image is trained on. Where no class would have two test images, so that none could
+        find another, those of four images and more have two.
     """
     rng = np.random.default_rng(seed)
     train = np.ones(len(classes), dtype=bool)
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]
     _, first, counts = np.unique(classes[order], return_index=True, return_counts=True)
-    for begin, count in zip(first, counts, strict=True):
-        train[order[begin : begin + (max(1, count // _TESTED) if count > 1 else 0)]] = False
+    tested = np.where(counts > 1, np.maximum(1, counts // _TESTED), 0)
+    if tested.max(initial=0) < 2:
+        tested = np.where(counts > 3, 2, tested)
+    for begin, count in zip(first, tested, strict=True):
+        train[order[begin : begin + count]] = False
     return train
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from trainers.data import cache, settings
 from trainers.data.base import ImageSet, LoadedData
+from trainers.data.pixel_range import PixelRange
 from trainers.hierarchy import Hierarchy
 
 KIND = "images"
@@ -64,6 +65,7 @@ def read(key: str, name: str) -> LoadedData | None:
         hierarchy=Hierarchy(levels=tuple(about["levels"]), names=tuple(map(tuple, about["names"]))),
         notes=tuple(about["notes"]),
         labelled=about.get("labelled", True),
+        pixel_range=PixelRange.from_list(about.get("pixel_range")),
         attributes={name: tuple(values) for name, values in about.get("attributes", {}).items()},
         **{field: about[field] for field in _PLAIN},
         train=parts["train"],
@@ -101,6 +103,7 @@ def _about(data: LoadedData) -> dict[str, Any]:
     return {
         **{field: getattr(data, field) for field in _PLAIN},
         "labelled": data.labelled,
+        "pixel_range": None if data.pixel_range is None else data.pixel_range.as_list(),
         "attributes": dict(data.attributes),
         "levels": data.hierarchy.levels,
         "names": data.hierarchy.names,

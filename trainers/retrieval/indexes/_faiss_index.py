@@ -102,6 +102,7 @@ def ivf(vectors: Vectors, lists: int, make: Callable[[Any, int], Any], progress:
     index = make(quantizer, lists)
     index.own_fields = True
     quantizer.this.disown()
+    index.cp.min_points_per_centroid = 1  # of fewer than 39 faiss writes a warning to the terminal
     index.train(sample(vectors, TRAINED * lists))
     fill(index, vectors, progress)
     return index

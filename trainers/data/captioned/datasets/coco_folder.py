@@ -52,19 +52,19 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDat
         boxed = boxes_of.get(split)
         progress(f"reading the boxes of {split}", (number + 0.5) / len(captioned))
         seen = _read(boxed) if boxed else {"annotations": [], "categories": []}
-        names = {entry["id"]: entry["name"] for entry in seen.get("categories", ())}
+        names = {_id(entry["id"]): entry["name"] for entry in seen.get("categories", ())}
         classes.update(dict.fromkeys(names.values()))
         broader |= broader_classes(seen.get("categories", ()))
-        images = sorted(said["images"], key=lambda image: image["id"])[:limit]
+        images = sorted(said["images"], key=lambda image: _ordered(_id(image["id"])))[:limit]
         folders = [folder / split, folder / "images" / split, folder / "images", folder]
         home = next((p for p in folders if images and on_disk(p / images[0]["file_name"]).is_file()), None)
         if images and home is None:
             raise DataError(f"No image of {split!r} was found: {images[0]['file_name']!r} is in no folder {split!r}.")
         captions, boxes = defaultdict(list), defaultdict(list)
         for entry in said["annotations"]:
-            captions[entry["image_id"]].append(entry["caption"].strip())
+            captions[_id(entry["image_id"])].append(entry["caption"].strip())
         for entry in seen["annotations"]:
-            boxes[entry["image_id"]].append(entry)
+            boxes[_id(entry["image_id"])].append(entry)
         splits[split] = () if home is None else tuple(_image(image, home, captions, boxes, names) for image in images)
         if boxed is None:
             notes.append(f"{split} has no instances file, so its images have no boxes.")
@@ -78,18 +78,35 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDat
     )
 
 
-def _image(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: dict[int, str]) -> CaptionedImage:
-    objects = [entry for entry in boxes[image["id"]] if entry["category_id"] in names]
+def _image(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: dict[str, str]) -> CaptionedImage:
+    objects = [entry for entry in boxes[_id(image["id"])] if _id(entry["category_id"]) in names]
     corners = [(x, y, x + w, y + h) for x, y, w, h in (entry["bbox"] for entry in objects)]
     return CaptionedImage(
-        image_id=str(image["id"]),
+        image_id=_id(image["id"]),
         load=partial(read_below, home / image["file_name"], (home.resolve(),)),
-        captions=tuple(caption for caption in captions[image["id"]] if caption),
+        captions=tuple(caption for caption in captions[_id(image["id"])] if caption),
         boxes=tuple(corners),
-        classes=tuple(names[entry["category_id"]] for entry in objects),
+        classes=tuple(names[_id(entry["category_id"])] for entry in objects),
         width=int(image.get("width") or 0),
         height=int(image.get("height") or 0),
     )
+
+
+def _id(value: Any) -> str:
+    """Return an id as text: of one image, one file may have a number and another its digits as a text.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise TypeError(f"an id was needed, a number or a text; got {value!r:.40}")
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+    return str(int(text)) if text.isascii() and text.isdigit() else text
+
+
+def _ordered(id_: str) -> int | str:
+    """Return a key that sorts ids: numbers by size, texts by letter; a file has the ones or the others."""
+    return int(id_) if id_.isdigit() and id_.isascii() else id_
 
 
 def _files(folder: Path, kind: str) -> dict[str, Path]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trainers.cells import counted
 from trainers.config import DataChoice
 from trainers.data import decode
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
@@ -171,11 +172,12 @@ def _notes(images: list[CaptionedImage], reading: BoxReading | None, captions_fr
     without_box = sum(not image.boxes for image in images)
     yield reading.note if reading is not None else "This dataset has no boxes: draw them, or brush the object."
     if captions_from is not None:
-        yield f"Captions of {len(images) - without_caption} of {len(images)} images were found in {captions_from}."
+        total = counted(len(images), "image", "was")
+        yield f"Captions of {len(images) - without_caption} of {total} found in {captions_from}."
     elif without_caption:
-        yield f"{without_caption} images have no caption."
+        yield f"{counted(without_caption, 'image', 'has')} no caption."
     if reading is not None and without_box:
-        yield f"{without_box} images have no box."
+        yield f"{counted(without_box, 'image', 'has')} no box."
 
 
 def _id(value: Any) -> str:

@@ -20,10 +20,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trainers.cells import one_line
 from trainers.data import access
 from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels, some
 from trainers.data.labelled.tree import level_names
-from trainers.data.names import composed
+from trainers.data.names import composed_text
 from trainers.errors import DataError
 from trainers.parameters import parameter
 
@@ -67,7 +68,7 @@ def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = Fal
     Raises:
         DataError: it cannot be read, lacks classes, or gives a class or superclass two parents.
     """
-    text = composed(_text(table))
+    text = composed_text(_text(table))
     known = set(classes)
     header, rows = _rows(text, known)
     widths = {len(row) for row in rows}
@@ -126,7 +127,8 @@ def _rows(text: str, known: set[str]) -> tuple[tuple[str, ...], list[tuple[str, 
     """Return the names of the levels (empty: none are written) and the rows."""
     if text.lstrip().startswith(("{", "[")):
         try:
-            return (), list(_of_json(json.loads(text, object_pairs_hook=_object), known))
+            made = _of_json(json.loads(text, object_pairs_hook=_object), known)
+            return (), [tuple(map(one_line, row)) for row in made]
         except (ValueError, RecursionError) as error:
             raise DataError(f"The mapping is no JSON that can be read: {error}.") from error
     first = next((line for line in text.splitlines() if line.strip()), "")
@@ -134,7 +136,7 @@ def _rows(text: str, known: set[str]) -> tuple[tuple[str, ...], list[tuple[str, 
         written = list(csv.reader(io.StringIO(text), delimiter=max(",;\t", key=first.count)))
     except csv.Error as error:
         raise DataError(f"The mapping is no CSV that can be read: {error}.") from error
-    rows = [tuple(_cell(cell.strip(), known) for cell in row) for row in written if any(map(str.strip, row))]
+    rows = [tuple(_cell(one_line(cell.strip()), known) for cell in row) for row in written if any(map(str.strip, row))]
     blank = next((row for row in rows if not all(row)), None)
     if blank is not None:
         raise DataError(f"{_NEEDED}; in row {','.join(blank)!r:.80} a cell is empty.")
