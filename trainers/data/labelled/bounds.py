@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trainers.data import settings
+from trainers.data.labelled import tar_keys
 from trainers.data.labelled.table import MOST_ROWS
 from trainers.errors import DataError
 
@@ -23,6 +24,8 @@ def bound(builder: Any, source: str) -> Any:
     Rows beyond :data:`trainers.data.labelled.table.MOST_ROWS` of a split are not read; whoever looks sees that there
     were more. More bytes than the largest download raise a DataError while they are read.
     """
+    if hasattr(builder, "_get_pipeline_from_tar"):
+        tar_keys.correct(builder, source)
     if getattr(builder.config, "batch_size", _ROWS_AT_ONCE) is None:
         builder.config.batch_size = _ROWS_AT_ONCE
     for name, cut in (("_generate_tables", _tables), ("_generate_examples", _examples)):
@@ -64,6 +67,7 @@ def _checking_archives(inner: Callable[..., Any], source: str) -> Callable[..., 
             left = settings.download_bytes()
             for path in _flat(paths):
                 if Path(path).is_file():
+                    check_zip(Path(path), source)
                     left -= check_archive(Path(path), source, left)
             return extract(paths, *more, **others)
 
@@ -71,6 +75,16 @@ def _checking_archives(inner: Callable[..., Any], source: str) -> Callable[..., 
         return inner(manager, *args, **kwargs)
 
     return bounded
+
+
+def check_zip(path: Path, source: str) -> None:
+    """Refuse a file that is called a zip file and is none, such as a page that says why it was not sent.
+
+    Raises:
+        DataError: with its name.
+    """
+    if path.suffix.lower() == ".zip" and not zipfile.is_zipfile(path):
+        raise DataError(f"{path.name!r} of {source!r} is not a readable zip file. Fetch it or pack it again.")
 
 
 def _flat(paths: Any) -> Iterator[str]:

@@ -20,6 +20,8 @@ from trainers.data.names import composed
 from trainers.errors import DataError
 from trainers.progress import Progress
 
+_READ_AS = 2  # counts ways in which `datasets` was made to read files; its working copies of an older way are not used
+
 
 @dataclass(frozen=True, kw_only=True)
 class OpenedDataset:
@@ -74,7 +76,7 @@ def open_folder(
     else:
         # where `datasets` puts its working copy: an entry of the disk cache, or without one its own cache
         root = settings.cache_folder()
-        arrow = None if root is None else root / "arrow" / cache.content_key([str(folder.resolve())])
+        arrow = None if root is None else root / "arrow" / cache.content_key([str(folder.resolve()), _READ_AS])
         builder = make_builder(str(folder), f"{folder.resolve().as_posix()}/", subset, None, arrow)
         key = cache.content_key((str(folder.resolve()), builder.config_id, builder.hash))
         read = partial(_prepared, builder, folder, arrow)
@@ -122,7 +124,10 @@ def _tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
 
 
 def read_card(path: Path) -> dict[str, str]:
-    """Read ``license`` and ``pretty_name`` of a README's YAML header; several licences are joined."""
+    """Read ``license`` and ``pretty_name`` of a README's YAML header; several licences are joined.
+
+    ``configs`` is there if it says which files are read, ``classes`` if it names classes.
+    """
     from huggingface_hub import metadata_load
 
     try:
@@ -132,7 +137,9 @@ def read_card(path: Path) -> dict[str, str]:
     licence = values.get("license")
     if isinstance(licence, list) and licence:
         values["license"] = ", ".join(map(str, licence))
-    return {name: value for name, value in values.items() if isinstance(value, str)}
+    known = {name: value for name, value in values.items() if isinstance(value, str)}
+    states = {"configs": "data_" in str(values.get("configs")), "classes": "class_label" in str(values)}
+    return known | {name: "stated" for name, stated in states.items() if stated}
 
 
 def _saved(folder: Path) -> Splits:

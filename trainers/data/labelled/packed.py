@@ -50,11 +50,11 @@ class _Zip:
 
     @property
     def images(self) -> list[File]:
-        """Its images."""
+        """Return its images."""
         return [file for file in self.inner if _ends(file, SUFFIXES)]
 
     def paths(self, home: Parts | None = None) -> list[Parts]:
-        """The paths of its images, as if it were the folder ``home``."""
+        """Return the paths of its images, as if it were the folder ``home``."""
         return [(*(self.home if home is None else home), *file.parts) for file in self.images]
 
     def beside(self, sizes: Mapping[Parts, int]) -> bool:
