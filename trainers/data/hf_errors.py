@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import PurePosixPath
 from typing import Any
 
 from trainers.data.hf_logging import quiet, throttled, too_slow
@@ -43,7 +45,8 @@ def explain(error: BaseException, source: str) -> DataError:
         _of_this_machine(chain, text, source)
         or _of_the_hub(chain, text, source)
         or _of_the_dataset(chain, kinds, text, source)
-        or DataError(f"{source!r} cannot be read: {brief(chain[-1])}")
+        or _of_the_content(text, source)
+        or DataError(f"{_file_of(chain, source)} cannot be read: {brief(chain[-1])}")
     )
 
 
@@ -107,6 +110,51 @@ def _of_the_dataset(chain: list[BaseException], kinds: set[str], text: str, sour
     if kinds & {"DataFilesNotFoundError", "EmptyDatasetError"} or "any data file" in text:
         return DataError(f"{source!r} holds no images or tables that can be read.")
     return None
+
+
+def _of_the_content(text: str, source: str) -> DataError | None:
+    """Explain what does not fit together in the files."""
+    columns = re.search(r"there are (\d+ new columns .*?)\.?\s+This happened.*?generating data using\s+(\S+)", text, re.DOTALL)
+    if columns:
+        said, file = " ".join(columns[1].split()), _short(columns[2])
+        return DataError(
+            f"{file!r} of {source!r} has other columns than the files before it: {said[:300]}. Give all files the same "
+            "columns, or keep those of other columns elsewhere."
+        )
+    schema = re.search(r"Schema at index \d+ was different:(.*)", text, re.DOTALL)
+    if schema:
+        return DataError(
+            f"The files of {source!r} have different columns, or columns of different types: "
+            f"{' '.join(schema[1].split())[:300]}. Give all files the same columns."
+        )
+    label = re.search(r"Invalid string class label (.*)", text)
+    if label:
+        return DataError(
+            f"{source!r} has files or rows of the class {label[1].strip()[:80]!r}, which is not among the classes that "
+            "its card or its other files name. Correct the card, or put every file in the folder of its class."
+        )
+    if "should be in WebDataset format" in text:
+        return DataError(
+            f"The tar files of {source!r} are no WebDataset: its first images have different fields. Give every image "
+            "the same (0.png and 0.cls, 1.png and 1.cls), or unpack the files and give the folder."
+        )
+    return None
+
+
+def _file_of(chain: list[BaseException], source: str) -> str:
+    """Name the dataset, and where it can be told the file that a reader of ``datasets`` had open."""
+    for error in reversed(chain):
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            file = frame.f_locals.get("file")
+            if "packaged_modules" in frame.f_code.co_filename and isinstance(file, str):
+                return f"{_short(file)!r} of {source!r}"
+    return repr(source)
+
+
+def _short(path: str) -> str:
+    """Return the name of a file, of one in an archive that of both."""
+    inner, _, outer = path.partition("::")
+    return f"{_short(outer)}/{PurePosixPath(inner).name}" if outer else PurePosixPath(inner).name
 
 
 def causes(error: BaseException) -> list[BaseException]:

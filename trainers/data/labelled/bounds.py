@@ -125,6 +125,9 @@ def _tables(inner: Callable[..., Any], take: Callable[[int], None]) -> Callable[
         for key, table in inner(*args, **kwargs):
             part = table.slice(0, room)
             take(part.nbytes)
+            if waiting and part.schema != waiting[0].schema:  # `datasets` says which file has other columns
+                yield key, pyarrow.concat_tables(waiting)
+                waiting, held = [], 0
             room, held = room - len(part), held + part.nbytes
             waiting.append(part)
             if held > _HANDED_ON or len(waiting) >= _PIECES or room <= 0:

@@ -106,6 +106,8 @@ class Archive:
         self._changed = 0 if stream else path.stat().st_mtime_ns
         try:
             self._zip = zipfile.ZipFile(stream or path)
+        except DataError:  # of the Hub, where the stream is of it
+            raise
         except (zipfile.BadZipFile, OSError, ValueError) as error:
             raise DataError(
                 f"{path.name!r} is not a readable zip file: {error}. Fetch it or pack it again, or remove it."
@@ -161,6 +163,8 @@ class Archive:
             with self._zip.open(member) as stream:
                 # Asked for by its stated size, as a whole it would be unpacked as far as it goes and only then cut.
                 data = stream.read(file.size)
+        except DataError:
+            raise
         except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError, ValueError, zlib.error):
             return None
         return data if len(data) == file.size else None

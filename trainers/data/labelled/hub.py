@@ -192,7 +192,7 @@ def head(stream: Any, rows: int, batch: int = _SAMPLE_BATCH) -> ArrowTable | Non
             break
     if not parts:
         return None
-    table = pyarrow.concat_tables(parts)
+    table = pyarrow.concat_tables(parts, promote_options="permissive")  # a column that is empty at first has no type
     features = stream.features or datasets.Features.from_arrow_schema(table.schema)
     return ArrowTable(datasets.Dataset(table, info=datasets.DatasetInfo(features=features)))
 
