@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
+from types import FrameType
 from typing import Any
 
 from trainers.data.hf_logging import quiet, throttled, too_slow
@@ -114,13 +115,6 @@ def _of_the_dataset(chain: list[BaseException], kinds: set[str], text: str, sour
 
 def _of_the_content(text: str, source: str) -> DataError | None:
     """Explain what does not fit together in the files."""
-    columns = re.search(r"there are (\d+ new columns .*?)\.?\s+This happened.*?generating data using\s+(\S+)", text, re.DOTALL)
-    if columns:
-        said, file = " ".join(columns[1].split()), _short(columns[2])
-        return DataError(
-            f"{file!r} of {source!r} has other columns than the files before it: {said[:300]}. Give all files the same "
-            "columns, or keep those of other columns elsewhere."
-        )
     schema = re.search(r"Schema at index \d+ was different:(.*)", text, re.DOTALL)
     if schema:
         return DataError(
@@ -145,10 +139,15 @@ def _file_of(chain: list[BaseException], source: str) -> str:
     """Name the dataset, and where it can be told the file that a reader of ``datasets`` had open."""
     for error in reversed(chain):
         for frame, _ in traceback.walk_tb(error.__traceback__):
-            file = frame.f_locals.get("file")
-            if "packaged_modules" in frame.f_code.co_filename and isinstance(file, str):
-                return f"{_short(file)!r} of {source!r}"
+            if "packaged_modules" in frame.f_code.co_filename and (name := file_in(frame)):
+                return f"{name!r} of {source!r}"
     return repr(source)
+
+
+def file_in(frame: FrameType | None) -> str:
+    """Return the name of the file that a reader of ``datasets`` has open; empty: it cannot be told."""
+    file = frame and frame.f_locals.get("file")
+    return _short(file) if isinstance(file, str) else ""
 
 
 def _short(path: str) -> str:

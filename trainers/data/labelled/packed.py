@@ -199,7 +199,7 @@ def _joined(zips: Sequence[_Zip]) -> list[_Zip]:
     groups: dict[Parts, list[_Zip]] = {}
     for each in zips:
         groups.setdefault((*each.home[:-1], _NUMBER.sub("", each.home[-1])), []).append(each)
-    homes = {}
+    homes: dict[str, Parts] = {}
     for home, group in groups.items():
         paths = [path for each in group for path in each.paths(())]
         pieces = len(group) > 1 and all(len(path) > 1 for path in paths) and len({*paths}) == len(paths)
