@@ -139,15 +139,15 @@ def _file_of(chain: list[BaseException], source: str) -> str:
     """Name the dataset, and where it can be told the file that a reader of ``datasets`` had open."""
     for error in reversed(chain):
         for frame, _ in traceback.walk_tb(error.__traceback__):
-            if "packaged_modules" in frame.f_code.co_filename and (name := file_in(frame)):
+            if str(frame.f_globals.get("__name__")).startswith("datasets.") and (name := file_in(frame)):
                 return f"{name!r} of {source!r}"
     return repr(source)
 
 
 def file_in(frame: FrameType | None) -> str:
     """Return the name of the file that a reader of ``datasets`` has open; empty: it cannot be told."""
-    file = frame and frame.f_locals.get("file")
-    return _short(file) if isinstance(file, str) else ""
+    known = frame.f_locals if frame else {}
+    return next((_short(known[name]) for name in ("file", "filepath") if isinstance(known.get(name), str)), "")
 
 
 def _short(path: str) -> str:
