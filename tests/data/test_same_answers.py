@@ -37,10 +37,19 @@ print(json.dumps([answer(source) for source in json.loads(sys.argv[1])]))
 """
 SEMICOLONS = FLAT.replace(",", ";")
 LINES = "".join(json.dumps({"file_name": f"{n}.png", "kind": ODD[n // 3]}) + "\n" for n in range(12))
+CARD = "---\nconfigs:\n- config_name: default\n  data_files:\n" + "".join(
+    f"  - split: {split}\n    path: {split}/**\n" for split in ("train", "test")
+) + "---\n"
 SPLITS = ("train", "train", "test")
 PLAIN: dict[str, Files] = {
     "table of odd names": {**images("", count=12), "labels.csv": FLAT.encode()},
     "metadata of odd names": {**images("", count=12), "metadata.csv": FLAT.encode(), "README.md": b"Pots."},
+    "a card of splits": {
+        **images(*(f"train/{name}" for name in ODD)),
+        **images(*(f"test/{name}" for name in ODD), first=50),
+        "metadata.csv": ("file_name,n\n" + "".join(f"train/{name}/0.png,1\n" for name in ODD)).encode(),
+        "README.md": CARD.encode(),
+    },
     "lines": {**images("", count=12), "metadata.jsonl": LINES.encode()},
     "semicolons and a figure": {**images("", count=12), "x.csv": SEMICOLONS.encode(), "docs/use.txt": b"No."},
     "a table of splits": {

@@ -37,11 +37,18 @@ _SAMPLE_BYTES = 64_000_000  # of one split
 
 
 def open_hub(
-    name: str, subset: str | None, revision: str | None, progress: Progress = silent, *, metadata: bool = False
+    name: str,
+    subset: str | None,
+    revision: str | None,
+    progress: Progress = silent,
+    encoding: str | None = None,
+    *,
+    metadata: bool = False,
 ) -> OpenedDataset:
     """Open a Hub dataset; without a network, from what is on the disk already.
 
     Args:
+        encoding: as of :func:`trainers.data.labelled.opening.open_folder`.
         metadata: as of :func:`trainers.data.labelled.opening.open_folder`.
         progress: called while the Hub is waited for; what it raises ends the wait.
 
@@ -55,7 +62,7 @@ def open_hub(
     connected = online()
     repo = within(LOOK_SECONDS, name, lambda: repository(name, revision), progress) if connected else None
     if repo is not None and _plain(repo, progress, metadata=metadata):
-        return _open_files(repo, subset)
+        return _open_files(repo, subset, encoding)
     pinned = revision if repo is None else repo.sha or revision
     make = partial(make_builder, remote(name), f"hf://datasets/{name}@", subset, pinned, None)
     with nullcontext() if connected else offline():
@@ -119,7 +126,7 @@ def _needs_card(repo: Repository) -> bool:
     return "configs" in card or (bool(repo.tables) and "classes" in card)
 
 
-def _open_files(repo: Repository, subset: str | None) -> OpenedDataset:
+def _open_files(repo: Repository, subset: str | None, encoding: str | None) -> OpenedDataset:
     """Open a repository of image files, or of zip files of them, with our own readers of folders."""
     if subset is not None:
         raise DataError(f"{repo.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
@@ -134,13 +141,13 @@ def _open_files(repo: Repository, subset: str | None) -> OpenedDataset:
         if several > MANY:
             progress(f"{repo.name} has {several:,} loose images, a request each; one zip or parquet file is faster", 0)
         Download(repo, sizes, _copy(repo.name), progress).run()
-        splits = file_table.tables(*packed.scan(_copy(repo.name) / "snapshots" / repo.sha))
+        splits = file_table.tables(*packed.scan(_copy(repo.name) / "snapshots" / repo.sha, encoding))
         note(opened, repo.name, None)
         return splits
 
     def listed(_rows: int) -> Splits:
         """Read the names of the files and the tables; images are fetched as they are looked at."""
-        folder = RemoteFolder(repository=repo)
+        folder = RemoteFolder(repository=repo, encoding=encoding)
         looked = partial(packed.with_zips, folder, folder.opened)
         return file_table.tables(*within(_ARCHIVE_SECONDS, repo.name, looked))
 

@@ -126,7 +126,7 @@ def _tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
 def read_card(path: Path) -> dict[str, str]:
     """Read ``license`` and ``pretty_name`` of a README's YAML header; several licences are joined.
 
-    ``configs`` is there if it says which files are read, ``classes`` if it names classes.
+    ``configs`` is there if it says more of which files are read than their names do, ``classes`` if it names classes.
     """
     from huggingface_hub import metadata_load
 
@@ -138,8 +138,18 @@ def read_card(path: Path) -> dict[str, str]:
     if isinstance(licence, list) and licence:
         values["license"] = ", ".join(map(str, licence))
     known = {name: value for name, value in values.items() if isinstance(value, str)}
-    states = {"configs": "data_" in str(values.get("configs")), "classes": "class_label" in str(values)}
+    states = {"configs": _says_more(values.get("configs")), "classes": "class_label" in str(values)}
     return known | {name: "stated" for name, stated in states.items() if stated}
+
+
+def _says_more(configs: Any) -> bool:
+    """Return whether a card chooses files otherwise than by splits that the names of the files say too."""
+    if not (isinstance(configs, list) and "data_" in str(configs)):
+        return False
+    listed = configs[0].get("data_files") if len(configs) == 1 and isinstance(configs[0], dict) else None
+    if not isinstance(listed, list) or "data_dir" in configs[0]:
+        return True
+    return not all(isinstance(each, dict) and str(each.get("split")) in str(each.get("path")) for each in listed)
 
 
 def _saved(folder: Path) -> Splits:

@@ -101,10 +101,11 @@ def repository(name: str, revision: str | None) -> Repository:
 class RemoteFolder:
     """The image files of a repository, each fetched when it is read.
 
-    It is a :class:`trainers.data.labelled.files.FileSource`.
+    It is a :class:`trainers.data.labelled.files.FileSource`; ``encoding``: of names in its zip files.
     """
 
     repository: Repository
+    encoding: str | None = None
 
     @property
     def path(self) -> Path:
@@ -136,10 +137,14 @@ class RemoteFolder:
         return path.read_bytes()
 
     def opened(self, file: File) -> Archive:
-        """Open a zip file of it, of which no more is fetched than is looked at."""
+        """Open a zip file of it, of which no more is fetched than is looked at.
+
+        Raises:
+            DataError: as of :class:`trainers.data.labelled.files.Archive` and :func:`repository`.
+        """
         path = "/".join(file.parts)
         stream = RemoteBytes(self.repository, path, file.size)
-        return Archive(self.path / path, stream=io.BufferedReader(stream, _AT_ONCE))
+        return Archive(self.path / path, self.encoding, io.BufferedReader(stream, _AT_ONCE))
 
 
 class RemoteBytes(io.RawIOBase):
