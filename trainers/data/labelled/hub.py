@@ -18,7 +18,7 @@ from trainers.data.hub_step import Step
 from trainers.data.labelled import file_table, packed
 from trainers.data.labelled.download import Download
 from trainers.data.labelled.noted import note, noted
-from trainers.data.labelled.opening import OpenedDataset, make_builder, prepared_splits, read_card
+from trainers.data.labelled.opening import OpenedDataset, as_said, make_builder, prepared_splits, read_card
 from trainers.data.labelled.repository import MANY, RemoteFolder, Repository, repository
 from trainers.data.labelled.shards import Shards
 from trainers.data.labelled.table import ArrowTable, Splits
@@ -118,12 +118,11 @@ def _packs(repo: Repository) -> bool:
 
 
 def _needs_card(repo: Repository) -> bool:
-    """Return whether the card says of several kinds of files which are read, or names the classes of a table."""
-    several = len(repo.zips) > 1 or bool(repo.tables) or (repo.zips and repo.images)
-    if not several or "README.md" not in repo.files:
+    """Return whether the card says which tables are read, or names the classes of one."""
+    if not repo.tables or "README.md" not in repo.files:
         return False
     card = _card(repo.name, repo.sha)
-    return "configs" in card or (bool(repo.tables) and "classes" in card)
+    return "configs" in card or "classes" in card
 
 
 def _open_files(repo: Repository, subset: str | None, encoding: str | None) -> OpenedDataset:
@@ -141,7 +140,7 @@ def _open_files(repo: Repository, subset: str | None, encoding: str | None) -> O
         if several > MANY:
             progress(f"{repo.name} has {several:,} loose images, a request each; one zip or parquet file is faster", 0)
         Download(repo, sizes, _copy(repo.name), progress).run()
-        splits = file_table.tables(*packed.scan(_copy(repo.name) / "snapshots" / repo.sha, encoding))
+        splits = as_said(card, file_table.tables(*packed.scan(_copy(repo.name) / "snapshots" / repo.sha, encoding)))
         note(opened, repo.name, None)
         return splits
 
@@ -149,7 +148,7 @@ def _open_files(repo: Repository, subset: str | None, encoding: str | None) -> O
         """Read the names of the files and the tables; images are fetched as they are looked at."""
         folder = RemoteFolder(repository=repo, encoding=encoding)
         looked = partial(packed.with_zips, folder, folder.opened)
-        return file_table.tables(*within(_ARCHIVE_SECONDS, repo.name, looked))
+        return as_said(card, file_table.tables(*within(_ARCHIVE_SECONDS, repo.name, looked)))
 
     opened = OpenedDataset(
         key=f"{repo.name}/{repo.sha}",
@@ -213,7 +212,8 @@ def _read(builder: Any, name: str, repo: Repository | None, progress: Progress) 
             Download(repo, sizes, _copy(name), progress).run()
         _prepare(builder, name, progress)
     # Files that rows may name: those of this dataset's own copy, and archives unpacked from it.
-    roots = (Path(builder.cache_dir), _copy(name), Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
+    snapshot = _copy(name) / "snapshots" / ("" if repo is None else repo.sha)
+    roots = (Path(builder.cache_dir), snapshot, _copy(name), Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
     with explained(name):
         return prepared_splits(builder, roots)
 

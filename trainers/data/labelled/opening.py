@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def open_folder(
     Raises:
         DataError: it holds nothing that can be read.
     """
-    kind = files.kind(folder, metadata=metadata)
+    kind, card = files.kind(folder, metadata=metadata), read_card(folder / "README.md")
     if kind is None and folder.is_file() and folder.suffix.lower() != ".zip":
         raise DataError(f"{folder.name!r} is one file. Give the folder that holds a sub-folder of images per class.")
     if kind is None:
@@ -70,7 +70,7 @@ def open_folder(
         raise DataError(f"{folder.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
     if kind == "images":
         home, images = packed.scan(folder, encoding)
-        key, read = files.content_key_of(home, images), lambda _: file_table.tables(home, images)
+        key, read = files.content_key_of(home, images), lambda _: as_said(card, file_table.tables(home, images))
     elif saved:
         key, read = files.content_key_of(*files.scan(folder, every=True)), lambda _: _saved(folder)
     else:
@@ -80,7 +80,6 @@ def open_folder(
         builder = make_builder(str(folder), f"{folder.resolve().as_posix()}/", subset, None, arrow)
         key = cache.content_key((str(folder.resolve()), builder.config_id, builder.hash))
         read = partial(_prepared, builder, folder, arrow)
-    card = read_card(folder / "README.md")
     title = card.get("pretty_name") or composed(folder.stem)
     return OpenedDataset(key=key, title=title, licence=card.get("license") or "unknown", read=read)
 
@@ -140,6 +139,12 @@ def read_card(path: Path) -> dict[str, str]:
     known = {name: value for name, value in values.items() if isinstance(value, str)}
     states = {"configs": _says_more(values.get("configs")), "classes": "class_label" in str(values)}
     return known | {name: "stated" for name, stated in states.items() if stated}
+
+
+def as_said(card: Mapping[str, str], splits: Splits) -> Splits:
+    """Say of files that are read as a folder what the card has to say that is not used."""
+    said = ("The card says which files are of which split; the names of the folders are used, not that.",)
+    return replace(splits, notes=(*splits.notes, *said)) if "configs" in card else splits
 
 
 def _says_more(configs: Any) -> bool:
