@@ -153,7 +153,8 @@ def test_zip_files_are_read_as_folders(name: str, tmp_path: Path) -> None:
     files, splits, classes, words = FORMS[name]
     report = inspect_data(DataChoice(source=str(written(tmp_path / "set", files))))
     found = {each.name: each for each in report.labels}
-    label = report.proposal.label_columns[0] if report.proposal else next(iter(found))
+    chosen = report.proposal.label_columns if report.proposal else None
+    label = chosen[0] if chosen else next(iter(found))
     assert report.splits == splits
     assert sorted(found[label].examples) == classes, report
     for said in words:
