@@ -84,7 +84,6 @@ export class Drop {
   refusal(every, wanted, total) {
     const { size, files, endings } = this.limits;
     if (!wanted.length) return `No image or zip file that can be read was among what was dropped. Images end in ${endings.slice(0, 4).join(", ")} and the like.`;
-    if (wanted.filter(({ path }) => path.toLowerCase().endsWith(".zip")).length > 1) return "Drop one zip file at a time, or unpack them into one folder.";
     if (total > size) return `Up to ${grouped(size / MEGABYTE)} MB can be dropped here; these are ${words(wanted.length, total)}.`;
     return wanted.length > files ? `Up to ${grouped(files)} files can be dropped here; these are ${grouped(wanted.length)}. Put them into a zip file.` : "";
   }

@@ -24,7 +24,7 @@ from trainers.data.labelled.beside import SUFFIXES as TABLES
 from trainers.errors import DataError, DiskFullError
 from trainers.runs.files import is_full
 
-ACCEPTED = (*SUFFIXES, *TABLES, *LISTS, ".zip", ".parquet")
+ACCEPTED = (*SUFFIXES, *TABLES, *LISTS, ".zip", ".parquet", ".tar")
 """Endings of the names of files that are received."""
 PIECE = 8 * 2**20
 """Most bytes of the contents of one request."""

@@ -81,6 +81,15 @@ def test_a_dropped_zip_is_seen_and_trained_on(browser: Browser, public: Site, tm
     assert sidebar.config(public, run)["data"]["source"].startswith("dropped/")
 
 
+def test_two_dropped_zips_are_the_splits(browser: Browser, public: Site, tmp_path: Path) -> None:
+    content = zipped(write_images(tmp_path / "images"))
+    with visit(browser, public, public.at(public.finished)) as page:
+        drop(page, train__zip=content, test__zip=content)
+        report = page.locator(".rs-report")
+        expect(report).to_contain_text("Read as folders: test.zip (84 images), train.zip (84 images).")
+        expect(report).to_contain_text("Classes: 14")
+
+
 def test_a_folder_is_chosen_and_one_without_classes_is_a_sentence(
     browser: Browser, public: Site, tmp_path: Path
 ) -> None:

@@ -320,4 +320,4 @@ def test_archives_of_a_set_are_measured(tmp_path, monkeypatch):
     zipped(tmp_path / "set" / "train.zip", {**CLASSES, "a/x.png": bytes(3_000_000)}, compression=zipfile.ZIP_DEFLATED)
     monkeypatch.setenv("RANKSCOPE_DOWNLOAD_GB", "0.002")
     with pytest.raises(DataError, match=r"unpacks to more than 0\.002 GB"):
-        load_data(DataChoice(source=str(tmp_path / "set")))
+        load_captioned(str(tmp_path / "set"))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import PurePosixPath
+from types import FrameType
 from typing import Any
 
 from trainers.data.hf_logging import quiet, throttled, too_slow
@@ -50,7 +53,8 @@ def explain(error: BaseException, source: str, what: str = DATASET) -> DataError
         _of_this_machine(chain, text, source)
         or _of_the_hub(chain, text, source)
         or _of_the_source(chain, kinds, text, source, what)
-        or DataError(f"{source!r} cannot be read: {brief(chain[-1])}")
+        or _of_the_content(text, source)
+        or DataError(f"{_file_of(chain, source)} cannot be read: {brief(chain[-1])}")
     )
 
 
@@ -115,6 +119,49 @@ def _of_the_source(chain: list[BaseException], kinds: set[str], text: str, sourc
     if kinds & {"DataFilesNotFoundError", "EmptyDatasetError"} or "any data file" in text:
         return DataError(f"{source!r} holds no images or tables that can be read.")
     return None
+
+
+def _of_the_content(text: str, source: str) -> DataError | None:
+    """Explain what does not fit together in the files."""
+    schema = re.search(r"Schema at index \d+ was different:(.*)", text, re.DOTALL)
+    if schema:
+        return DataError(
+            f"The files of {source!r} have different columns, or columns of different types: "
+            f"{' '.join(schema[1].split())[:300]}. Give all files the same columns."
+        )
+    label = re.search(r"Invalid string class label (.*)", text)
+    if label:
+        return DataError(
+            f"{source!r} has files or rows of the class {label[1].strip()[:80]!r}, which is not among the classes that "
+            "its card or its other files name. Correct the card, or put every file in the folder of its class."
+        )
+    if "should be in WebDataset format" in text:
+        return DataError(
+            f"The tar files of {source!r} are no WebDataset: its first images have different fields. Give every image "
+            "the same (0.png and 0.cls, 1.png and 1.cls), or unpack the files and give the folder."
+        )
+    return None
+
+
+def _file_of(chain: list[BaseException], source: str) -> str:
+    """Name the dataset, and where it can be told the file that a reader of ``datasets`` had open."""
+    for error in reversed(chain):
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if str(frame.f_globals.get("__name__")).startswith("datasets.") and (name := file_in(frame)):
+                return f"{name!r} of {source!r}"
+    return repr(source)
+
+
+def file_in(frame: FrameType | None) -> str:
+    """Return the name of the file that a reader of ``datasets`` has open; empty: it cannot be told."""
+    known = frame.f_locals if frame else {}
+    return next((_short(known[name]) for name in ("file", "filepath") if isinstance(known.get(name), str)), "")
+
+
+def _short(path: str) -> str:
+    """Return the name of a file, of one in an archive that of both."""
+    inner, _, outer = path.partition("::")
+    return f"{_short(outer)}/{PurePosixPath(inner).name}" if outer else PurePosixPath(inner).name
 
 
 def causes(error: BaseException) -> list[BaseException]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from trainers.data import settings
+from trainers.data.hf_errors import file_in
+from trainers.data.labelled import tar_keys
 from trainers.data.labelled.table import MOST_ROWS
 from trainers.errors import DataError
 
@@ -23,12 +25,14 @@ def bound(builder: Any, source: str) -> Any:
     Rows beyond :data:`trainers.data.labelled.table.MOST_ROWS` of a split are not read; whoever looks sees that there
     were more. More bytes than the largest download raise a DataError while they are read.
     """
+    if hasattr(builder, "_get_pipeline_from_tar"):
+        tar_keys.correct(builder, source)
     if getattr(builder.config, "batch_size", _ROWS_AT_ONCE) is None:
         builder.config.batch_size = _ROWS_AT_ONCE
     for name, cut in (("_generate_tables", _tables), ("_generate_examples", _examples)):
         inner = getattr(builder, name, None)
         if inner is not None:
-            setattr(builder, name, cut(inner, _meter(source)))
+            setattr(builder, name, cut(inner, _meter(source), source))
     builder._split_generators = _checking_archives(builder._split_generators, source)
     return builder
 
@@ -64,6 +68,7 @@ def _checking_archives(inner: Callable[..., Any], source: str) -> Callable[..., 
             left = settings.download_bytes()
             for path in _flat(paths):
                 if Path(path).is_file():
+                    check_zip(Path(path), source)
                     left -= check_archive(Path(path), source, left)
             return extract(paths, *more, **others)
 
@@ -71,6 +76,16 @@ def _checking_archives(inner: Callable[..., Any], source: str) -> Callable[..., 
         return inner(manager, *args, **kwargs)
 
     return bounded
+
+
+def check_zip(path: Path, source: str) -> None:
+    """Refuse a file that is called a zip file and is none, such as a page that says why it was not sent.
+
+    Raises:
+        DataError: with its name.
+    """
+    if path.suffix.lower() == ".zip" and not zipfile.is_zipfile(path):
+        raise DataError(f"{path.name!r} of {source!r} is not a readable zip file. Fetch it or pack it again.")
 
 
 def _flat(paths: Any) -> Iterator[str]:
@@ -102,15 +117,23 @@ def too_large(source: str, limit: int) -> DataError:
     )
 
 
-def _tables(inner: Callable[..., Any], take: Callable[[int], None]) -> Callable[..., Iterator[Any]]:
+def _tables(inner: Callable[..., Any], take: Callable[[int], None], source: str) -> Callable[..., Iterator[Any]]:
     import pyarrow
 
     def bounded(*args: Any, **kwargs: Any) -> Iterator[Any]:
         room, held = MOST_ROWS + 1, 0
         waiting: list[Any] = []  # handed on together: writing has a cost for every piece and column
-        for key, table in inner(*args, **kwargs):
+        names: list[str] = []  # of columns
+        tables = inner(*args, **kwargs)
+        for key, table in tables:
             part = table.slice(0, room)
             take(part.nbytes)
+            names = names or part.column_names
+            if more := [name for name in part.column_names if name not in names]:
+                raise _other_columns(file_in(getattr(tables, "gi_frame", None)), source, names, more)
+            if waiting and part.schema != waiting[0].schema:
+                yield key, pyarrow.concat_tables(waiting)
+                waiting, held = [], 0
             room, held = room - len(part), held + part.nbytes
             waiting.append(part)
             if held > _HANDED_ON or len(waiting) >= _PIECES or room <= 0:
@@ -124,7 +147,18 @@ def _tables(inner: Callable[..., Any], take: Callable[[int], None]) -> Callable[
     return bounded
 
 
-def _examples(inner: Callable[..., Any], take: Callable[[int], None]) -> Callable[..., Iterator[Any]]:
+def _other_columns(file: str, source: str, names: list[str], more: list[str]) -> DataError:
+    """Return the error for a file with columns that those before it lack."""
+    which = f"{file!r} of {source!r}" if file else f"A file of {source!r}"
+    return DataError(
+        f"{which} has columns that the files before it have not: {', '.join(more)[:200]} beside "
+        f"{', '.join(names)[:200]}. Give all files the same columns, or keep those of other columns elsewhere."
+    )
+
+
+def _examples(
+    inner: Callable[..., Any], take: Callable[[int], None], _source: str
+) -> Callable[..., Iterator[Any]]:
     def bounded(*args: Any, **kwargs: Any) -> Iterator[Any]:
         for number, (key, example) in enumerate(inner(*args, **kwargs)):
             if number > MOST_ROWS:

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Literal, Protocol
+from pathlib import Path, PurePosixPath
+from typing import IO, Literal, Protocol
 
 from trainers.data import access
 from trainers.data.cache import content_key
@@ -95,18 +95,23 @@ class Archive:
 
     Args:
         encoding: of names that do not say how they are encoded; None: it is found.
+        stream: its bytes, where it is no file of this machine.
 
     Raises:
         DataError: damaged, locked by a password, packed in an unusual way, or with names that lead out of it.
     """
 
-    def __init__(self, path: Path, encoding: str | None = None) -> None:
+    def __init__(self, path: Path, encoding: str | None = None, stream: IO[bytes] | None = None) -> None:
         self.path = path
-        self._changed = path.stat().st_mtime_ns
+        self._changed = 0 if stream else path.stat().st_mtime_ns
         try:
-            self._zip = zipfile.ZipFile(path)
+            self._zip = zipfile.ZipFile(stream or path)
+        except DataError:  # of the Hub, where the stream is of it
+            raise
         except (zipfile.BadZipFile, OSError, ValueError) as error:
-            raise DataError(f"{path.name!r} is not a readable zip file: {error}.") from error
+            raise DataError(
+                f"{path.name!r} is not a readable zip file: {error}. Fetch it or pack it again, or remove it."
+            ) from error
         members = self._zip.infolist()
         named = ZipNames.of(members, encoding)
         self._note = named.note
@@ -158,6 +163,8 @@ class Archive:
             with self._zip.open(member) as stream:
                 # Asked for by its stated size, as a whole it would be unpacked as far as it goes and only then cut.
                 data = stream.read(file.size)
+        except DataError:
+            raise
         except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError, ValueError, zlib.error):
             return None
         return data if len(data) == file.size else None
@@ -187,7 +194,8 @@ class FileSource(Protocol):
 
 
 def kind(path: Path, *, metadata: bool = False) -> Literal["images", "tables"] | None:
-    """Return whether this holds image files in folders (or is a zip file), or tables for ``datasets``; None: neither.
+    """Return whether this holds image files in folders or zip files (or is one), or tables for ``datasets``; None:
+    neither.
 
     Images with ``metadata.csv`` or the like beside them are images, or with ``metadata`` tables.
 
@@ -203,7 +211,7 @@ def kind(path: Path, *, metadata: bool = False) -> Literal["images", "tables"] |
             if suffix in _TABLES or (suffix in _TEXTS and name.startswith(saying)):
                 return "tables"
             others = others or suffix in _TEXTS or suffix == ".py"
-            images = images or suffix in SUFFIXES
+            images = images or suffix in SUFFIXES or (suffix == ".zip" and not metadata and _packs(folder / name))
             seen += 1
         if seen > _MOST_NAMES or (images and path not in (folder, folder.parent)):
             break
@@ -252,6 +260,15 @@ def _walk(root: Path, skipped: list[Path] | None = None) -> Iterator[tuple[Path,
             else:
                 read.append(target)
         yield Path(folder), [name for name in names if not _hidden(name)]
+
+
+def _packs(path: Path) -> bool:
+    """Return whether a zip file holds images, or cannot be read, so that whoever reads it says why."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(PurePosixPath(name).suffix.lower() in SUFFIXES for name in archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return True
 
 
 def _reached(target: Path, home: Path) -> bool:

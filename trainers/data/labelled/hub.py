@@ -15,11 +15,11 @@ from trainers.data import access, settings
 from trainers.data.hf_errors import explained
 from trainers.data.hf_logging import LOOK_SECONDS, offline, online, quiet, within
 from trainers.data.hub_step import Step
-from trainers.data.labelled import file_table, files
+from trainers.data.labelled import file_table, packed
 from trainers.data.labelled.download import Download
 from trainers.data.labelled.noted import note, noted
-from trainers.data.labelled.opening import OpenedDataset, make_builder, prepared_splits, read_card
-from trainers.data.labelled.repository import MANY, RemoteFolder, Repository, fetched, repository
+from trainers.data.labelled.opening import OpenedDataset, as_said, make_builder, prepared_splits, read_card
+from trainers.data.labelled.repository import MANY, RemoteFolder, Repository, repository
 from trainers.data.labelled.shards import Shards
 from trainers.data.labelled.table import ArrowTable, Splits
 from trainers.errors import DataError
@@ -29,16 +29,27 @@ WHOLE_BYTES = 200_000_000
 """Up to which a dataset is fetched whole."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _POLL_SECONDS = 0.5
-_ARCHIVE_SECONDS = 60.0  # for a zip file, of which nothing is known before it is here
+_ARCHIVE_SECONDS = 60.0  # for the names in all zip files
+_MOST_LOOKED_INTO = 4  # zip files that tell whether they hold images
 _MOST_SPLITS = 16  # that are looked at before a download
 _SAMPLE_BATCH = 20
 _SAMPLE_BYTES = 64_000_000  # of one split
 
 
-def open_hub(name: str, subset: str | None, revision: str | None, progress: Progress = silent) -> OpenedDataset:
+def open_hub(
+    name: str,
+    subset: str | None,
+    revision: str | None,
+    progress: Progress = silent,
+    encoding: str | None = None,
+    *,
+    metadata: bool = False,
+) -> OpenedDataset:
     """Open a Hub dataset; without a network, from what is on the disk already.
 
     Args:
+        encoding: as of :func:`trainers.data.labelled.opening.open_folder`.
+        metadata: as of :func:`trainers.data.labelled.opening.open_folder`.
         progress: called while the Hub is waited for; what it raises ends the wait.
 
     Raises:
@@ -50,8 +61,8 @@ def open_hub(name: str, subset: str | None, revision: str | None, progress: Prog
         raise DataError(f"{name!r} is a file format, not a dataset. Give a Hub id such as uoft-cs/cifar100.")
     connected = online()
     repo = within(LOOK_SECONDS, name, lambda: repository(name, revision), progress) if connected else None
-    if repo is not None and (repo.images or repo.archive):
-        return _open_files(repo, subset)
+    if repo is not None and _plain(repo, progress, metadata=metadata):
+        return _open_files(repo, subset, encoding)
     pinned = revision if repo is None else repo.sha or revision
     make = partial(make_builder, remote(name), f"hf://datasets/{name}@", subset, pinned, None)
     with nullcontext() if connected else offline():
@@ -89,48 +100,66 @@ def open_hub(name: str, subset: str | None, revision: str | None, progress: Prog
     return replace(opened, part=part, refuse=lambda: None)
 
 
-def _open_files(repo: Repository, subset: str | None) -> OpenedDataset:
-    """Open a repository of image files, or of one zip file of them, with our own readers of folders."""
+def _plain(repo: Repository, progress: Progress, *, metadata: bool) -> bool:
+    """Return whether a repository is read with our own readers of folders."""
+    plain = repo.plain(metadata=metadata)
+    if plain is False or _needs_card(repo):
+        return False
+    if plain is None:
+        return within(LOOK_SECONDS, repo.name, partial(_packs, repo), progress)
+    return True
+
+
+def _packs(repo: Repository) -> bool:
+    """Return whether the zip files of a repository hold images."""
+    folder = RemoteFolder(repository=repo)
+    zips = [file for file in folder.listed((".zip",))][:_MOST_LOOKED_INTO]
+    return any(True for file in zips for _ in folder.opened(file).files())
+
+
+def _needs_card(repo: Repository) -> bool:
+    """Return whether the card says which tables are read, or names the classes of one."""
+    if not repo.tables or "README.md" not in repo.files:
+        return False
+    card = _card(repo.name, repo.sha)
+    return "configs" in card or "classes" in card
+
+
+def _open_files(repo: Repository, subset: str | None, encoding: str | None) -> OpenedDataset:
+    """Open a repository of image files, or of zip files of them, with our own readers of folders."""
     if subset is not None:
         raise DataError(f"{repo.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
     card = _card(repo.name, repo.sha)
-    remote_folder = RemoteFolder(repository=repo)
-    archive = repo.archive
+    sizes = {path: repo.files[path] for path in repo.wanted}
+    refuse = partial(_refuse_size, repo.name, sum(sizes.values()), _copy(repo.name))
 
     def here(progress: Progress) -> Splits:
-        """Fetch everything, and read it as the folder or the zip file that it is."""
-        _refuse_size(repo.name, sum(repo.files.values()), Path(_copy(repo.name)))
-        folder = _fetch_all(repo, progress)
-        home, images = files.scan(folder if archive is None else folder / archive)
-        return file_table.tables(home, images)
+        """Fetch everything, and read it as the folder that it is; what is there already is not fetched again."""
+        refuse()
+        several = len(repo.images)
+        if several > MANY:
+            progress(f"{repo.name} has {several:,} loose images, a request each; one zip or parquet file is faster", 0)
+        Download(repo, sizes, _copy(repo.name), progress).run()
+        splits = as_said(card, file_table.tables(*packed.scan(_copy(repo.name) / "snapshots" / repo.sha, encoding)))
+        note(opened, repo.name, None)
+        return splits
 
     def listed(_rows: int) -> Splits:
-        """Read the names of the files alone; images are fetched as they are looked at."""
-        if archive is not None:
-            _refuse_size(repo.name, repo.files[archive], Path(_copy(repo.name)))
-            path = within(_ARCHIVE_SECONDS, repo.name, partial(fetched, repo, archive))
-            return file_table.tables(*files.scan(path))
-        return file_table.tables(remote_folder, sorted(remote_folder.files(), key=lambda file: file.parts))
+        """Read the names of the files and the tables; images are fetched as they are looked at."""
+        folder = RemoteFolder(repository=repo, encoding=encoding)
+        looked = partial(packed.with_zips, folder, folder.opened)
+        return as_said(card, file_table.tables(*within(_ARCHIVE_SECONDS, repo.name, looked)))
 
-    return OpenedDataset(
+    opened = OpenedDataset(
         key=f"{repo.name}/{repo.sha}",
         title=card.get("pretty_name") or repo.name.split("/")[-1],
         licence=card.get("license") or "unknown",
         revision=repo.sha,
         read=here,
         sample=listed,
-        refuse=lambda: _refuse_size(repo.name, sum(repo.files.values()), Path(_copy(repo.name))),
+        refuse=refuse,
     )
-
-
-def _fetch_all(repo: Repository, progress: Progress) -> Path:
-    """Fetch the files of a repository; what is there already is not fetched again."""
-    several = len(repo.images)
-    if several > MANY:
-        progress(f"{repo.name} has {several:,} loose images, a request each; one zip or parquet file is faster", 0.0)
-    wanted = [repo.archive] if repo.archive else repo.images
-    Download(repo, {path: repo.files[path] for path in wanted}, _copy(repo.name), progress).run()
-    return _copy(repo.name) / "snapshots" / repo.sha
+    return opened
 
 
 def remote(name: str) -> str:
@@ -169,7 +198,7 @@ def head(stream: Any, rows: int, batch: int = _SAMPLE_BATCH) -> ArrowTable | Non
             break
     if not parts:
         return None
-    table = pyarrow.concat_tables(parts)
+    table = pyarrow.concat_tables(parts, promote_options="permissive")  # a column that is empty at first has no type
     features = stream.features or datasets.Features.from_arrow_schema(table.schema)
     return ArrowTable(datasets.Dataset(table, info=datasets.DatasetInfo(features=features)))
 
@@ -183,7 +212,8 @@ def _read(builder: Any, name: str, repo: Repository | None, progress: Progress) 
             Download(repo, sizes, _copy(name), progress).run()
         _prepare(builder, name, progress)
     # Files that rows may name: those of this dataset's own copy, and archives unpacked from it.
-    roots = (Path(builder.cache_dir), _copy(name), Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
+    snapshot = _copy(name) / "snapshots" / ("" if repo is None else repo.sha)
+    roots = (Path(builder.cache_dir), snapshot, _copy(name), Path(datasets.config.HF_DATASETS_CACHE) / "downloads")
     with explained(name):
         return prepared_splits(builder, roots)
 

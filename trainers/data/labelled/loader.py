@@ -58,7 +58,7 @@ def open_source(choice: DataChoice, progress: Progress = silent, *, metadata: bo
     location = resolve(choice.source)
     if isinstance(location, Path):
         return open_folder(location, choice.subset, choice.name_encoding, metadata=metadata)
-    return open_hub(location, choice.subset, revision, progress)
+    return open_hub(location, choice.subset, revision, progress, choice.name_encoding, metadata=metadata)
 
 
 def load_source(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,14 @@ from typing import Any
 from trainers.config import DataChoice
 from trainers.data import access, cache, settings
 from trainers.data.hf_errors import explained
-from trainers.data.labelled import file_table, files
+from trainers.data.labelled import file_table, files, packed
 from trainers.data.labelled.bounds import bound, check_files, not_its_own
 from trainers.data.labelled.table import ArrowTable, Splits, Table
 from trainers.data.names import composed
 from trainers.errors import DataError
 from trainers.progress import Progress
+
+_READ_AS = 2  # counts ways in which `datasets` was made to read files; its working copies of an older way are not used
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,7 @@ def open_folder(
     Raises:
         DataError: it holds nothing that can be read.
     """
-    kind = files.kind(folder, metadata=metadata)
+    kind, card = files.kind(folder, metadata=metadata), read_card(folder / "README.md")
     if kind is None and folder.is_file() and folder.suffix.lower() != ".zip":
         raise DataError(f"{folder.name!r} is one file. Give the folder that holds a sub-folder of images per class.")
     if kind is None:
@@ -67,18 +69,17 @@ def open_folder(
     if subset is not None and (kind == "images" or saved):
         raise DataError(f"{folder.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
     if kind == "images":
-        home, images = files.scan(folder, encoding=encoding)
-        key, read = files.content_key_of(home, images), lambda _: file_table.tables(home, images)
+        home, images = packed.scan(folder, encoding)
+        key, read = files.content_key_of(home, images), lambda _: as_said(card, file_table.tables(home, images))
     elif saved:
         key, read = files.content_key_of(*files.scan(folder, every=True)), lambda _: _saved(folder)
     else:
         # where `datasets` puts its working copy: an entry of the disk cache, or without one its own cache
         root = settings.cache_folder()
-        arrow = None if root is None else root / "arrow" / cache.content_key([str(folder.resolve())])
+        arrow = None if root is None else root / "arrow" / cache.content_key([str(folder.resolve()), _READ_AS])
         builder = make_builder(str(folder), f"{folder.resolve().as_posix()}/", subset, None, arrow)
         key = cache.content_key((str(folder.resolve()), builder.config_id, builder.hash))
         read = partial(_prepared, builder, folder, arrow)
-    card = read_card(folder / "README.md")
     title = card.get("pretty_name") or composed(folder.stem)
     return OpenedDataset(key=key, title=title, licence=card.get("license") or "unknown", read=read)
 
@@ -122,7 +123,10 @@ def _tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
 
 
 def read_card(path: Path) -> dict[str, str]:
-    """Read ``license`` and ``pretty_name`` of a README's YAML header; several licences are joined."""
+    """Read ``license`` and ``pretty_name`` of a README's YAML header; several licences are joined.
+
+    ``configs`` is there if it says more of which files are read than their names do, ``classes`` if it names classes.
+    """
     from huggingface_hub import metadata_load
 
     try:
@@ -132,7 +136,25 @@ def read_card(path: Path) -> dict[str, str]:
     licence = values.get("license")
     if isinstance(licence, list) and licence:
         values["license"] = ", ".join(map(str, licence))
-    return {name: value for name, value in values.items() if isinstance(value, str)}
+    known = {name: value for name, value in values.items() if isinstance(value, str)}
+    states = {"configs": _says_more(values.get("configs")), "classes": "class_label" in str(values)}
+    return known | {name: "stated" for name, stated in states.items() if stated}
+
+
+def as_said(card: Mapping[str, str], splits: Splits) -> Splits:
+    """Say of files that are read as a folder what the card has to say that is not used."""
+    said = ("The card says which files are of which split; the names of the folders are used, not that.",)
+    return replace(splits, notes=(*splits.notes, *said)) if "configs" in card else splits
+
+
+def _says_more(configs: Any) -> bool:
+    """Return whether a card chooses files otherwise than by splits that the names of the files say too."""
+    if not (isinstance(configs, list) and "data_" in str(configs)):
+        return False
+    listed = configs[0].get("data_files") if len(configs) == 1 and isinstance(configs[0], dict) else None
+    if not isinstance(listed, list) or "data_dir" in configs[0]:
+        return True
+    return not all(isinstance(each, dict) and str(each.get("split")) in str(each.get("path")) for each in listed)
 
 
 def _saved(folder: Path) -> Splits:
