@@ -112,7 +112,7 @@ def _settings(flags: argparse.Namespace) -> Settings:
         login=signs_in(),
         host=given_address(flags.host),
         hosts=tuple(map(given_host, flags.allow_host)),
-        root=given_root(flags.root_path),
+        root_path=given_root(flags.root_path),
         keep=flags.keep,
         detach=flags.detach,
         max_parallel=flags.max_parallel,

@@ -94,7 +94,7 @@ class Explorer:
         guard = Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
         app = {"routes": mounted([*routes, *more]), "middleware": [Middleware(Root), guard]}
         style = {"theme": theme(), "css_paths": STYLES, "head": head(self.tabs.values())}
-        self.launch_options: dict[str, Any] = {**_LAUNCH, **style, "root_path": settings.root, "app_kwargs": app}
+        self.launch_options: dict[str, Any] = {**_LAUNCH, **style, "root_path": settings.root_path, "app_kwargs": app}
 
     def start(self) -> None:
         """Start the queue and the process that draws maps; returns at once."""

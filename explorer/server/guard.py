@@ -36,6 +36,7 @@ _CLOSED = re.compile(
     rf"{API}/(upload|upload_progress|process_recording|stream|component_server|deep_link|proxy=|dev|vibe|undo-vibe"
     r"|run-history|profiling|custom_component)|/monitoring"
 )
+_CONTENT = re.compile(rf"{API}/(?!rankscope/assets/)|/config")
 _EVENTS = re.compile(rf"{API}/(call|run|api|queue/join)(/|$)")
 _STREAMS = re.compile(rf"{API}/(?:queue/data|call/(?:v2/)?[^/]+/([^/]+))")
 _ANSWERED = re.compile(rf"{API}/(run|api)/")
@@ -94,8 +95,8 @@ class Guard:
             return _refused(403, not_own(headers.get("host", "")))
         if _CLOSED.match(path):
             return _refused(404, "There is nothing at this address.")
-        # a link says no origin; with one, a page reads what it gets: Gradio lets any read what is not on localhost
-        asks = scope["method"] not in _SAFE or "origin" in headers
+        # links have no origin; what has one is read by a page, and Gradio lets any site's read what is not on localhost
+        asks = scope["method"] not in _SAFE or ("origin" in headers and _CONTENT.match(path))
         if local and asks and from_another_site(headers, self._settings):
             return _refused(403, refused_site(headers))
         if scope["method"] in _SAFE:

@@ -17,8 +17,10 @@ from trainers.errors import UserError
 
 _WRITTEN = re.compile(rb'const root = ("[^"\\]*");')
 _HEAD = b"<head>"
-# every relative address of the page begins at its folder; a proxy may serve it at the path without the slash too
+# every relative address of the page begins at its folder; a proxy may serve it at the path without the slash too.
+# Browsers that are told of no icon ask for one at the root of the site, which may be another program's.
 _FOLDER = b"""<head>
+<link rel="icon" href="favicon.ico">
 <script>
 if (!location.pathname.endsWith("/")) location.replace(`${location.pathname}/${location.search}${location.hash}`);
 </script>"""

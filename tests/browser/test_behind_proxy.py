@@ -40,7 +40,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A page that was told that it is served below a path, too."""
     root = tmp_path_factory.mktemp("runs")
-    with serve(root, make_run(root, points=60, frames=2), hosts=(NAME,), root="/lab/tools") as served:
+    with serve(root, make_run(root, points=60, frames=2), hosts=(NAME,), root_path="/lab/tools") as served:
         yield served
 
 
