@@ -65,7 +65,9 @@ class _Proxy(BaseHTTPRequestHandler):
         connection.close()
         self.close_connection = True
 
-    do_POST = do_HEAD = do_GET
+    def do_POST(self) -> None:
+        """Pass it on as well."""
+        self.do_GET()
 
     def _headers(self) -> dict[str, str]:
         way, asked = self.way, self.headers["Host"]
