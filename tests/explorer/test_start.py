@@ -165,7 +165,7 @@ def test_proxies_are_kept_for_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     read_socks()
     with without_proxies():
         assert not {"all_proxy", "HTTPS_PROXY"} & set(os.environ)
-    assert os.environ.get("all_proxy") == "socks5://proxy.example:1080/"
+    assert dict(os.environ)["all_proxy"] == "socks5://proxy.example:1080/"
     assert os.environ["HTTPS_PROXY"] == "http://proxy.example:3128"
 
 
