@@ -11,6 +11,11 @@ from pathlib import Path
 from explorer import Explorer, Settings
 from explorer.keeping.mounts import check_local
 from explorer.server.allocator import give_back_early
+from explorer.server.hosts import given_host
+from explorer.server.listening import free_port, given_address, in_address
+from explorer.server.proxies import asking_itself, read_socks
+from explorer.server.root import given_root
+from explorer.server.scratch import have_scratch
 from trainers.cluster import address as cluster
 from trainers.devices.space import on_space, signs_in, space_volume
 from trainers.errors import UserError
@@ -24,6 +29,12 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Rankscope: see what a ranking loss learns.")
     parser.add_argument("--host", default=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if ON_SPACE else "127.0.0.1"))
     parser.add_argument("--port", type=int, default=None, help="default: the first free port from 7860 on")
+    parser.add_argument(
+        "--root-path",
+        metavar="PATH",
+        default=os.environ.get("GRADIO_ROOT_PATH", ""),
+        help="a proxy serves the page below this path, and passes it on",
+    )
     parser.add_argument("--runs", type=Path, default=Path(os.environ.get("RANKSCOPE_RUNS", "runs")))
     parser.add_argument(
         "--keep",
@@ -35,7 +46,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--share", action="store_true", help="also open a public link through Gradio")
     parser.add_argument("--public", action="store_true", default=ON_SPACE, help="visitors control only their own runs")
     parser.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="also answer under this name, say a proxy's"
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also answer under this name, say a proxy's; with the port, if browsers show one",
     )
     parser.add_argument("--max-parallel", type=int, default=None, help="runs that train at once; default one per GPU")
     parser.add_argument("--detach", action="store_true", help="training goes on when this program ends")
@@ -60,23 +75,17 @@ def main() -> None:
     give_back_early()
     flags = arguments()
     try:
+        settings = _settings(flags)
+        port = free_port(settings.host, flags.port)
+        have_scratch()
         check_local(flags.runs)
         if flags.ray:
             cluster.use(flags.ray)
     except UserError as error:
         sys.exit(str(error))
+    read_socks()
+    os.environ["GRADIO_SERVER_NAME"] = "127.0.0.1"  # where Gradio looks for free ports, which knows no IPv6
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: trainers save, and what they saved is copied
-    settings = Settings(
-        runs=flags.runs,
-        public=flags.public or flags.share,
-        on_space=ON_SPACE,
-        login=signs_in(),
-        host=flags.host,
-        hosts=tuple(flags.allow_host),
-        keep=flags.keep,
-        detach=flags.detach,
-        max_parallel=flags.max_parallel,
-    )
     try:
         with importing():
             explorer = Explorer(settings)
@@ -85,11 +94,41 @@ def main() -> None:
     explorer.start()
     explorer.blocks.queue(default_concurrency_limit=8, max_size=64)
     try:
-        explorer.blocks.launch(
-            server_name=flags.host, server_port=flags.port, share=flags.share, **explorer.launch_options
-        )
+        _launch(explorer, in_address(settings.host), port, flags.share)
     finally:
         explorer.close()
+
+
+def _settings(flags: argparse.Namespace) -> Settings:
+    """Return the flags as the explorer needs them.
+
+    Raises:
+        UserError: an address is none.
+    """
+    return Settings(
+        runs=flags.runs,
+        public=flags.public or flags.share,
+        on_space=ON_SPACE,
+        login=signs_in(),
+        host=given_address(flags.host),
+        hosts=tuple(map(given_host, flags.allow_host)),
+        root_path=given_root(flags.root_path),
+        keep=flags.keep,
+        detach=flags.detach,
+        max_parallel=flags.max_parallel,
+    )
+
+
+def _launch(explorer: Explorer, host: str, port: int, share: bool) -> None:
+    """Open the page, and return when it is interrupted."""
+    try:
+        with asking_itself(host):
+            explorer.blocks.launch(
+                server_name=host, server_port=port, share=share, prevent_thread_lock=True, **explorer.launch_options
+            )
+    except OSError:  # Gradio's, on ports
+        sys.exit(f"Port {port} of {host} was taken by another program meanwhile. Start the page again.")
+    explorer.blocks.block_thread()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from explorer.server.proxies import without_proxies
 from explorer.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Explorer:
 
     def __init__(self, settings: Settings, executor: ProcessExecutor | None = None) -> None:
         # here and not above: the process that draws maps imports this package too, and needs none of it
+        with without_proxies():  # Gradio makes clients when it is imported
+            import gradio  # noqa: F401
         from starlette.middleware import Middleware
 
         from explorer.exports.downloads import download_routes
@@ -55,6 +58,7 @@ class Explorer:
         from explorer.server.lending import zerogpu
         from explorer.server.library import Library
         from explorer.server.login import login_routes
+        from explorer.server.root import Root
         from explorer.server.routes import mounted
         from explorer.server.runs import Runs
         from explorer.server.scheduler import Scheduler
@@ -88,9 +92,9 @@ class Explorer:
         form = form_routes(FormService(runs, Drops(drop_limits(settings))), turns.admitted)
         more = [*form, *download_routes(self.library), *login_routes(settings), *hub_routes(self.hub)]
         guard = Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
-        app = {"routes": mounted([*routes, *more]), "middleware": [guard]}
+        app = {"routes": mounted([*routes, *more]), "middleware": [Middleware(Root), guard]}
         style = {"theme": theme(), "css_paths": STYLES, "head": head(self.tabs.values())}
-        self.launch_options: dict[str, Any] = {**_LAUNCH, **style, "app_kwargs": app}
+        self.launch_options: dict[str, Any] = {**_LAUNCH, **style, "root_path": settings.root_path, "app_kwargs": app}
 
     def start(self) -> None:
         """Start the queue and the process that draws maps; returns at once."""

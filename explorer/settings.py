@@ -61,7 +61,10 @@ class Settings:
         on_space: the page is served by a Space: shown in a frame of the Hub, behind its proxy.
         login: visitors can sign in with their account of the Hub, through Gradio.
         host: the address that the server listens at.
-        hosts: further names under which a page that is not public may be opened, say a proxy's.
+        hosts: further names under which a page that is not public may be opened, say a proxy's; with a port, if the
+            browser shows one.
+        root_path: the path below which a proxy serves the page, with a slash before it; empty: none, or one that the
+            proxy cuts.
         keep: folder on what outlives this machine's disk, to which runs are copied; None: they are not.
         detach: trainers outlive the page.
         max_parallel: runs that train at once; None: one per GPU, one without.
@@ -74,6 +77,7 @@ class Settings:
     login: bool = False
     host: str = "127.0.0.1"
     hosts: tuple[str, ...] = ()
+    root_path: str = ""
     keep: Path | None = None
     detach: bool = False
     max_parallel: int | None = None

@@ -3,7 +3,8 @@
 import { brief } from "./names.js";
 import { store, stored } from "./storage.js";
 
-export const root = () => (window.gradio_config?.root ?? location.origin).replace(/\/$/, "");
+/** Where the page stands, as this browser sees it: behind a proxy the server does not know. */
+export const root = () => new URL(".", document.baseURI).href.replace(/\/$/, "");
 
 export const base = () => `${root()}/gradio_api/rankscope`;
 

@@ -12,8 +12,7 @@ import gradio as gr
 
 LOADER = """<script>
 window.rankscopeMount = (element, module, what, given) => {
-  const root = (window.gradio_config?.root ?? location.origin).replace(/\\/$/, "");
-  import(`${root}/gradio_api/rankscope/assets/${module}`).then(
+  import(new URL(`gradio_api/rankscope/assets/${module}`, document.baseURI)).then(
     (loaded) => loaded.mount(element, given),
     (error) => {
       const host = element.querySelector(".rs-loading");

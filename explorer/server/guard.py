@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer.server import plain
-from explorer.server.hosts import from_another_site, is_own
+from explorer.server.hosts import from_another_site, is_own, not_own, refused_site
 from explorer.server.http import RequestError, in_a_line, json_reply
 from explorer.server.login import ADDRESSES, not_signed_in, signed_in
 from explorer.server.visitors import ADDRESS, LOGIN, address_of
@@ -36,6 +36,7 @@ _CLOSED = re.compile(
     rf"{API}/(upload|upload_progress|process_recording|stream|component_server|deep_link|proxy=|dev|vibe|undo-vibe"
     r"|run-history|profiling|custom_component)|/monitoring"
 )
+_CONTENT = re.compile(rf"{API}/(?!rankscope/assets/)|/config")
 _EVENTS = re.compile(rf"{API}/(call|run|api|queue/join)(/|$)")
 _STREAMS = re.compile(rf"{API}/(?:queue/data|call/(?:v2/)?[^/]+/([^/]+))")
 _ANSWERED = re.compile(rf"{API}/(run|api)/")
@@ -91,15 +92,15 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         path, local = scope["path"], not self._settings.public
         if local and not is_own(headers.get("host", ""), self._settings):
-            return _refused(
-                403, "This page is served to this machine alone. Open it by the address that was printed at its start."
-            )
+            return _refused(403, not_own(headers.get("host", "")))
         if _CLOSED.match(path):
             return _refused(404, "There is nothing at this address.")
+        # links have no origin; what has one is read by a page, and Gradio lets any site's read what is not on localhost
+        asks = scope["method"] not in _SAFE or ("origin" in headers and _CONTENT.match(path))
+        if local and asks and from_another_site(headers, self._settings):
+            return _refused(403, refused_site(headers))
         if scope["method"] in _SAFE:
             return self._no_stream(scope)
-        if local and from_another_site(headers):
-            return _refused(403, "Another site's page sent this. Use the page itself.")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if path in BYTES_ADDRESSES:
             if kind not in BYTES_TYPES:

@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from explorer.server.guard import LARGEST
-from explorer.server.hosts import is_own
+from explorer.server.hosts import ANOTHER_SITE, from_another_site, given_host, is_own
+from explorer.server.root import given_root
 from explorer.settings import Settings
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
 
@@ -72,6 +73,93 @@ def test_other_names_are_known_where_they_are_given() -> None:
     assert is_own("lab.example:80", Settings(runs=Path("runs"), hosts=("lab.example",)))
     wide = Settings(runs=Path("runs"), host="0.0.0.0")
     assert is_own("192.168.1.9:7860", wide) and not is_own("evil.example", wide)
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("Demo.Example.org", "demo.example.org"),
+        ("https://demo.example.org:8443/tools/", "demo.example.org:8443"),
+        ("bücher.example", "xn--bcher-kva.example"),
+        ("fd00::1", "[fd00::1]"),
+        (" [::1]:80 ", "[::1]:80"),
+    ],
+)
+def test_names_are_read_as_people_write_them(text: str, host: str) -> None:
+    assert given_host(text) == host
+    assert is_own(host, Settings(runs=Path("runs"), hosts=(host,)))
+
+
+BEHIND: list[tuple[str, dict[str, str], bool]] = [
+    # what the proxy passes on, and whether it is the page's own
+    ("lab.example", {"host": "lab.example", "origin": "http://lab.example"}, True),
+    ("lab.example", {"host": "lab.example:443", "origin": "https://lab.example"}, True),
+    ("lab.example", {"host": "127.0.0.1:7860", "origin": "http://lab.example"}, False),
+    ("lab.example", {"host": "127.0.0.1", "origin": "http://lab.example", "x-forwarded-host": "lab.example"}, True),
+    ("lab.example", {"host": "127.0.0.1", "origin": "http://lab.example:81", "x-forwarded-host": "lab.example"}, False),
+    ("lab.example", {"host": "127.0.0.1", "origin": "http://evil.example", "x-forwarded-host": "evil.example"}, False),
+    ("lab.example", {"host": "127.0.0.1", "origin": "http://evil.example", "x-forwarded-host": "lab.example"}, False),
+    ("lab.example", {"host": "lab.example", "origin": "http://lab.example:8888"}, False),
+    ("lab.example:8888", {"host": "lab.example", "origin": "http://lab.example:8888"}, True),
+    ("lab.example:8888", {"host": "127.0.0.1:7860", "origin": "http://lab.example:8888"}, True),
+    ("lab.example:8888", {"host": "127.0.0.1:7860", "origin": "http://lab.example"}, False),
+    ("lab.example:80", {"host": "127.0.0.1:7860", "origin": "http://lab.example"}, True),
+    ("lab.example:8888", {"origin": "http://lab.example:8888", "sec-fetch-site": "same-site"}, False),
+    ("lab.example", {"host": "127.0.0.1", "origin": "http://lab.example", "sec-fetch-site": "same-origin"}, True),
+    ("lab.example", {"host": "", "origin": "null"}, False),
+]
+
+
+@pytest.mark.parametrize(("name", "headers", "own"), BEHIND)
+def test_behind_a_proxy_other_sites_are_told_from_the_page(name: str, headers: dict[str, str], own: bool) -> None:
+    assert from_another_site(headers, Settings(runs=Path("runs"), hosts=(name,))) is not own
+
+
+def test_a_page_on_a_network_believes_no_forwarded_host() -> None:
+    """Another site's page can write this header there."""
+    headers = {"host": "10.0.0.2:7860", "origin": "http://lab.example", "x-forwarded-host": "lab.example"}
+    assert from_another_site(headers, Settings(runs=Path("runs"), host="0.0.0.0", hosts=("lab.example",)))
+
+
+def test_the_header_that_is_missing_is_named(local: Served) -> None:
+    said = error(local.run("list_runs", origin="http://lab.example:81"))
+    assert "the header Host" in said and "--allow-host lab.example:81." in said
+    assert "--allow-host lab.example." in error(local.client.get("/", headers={"host": "lab.example"}))
+    assert error(local.run("list_runs", origin="http://<b>")) == ANOTHER_SITE
+
+
+def test_another_sites_page_reads_nothing(local: Served) -> None:
+    for path in ("/config", "/gradio_api/info", f"{PREFIX}/runs"):
+        assert ANOTHER_SITE in error(local.client.get(path, headers={"origin": "http://evil.example"}))
+        assert local.client.get(path, headers={"origin": local.url}).status_code == 200
+
+
+def test_below_a_path_the_same_is_closed_and_open(tmp_path: Path) -> None:
+    with served(tmp_path, root_path="/tools") as page:
+        for begin in ("", "/tools"):
+            for path in ("/", "/config", f"{PREFIX}/runs", f"{PREFIX}/assets/page/sidebar.js", "/gradio_api/info"):
+                assert page.client.get(f"{begin}{path}").status_code == 200, begin
+            assert page.client.post(f"{begin}/gradio_api/upload", files={"files": b"x"}).status_code == 404
+            assert "JSON was needed" in error(page.client.post(f"{begin}{PREFIX}/objects/query", content=b"x"))
+            sent = page.post(f"{begin}{PREFIX}/objects/upload", "x", **{"content-type": "image/png"})
+            assert sent.status_code != 415
+        assert page.client.get("/tools").status_code == 200
+        assert page.client.get(f"/tools/tools{PREFIX}/runs").status_code == 404
+        assert page.client.get(f"/toolsmith{PREFIX}/runs").status_code == 404
+
+
+def test_the_page_takes_its_address_from_the_browser(local: Served) -> None:
+    text = local.client.get("/").text
+    assert text.count('"root":"."') == 1 and 'const root = ".";' in text
+    assert local.client.get("/config").json()["root"] == local.url, "programs are told the whole address"
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [("", ""), ("/", ""), ("tools", "/tools"), ("/a//b/", "/a/b"), ("https://x.example/a/", "/a"), ("/~me", "/~me")],
+)
+def test_paths_are_read_as_people_write_them(text: str, path: str) -> None:
+    assert given_root(text) == path
 
 
 def test_another_sites_page_changes_nothing(local: Served) -> None:
