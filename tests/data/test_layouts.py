@@ -118,6 +118,14 @@ def species(root: Path) -> None:
     write(root, {image["file_name"]: at for at, image in enumerate(images)}, {"train2018.json": table} | sets)
 
 
+def goods(root: Path) -> None:
+    rows = [f"{at}.jpg,{at // 3},{at // 6},0" for at in range(12)]
+    table = "\n".join(["fname, fine_id, middle_id, coarse_id", *rows])
+    folders = ("train", "mini-bmk_all_in_one")
+    images = {f"{folder}/imgs/{at}.jpg": at for folder in folders for at in range(12)}
+    write(root, images, {f"{folder}/label.csv": table for folder in folders})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """What a miniature is read as; ``roles``: queries and images of the gallery."""
@@ -142,6 +150,7 @@ CASES = {
         make=people, levels={"person": 7}, splits={"train": 9, "test": 13}, roles=(3, 10), said="junk (-1): 1 image."
     ),
     "iNaturalist 2018": Case(make=species, levels={"species": 8, "supercategory": 2}, splits={"train": 12, "test": 12}),
+    "DyML": Case(make=goods, levels={"fine": 8, "middle": 4, "coarse": 2}, splits={"train": 12, "test": 12}),
 }
 
 
