@@ -110,7 +110,7 @@ def species(root: Path) -> None:
             pairs.append({"id": len(pairs), "image_id": len(pairs), "category_id": category})
     table = json.dumps({"images": images, "annotations": pairs, "categories": categories})
     sets = {
-        f"Inat_dataset_splits/Inat_{part}_set1.txt": "\n".join(
+        f"Inat_dataset_splits/Inaturalist_{part}_set1.txt": "\n".join(
             image["file_name"] for image, pair in zip(images, pairs, strict=True) if (pair["category_id"] < 4) == first
         )
         for part, first in (("train", True), ("test", False))
@@ -118,18 +118,12 @@ def species(root: Path) -> None:
     write(root, {image["file_name"]: at for at, image in enumerate(images)}, {"train2018.json": table} | sets)
 
 
-def animals(root: Path) -> None:
-    lists: dict[str, list[str]] = {"train": [], "query_fine": [], "gallery_fine": [], "query_coarse": []}
-    images = {}
-    for fine in range(8):
-        for n in range(3):
-            part = "train" if fine < 4 else ("query_fine", "gallery_fine")[n > 0]
-            path = f"{part.partition('_')[0]}/{fine}_{n}.jpg"
-            images[path] = len(images)
-            lists[part].append(f"{path} {fine % 2} {10 + fine % 4} {20 + fine}")
-    lists["query_coarse"] = ["query/4_0.jpg 0 10 24"]
-    lists["gallery_coarse"] = ["gallery/4_1.jpg 0 10 24"]
-    write(root, images, {f"{name}.txt": "\n".join(rows) for name, rows in lists.items()})
+def goods(root: Path) -> None:
+    rows = [f"{at}.jpg,{at // 3},{at // 6},0" for at in range(12)]
+    table = "\n".join(["fname, fine_id, middle_id, coarse_id", *rows])
+    folders = ("train", "mini-bmk_all_in_one")
+    images = {f"{folder}/imgs/{at}.jpg": at for folder in folders for at in range(12)}
+    write(root, images, {f"{folder}/label.csv": table for folder in folders})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,9 +150,7 @@ CASES = {
         make=people, levels={"person": 7}, splits={"train": 9, "test": 13}, roles=(3, 10), said="junk (-1): 1 image."
     ),
     "iNaturalist 2018": Case(make=species, levels={"species": 8, "supercategory": 2}, splits={"train": 12, "test": 12}),
-    "DyML": Case(
-        make=animals, levels={"fine": 8, "middle": 4, "coarse": 2}, splits={"train": 12, "test": 12}, roles=(4, 8)
-    ),
+    "DyML": Case(make=goods, levels={"fine": 8, "middle": 4, "coarse": 2}, splits={"train": 12, "test": 12}),
 }
 
 

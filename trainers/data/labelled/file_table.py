@@ -136,17 +136,19 @@ def _as_handed_out(source: FileSource, files: list[File], layout: Layout, readin
     rows: dict[str, list[int]] = {}
     for row, entry in sorted(reading.entries.items()):
         rows.setdefault(entry.split, []).append(row)
-    kinds: dict[str, Kind] = dict.fromkeys(reading.levels, "text")
+    names = (*reading.levels, *reading.more)
+    kinds: dict[str, Kind] = dict.fromkeys(names, "text")
     made: dict[str, Table] = {}
     for split, of_split in rows.items():
         entries = [reading.entries[row] for row in of_split]
-        columns = {name: [entry.labels[level] for entry in entries] for level, name in enumerate(reading.levels)}
+        columns = {name: [entry.labels[level] for entry in entries] for level, name in enumerate(names)}
         known = {ROLE: [entry.role for entry in entries], CAMERA: [entry.camera for entry in entries]}
         known = {name: cells for name, cells in known.items() if any(cells)}
         made[split] = FileTable(source, [files[row] for row in of_split], columns, kinds, known)
     notes = [*source.notes(), f"Read as {layout.title}.", *reading.notes]
-    if roles := [entry.role for entry in reading.entries.values() if entry.role]:
-        notes.append(roles_note(roles))
+    of_tests = {split: [reading.entries[row].role for row in of_split] for split, of_split in rows.items()}
+    of_tests = {split: roles for split, roles in of_tests.items() if any(roles)}
+    notes += [f"{split}: " * (len(of_tests) > 1) + roles_note(roles) for split, roles in of_tests.items()]
     if left := len(files) - len(reading.entries) - reading.junk:
         notes.append(f"{left:,} image{'s are' if left > 1 else ' is'} in none of its lists and left out.")
     return Splits(tables=made, notes=tuple(notes), tree=reading.levels)

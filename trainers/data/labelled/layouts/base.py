@@ -26,13 +26,13 @@ class Entry:
 
     Attributes:
         split: its split.
-        labels: its classes, finest first.
+        labels: its classes, finest first, then what else is known of it; None where that is nothing.
         role: :data:`trainers.data.base.QUERY` or :data:`GALLERY`; None: the test has none.
         camera: that took it; None: unknown.
     """
 
     split: str
-    labels: tuple[str, ...]
+    labels: tuple[str | None, ...]
     role: str | None = None
     camera: str | None = None
 
@@ -46,12 +46,14 @@ class Reading:
         entries: of the images that are part of the set, by their place among the files.
         notes: what is to be said of it.
         junk: images that are left out, which the notes tell of.
+        more: names of the labels behind those of the levels, which may be chosen.
     """
 
     levels: tuple[str, ...]
     entries: Mapping[int, Entry]
     notes: tuple[str, ...] = ()
     junk: int = 0
+    more: tuple[str, ...] = ()
 
 
 class Handed:
@@ -68,8 +70,13 @@ class Handed:
     @cached_property
     def _lists(self) -> dict[str, File]:
         """The lists by their names in small letters; of several the outermost."""
-        found = sorted(self._source.listed(LISTS), key=lambda file: (-len(file.parts), file.parts))
+        found = sorted(self._paths.values(), key=lambda file: (-len(file.parts), file.parts))
         return {file.parts[-1].lower(): file for file in found}
+
+    @cached_property
+    def _paths(self) -> dict[str, File]:
+        """The lists by their paths in small letters."""
+        return {"/".join(file.parts).lower(): file for file in self._source.listed(LISTS)}
 
     @cached_property
     def _names(self) -> Names:
@@ -79,13 +86,17 @@ class Handed:
         """Return the names of lists, in small letters, that an expression fits as a whole."""
         return sorted(name for name in self._lists if re.fullmatch(pattern, name))
 
+    def ending(self, pattern: str) -> list[str]:
+        """Return the paths of lists, in small letters, whose end an expression fits."""
+        return sorted(path for path in self._paths if re.search(f"(?:^|/){pattern}$", path))
+
     def data(self, name: str) -> bytes:
-        """Return the bytes of a list.
+        """Return the bytes of a list, by its name or its path.
 
         Raises:
             DataError: it cannot be read, or is too large.
         """
-        file = self._lists[name]
+        file = self._lists.get(name) or self._paths[name]
         data = self._source.read(file) if file.size <= MOST_BYTES else None
         if data is None:
             raise DataError(f"{'/'.join(file.names)} cannot be read, or has more than {MOST_BYTES // 10**6} MB.")
@@ -98,9 +109,17 @@ class Handed:
             if words:
                 yield words
 
-    def image(self, name: str) -> int | None:
-        """Return the place of the image of a name, which may begin with other folders; None: it is not here."""
-        return self._names.row(name, ())
+    def image(self, name: str, *, exact: bool = False) -> int | None:
+        """Return the place of the image of a name, which may begin with other folders; None: it is not here.
+
+        Args:
+            exact: its path ends with all of the name, since other folders have images that are called the same.
+        """
+        row = self._names.row(name, ())
+        if row is None or not exact:
+            return row
+        path = "/".join(("", *self.files[row].names))
+        return row if path.casefold().endswith(f"/{name}".casefold()) else None
 
 
 @dataclass(kw_only=True)

@@ -1,50 +1,70 @@
-"""DyML (animal, vehicle, product): lists of images with a coarse, a middle and a fine class, for training and as
-queries and galleries of each level.
+"""DyML (animal, vehicle, product): ``train/label.csv`` with the fine, middle and coarse class of every image of
+``train/imgs/``, and lists of the test.
 
-The names of the lists are from memory of the published code, so several spellings are read. A test of its own for each
-level is not kept: queries and gallery are those of the finest level that has lists.
+As the published code reads it (Sun et al. 2021; Ramzi et al. 2023): DyML-Product is tested on ``mini-bmk_all_in_one/``
+with the three classes of every image; the others on ``bmk_fine/``, ``bmk_middle/`` and ``bmk_coarse/``, each with
+queries and a gallery of its own of which one class is known. No tree holds these together, so each is a split.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from trainers.data.base import GALLERY, QUERY
 from trainers.data.labelled.layouts.base import TEST, TRAIN, Entry, Handed, Layout, Missing, Reading
 
 LEVELS = ("fine", "middle", "coarse")
-_LIST = re.compile(r"(?:test_?)?(train|query|gallery)(?:_?(fine|middle|coarse))?\.(?:txt|csv)")
+_TRAIN = r"train/label\.csv"
+_WHOLE = r"mini-bmk_all_in_one/label\.csv"
+_OF_LEVEL = re.compile(r"(?:.*/)?(bmk_(fine|middle|coarse))/(query|gallery)\.csv")
 _ROLES = {"query": QUERY, "gallery": GALLERY}
 
 
 def _read(handed: Handed) -> Reading | None:
-    lists = {name: met.groups() for name in handed.named(_LIST.pattern) if (met := _LIST.fullmatch(name))}
-    of_level = [level for level in LEVELS if {("query", level), ("gallery", level)} <= {*lists.values()}]
-    if not of_level or ("train", None) not in lists.values():
+    train, whole = handed.ending(_TRAIN), handed.ending(_WHOLE)
+    of_level = [met for path in handed.ending(r"bmk_\w+/\w+\.csv") if (met := _OF_LEVEL.fullmatch(path))]
+    if not train or not (whole or of_level):
         return None
-    entries, missing = {}, Missing()
-    for name, (part, level) in lists.items():
-        if part != "train" and level != of_level[0]:
-            continue
-        for words in handed.rows(name):
-            cells = [cell.strip() for cell in " ".join(words).split(",")] if name.endswith(".csv") else words
-            if len(cells) < 4 or not cells[-1].lstrip("-").isdigit():
-                continue
-            row = handed.image(cells[0])
-            if row is None:
-                missing.names.append(cells[0])
-                continue
-            coarse, middle, fine = cells[1:4]
-            entries[row] = Entry(split=TRAIN if part == "train" else TEST, labels=(fine, middle, coarse),
-                                 role=_ROLES.get(part))  # fmt: skip
-    note = f"Queries and gallery are those of the {of_level[0]} level; the benchmark has others for each level."
-    return Reading(levels=LEVELS, entries=entries, notes=(note, *missing.notes()))
+    entries: dict[int, Entry] = {}
+    missing = Missing()
+    for path, split in ((train[0], TRAIN), *((path, TEST) for path in whole[:1])):
+        for row, labels in _images(handed, path, "imgs/", missing):
+            if len(labels) == len(LEVELS):
+                entries[row] = Entry(split=split, labels=_of(split, labels))
+    for met in of_level:
+        split, level, role = met.groups()
+        for row, labels in _images(handed, met[0], f"{role}/", missing):
+            known = [_of(TEST, labels)[0] if each == level else None for each in LEVELS]
+            entries[row] = Entry(split=split, labels=tuple(known), role=_ROLES[role])
+    notes = missing.notes()
+    if of_level:
+        notes = ("Each level has a test of its own, with no other classes: choose one with the labels of its level, "
+                 "such as the test split bmk_fine with the label column fine.", *notes)  # fmt: skip
+    return Reading(levels=LEVELS, entries=entries, notes=notes)
+
+
+def _images(handed: Handed, path: str, folder: str, missing: Missing) -> Iterator[tuple[int, list[str]]]:
+    """Yield the images of a list with their labels; its first line names the columns."""
+    home = path.rpartition("/")[0].rsplit("/", 1)[-1]
+    for words in list(handed.rows(path))[1:]:
+        name, *labels = (cell.strip() for cell in " ".join(words).split(","))
+        row = handed.image(f"{home}/{folder}{name}", exact=True)
+        if row is None:
+            missing.names.append(f"{home}/{folder}{name}")
+        elif labels and all(labels):
+            yield row, labels
+
+
+def _of(split: str, labels: list[str]) -> tuple[str, ...]:
+    """Name classes; those of the test are numbered for themselves."""
+    return tuple(labels if split == TRAIN else (f"test {label}" for label in labels))
 
 
 DESCRIPTOR = Layout(
     name="dyml",
     title="DyML",
-    sentence="Lists of images with a coarse, a middle and a fine class.",
+    sentence="train/label.csv with the fine, middle and coarse class of every image.",
     read=_read,
     order=16,
 )

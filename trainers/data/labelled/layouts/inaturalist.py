@@ -1,5 +1,6 @@
 """iNaturalist 2018: ``train2018.json`` and ``val2018.json`` with the species of every image, ``categories.json`` with
-the levels above them; and the lists ``Inat_train_set1.txt`` and ``Inat_test_set1.txt`` that divide the species.
+the levels above them; and the lists ``Inaturalist_train_set1.txt`` and ``Inaturalist_test_set1.txt``, also in
+``Inat_dataset_splits/``, that divide the species.
 
 The rank losses' papers train on the species of the one list and test on those of the other (Ramzi et al. 2023).
 Without these lists the loader divides the species of all images at random.
@@ -16,7 +17,7 @@ from trainers.errors import DataError
 
 _ANNOTATIONS = r"(train|val)\d{4}\.json"
 _CATEGORIES = "categories.json"
-_SETS = {r"inat_train_set\d*\.txt": TRAIN, r"inat_test_set\d*\.txt": TEST}
+_SETS = {r"inat(?:uralist)?_train_set\d*\.txt": TRAIN, r"inat(?:uralist)?_test_set\d*\.txt": TEST}
 _ABOVE = ("genus", "family", "order", "class", "phylum", "kingdom")
 _COARSE = "supercategory"
 
@@ -40,20 +41,27 @@ def _read(handed: Handed) -> Reading | None:
                 continue
             splits[row] = split
             species.setdefault(row, words[0].split("/")[-2] if "/" in words[0] else "")
+    more = (_COARSE,) if _COARSE not in levels else ()
     entries = {row: Entry(split=split, labels=_labels(handed, row, species[row], paths, levels))
                for row, split in splits.items() if species.get(row)}  # fmt: skip
     notes = [] if sets else [
-        "The lists Inat_train_set1.txt and Inat_test_set1.txt, by which the papers divide the species, are not here."
+        "The lists Inaturalist_train_set1.txt and Inaturalist_test_set1.txt, by which the papers divide the species, "
+        "are not here."
     ]  # fmt: skip
-    return Reading(levels=levels, entries=entries, notes=(*notes, *missing.notes()))
+    if more:
+        notes.append(f"For two levels, as in iNaturalist-base, choose the labels species and {_COARSE}.")
+    return Reading(levels=levels, entries=entries, notes=(*notes, *missing.notes()), more=more)
 
 
-def _species(categories: list[Mapping[str, Any]]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Return the levels, finest first, and the names of every species by its number."""
+def _species(categories: list[Mapping[str, Any]]) -> tuple[tuple[str, ...], dict[str, tuple[str | None, ...]]]:
+    """Return the levels, finest first, and their names for every species by its number; of seven the super-category
+    behind them.
+    """
     full = {str(each["id"]): each for each in categories if all(each.get(level) for level in _ABOVE)}
     if full:
         return ("species", *_ABOVE), {
-            key: (str(each.get("name") or key), *(str(each[level]) for level in _ABOVE)) for key, each in full.items()
+            key: (str(each.get("name") or key), *(str(each[level]) for level in _ABOVE), each.get(_COARSE))
+            for key, each in full.items()
         }
     coarse = {str(each["id"]): each for each in categories if each.get(_COARSE)}
     if coarse:
@@ -62,13 +70,13 @@ def _species(categories: list[Mapping[str, Any]]) -> tuple[tuple[str, ...], dict
 
 
 def _labels(
-    handed: Handed, row: int, species: str, paths: Mapping[str, tuple[str, ...]], levels: tuple[str, ...]
-) -> tuple[str, ...]:
+    handed: Handed, row: int, species: str, paths: Mapping[str, tuple[str | None, ...]], levels: tuple[str, ...]
+) -> tuple[str | None, ...]:
     if species in paths:
         return paths[species]
     parts = handed.files[row].names  # .../Plantae/7477/IMAGE
     above = parts[-3] if len(parts) > 2 else "unknown"
-    return (species, *[above] * (len(levels) - 1))
+    return (species, *[above] * (len(levels) - (_COARSE in levels)))
 
 
 def _images(handed: Handed, table: Mapping[str, Any]) -> list[tuple[int, Any]]:
