@@ -80,6 +80,9 @@ def test_the_queue_has_two_processes_train_the_weights_of_one(tmp_path: Path, im
     (mine, about), (other, known) = (made.read_checkpoint() or ({}, {}) for made in (folder, alone))
     assert about["step"] == known["step"] == 6 and mine.keys() == other.keys()
     assert max((mine[name] - other[name]).abs().max().item() for name in mine) < 1e-5
+    losses = [[(each.step, each.value) for each in made.scalars() if each.key == "loss"] for made in (folder, alone)]
+    assert [step for step, _ in losses[0]] == [1, 2, 3, 4, 5, 6]
+    assert losses[0] == [(step, pytest.approx(value, abs=1e-5)) for step, value in losses[1]]
     wait(lambda: not workers(folder))
 
 

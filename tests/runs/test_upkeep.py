@@ -18,8 +18,6 @@ from trainers.runs import RunFolder
 from trainers.runs.files import write_tensors
 from trainers.runs.records import Scalar
 from trainers.runs.scratch import scratch, sweep
-from trainers.training import scalars as windows
-from trainers.training.scalars import ScalarBuffer
 
 UNFINISHED = (
     "import sys, time, pathlib; from trainers.runs.scratch import scratch\n"
@@ -84,18 +82,6 @@ def test_a_trainer_brings_a_folder_of_before_to_the_rule(folder: RunFolder) -> N
     assert folder.db.rows("SELECT value FROM metrics WHERE step = 7") == [(0.4,)]
     folder.take_over()  # once is enough
     assert len(folder.scalars()) == len(expected)
-
-
-def test_means_are_of_whole_steps_for_every_arm(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder.db.write("DELETE FROM metrics")
-    monkeypatch.setattr(windows, "WINDOW_SECONDS", 0.0)
-    buffer = ScalarBuffer(folder)
-    for step in (1, 2):
-        for arm in (0, 1):
-            buffer.add(arm, step, float(step), {"loss": 10.0 * arm + step})
-    buffer.flush()
-    rows = folder.db.rows("SELECT step, arm, value FROM metrics ORDER BY id")
-    assert rows == [(1, 0, 1.0), (1, 1, 11.0), (2, 0, 2.0), (2, 1, 12.0)]
 
 
 def test_unfinished_files_of_killed_writers_go_and_those_of_living_ones_stay(folder: RunFolder) -> None:

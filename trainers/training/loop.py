@@ -32,7 +32,7 @@ from trainers.training.evaluation import Evaluation, Finish, Finisher
 from trainers.training.gradient_caching import encode_in_chunks
 from trainers.training.pace import Pace
 from trainers.training.reached import Reached, StageStart
-from trainers.training.scalars import ScalarBuffer
+from trainers.training.scalars import ScalarBuffer, ends_window
 from trainers.training.stage import Stage
 from trainers.training.trained_on import TrainedOn
 
@@ -212,7 +212,6 @@ class Loop(ABC):
         """
         started = time.monotonic()
         self._settle()
-        self._scalars.flush()
         tensors: dict[str, Tensor] = {}
         for arm in self.arms:
             tensors.update(arm.tensors())
@@ -223,6 +222,7 @@ class Loop(ABC):
             "last_snapshot": self._last_snapshot[:2],
             "stage": dataclasses.astuple(self._stage),
             "processor_seconds": [arm.processor_seconds for arm in self.arms],
+            "scalars": self._scalars.state(),
         }
         if self._images is not None:
             about["images"] = self._images
@@ -245,6 +245,7 @@ class Loop(ABC):
         """
         self.snapshot()
         self.checkpoint()
+        self._scalars.end_window()
         if self._device.type == "cpu":  # elsewhere the processor waits while the device works
             for arm in self.arms:
                 self._scalars.now(arm.index, self.step, self.seconds, {f"{TEST}{PROCESSOR}": arm.processor_seconds})
@@ -309,9 +310,12 @@ class Loop(ABC):
             scalars["images_per_s"] = scalars.pop("examples") / (time.monotonic() - started)
             self._scalars.add(arm.index, self.step + 1, self.seconds, scalars)
         self.step += 1
+        if ends_window(self.step - self._stage.step, self.stage.steps):
+            self._scalars.end_window()
 
     def _next_stage(self) -> None:
         self._settle()
+        self._scalars.end_window()
         self._stage = StageStart(index=self._stage.index + 1, step=self.step, seconds=self.seconds)
         self.folder.log(f"stage {self._stage.index + 1}, {self.stage.title}, from step {self.step}")
         for arm in self.arms:
@@ -394,6 +398,7 @@ class Loop(ABC):
             spent = about.get("processor_seconds", [0.0] * len(self.arms))  # checkpoints written before it was measured
             for arm, processor in zip(self.arms, spent, strict=True):
                 arm.processor_seconds = real(processor, "processor seconds")
+            self._scalars.load(self.step, self.seconds, about.get("scalars", ()))  # there are none in older checkpoints
         except (KeyError, IndexError, RuntimeError, ValueError, TypeError) as error:
             why = "".join(words(error).splitlines()[-1:]).strip()  # torch lists what differs below a heading
             raise RunError(
