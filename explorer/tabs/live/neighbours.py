@@ -15,6 +15,7 @@ from trainers.hierarchy import shared_levels
 from trainers.metrics import describe, evaluate
 from trainers.metrics.catalogue.maps import RECALL
 from trainers.retrieval import probe_results
+from trainers.retrieval.probe_results import nearest_others
 from trainers.runs.records import FrameArm, Probe
 
 RESULTS = 10
@@ -24,8 +25,9 @@ SCORES = ("AP", "HAP")  # of a query against the whole probe
 def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]:
     """Return the first results of query ``index`` at frame ``k``, and the query's own scores over the whole probe.
 
-    The ids come with the frame, or are searched among all points where it says that its own may not be exact;
-    similarities and scores need the embeddings of ``k``; without them similarities are None and there are no scores.
+    The ids are searched among all points in the order of the metrics, the less related of equally near ones first;
+    this, similarities and scores need the embeddings of ``k``. Without them the ids are those of the frame,
+    similarities are None and there are no scores.
     The query itself is never among its results. Of a test of queries and a gallery results are of the gallery; where
     embeddings are not kept, they are those of the frame's nearest points that are, which may be few.
 
@@ -43,7 +45,10 @@ def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]
     arms = []
     for i, arm in enumerate(frame.arms):
         vectors = None if embeddings is None else embeddings[i]
-        ids = (_exact(arm, vectors, index) if hidden is None else _among(arm, vectors, index, hidden, probe))[:RESULTS]
+        if hidden is None:
+            ids = _exact(arm, vectors, probe.labels, index)[:RESULTS]
+        else:
+            ids = _among(arm, vectors, index, hidden, probe)[:RESULTS]
         arms.append(
             {"ids": ids.tolist(), "shared": shared_levels(probe.labels[ids], probe.labels[index]).tolist()}
             | _scored(probe, vectors, index, ids, hidden)
@@ -72,10 +77,13 @@ def query_scores(
     ]
 
 
-def _exact(arm: FrameArm, vectors: np.ndarray | None, index: int) -> np.ndarray:
-    if vectors is None or RECALL not in arm.measures:
+def _exact(arm: FrameArm, vectors: np.ndarray | None, labels: np.ndarray, index: int) -> np.ndarray:
+    """Return the ids of the results in the order of the metrics, or as the frame has them where it is not known."""
+    if vectors is None:
         return arm.neighbours[index]
-    return nearest(vectors, RESULTS, np.array([index])).ids[0]
+    if np.isfinite(vectors).all():
+        return nearest_others(vectors, labels, np.array([index]), RESULTS)[0]
+    return arm.neighbours[index] if RECALL not in arm.measures else nearest(vectors, RESULTS, np.array([index])).ids[0]
 
 
 def _among(arm: FrameArm, vectors: np.ndarray | None, index: int, hidden: np.ndarray, probe: Probe) -> np.ndarray:
