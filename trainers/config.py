@@ -409,10 +409,18 @@ class EncoderConfig(StartConfig):
     data: DataChoice = parameter(factory=DataChoice, help="Which images.")
     metrics: tuple[str, ...] = parameter(
         (),
-        menu="trainers.metrics.asked:MENU",
+        menu="trainers.metrics.titles:MENU",
         title="More metrics",
-        help="Beside the usual ones, e.g. R_at_10 sum_wAP.",
+        help="Beside the usual ones, e.g. R@10 sum_wAP.",
     )
+
+    def __post_init__(self) -> None:
+        """Keep the keys of metrics that are written by their titles."""
+        if self.metrics and isinstance(self.metrics, (tuple, list)):
+            from trainers.metrics.titles import key_of
+
+            keys = (key_of(name) if isinstance(name, str) else name for name in self.metrics)
+            object.__setattr__(self, "metrics", type(self.metrics)(keys))
 
 
 def converted(config: RunConfig, into: type[Made], **changes: Any) -> Made:

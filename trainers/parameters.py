@@ -52,10 +52,12 @@ class Menu:
     Attributes:
         titles: those that are offered, with what they are called.
         check: raises a :class:`ParameterError` for a word that is not accepted.
+        key: the word that is meant by what is written; a word is itself.
     """
 
     titles: Mapping[str, str]
     check: Callable[[str], object]
+    key: Callable[[str], str] = str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,6 +372,7 @@ def _accepted(spec: Spec, value: Any, owner: pydantic.ValidationInfo) -> Any:
     if rule.registry:
         _check_entry(spec, value)
     if rule.menu:
+        value = rule.words().key(value)
         rule.words().check(value)
     return value
 

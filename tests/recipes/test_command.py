@@ -145,6 +145,15 @@ def test_other_losses_and_varied_settings_are_no_run_of_a_recipe(
     assert ("and varies other settings" in said) == bool(vary)
 
 
+def test_a_single_run_is_no_run_of_a_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = RunFolder.create(tmp_path, RECIPES["sop_recall"].config("here/sop").run)
+    folder.db.close()
+    assert main(["recipe", "sop_recall", "--of", folder.id, "--runs", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert f"A sweep of the recipe sop_recall was needed; {folder.id} is a single run." in said
+    assert "`python -m trainers recipe sop_recall` trains one" in said
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", [name for name in RECIPES if name != QUICK])

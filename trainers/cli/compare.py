@@ -38,12 +38,14 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 @verb("compare", _equip)
 def compare(arguments: argparse.Namespace) -> int:
     """Compare the arms of finished runs of one kind over seeds: a table with intervals, and verdicts."""
+    from trainers.metrics.titles import key_of
     from trainers.plans.report import levels_of, results_table
 
+    only = list(map(key_of, arguments.metrics or ()))
     folders = [RunFolder.open(arguments.runs, run) for run in dict.fromkeys(arguments.ids)]
     kind = _kind_of(folders)
     cells = list(_cells(folders, kind))
-    table = results_table(cells, kind.measures_of(folders[0].config), levels_of(folders[0]), arguments.metrics or ())
+    table = results_table(cells, kind.measures_of(folders[0].config), levels_of(folders[0]), only)
     if table is None:
         known = ", ".join(sorted({key for cell in cells for key in cell.metrics}))
         raise UserError(f"There is nothing to compare in {' '.join(arguments.metrics or ())}; the runs have {known}.")

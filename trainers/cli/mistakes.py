@@ -39,6 +39,7 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 def show(arguments: argparse.Namespace) -> int:
     """Show how bad a run's results are, what it confuses, where arms differ."""
     from trainers.kinds import arm_titles
+    from trainers.metrics.titles import key_of
     from trainers.retrieval.mistakes import mistakes
     from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results, roles_of
 
@@ -65,7 +66,7 @@ def show(arguments: argparse.Namespace) -> int:
     tables.append(_confusions(probe, titles, of_arms))
     if arguments.name:
         tables.append(_classes(probe, titles, of_arms, arguments.name))
-    tables += _queries(probe, folder, k, baseline, arguments.metric)
+    tables += _queries(probe, folder, k, baseline, key_of(arguments.metric))
     if baseline is not None:
         table, notes = _differences(folder, baseline, every)
         tables.append(table)

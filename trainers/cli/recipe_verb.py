@@ -107,10 +107,15 @@ def _train(chosen: Recipe, arguments: argparse.Namespace) -> int:
 
 def _compare(chosen: Recipe, arguments: argparse.Namespace) -> int:
     """Print the numbers of a finished run of a recipe."""
-    from trainers.plans.config import sweep_of
+    from trainers.plans.config import SweepConfig, sweep_of
     from trainers.runs import RunFolder
 
     folder = RunFolder.open(arguments.runs, arguments.of)
+    if not isinstance(folder.config, SweepConfig):
+        raise ParameterError(
+            f"A sweep of the recipe {chosen.name} was needed; {folder.id} is a single run. `python -m trainers recipe "
+            f"{chosen.name}` trains one, and `python -m trainers list` lists the runs."
+        )
     config, small = sweep_of(folder.config), _small(chosen, arguments.runs)
     rehearsed = config.to_json() == small.config.to_json()
     wanted = small.config if rehearsed else chosen.config()

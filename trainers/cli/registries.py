@@ -41,7 +41,7 @@ def show(arguments: argparse.Namespace) -> int:
         return 0
     entries = _entries(arguments.verb)
     names = arguments.names or entries
-    chosen = [_described(name, entry(entries, name, arguments.verb.removesuffix("s"))) for name in names]
+    chosen = [_entry(entries, name, arguments.verb) for name in names]
     if arguments.json:
         print_json(chosen)
     elif arguments.names:
@@ -58,6 +58,21 @@ def _entries(verb: str) -> Mapping[str, Any]:
 
         return PUBLISHED
     return Rule(help="", registry=LISTED[verb]).entries()
+
+
+def _entry(entries: Mapping[str, Any], name: str, verb: str) -> dict[str, Any]:
+    """Describe an entry by name; a metric also by its title, and with numbers in place of k and l."""
+    if verb != "metrics" or name in entries:
+        return _described(name, entry(entries, name, verb.removesuffix("s")))
+    from trainers.metrics.names import describe as described
+    from trainers.metrics.titles import family_of, key_of
+
+    family, key = family_of(name), key_of(name)
+    about = _described(family, entry(entries, family, "metric"))
+    if key == family:
+        return about
+    words = described(key)
+    return about | {"name": key, "title": words.title, "sentence": words.sentence}
 
 
 def _described(name: str, descriptor: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from trainers.kinds.checks import pinned
 from trainers.plans import PLANS, Plan
 from trainers.plans.config import FIRST
 from trainers.runs import RunFolder
+from trainers.runs.folder import check_root
 
 
 def add(verbs: Any) -> None:
@@ -135,6 +136,7 @@ def created(config: Config, root: Path) -> RunFolder:
     if config.single.processes > 1 and processes() > 1:
         raise ParameterError(f"{processes()} processes were started already. Leave --processes out, or start one.")
     check(config)
+    check_root(root)
     config = pinned(config)
     with progress_bar() as tell:
         said = started.rehearse(config, root, tell)

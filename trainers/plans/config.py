@@ -142,6 +142,13 @@ class FairComparisonConfig(SweepConfig):
         """Of the training data in the search; as many runs make up a trial."""
         return data_of(self.run).conditions.folds or FOLDS
 
+    def __post_init__(self) -> None:
+        """Keep the key of a metric that is written by its title."""
+        if isinstance(self.select_by, str):
+            from trainers.metrics.titles import key_of
+
+            object.__setattr__(self, "select_by", key_of(self.select_by))
+
 
 def sweep_of(config: Config) -> SweepConfig:
     """Return the settings of a plan.

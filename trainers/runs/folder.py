@@ -28,6 +28,7 @@ import os
 import secrets
 import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -298,6 +299,20 @@ def _not_made(root: Path, error: Exception) -> RunError:
     if short or is_full(error) or isinstance(error, DiskFullError):
         return DiskFullError("Free some space, then start the run again; nothing of it was kept.")
     return error if isinstance(error, RunError) else RunError(f"A run cannot be written in {root}: {error}.")
+
+
+def check_root(root: Path) -> None:
+    """Check that runs can be written in a folder, which is made with the first of them; nothing of it is left.
+
+    Raises:
+        RunError: they cannot.
+    """
+    there = next((folder for folder in (root, *root.absolute().parents) if folder.exists()), root)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".rankscope-", dir=there):
+            pass
+    except OSError as error:
+        raise _not_made(root, OSError(error.errno, error.strerror)) from error
 
 
 def list_runs(root: Path, *, read_only: bool = False) -> list[RunFolder]:

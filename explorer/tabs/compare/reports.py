@@ -20,6 +20,7 @@ from trainers.comparison import Table
 from trainers.data.lru_cache import Cache
 from trainers.errors import RunError
 from trainers.kinds import kind_of
+from trainers.metrics.titles import key_of
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children, ended_words, total
 from trainers.plans.config import MOST_SEEDS, sweep_of
@@ -105,7 +106,7 @@ class PlanReports:
         """
         plan_of(run.config)
         made = self._kept.get(run.folder.path, lambda: _Plan(run)).tables(run).get(part)
-        shown = None if made is None else made.only(metrics)
+        shown = None if made is None else made.only(list(map(key_of, metrics)))
         if shown is None or not shown.metrics:
             raise RunError(f"A part of the comparison with results, and metrics of it were needed; got {part[:40]!r}.")
         return shown.latex()

@@ -19,6 +19,7 @@ from trainers.hierarchy import severity_words
 from trainers.kinds import arm_titles, kind_of
 from trainers.metrics import METRICS, describe
 from trainers.metrics.names import describe_any
+from trainers.metrics.titles import key_of
 from trainers.retrieval.baseline import BaselineDifferences, differences
 from trainers.retrieval.disagreements import disagreements
 from trainers.retrieval.mistakes import Mistakes
@@ -150,7 +151,7 @@ class MistakeAnswers:
         baseline = self._library.get(asked.baseline) if asked.baseline else None
         with reading(run.id, passed=UserError):
             other = None if baseline is None else frame_at(baseline, asked.step)
-            key = (asked.metric, asked.count, asked.among, frame_at(run, asked.step), other)
+            key = (key_of(asked.metric), asked.count, asked.among, frame_at(run, asked.step), other)
             return self._queries.get(key, lambda: self._differing(run, baseline, asked))
 
     def baseline(self, asked: bodies.Baseline) -> Reply:
@@ -202,11 +203,11 @@ class MistakeAnswers:
         return points, None
 
     def _differing(self, run: Run, baseline: Run | None, asked: bodies.Queries) -> Reply:
-        probe = probe_of(run.folder)
+        probe, metric = probe_of(run.folder), key_of(asked.metric)
         answer = disagreements(
             run.folder,
             frame_at(run, asked.step)[1],
-            asked.metric,
+            metric,
             baseline=None if baseline is None else baseline.folder,
             baseline_k=None if baseline is None else frame_at(baseline, asked.step)[1],
             most=asked.count,
@@ -214,8 +215,8 @@ class MistakeAnswers:
         )
         return {
             "run": run.id,
-            "metric": asked.metric,
-            "title": describe(asked.metric, probe.hierarchy.levels).title,
+            "metric": metric,
+            "title": describe(metric, probe.hierarchy.levels).title,
             "queries": answer.queries,
             "arms": [{"run": arm.run, "arm": arm.arm, "title": arm.title} for arm in answer.arms],
             "diverged": answer.diverged,
