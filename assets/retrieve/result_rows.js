@@ -85,8 +85,9 @@ class Row {
 
   show(arm, answer, images, base, pinned) {
     const list = arm.reranked ?? arm.ranking;
-    this.said.hidden = !arm.error;
-    say(this.said, arm.error ?? "");
+    const said = arm.error ?? (arm.reranked ? "" : arm.ranking?.tied ?? "");
+    this.said.hidden = !said;
+    say(this.said, said);
     this.list.hidden = Boolean(arm.error);
     this.pin.hidden = Boolean(arm.error);
     this.pin.setAttribute("aria-pressed", String(pinned?.arm === null ? pinned.run === this.place.run : pinned?.key === this.place.key));

@@ -177,6 +177,8 @@ def _print_arm(arm: ArmResult, depth: int) -> None:
     took = ", ".join(f"{what} {1e3 * seconds:.0f} ms" for what, seconds in arm.seconds.items() if seconds >= 5e-4)
     print(f"  step {arm.step}; {arm.index.title}: {arm.index.reason} recall@10 {arm.index.recall:.3f}; {took}")
     _print_results(arm.final, depth)
+    if arm.ranking.tied and arm.reranked is None:
+        print(f"  {arm.ranking.tied}")
     _print_scores("", arm.ranking)
     if arm.reranked is not None:
         _print_scores("re-ranked ", arm.reranked)

@@ -21,6 +21,7 @@ from trainers.runs.reader import RunReader
 from trainers.runs.records import Probe
 from trainers.runs.regular import is_regular
 
+_TIE = 2.0**-22  # cosines in float32 that differ less may be equal
 _SPARE = 8  # more are looked at than asked for, to see which queries have ties at the edge of their list
 
 
@@ -119,8 +120,10 @@ def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray | No
     most = min(count, len(labels) - 1 if roles is None else roles.least(labels[:, 0]))
     searched = kept and any(RECALL in arm.measures for arm in drawn_arms)  # those of a map of very many images
     if roles is None and drawn and not searched and all(ids.shape[1] >= most for ids in stored):
-        known = _finite(folder, k) if kept else stored
-        return [None if arm is None else ids[:, :most] for ids, arm in zip(stored, known, strict=True)]
+        if not kept:
+            return [ids[:, :most] for ids in stored]
+        known = zip(stored, _finite(folder, k), strict=True)
+        return [None if arm is None else _ties_settled(ids, arm, labels, most) for ids, arm in known]
     if not kept and roles is not None:
         raise RunError(
             f"Frame {k} of run {folder.id} keeps no embeddings to search the gallery with. Choose the last frame."
@@ -170,6 +173,36 @@ def nearest(
             keys[torch.from_numpy(roles.hidden(np.arange(part.start, part.stop), labels[:, 0]))] = -torch.inf
         parts.append(_block(part, keys, labels, kept, count))
     return np.concatenate(parts) if parts else np.zeros((0, count), np.int64)
+
+
+def nearest_others(embeddings: np.ndarray, labels: np.ndarray, queries: np.ndarray, count: int) -> np.ndarray:
+    """Find the nearest others of some of the images, in the order of :func:`nearest`: int64 ``[Q, k]``.
+
+    Args:
+        embeddings: float ``[P, D]``, raw; labels: integers ``[P, L]``.
+        queries: int ``[Q]``, rows of these.
+        count: results of each; at most P - 1.
+    """
+    rows = torch.from_numpy(embeddings.astype(np.float32))
+    wanted = min(count + 1, len(rows))
+    found = nearest(rows[queries], labels[queries], wanted, rows, labels)
+    itself = found == queries[:, None]  # among many equal ones it need not be
+    itself[~itself.any(axis=1), -1] = True
+    return found[~itself].reshape(len(queries), wanted - 1)
+
+
+def _ties_settled(ids: np.ndarray, embeddings: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
+    """Return the first ``count`` of the stored results; those of queries with equal ones again, in the order of
+    :func:`nearest`.
+    """
+    shown = ids[:, : count + 1].astype(np.int64)
+    unit = functional.normalize(torch.from_numpy(embeddings.astype(np.float32)), dim=1, eps=1e-12).numpy()
+    near = np.stack([np.einsum("pd,pd->p", unit, unit[column]) for column in shown.T], axis=1)
+    tied = np.flatnonzero((np.abs(np.diff(near, axis=1)) < _TIE).any(axis=1))
+    settled = shown[:, :count].copy()
+    if len(tied):
+        settled[tied] = nearest_others(embeddings, labels, tied, count)
+    return settled
 
 
 def _keys(queries: Tensor, gallery: Tensor, within: bool) -> Iterator[tuple[slice, Tensor]]:

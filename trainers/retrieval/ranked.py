@@ -11,13 +11,18 @@ from trainers.retrieval.asked import Asked
 from trainers.retrieval.query_curves import Curves, curves_of
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import Ranking, Result
+from trainers.retrieval.ties import on_grid, order
 
 SCORES = ("AP", "HAP", "NDCG")
 """Metrics of a query against the whole gallery."""
 
 
-def nearest(similarity: np.ndarray, k: int, left_out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and similarities of the ``k`` largest, largest first, equal ones by row; none of ``left_out``."""
+def nearest(
+    similarity: np.ndarray, k: int, left_out: np.ndarray, match: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and similarities of the ``k`` largest, none of ``left_out``, in the order of
+    :func:`trainers.retrieval.ties.order`.
+    """
     values = similarity
     if len(left_out):
         values = similarity.copy()
@@ -25,9 +30,9 @@ def nearest(similarity: np.ndarray, k: int, left_out: np.ndarray) -> tuple[np.nd
     k = min(k, len(values) - len(left_out))
     if k < 1:
         return np.zeros(0, np.int64), np.zeros(0, values.dtype)
-    edge = np.partition(values, -k)[-k]
-    rows = np.flatnonzero(values >= edge)
-    rows = rows[np.lexsort((rows, -values[rows]))][:k]
+    rounded = on_grid(values)
+    rows = np.flatnonzero(rounded >= np.partition(rounded, -k)[-k])
+    rows = rows[order(values[rows], rows, match)][:k]
     return rows, values[rows]
 
 
@@ -51,7 +56,7 @@ def ranking(
 
 
 def measured(
-    asked: Asked, whole: np.ndarray | None, order: np.ndarray | None, *, curves: bool
+    asked: Asked, whole: np.ndarray | None, ranked: np.ndarray | None, *, curves: bool
 ) -> tuple[dict[str, float], Curves | None]:
     """Return scores of the query over the whole gallery, and its curves."""
     if asked.match is None or whole is None:
@@ -60,21 +65,23 @@ def measured(
     if len(left_out := asked.left_out):  # at the end of the list as irrelevant items, which no metric notices
         match, similarity = match.copy(), whole.copy()
         match[left_out], similarity[left_out] = False, -2.0
-    scores = score_query(match, SCORES, similarity=similarity, order=order)
-    return scores, curves_of(query_block(match, similarity=similarity, order=order)) if curves else None
+    scores = score_query(match, SCORES, similarity=similarity, order=ranked)
+    return scores, curves_of(query_block(match, similarity=similarity, order=ranked)) if curves else None
 
 
-def whole_order(whole: np.ndarray, first: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+def whole_order(
+    whole: np.ndarray, first: np.ndarray, left_out: np.ndarray, match: np.ndarray | None = None
+) -> np.ndarray:
     """Order all rows: those that were re-ranked, then the others by similarity, then those ``left_out``."""
     values = whole.copy()
     values[first] = np.inf
     values[left_out] = -np.inf
-    rest = np.argsort(-values, kind="stable")[len(first) :]
+    rest = order(values, np.arange(len(values)), match)[len(first) :]
     return np.concatenate([first, rest])
 
 
 def reranked_order(choice: Choice, query: np.ndarray, candidates: np.ndarray, similarity: np.ndarray) -> np.ndarray:
     descriptor = entry(RERANKINGS, choice.name, "re-ranking")
     parameters = descriptor.checked(choice.parameters)
-    order: np.ndarray = descriptor.rerank(query, candidates, similarity.astype(np.float32), parameters)
-    return order
+    ranked: np.ndarray = descriptor.rerank(query, candidates, similarity.astype(np.float32), parameters)
+    return ranked

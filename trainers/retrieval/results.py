@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from trainers.hierarchy import Ancestor
 from trainers.object_removal.removal import Target
 from trainers.parameters import Choice
 from trainers.retrieval.query_curves import Curves
+from trainers.retrieval.ties import largest_tie
 from trainers.runs import RunFolder
 
 
@@ -83,11 +85,21 @@ class Ranking:
     scores: Mapping[str, float]
     curves: Curves | None = None
 
+    @property
+    def tied(self) -> str:
+        """A sentence where results are equally similar to the query, the order of which says nothing; else empty."""
+        count = largest_tie(np.array([result.similarity for result in self.results]))
+        if count < 2:
+            return ""
+        first = "; the less related stand first, as the metrics count them" if self.scores else ""
+        which = "All" if count == len(self.results) else f"{count} of these"
+        return f"{which} {len(self.results)} results are equally similar to the query{first}."
+
     def as_json(self) -> dict[str, Any]:
         """Return it as plain lists, dictionaries, texts and numbers."""
         curves = None if self.curves is None else self.curves.as_json()
         plain = dataclasses.asdict(dataclasses.replace(self, curves=None))
-        return {**plain, "curves": curves}
+        return {**plain, "curves": curves, "tied": self.tied}
 
 
 @dataclass(frozen=True, kw_only=True)

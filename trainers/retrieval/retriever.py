@@ -28,6 +28,7 @@ from trainers.retrieval.removed import Removals, seen
 from trainers.retrieval.results import After, ArmResult, IndexUse, Query, Ranking, Retrieval, RunArm
 from trainers.retrieval.search_settings import AUTO, SearchSettings
 from trainers.retrieval.stored import stored_vectors
+from trainers.retrieval.ties import order
 from trainers.retrieval.vectors import Vectors
 from trainers.runs import RunFolder
 
@@ -203,9 +204,11 @@ class Retriever:
             whole = compared.similarities(query) if chosen.descriptor.exact or settings.scores else None
             depth = max(settings.k, RERANKED) if settings.rerank is not None else settings.k
             if chosen.descriptor.exact and whole is not None:
-                rows, near = nearest(whole, depth, asked.left_out)
+                rows, near = nearest(whole, depth, asked.left_out, asked.match)
             else:
                 rows, near = built.nearest(vectors, query, depth, asked.query_row)
+                ordered = order(near, rows, asked.match)
+                rows, near = rows[ordered], near[ordered]
         scored = whole if settings.scores else None
         with clock.over("score"):
             numbers = measured(asked, scored, None, curves=settings.curves)
@@ -213,9 +216,9 @@ class Retriever:
         reranked = None
         if settings.rerank is not None:
             with clock.over("rerank"):
-                order = reranked_order(settings.rerank, query, vectors.take(rows), near)
-                ranked = None if scored is None else whole_order(scored, rows[order], asked.left_out)
-                kept = order[: settings.k]
+                again = reranked_order(settings.rerank, query, vectors.take(rows), near)
+                ranked = None if scored is None else whole_order(scored, rows[again], asked.left_out, asked.match)
+                kept = again[: settings.k]
                 numbers = measured(asked, scored, ranked, curves=settings.curves)
                 reranked = ranking(asked, rows[kept], near[kept], numbers)
         after = None
@@ -254,7 +257,7 @@ class Retriever:
         for form, vector in vectors.items():
             whole = compared.similarities(vector)
             whole[asked.gallery.twins(asked.query_row)] = -1.0
-            rows, near = nearest(whole, len(before), asked.left_out)
+            rows, near = nearest(whole, len(before), asked.left_out, asked.match)
             rankings[form] = ranking(asked, rows, near, measured(asked, whole, None, curves=False))
         stay = len({result.row for result in rankings[WITHOUT].results} & set(before))
         return After(rankings=rankings, stays=stay / len(before) if before else float("nan"))

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from explorer.layout.neighbours import nearest
 from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.hierarchy import shared_levels
 from trainers.metrics import describe, evaluate
-from trainers.metrics.catalogue.maps import RECALL
 from trainers.retrieval import probe_results
 from trainers.runs.records import FrameArm, Probe
 
@@ -24,8 +22,9 @@ SCORES = ("AP", "HAP")  # of a query against the whole probe
 def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]:
     """Return the first results of query ``index`` at frame ``k``, and the query's own scores over the whole probe.
 
-    The ids come with the frame, or are searched among all points where it says that its own may not be exact;
-    similarities and scores need the embeddings of ``k``; without them similarities are None and there are no scores.
+    The ids are searched among all points in the order of the metrics, the less related of equally near ones first;
+    this, similarities and scores need the embeddings of ``k``. Without them the ids are those of the frame,
+    similarities are None and there are no scores.
     The query itself is never among its results. Of a test of queries and a gallery results are of the gallery; where
     embeddings are not kept, they are those of the frame's nearest points that are, which may be few.
 
@@ -43,7 +42,7 @@ def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]
     arms = []
     for i, arm in enumerate(frame.arms):
         vectors = None if embeddings is None else embeddings[i]
-        ids = (_exact(arm, vectors, index) if hidden is None else _among(arm, vectors, index, hidden, probe))[:RESULTS]
+        ids = _nearest(arm, vectors, index, hidden, probe)[:RESULTS]
         arms.append(
             {"ids": ids.tolist(), "shared": shared_levels(probe.labels[ids], probe.labels[index]).tolist()}
             | _scored(probe, vectors, index, ids, hidden)
@@ -72,14 +71,11 @@ def query_scores(
     ]
 
 
-def _exact(arm: FrameArm, vectors: np.ndarray | None, index: int) -> np.ndarray:
-    if vectors is None or RECALL not in arm.measures:
-        return arm.neighbours[index]
-    return nearest(vectors, RESULTS, np.array([index])).ids[0]
-
-
-def _among(arm: FrameArm, vectors: np.ndarray | None, index: int, hidden: np.ndarray, probe: Probe) -> np.ndarray:
-    """Return the nearest points that are not hidden, in the order of the metrics."""
+def _nearest(
+    arm: FrameArm, vectors: np.ndarray | None, index: int, hidden: np.ndarray | None, probe: Probe
+) -> np.ndarray:
+    """Return the nearest points but those that are hidden and itself, in the order of the metrics."""
+    hidden = np.arange(len(probe.labels)) == index if hidden is None else hidden
     if vectors is None or not np.isfinite(vectors).all():
         ids: np.ndarray = arm.neighbours[index]
         return ids[~hidden[ids]]

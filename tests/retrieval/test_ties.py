@@ -1,0 +1,153 @@
+"""Equal similarities: every list that is shown has the order of the metrics, which counts them as badly as it can."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.server.library import Library
+from explorer.tabs.live.neighbours import neighbours
+from tests.synthetic import make_run
+from trainers.hierarchy import shared_levels
+from trainers.metrics.one_query import score_query
+from trainers.retrieval.probe_results import nearest_others, probe_results
+from trainers.retrieval.ranked import nearest, whole_order
+from trainers.retrieval.results import Ranking, Result
+from trainers.retrieval.ties import largest_tie, order
+from trainers.runs import RunFolder
+from trainers.runs.records import Snapshot
+
+MATCH = np.array([[1, 1], [0, 1], [0, 0], [1, 1], [0, 0], [0, 1]], bool)
+"""Agreement with the query, which is row 0."""
+
+
+@pytest.mark.parametrize("number", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("similarity", "match", "expected"),
+    [
+        ([1, 0.5, 0.5, 0.5, 0.5, 0.5], MATCH, [2, 4, 1, 5, 3]),
+        ([1, 1, 1, 1, 1, 1], MATCH, [2, 4, 1, 5, 3]),
+        ([1, 0.5, 0.5, 0.5, 0.5, 0.5], None, [1, 2, 3, 4, 5]),
+        ([1, 0.5, 0.4, 0.5, 0.3, 0.4], MATCH, [1, 3, 2, 5, 4]),
+        ([1, 0, 0, 0, 0, 1], MATCH, [5, 2, 4, 1, 3]),
+        ([1, 0.5 + 1e-16, 0.5, 0.5 + 1e-15, 0.5, 0.5], MATCH, [2, 4, 1, 5, 3]),  # rounding is no difference
+        ([1, -1, -1, -1, -1, -1], MATCH, [2, 4, 1, 5, 3]),
+        ([1, 0.9, 0.8, 0.7, 0.6, 0.5], MATCH, [1, 2, 3, 4, 5]),
+    ],
+)
+def test_the_less_related_of_equal_results_stands_first(
+    similarity: list[float], match: np.ndarray | None, expected: list[int], number: type
+) -> None:
+    values = np.array(similarity, number)
+    for k in range(8):
+        rows, near = nearest(values, k, np.array([0]), match)
+        assert rows.tolist() == expected[:k]
+        np.testing.assert_array_equal(near, values[rows])
+    assert whole_order(values, np.array([3]), np.array([0]), match).tolist() == [3, *(row for row in expected if row != 3), 0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("tree", [True, False])
+def test_the_list_has_the_scores_of_the_metrics(seed: int, tree: bool) -> None:
+    rng = np.random.default_rng(seed)
+    match = rng.random((60, 3)) < 0.4
+    match = np.logical_or.accumulate(match, axis=1) if tree else match
+    similarity = rng.integers(-3, 3, 60) / 4
+    rows, _ = nearest(similarity, 60, np.array([], int), match)
+    names = ("AP", "HAP", "NDCG", "P_at_10", "AP_level2")
+    assert score_query(match, names, order=rows) == pytest.approx(score_query(match, names, similarity=similarity))
+
+
+@pytest.mark.parametrize(
+    ("similarity", "count", "sentence"),
+    [
+        ([], 0, ""),
+        ([1.0], 1, ""),
+        ([0.9, 0.8, 0.7], 1, ""),
+        ([0.9, 0.8, 0.8], 2, "2 of these 3 results are equally similar to the query"),
+        ([0.8, 0.8, 0.8], 3, "All 3 results are equally similar to the query"),
+        ([0.8, 0.8 + 1e-9, 0.1, 0.1, 0.1], 3, "3 of these 5 results are equally similar to the query"),
+    ],
+)
+def test_a_ranking_says_how_many_are_equal(similarity: list[float], count: int, sentence: str) -> None:
+    results = tuple(
+        Result(row=row, similarity=value, severity=None, classes=(), ancestor=None)
+        for row, value in enumerate(similarity)
+    )
+    assert largest_tie(np.array(similarity)) == count
+    assert Ranking(results=results, scores={}).tied == (f"{sentence}." if sentence else "")
+    scored = Ranking(results=results, scores={"AP": 0.5})
+    assert scored.as_json()["tied"] == scored.tied
+    assert scored.tied == (f"{sentence}; the less related stand first, as the metrics count them." if sentence else "")
+
+
+def _equal(kind: str, rows: np.ndarray) -> np.ndarray:
+    rows = rows.copy()
+    if kind == "all":
+        rows[:] = rows[0]
+    elif kind == "zero":
+        rows[:] = 0
+    elif kind == "half":
+        rows[: len(rows) // 2] = rows[0]
+    elif kind == "scaled":  # the same direction
+        rows[:] = rows[0] * 2.0 ** (np.arange(len(rows)) % 3)[:, None]
+    elif kind == "pairs":
+        rows[1::2] = rows[::2]
+    elif kind == "two":
+        rows[::2], rows[1::2] = rows[0], rows[1]
+    return rows
+
+
+KINDS = ("all", "zero", "half", "scaled", "pairs", "two", "none")
+
+
+def _tied_run(root: Path, kind: str, points: int = 60) -> RunFolder:
+    folder = make_run(root, points=points, frames=1)
+    rows = tuple(_equal(kind, arm) for arm in folder.embeddings(0))
+    folder.add_snapshot(Snapshot(k=0, step=0, seconds=0.0, embeddings=rows))
+    stored = []
+    for arm, vectors in zip(folder.frame(0).arms, rows, strict=True):  # equal ones by index, as the map has them
+        unit = vectors.astype(np.float32)
+        unit /= np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
+        cosine = unit @ unit.T
+        np.fill_diagonal(cosine, -2)
+        stored.append(replace(arm, neighbours=np.argsort(-cosine.round(6), axis=1, kind="stable")[:, :20].astype(int)))
+    folder.add_frame(replace(folder.frame(0), arms=tuple(stored)))
+    return folder
+
+
+def _slow(vectors: np.ndarray, labels: np.ndarray, query: int, count: int) -> list[int]:
+    unit = vectors.astype(np.float64)
+    unit /= np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
+    shared = shared_levels(labels, labels[query])
+    keys = [(-round(float(unit[row] @ unit[query]), 9), shared[row], row) for row in range(len(unit)) if row != query]
+    return [row for _, _, row in sorted(keys)[:count]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_of_a_run_have_the_order_of_the_metrics(kind: str, tmp_path: Path) -> None:
+    folder = _tied_run(tmp_path, kind)
+    labels = folder.probe().labels
+    embeddings = [arm.astype(np.float32) for arm in folder.embeddings(0)]
+    library = Library(tmp_path, tmp_path / "recorded")
+    run = library.get(folder.id)
+    found = probe_results(folder, 0, 10)
+    for query in range(0, 60, 7):
+        live = neighbours(library, run, 0, query)["arms"]
+        for arm, vectors in enumerate(embeddings):
+            expected = _slow(vectors, labels, query, 10)
+            assert live[arm]["ids"] == expected
+            assert nearest_others(vectors, labels, np.array([query]), 10)[0].tolist() == expected
+            if kind != "none":  # without ties the ones of the map stay
+                assert found[arm][query].tolist() == expected
+
+
+@pytest.mark.parametrize("points", [2, 3, 5])
+def test_few_points_have_few_results(points: int) -> None:
+    rows, labels = np.ones((points, 4), np.float32), np.arange(points)[:, None] % 2
+    found = nearest_others(rows, labels, np.arange(points), 10)
+    assert found.shape == (points, points - 1)
+    assert all(query not in ids for query, ids in enumerate(found))
