@@ -16,7 +16,7 @@ from trainers.metrics.one_query import score_query
 from trainers.retrieval.probe_results import nearest_others, probe_results
 from trainers.retrieval.ranked import nearest, whole_order
 from trainers.retrieval.results import Ranking, Result
-from trainers.retrieval.ties import largest_tie, order
+from trainers.retrieval.ties import largest_tie
 from trainers.runs import RunFolder
 from trainers.runs.records import Snapshot
 
