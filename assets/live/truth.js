@@ -5,6 +5,8 @@ import { signed } from "../common/measures.js";
 
 const KEPT = 0.4; // share of neighbours below which a map is read with care
 const short = (value) => value.toFixed(2);
+/** Share of neighbours that a map keeps beyond those that any map of so many images keeps, 0 to 1. */
+const kept = ({ quality, chance = 0 }) => (quality - chance) / (1 - chance);
 let count = 0;
 
 export class Truth {
@@ -38,11 +40,13 @@ export class Truth {
     const measured = rows.filter(([, value]) => Number.isFinite(value));
     const remarks = (level === null ? null : about?.remarks?.[level]) ?? [];
     const early = about?.method === "pca";
-    const care = early || remarks.length > 0 || about?.quality < KEPT;
+    const few = about?.chance >= 1; // any map keeps the nearest images, and none can be told from another
+    const equal = about?.equal ? ["Images with one embedding are in no place of their own: where the map draws them says nothing."] : [];
+    const care = !few && (early || remarks.length > 0 || equal.length > 0 || (about && kept(about) < KEPT));
     this.badge.hidden = !measured.length;
     this.badge.classList.toggle("rs-care", care);
-    say(this.badge, care ? "read with care" : "faithful");
-    const why = [...(early ? ["Principal components, while UMAP warms up."] : []), ...remarks];
+    say(this.badge, few ? "too few images" : care ? "read with care" : "faithful");
+    const why = [...(few ? ["So few images are all near to each other on any map: nothing can be said of this one."] : []), ...(early ? ["Principal components, while UMAP warms up."] : []), ...equal, ...remarks];
     if (!why.length) why.push(care ? "The map keeps few of the nearest images." : "The map keeps the nearest images and the classes as they are in the space.");
     const words = measured.map(([name, value, before, sentence]) => [`${name} ${short(value)}${Number.isFinite(before) ? ` (${signed(value - before, short)})` : ""}`, sentence]);
     this.write(why, words);

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from explorer.layout.quality import NEAREST
 from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.metrics import describe
 from trainers.metrics.catalogue import maps
+from trainers.retrieval.collapse import equal_by_arm, sentence
 from trainers.runs import RunFolder
 from trainers.runs.maps import FrameRow
 from trainers.runs.records import PHASES, REFINED, Scalar, snapshot_of
@@ -48,7 +50,12 @@ def arms_json(run: Run, k: int, rows: list[FrameRow]) -> list[Json]:
     """Describe the map of each arm at frame ``k``; of a refined map also ``before``, what it was made from."""
     levels = () if run.probe is None else tuple(run.probe.hierarchy.levels)
     measures = run.folder.map_numbers.of(k)
-    arms = [_arm(row, measures.get(i, {}), levels) for i, row in enumerate(rows)]
+    equal, images = equal_by_arm(run.folder, snapshot_of(k)), 0 if run.probe is None else len(run.probe.labels)
+    arms = [
+        _arm(row, measures.get(i, {}), levels)
+        | {"equal": sentence(equal[i], images) if i < len(equal) else "", "chance": _chance(images)}
+        for i, row in enumerate(rows)
+    ]
     if k < REFINED:
         return arms
     old = arms_json(run, snapshot_of(k), run.folder.frame_rows(snapshot_of(k)))
@@ -130,6 +137,11 @@ def ask_refined(folder: RunFolder) -> str:
 
 def _key(k: int, key: str) -> str:
     return f"{REFINED_PREFIX}{key}" if k >= REFINED else key
+
+
+def _chance(images: int) -> float:
+    """Return the share of neighbours that a map of so many images keeps by chance; 1: any map keeps all."""
+    return min(1.0, NEAREST / (images - 1)) if images > 1 else 1.0
 
 
 def _arm(row: FrameRow, measures: Mapping[str, float], levels: tuple[str, ...]) -> Json:

@@ -21,13 +21,14 @@ from trainers.cluster.holding import check_not_there
 from trainers.config import Config, RunConfig
 from trainers.devices.gpus import check_processes
 from trainers.errors import ParameterError, RunError
-from trainers.kinds import diagnoses, kind_of
+from trainers.kinds import kind_of
 from trainers.kinds.checks import pinned
 from trainers.metrics.names import Described
 from trainers.parameters import specs
 from trainers.plans.children import children_of
 from trainers.plans.config import sweep_of
 from trainers.plans.more_seeds import add_seeds, with_more_seeds
+from trainers.retrieval.collapse import diagnosed
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.label import Label, write_label
@@ -220,7 +221,7 @@ class Runs:
             newest: list[dict[str, float]] = [{} for _ in _names(config)]
             for scalar in folder.scalars():
                 newest[scalar.arm][scalar.key] = scalar.value
-            diagnosis = diagnoses(config, folder)
+            diagnosis = diagnosed(config, folder)
         folder.db.close()
         measures, levels = kind_of(config).measures_of(config), () if probe is None else tuple(probe.hierarchy.levels)
         keys = sorted({key for numbers in newest for key in numbers}, key=measures.order)

@@ -40,6 +40,7 @@ def show(arguments: argparse.Namespace) -> int:
     """Show how bad a run's results are, what it confuses, where arms differ."""
     from trainers.kinds import arm_titles
     from trainers.metrics.titles import key_of
+    from trainers.retrieval.collapse import equal_by_arm, sentence
     from trainers.retrieval.mistakes import mistakes
     from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results, roles_of
 
@@ -62,6 +63,8 @@ def show(arguments: argparse.Namespace) -> int:
         for title, ids in zip(every, results, strict=True)
         if ids is None
     ]
+    equal = zip(every, equal_by_arm(folder, k), strict=False)
+    said += [f"{title}: {told}" for title, count in equal if (told := sentence(count, len(probe.labels)))]
     tables = [_severities(probe, titles, of_arms), *_over_training(probe, every, folder, arguments.k)]
     tables.append(_confusions(probe, titles, of_arms))
     if arguments.name:

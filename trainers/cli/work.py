@@ -16,7 +16,7 @@ from trainers.cluster.address import address
 from trainers.cluster.record import has_record
 from trainers.distributed.launch import processes
 from trainers.errors import DISK_FULL, UNEXPECTED, RunError
-from trainers.kinds import arm_titles, diagnoses, kind_of
+from trainers.kinds import arm_titles, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES, RunState
 
@@ -63,8 +63,10 @@ def result(folder: RunFolder) -> str:
     kind = kind_of(config)
     titles = [arm.title for arm in kind.arms(config)]
     taken = f"{steps} in " if (steps := kind.by_stage(folder)) else ""
+    from trainers.retrieval.collapse import diagnosed
+
     lines = [f"finished after {taken}{folder.state().seconds:.0f} s; {kind.result(config, folder)}"]
-    for title, said in zip(titles, diagnoses(config, folder), strict=True):
+    for title, said in zip(titles, diagnosed(config, folder), strict=True):
         lines += [f"  {title}: {sentence}" for sentence in said]
     return "\n".join(lines)
 
@@ -81,7 +83,9 @@ def described(folder: RunFolder) -> dict[str, Any]:
         from trainers.plans.report_json import part_json
 
         return about | {"parts": [part_json(part) for part in report(folder).parts]}
-    titles, said = arm_titles(config), diagnoses(config, folder)
+    from trainers.retrieval.collapse import diagnosed
+
+    titles, said = arm_titles(config), diagnosed(config, folder)
     numbers = final_numbers(folder.scalars(), len(titles))
     arms = zip(titles, numbers, said, strict=True)
     return about | {

@@ -18,8 +18,9 @@ from explorer.server.titles import run_title, summary
 from trainers.cells import finite_number
 from trainers.config import Config
 from trainers.hierarchy import Hierarchy, severity_words
-from trainers.kinds import diagnoses, kind_of
+from trainers.kinds import kind_of
 from trainers.kinds.ablation import ablation
+from trainers.retrieval.collapse import diagnosed
 from trainers.runs.records import REFINED, Attribute, Probe
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def poll(run: Run, runs: Runs, after: int, row: int) -> Json:
         "more": more,
         "metrics": values,
         "keys": _keys(run, {key for _, _, key, _ in values}),
-        "diagnosis": run.at_rest("diagnosis", lambda: diagnoses(run.config, run.folder)),
+        "diagnosis": run.at_rest("diagnosis", lambda: diagnosed(run.config, run.folder)),
     }
 
 

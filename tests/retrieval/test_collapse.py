@@ -1,0 +1,102 @@
+"""Embeddings that have collapsed are said to have, beside the numbers of the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.server.library import Library
+from explorer.tabs.live.view import frame_info, poll
+from tests.synthetic import make_run
+from trainers.cli.main import main
+from trainers.cli.work import described, result
+from trainers.retrieval.collapse import diagnosed, equal_by_arm, equal_images, sentence
+from trainers.runs import RunFolder
+from trainers.runs.records import Snapshot
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((40, 8)).astype(np.float32)
+SIZES = RNG.uniform(0.1, 9, (40, 1)).astype(np.float32)
+NARROW = ROWS[:1] * 100 + ROWS  # cosines of 0.99 and more, and no two are equal
+COLLAPSED = "The embeddings have collapsed: all 40 images on the map have the same one."
+
+
+@pytest.mark.parametrize(
+    ("rows", "equal"),
+    [
+        (ROWS, 0),
+        (NARROW, 0),
+        (np.repeat(ROWS[:1], 40, axis=0), 40),
+        (ROWS[:1] * SIZES, 40),
+        ((ROWS[:1] * SIZES).astype(np.float16), 40),
+        (np.zeros((40, 8)), 40),
+        (ROWS[:1] + 1e-5 * ROWS, 40),
+        (np.repeat(ROWS[:2], 20, axis=0), 40),
+        (np.repeat(ROWS[:20], 2, axis=0), 40),
+        (np.concatenate([ROWS[:30], ROWS[:1] * SIZES[:10]]), 11),
+        (np.concatenate([ROWS[:20], np.zeros((20, 8))]), 20),
+        (np.full((40, 8), np.nan), 0),
+        (np.where(np.arange(40)[:, None] == 3, np.inf, 1.0), 0),
+        (ROWS[:1], 0),
+        (ROWS[:0], 0),
+        (np.ones((2, 1)), 2),
+    ],
+)
+def test_images_that_share_an_embedding_are_counted(rows: np.ndarray, equal: int) -> None:
+    assert equal_images(rows) == equal
+
+
+@pytest.mark.parametrize(
+    ("equal", "begins"),
+    [
+        (40, COLLAPSED),
+        (39, "39 of the 40 images on the map have the same embedding as another one."),
+        (20, "20 of the 40 images on the map"),
+        (19, ""),
+        (0, ""),
+    ],
+)
+def test_from_half_of_the_images_on_it_is_said(equal: int, begins: str) -> None:
+    assert sentence(equal, 40).startswith(begins) and bool(begins) == bool(sentence(equal, 40))
+    assert not sentence(1, 1) and not sentence(0, 0)
+
+
+def _collapsed(root: Path) -> RunFolder:
+    """The first arm of its second frame has collapsed."""
+    folder = make_run(root, points=40, frames=2)
+    arms = [arm.copy() for arm in folder.embeddings(1)]
+    arms[0][:] = arms[0][0]
+    folder.add_snapshot(Snapshot(k=1, step=folder.snapshots()[1][1], seconds=1.0, embeddings=tuple(arms)))
+    return folder
+
+
+def test_it_stands_where_the_numbers_of_the_run_stand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _collapsed(tmp_path)
+    assert [bool(count) for count in equal_by_arm(folder, 0)] == [False, False]
+    first, *others = diagnosed(folder.config, folder)
+    assert first[0].startswith(COLLAPSED) and not any(COLLAPSED in said for arm in others for said in arm)
+    assert result(folder).count(COLLAPSED) == 1
+    assert COLLAPSED in described(folder)["arms"][0]["diagnosis"][0]
+    library = Library(tmp_path, tmp_path / "recorded")
+    run = library.get(folder.id)
+    assert poll(run, None, -1, 0)["diagnosis"][0][0].startswith(COLLAPSED)  # type: ignore[arg-type]
+    assert [bool(arm["equal"]) for arm in frame_info(run, 1)["arms"]] == [True, False]
+    assert [bool(arm["equal"]) for arm in frame_info(run, 0)["arms"]] == [False, False]
+    assert main(["mistakes", folder.id, "--json", "--runs", str(tmp_path)]) == 0
+    assert sum(COLLAPSED in said for said in json.loads(capsys.readouterr().out)["said"]) == 1
+
+
+@pytest.mark.parametrize(("points", "chance"), [(2, 1.0), (16, 1.0), (17, 15 / 16), (40, 15 / 39)])
+def test_a_map_comes_with_what_any_map_keeps(points: int, chance: float, tmp_path: Path) -> None:
+    folder = make_run(tmp_path, points=points, frames=1)
+    run = Library(tmp_path, tmp_path / "recorded").get(folder.id)
+    assert {arm["chance"] for arm in frame_info(run, 0)["arms"]} == {chance}
+
+
+def test_embeddings_that_are_not_kept_say_nothing(tmp_path: Path) -> None:
+    folder = _collapsed(tmp_path)
+    folder.embeddings_path(1).unlink()
+    assert equal_by_arm(folder, 1) == () and not any("collapsed" in said for said in result(folder).split())
