@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
@@ -12,7 +13,7 @@ from tests.browser.pages import place, rest, state, until, visit
 from tests.synthetic import make_run
 from trainers.metrics.catalogue import maps
 from trainers.runs import RunFolder
-from trainers.runs.records import REFINED, Frame
+from trainers.runs.records import REFINED, Frame, Snapshot
 
 FLOOR = 0.2
 
@@ -91,3 +92,33 @@ def test_a_map_says_what_is_true_of_it_and_shows_classes(browser: Browser, site:
         page.get_by_role("button", name="Images", exact=True).click()
         page.get_by_role("button", name="Class names").click()
         expect(page.locator(".rs-classlabel:not([hidden])")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("points", "kept", "equal", "badge"),
+    [
+        (12, 1.0, False, "too few images"),
+        (16, 1.0, True, "too few images"),
+        (20, 0.8, False, "read with care"),  # any map of 20 images keeps 0.79
+        (20, 1.0, True, "read with care"),
+        (20, 1.0, False, "faithful"),
+        (60, 1.0, True, "read with care"),
+        (60, 0.6, False, "faithful"),
+    ],
+)
+def test_a_map_of_which_nothing_can_be_said_is_not_called_faithful(
+    points: int, kept: float, equal: bool, badge: str, browser: Browser, site: Site
+) -> None:
+    folder = make_run(site.root, points=points, frames=1, arms=1)
+    frame = folder.frame(0)
+    arm = dataclasses.replace(frame.arms[0], method="umap", quality=kept)
+    folder.add_frame(dataclasses.replace(frame, arms=(arm,)))
+    (rows,) = folder.embeddings(0)
+    if equal:
+        folder.add_snapshot(Snapshot(k=0, step=0, seconds=0.0, embeddings=(np.ones_like(rows),)))
+    with visit(browser, site, site.at(folder, "&k=0"), motion="reduce") as page:
+        until(page, "s.k === 0")
+        expect(page.locator(".rs-truthbadge")).to_have_text(badge)
+        told = page.locator(".rs-diagnosis")
+        says = expect(told).to_contain_text if equal else expect(told).not_to_contain_text
+        says("The embeddings have collapsed")

@@ -76,7 +76,8 @@ def test_runs_keep_keys(kind: type) -> None:
 
 
 def test_settings_of_the_page_keep_keys() -> None:
-    assert configuration(["smooth_ap"], training={"metrics": ["R@10"]}).metrics == ("R_at_10",)
+    config = configuration(["smooth_ap"], training={"metrics": ["R@10"]})
+    assert isinstance(config, MetricLearningConfig) and config.metrics == ("R_at_10",)
 
 
 @pytest.mark.parametrize(
