@@ -46,7 +46,8 @@ def test_the_less_related_of_equal_results_stands_first(
         rows, near = nearest(values, k, np.array([0]), match)
         assert rows.tolist() == expected[:k]
         np.testing.assert_array_equal(near, values[rows])
-    assert whole_order(values, np.array([3]), np.array([0]), match).tolist() == [3, *(row for row in expected if row != 3), 0]
+    others = [row for row in expected if row != 3]
+    assert whole_order(values, np.array([3]), np.array([0]), match).tolist() == [3, *others, 0]
 
 
 @pytest.mark.parametrize("seed", range(6))
