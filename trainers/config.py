@@ -417,9 +417,8 @@ class EncoderConfig(StartConfig):
     def __post_init__(self) -> None:
         """Keep the keys of metrics that are written by their titles."""
         if self.metrics and isinstance(self.metrics, (tuple, list)):
-            from trainers.metrics.titles import key_of
-
-            keys = (key_of(name) if isinstance(name, str) else name for name in self.metrics)
+            key = next(spec for spec in specs(type(self)) if spec.name == "metrics").rule.words().key
+            keys = (key(name) if isinstance(name, str) else name for name in self.metrics)
             object.__setattr__(self, "metrics", type(self.metrics)(keys))
 
 

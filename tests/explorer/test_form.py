@@ -103,7 +103,7 @@ WRONG: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"batch": 1}, "batch needs a whole number from 2 to 8192; got 1"),
         ({"drops": [0.5, "late"]}, "drops needs"),
         ({"data.image_size": "big"}, "image_size needs a whole number"),
-        ({"metrics": ["R@10"]}, "no metric 'R@10'"),
+        ({"metrics": ["R@0"]}, "no metric 'R@0'"),
         ({"metrics": [f"R_at_{k}" for k in range(2, MOST + 3)]}, f"at most {MOST} metrics beside its own"),
     ],
 }

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer.layout import quality
+from explorer.server import maps
 from explorer.server.library import Library
 from explorer.tabs.live.view import frame_info, poll
 from tests.synthetic import make_run
@@ -94,6 +96,7 @@ def test_a_map_comes_with_what_any_map_keeps(points: int, chance: float, tmp_pat
     folder = make_run(tmp_path, points=points, frames=1)
     run = Library(tmp_path, tmp_path / "recorded").get(folder.id)
     assert {arm["chance"] for arm in frame_info(run, 0)["arms"]} == {chance}
+    assert maps.NEAREST == quality.NEAREST
 
 
 def test_embeddings_that_are_not_kept_say_nothing(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from trainers.runs.records import Snapshot
 
 MATCH = np.array([[1, 1], [0, 1], [0, 0], [1, 1], [0, 0], [0, 1]], bool)
 """Agreement with the query, which is row 0."""
-ITSELF = np.array([0])
 
 
 @pytest.mark.parametrize("number", [np.float32, np.float64])
@@ -44,10 +43,11 @@ def test_the_less_related_of_equal_results_stands_first(
 ) -> None:
     values: np.ndarray = np.array(similarity, number)
     for k in range(8):
-        rows, near = nearest(values, k, ITSELF, match)
+        rows, near = nearest(values, k, np.array([0]), match)
         assert rows.tolist() == expected[:k]
         np.testing.assert_array_equal(near, values[rows])
-    assert whole_order(values, np.array([3]), ITSELF, match).tolist() == [3, *(row for row in expected if row != 3), 0]
+    others = [row for row in expected if row != 3]
+    assert whole_order(values, np.array([3]), np.array([0]), match).tolist() == [3, *others, 0]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -57,7 +57,7 @@ def test_the_list_has_the_scores_of_the_metrics(seed: int, tree: bool) -> None:
     match = rng.random((60, 3)) < 0.4
     match = np.logical_or.accumulate(match, axis=1) if tree else match
     similarity = rng.integers(-3, 3, 60) / 4
-    rows, _ = nearest(similarity, 60, ITSELF[:0], match)
+    rows, _ = nearest(similarity, 60, np.array([], int), match)
     names = ("AP", "HAP", "NDCG", "P_at_10", "AP_level2")
     assert score_query(match, names, order=rows) == pytest.approx(score_query(match, names, similarity=similarity))
 

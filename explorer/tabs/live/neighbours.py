@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from explorer.layout.neighbours import nearest
 from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.hierarchy import shared_levels
 from trainers.metrics import describe, evaluate
-from trainers.metrics.catalogue.maps import RECALL
 from trainers.retrieval import probe_results
 from trainers.retrieval.probe_results import nearest_others
 from trainers.runs.records import FrameArm, Probe
@@ -45,10 +43,7 @@ def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]
     arms = []
     for i, arm in enumerate(frame.arms):
         vectors = None if embeddings is None else embeddings[i]
-        if hidden is None:
-            ids = _exact(arm, vectors, probe.labels, index)[:RESULTS]
-        else:
-            ids = _among(arm, vectors, index, hidden, probe)[:RESULTS]
+        ids = _nearest(arm, vectors, index, hidden, probe)[:RESULTS]
         arms.append(
             {"ids": ids.tolist(), "shared": shared_levels(probe.labels[ids], probe.labels[index]).tolist()}
             | _scored(probe, vectors, index, ids, hidden)
@@ -77,17 +72,11 @@ def query_scores(
     ]
 
 
-def _exact(arm: FrameArm, vectors: np.ndarray | None, labels: np.ndarray, index: int) -> np.ndarray:
-    """Return the ids of the results in the order of the metrics, or as the frame has them where it is not known."""
-    if vectors is None:
-        return arm.neighbours[index]
-    if np.isfinite(vectors).all():
-        return nearest_others(vectors, labels, np.array([index]), RESULTS)[0]
-    return arm.neighbours[index] if RECALL not in arm.measures else nearest(vectors, RESULTS, np.array([index])).ids[0]
-
-
-def _among(arm: FrameArm, vectors: np.ndarray | None, index: int, hidden: np.ndarray, probe: Probe) -> np.ndarray:
-    """Return the nearest points that are not hidden, in the order of the metrics."""
+def _nearest(
+    arm: FrameArm, vectors: np.ndarray | None, index: int, hidden: np.ndarray | None, probe: Probe
+) -> np.ndarray:
+    """Return the nearest points but those that are hidden and itself, in the order of the metrics."""
+    hidden = np.arange(len(probe.labels)) == index if hidden is None else hidden
     if vectors is None or not np.isfinite(vectors).all():
         ids: np.ndarray = arm.neighbours[index]
         return ids[~hidden[ids]]
