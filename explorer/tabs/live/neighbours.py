@@ -13,7 +13,6 @@ from trainers.errors import RunError
 from trainers.hierarchy import shared_levels
 from trainers.metrics import describe, evaluate
 from trainers.retrieval import probe_results
-from trainers.retrieval.probe_results import nearest_others
 from trainers.runs.records import FrameArm, Probe
 
 RESULTS = 10
