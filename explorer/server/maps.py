@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from explorer.layout.quality import NEAREST
 from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.metrics import describe
@@ -20,6 +19,8 @@ FIGURES = (maps.TRUSTWORTHINESS, maps.CONTINUITY, maps.AGREEMENT)
 """Numbers under the title of a map, beside the neighbours it keeps and how far it moved."""
 TELLING = 0.8
 """Label trustworthiness or continuity below which a sentence says so: docs/page.md has the measurements."""
+NEAREST = 15
+"""Neighbours of an image that a map keeps or loses, as :mod:`explorer.layout.quality`, which is above, counts them."""
 REFINED_PREFIX = "refined_"
 Json = dict[str, Any]
 

@@ -7,16 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from explorer.server.library import Library
 from explorer.tabs.live.neighbours import neighbours
 from tests.synthetic import make_run
 from trainers.hierarchy import shared_levels
 from trainers.metrics.one_query import score_query
+from trainers.parameters import Choice
 from trainers.retrieval.probe_results import nearest_others, probe_of, probe_results
 from trainers.retrieval.ranked import nearest, whole_order
-from trainers.retrieval.results import Ranking, Result
-from trainers.retrieval.ties import largest_tie
+from trainers.retrieval.results import Query, Ranking, Result, RunArm
+from trainers.retrieval.retriever import Retriever
+from trainers.retrieval.ties import largest_tie, with_equals
 from trainers.runs import RunFolder
 from trainers.runs.records import Snapshot
 
@@ -48,6 +51,34 @@ def test_the_less_related_of_equal_results_stands_first(
         np.testing.assert_array_equal(near, values[rows])
     others = [row for row in expected if row != 3]
     assert whole_order(values, np.array([3]), np.array([0]), match).tolist() == [3, *others, 0]
+
+
+@pytest.mark.parametrize(
+    ("found", "left_out", "expected"),
+    [([1], [0], [1, 3]), ([2], [0], [2]), ([1, 2, 5], [0], [1, 2, 3, 4, 5]), ([1], [], [0, 1, 3]), ([], [0], [])],
+)
+def test_what_is_as_similar_as_what_was_found_is_found(
+    found: list[int], left_out: list[int], expected: list[int]
+) -> None:
+    similarity = np.array([0.5, 0.5, 0.4, 0.5 + 1e-16, 0.3, 0.3])
+    assert with_equals(np.array(found, int), similarity, np.array(left_out, int)).tolist() == expected
+
+
+@pytest.mark.parametrize("index", ["flat", "hnsw", "ivf_sq8"])
+def test_every_index_lists_equal_images_as_the_metrics_do(index: str, run: RunFolder, tmp_path: Path) -> None:
+    images = tmp_path / "images"
+    for number in range(24):
+        at = images / f"c{number % 4}" / f"{number:02d}.png"
+        at.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (24, 24), (90, 30, 200)).save(at)
+    gallery = Choice(name="dataset", parameters={"source": str(images)})
+    answer = Retriever().retrieve(
+        [RunArm(folder=run, arm=0)], Query(row=1), gallery, k=5, index=Choice(name=index)
+    )
+    listed = answer.arms[0].ranking
+    assert answer.arms[0].error is None and listed is not None
+    assert [result.severity for result in listed.results] == [0] * 5
+    assert listed.tied.startswith("All 5 results are equally similar to the query; the less related stand first")
 
 
 @pytest.mark.parametrize("seed", range(6))

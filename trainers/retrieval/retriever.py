@@ -28,7 +28,7 @@ from trainers.retrieval.removed import Removals, seen
 from trainers.retrieval.results import After, ArmResult, IndexUse, Query, Ranking, Retrieval, RunArm
 from trainers.retrieval.search_settings import AUTO, SearchSettings
 from trainers.retrieval.stored import stored_vectors
-from trainers.retrieval.ties import order
+from trainers.retrieval.ties import order, with_equals
 from trainers.retrieval.vectors import Vectors
 from trainers.runs import RunFolder
 
@@ -207,7 +207,10 @@ class Retriever:
                 rows, near = nearest(whole, depth, asked.left_out, asked.match)
             else:
                 rows, near = built.nearest(vectors, query, depth, asked.query_row)
-                ordered = order(near, rows, asked.match)
+                if whole is not None:  # an index finds some of many equal ones, whatever their classes
+                    rows = with_equals(rows, whole, asked.left_out)
+                    near = whole[rows]
+                ordered = order(near, rows, asked.match)[:depth]
                 rows, near = rows[ordered], near[ordered]
         scored = whole if settings.scores else None
         with clock.over("score"):

@@ -36,6 +36,19 @@ def order(similarity: np.ndarray, rows: np.ndarray, match: np.ndarray | None) ->
     return np.lexsort((rows, known @ (1 << np.arange(known.shape[1])), known.sum(axis=1), near))
 
 
+def with_equals(rows: np.ndarray, similarity: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+    """Add to some rows all others that are as similar as one of them, but those ``left_out``; in no order.
+
+    Args:
+        rows: int64 ``[n]``.
+        similarity: float ``[G]``, of the whole gallery.
+    """
+    rounded = on_grid(similarity)
+    equal = np.isin(rounded, rounded[rows])
+    equal[left_out] = False
+    return np.flatnonzero(equal)
+
+
 def largest_tie(similarity: np.ndarray) -> int:
     """Count the results of the largest group of similarities that are equal in float32; 1: no two are, 0: there are
     none.
