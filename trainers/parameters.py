@@ -90,6 +90,7 @@ class Rule:
         registry: ``module:NAME`` of the registry that a :class:`Choice` chooses from; imported when it is needed.
         menu: ``module:NAME`` of the :class:`Menu` that words are chosen from; imported when it is needed.
         proposals: ``module:NAME`` of :class:`Proposal` tuples: words that are offered where any may be written.
+        spelled: of a tuple, makes its value of another spelling that is accepted; what it does not know stays as it is.
         main: its value may be written without its name, as in ``open_clip:ViT-B-32``.
         private: it reaches beyond the run that it is a setting of: a public page neither offers nor takes it.
         searched: a search for the best value tries it; False: it is no matter of tuning, as a tolerance is, or a number
@@ -109,6 +110,7 @@ class Rule:
     registry: str = ""
     menu: str = ""
     proposals: str = ""
+    spelled: Callable[[Any], Any] | None = None
     main: bool = False
     private: bool = False
     searched: bool = True
@@ -200,7 +202,7 @@ class Spec:
         pieces = (*number, pydantic.AfterValidator(functools.partial(_accepted, self)))
         accepted = annotated[pieces]
         if self.type is tuple:
-            accepted = annotated[several[accepted, ...], pydantic.BeforeValidator(_listed)]
+            accepted = annotated[several[accepted, ...], pydantic.BeforeValidator(functools.partial(_listed, self))]
         return pydantic.TypeAdapter(accepted | None if self.optional else accepted, config=CHECKED)
 
 
@@ -289,7 +291,7 @@ def check(spec: Spec, value: Any, owner: str) -> Any:
         reason = first.get("ctx", {}).get("error")
         if isinstance(reason, ParameterError):  # of what stands in it
             raise reason from None
-        given = _listed(value)[int(first["loc"][0])] if first["loc"] else value
+        given = _listed(spec, value)[int(first["loc"][0])] if first["loc"] else value
         got = "nothing" if value is None else f"{given!r:.80}"
         raise ParameterError(f"{owner}: {spec.name} needs {describe(spec)}; got {got}.") from None
 
@@ -354,7 +356,9 @@ def _integral(value: Any) -> Any:
     return int(value) if isinstance(value, float) and is_number(value) and value == int(value) else value
 
 
-def _listed(value: Any) -> tuple[Any, ...]:
+def _listed(spec: Spec, value: Any) -> tuple[Any, ...]:
+    if spec.rule.spelled is not None:
+        value = spec.rule.spelled(value)
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 

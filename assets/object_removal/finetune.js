@@ -114,7 +114,7 @@ export class Finetune {
       dataset: settings.datasets.value,
       recipes: this.recipes.map((recipe) => recipe.values),
       ...training,
-      seeds: seeds && seeds.split(/[\s,;]+/).filter(Boolean).map(Number),
+      seeds,
     };
     this.go.disabled = true;
     say(this.said, "Starting …");

@@ -73,9 +73,17 @@ function number(field, value, changed) {
   return text(field.optional ? "not set" : "", { value: value ?? "", inputmode: "decimal", onchange: (event) => changed(typed(event.target)) });
 }
 
+/** Numbers with commas between them; of a field that has further spellings the server reads the text. */
 function numbers(field, value, changed) {
+  if (field.spelled) return text("", { value: spelled(value), onchange: (event) => changed(event.target.value) });
   const read = ({ value: written }) => written.split(/[,;\s]+/).filter(Boolean).map((item) => (Number.isFinite(Number(item)) ? Number(item) : item));
   return text("", { value: (value ?? []).join(", "), onchange: (event) => changed(read(event.target)) });
+}
+
+/** A single number is followed by a comma: alone it would be how many there are. */
+function spelled(value) {
+  if (!Array.isArray(value)) return value ?? "";
+  return value.length === 1 ? `${value[0]},` : value.join(", ");
 }
 
 function check(field, value, changed) {

@@ -31,6 +31,8 @@ from trainers.encoders import ENCODERS
 from trainers.errors import RunError, UserError
 from trainers.kinds import KINDS, kind_of
 from trainers.parameters import entry
+from trainers.plans.config import sweep_of
+from trainers.plans.seeds import seeds_in_words
 from trainers.runs.damage import reading
 
 if TYPE_CHECKING:
@@ -174,7 +176,8 @@ class FormService:
         return {"axes": axes, "said": self._work(made) if asked.plan else ""}
 
     def _work(self, made: Config) -> str:
-        return work(*self._runs.work(made), at_most=made.single.steps is not None)
+        said = work(*self._runs.work(made), at_most=made.single.steps is not None)
+        return f"{said} Trained with {seeds_in_words(sweep_of(made).seeds)}."
 
     def train(self, asked: Described, token: str, caller: Caller) -> Json:
         """Queue what the form describes."""

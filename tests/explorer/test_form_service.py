@@ -127,7 +127,7 @@ def test_views_follow_the_form_and_nothing_else_in_it(site: Site) -> None:
 
 def test_runs_are_counted_with_what_can_be_varied(site: Site) -> None:
     counted = site.post("count", plan="sweep", own={"seeds": [0, 1]}, settings={"losses": [{"name": "supcon"}]})
-    assert counted["said"] == "2 runs, about 6 min in all."
+    assert counted["said"] == "2 runs, about 6 min in all. Trained with seeds 0 and 1."
     assert "supcon.temperature" in dict(counted["axes"])
     wrong = site.post("count", plan="sweep", own={"seeds": []}, settings={"minutes": -1})
     assert "minutes needs a number" in wrong["problem"] and wrong["axes"]

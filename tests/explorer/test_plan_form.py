@@ -56,7 +56,8 @@ def test_the_fields_show_a_sweep_and_a_single_run() -> None:
 @pytest.mark.parametrize(
     ("rows", "own", "sentence"),
     [
-        ([], {"seeds": "a"}, "seeds needs whole numbers"),
+        ([], {"seeds": "a"}, "given by their number, 1 to 20 .*; got 'a'"),
+        ([], {"seeds": "0"}, "given by their number, 1 to 20 .*; got 0"),
         ([], {"seeds": [1, 1]}, "each once"),
         ([], {"seeds": [0.5]}, "seeds needs whole numbers"),
         ([("dim", "")], {}, "needs the values of dim"),

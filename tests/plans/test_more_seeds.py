@@ -13,8 +13,9 @@ from trainers.cli.main import main
 from trainers.errors import UserError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.plans.children import Children
-from trainers.plans.config import MOST_SEEDS, SweepConfig
+from trainers.plans.config import SweepConfig
 from trainers.plans.more_seeds import add_seeds
+from trainers.plans.seeds import MOST_SEEDS
 from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
 

@@ -27,7 +27,7 @@ PRETRAIN = (
     "--probe-size 20"
 )
 SWEEP = TRAIN.replace("train", "sweep", 1) + " --losses smooth_ap --seeds 0 1"
-FAIR = TRAIN.replace("train", "fair", 1) + " --losses smooth_ap --seeds 0 --trials 2"
+FAIR = TRAIN.replace("train", "fair", 1) + " --losses smooth_ap --seeds 1 --trials 2"
 FINETUNE = "finetune --data drawn_scenes:train=60,val=20,test=20 --steps 2 --batch 8 --queries 10"
 
 WRONG = (

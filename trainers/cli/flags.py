@@ -77,6 +77,9 @@ def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
                 values[spec.name] = dataclasses.replace(spec.default, **inner)
         elif hasattr(arguments, _dest(spec)):
             written = getattr(arguments, _dest(spec))
+            if spec.rule.spelled is not None:
+                values[spec.name] = spec.rule.spelled(" ".join(written))
+                continue
             items = [_read(spec, item) for item in (written if isinstance(written, list) else [written])]
             values[spec.name] = tuple(items) if spec.type is tuple else items[0]
     return values
@@ -154,7 +157,7 @@ def _read(spec: Spec, written: Any) -> Any:
 
 def _add_flag(parser: argparse._ActionsContainer, spec: Spec) -> None:
     base = spec.item or spec.type
-    read = _PLAIN.get(base, str)
+    read = str if spec.rule.spelled is not None else _PLAIN.get(base, str)
     reader = read if read is str else _reader(spec, read)
     options: dict[str, Any] = {"type": reader, "default": argparse.SUPPRESS}
     if spec.type is tuple:

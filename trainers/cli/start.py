@@ -114,10 +114,13 @@ def start(arguments: argparse.Namespace) -> int:
             f"rankscope: `{arguments.verb}` is now called `{kind.verb}`; the next release removes the old name.",
             file=sys.stderr,
         )
-    config = configuration(arguments, kind, PLANS.get(arguments.plan))
+    plan = PLANS.get(arguments.plan)
+    config: Any = configuration(arguments, kind, plan)
     folder = created(config, arguments.runs)
     if not arguments.json:
         print(f"run {folder.id} in {folder.path}")
+        if plan is not None:
+            print(f"to train: {plan.trained(config)}")
     return work(folder, new=True, as_json=arguments.json)
 
 

@@ -79,9 +79,11 @@ def described(folder: RunFolder) -> dict[str, Any]:
     about = {"id": folder.id, "path": str(folder.path), "phase": state.phase, "step": state.step}
     about |= {"by_stage": kind_of(config).by_stage(folder), "seconds": state.seconds}
     if kind_of(config).plans:
+        from trainers.plans.config import sweep_of
         from trainers.plans.report import report
         from trainers.plans.report_json import part_json
 
+        about["seeds"] = list(sweep_of(config).seeds)
         return about | {"parts": [part_json(part) for part in report(folder).parts]}
     from trainers.retrieval.collapse import diagnosed
 

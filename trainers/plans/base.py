@@ -16,8 +16,9 @@ from trainers.kinds.ablation import written
 from trainers.kinds.base import Kind
 from trainers.parameters import check_all
 from trainers.plans.axes import Axis, axes, conditions
-from trainers.plans.config import MOST_SEEDS, S, SweepConfig, sweep_of
+from trainers.plans.config import S, SweepConfig, sweep_of
 from trainers.plans.planned import Outcomes, PlannedRun
+from trainers.plans.seeds import MOST_SEEDS, seeds_in_words
 from trainers.progress import Progress, part_of
 from trainers.runs.records import PHASES, Phase
 
@@ -141,6 +142,11 @@ class Plan(Kind[S]):
         planned = self.plan(config, {})
         each = [kind_of(run.config).sizes(run.config) for run in planned]
         return {name: max(sizes[name] for sizes in each) for name in each[0]} | {"runs": len(planned)}
+
+    def trained(self, config: S) -> str:
+        """Say how many runs are trained, and with which seeds."""
+        runs = self.sizes(config)["runs"]
+        return f"{runs:,} run{'s' if runs > 1 else ''}, {seeds_in_words(config.seeds)}"
 
     def footprint(self, config: S) -> Footprint:
         """Estimate the memory of its largest run."""

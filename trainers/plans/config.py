@@ -13,13 +13,13 @@ from trainers.config import Config, DataChoice, RunConfig
 from trainers.errors import RunError
 from trainers.kinds import KINDS, OWN
 from trainers.parameters import parameter, specs
+from trainers.plans.seeds import read_seeds
 from trainers.values import build, check_types, values_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 S = TypeVar("S", bound="SweepConfig")
-MOST_SEEDS = 20
 MOST_RUNS = 500
 """Of one sweep, or of one part of a fair comparison."""
 FOLDS = 2
@@ -49,7 +49,9 @@ class SweepConfig(Config):
         (0, 1, 2),
         low=0,
         high=2**31 - 1,
-        help="Every arm is trained once with each; runs of one seed start from the same weights and batches.",
+        spelled=read_seeds,
+        help="How many: 3 for the seeds 0, 1 and 2; or the seeds themselves with commas: 4,7,9, or 4, for one alone. "
+        "Every arm is trained once with each; runs of one seed start from the same weights and batches.",
     )
     vary: Mapping[str, Any] = parameter(
         factory=dict,
@@ -58,6 +60,10 @@ class SweepConfig(Config):
     parallel: int = parameter(
         1, low=1, high=64, help="Runs that train at once without a GPU; with GPUs one run trains on each."
     )
+
+    def __post_init__(self) -> None:
+        """Read the seeds where their number or text is given in place of them."""
+        object.__setattr__(self, "seeds", read_seeds(self.seeds))
 
     @property
     def arms(self) -> int:

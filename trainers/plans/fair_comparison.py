@@ -95,6 +95,10 @@ class FairComparison(RunnablePlan[FairComparisonConfig]):
         """List the search, then as of a sweep."""
         return [f"{config.trials} trials each on {config.folds} folds", *super().details(config)]
 
+    def trained(self, config: FairComparisonConfig) -> str:
+        """Say it as of a sweep; the settings that are chosen may be those given, which are trained once."""
+        return f"at most {super().trained(config)} after the search"
+
     def sizes(self, config: FairComparisonConfig) -> Mapping[str, int]:
         """Return the largest of its runs, and how many there may be."""
         from trainers.plans.contenders import most_runs

@@ -8,7 +8,8 @@ import itertools
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import check
 from trainers.plans.children import Children, total
-from trainers.plans.config import MOST_SEEDS, SweepConfig, sweep_of
+from trainers.plans.config import SweepConfig, sweep_of
+from trainers.plans.seeds import MOST_SEEDS
 from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
 from trainers.runs.records import PHASES

@@ -90,7 +90,7 @@ def _control(spec: Spec) -> Json:
     if kind is str:
         return {"control": "words", "choices": []}
     if spec.type is tuple:
-        return {"control": "numbers"}
+        return {"control": "numbers", "spelled": rule.spelled is not None}
     return _number(spec)
 
 

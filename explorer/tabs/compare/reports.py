@@ -23,9 +23,10 @@ from trainers.kinds import kind_of
 from trainers.metrics.titles import key_of
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children, ended_words, total
-from trainers.plans.config import MOST_SEEDS, sweep_of
+from trainers.plans.config import sweep_of
 from trainers.plans.planned import Child
 from trainers.plans.report import Report, report
+from trainers.plans.seeds import MOST_SEEDS
 from trainers.publishing.reopened import origin
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES
