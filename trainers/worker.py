@@ -177,7 +177,7 @@ class Worker:
         self._tell(message=trainer.ending, force=True)
         trainer.finish(self._scoring)
         self._show(trainer, force=True)
-        self._end("finished")
+        self._end("finished", trainer.how_far if kind_of(config).plans else "")
 
     def _set_up(self, loop: Callable[..., Trainer]) -> Trainer:
         """Build the loop, with those of the other processes."""
@@ -273,8 +273,9 @@ class Worker:
             self._written = time.monotonic()
             self._watcher(self._state)
 
-    def _end(self, phase: str) -> None:
-        self._tell(phase=phase, message=ENDINGS.get(phase, f"{phase}; it can be resumed"), force=True)
+    def _end(self, phase: str, message: str = "") -> None:
+        message = message or ENDINGS.get(phase, f"{phase}; it can be resumed")
+        self._tell(phase=phase, message=message, force=True)
         self.folder.log(f"{phase} at step {self._state.step}")
 
     def _fail(self, error: str, trace: bool = False) -> None:

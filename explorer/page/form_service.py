@@ -23,6 +23,7 @@ from explorer.server.http import RequestError
 from explorer.server.runs import Runs
 from explorer.server.titles import waiting, work
 from explorer.server.visitors import Caller
+from trainers.comparison.words import seeds_in_words
 from trainers.config import Config, DataChoice
 from trainers.data import access
 from trainers.data.hub_search import TAGS, search
@@ -32,7 +33,6 @@ from trainers.errors import RunError, UserError
 from trainers.kinds import KINDS, kind_of
 from trainers.parameters import entry
 from trainers.plans.config import sweep_of
-from trainers.plans.seeds import seeds_in_words
 from trainers.runs.damage import reading
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from trainers.metrics.names import Described
 from trainers.parameters import specs
 from trainers.plans.children import children_of
 from trainers.plans.config import sweep_of
+from trainers.plans.lacking import lacks
 from trainers.plans.more_seeds import add_seeds, with_more_seeds
 from trainers.retrieval.collapse import diagnosed
 from trainers.runs import RunFolder, is_id, list_runs
@@ -123,8 +124,8 @@ class Runs:
     def resume(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """Let a paused run go on, or queue a stopped, interrupted or failed one again; returns a sentence."""
         folder = self.controlled(run_id, token, caller)
-        phase = folder.state().phase
-        if "resume" not in PHASES[phase].acts:
+        phase, lost = folder.state().phase, ""
+        if "resume" not in PHASES[phase].acts and not (lost := lacks(folder)):
             raise RunError(f"Only a paused, stopped, interrupted or failed run can be resumed; this one is {phase}.")
         if PHASES[phase].active:
             folder.send("resume")
@@ -133,6 +134,8 @@ class Runs:
             self._check_limits(folder.config, folder.owner, caller)
             self._scheduler.add(folder)
             self._shares.started(run_id, caller)
+        if lost:
+            return f"{lost}; they resume when it is their turn."
         return "It resumes from its last checkpoint when it is its turn."
 
     def add_seeds(self, run_id: str, token: str, count: int, caller: Caller = NOBODY) -> str:

@@ -26,6 +26,11 @@ def state_json(folder: RunFolder, state: RunState, kind: Kind) -> Json:
     return phase_json(state.phase, kind.phase(state.phase)) | progress_json(state, kind.by_stage(folder))
 
 
+def with_lacking(about: Json, lost: str) -> Json:
+    """Let a described plan be resumed where runs of it have no result; ``lost``: how many, in words; empty: none."""
+    return about | {"acts": [*about["acts"], "resume"], "label": f"{about['label']}, {lost}"} if lost else about
+
+
 def progress_json(state: RunState, by_stage: str = "") -> Json:
     """Describe how far a run is, and what it says.
 

@@ -41,7 +41,7 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
         page.wait_for_function("(id) => ![id, ''].includes(window.rankscope.current())", arg=site.finished.id)
         expect(page.locator(".rs-actions")).to_be_hidden()  # the run that is open now is finished
         page.get_by_role("button", name="Its comparison").click()
-        expect(page.locator(".rs-runstatus")).to_have_text("Stopped. 4 of 5 runs finished, 1 without a result.")
+        expect(page.locator(".rs-runstatus")).to_have_text("Stopped. 1 of 5 runs failed, 4 finished.")
         expect(view.locator(".rs-results")).to_be_visible()
         page.wait_for_url(f"**run={plan.id}**")
         make_again(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.verb import verb
 from trainers.errors import UserError
 from trainers.kinds import kind_of
+from trainers.plans.lacking import lacking_among
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.folder import created
 
@@ -45,7 +47,7 @@ def show(arguments: argparse.Namespace) -> int:
         (
             "  " * bool(row["part_of"]) + row["id"],
             row["made"].replace("T", " "),
-            row["phase"],
+            ", ".join(filter(None, [row["phase"], row.get("lacking")])),
             row["by_stage"] or row["step"],
             row["what"],
             row["numbers"],
@@ -63,9 +65,20 @@ def _rows(folders: Sequence[RunFolder]) -> Iterator[dict[str, Any]]:
     for folder in folders:
         members.setdefault(folder.part_of if folder.part_of in there else "", []).append(folder)
     for folder in members.get("", []):
-        yield _row(folder, "")
+        row = _row(folder, "")
+        yield row | {"lacking": _lacking(row, members.get(folder.id, []))}
         for member in sorted(members.get(folder.id, []), key=lambda run: run.place_in_plan):
             yield _row(member, folder.id)
+
+
+def _lacking(row: Mapping[str, Any], members: Sequence[RunFolder]) -> str:
+    """Say how many runs of a finished plan have no result; empty for what is none."""
+    phases = []
+    for member in members:
+        with contextlib.suppress(UserError):  # a damaged one has a row of its own
+            phases.append(member.state().phase)
+        member.db.close()
+    return lacking_among(row["phase"], phases, row["step"] or None)
 
 
 def _row(folder: RunFolder, part_of: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 
 from trainers.cli.flags import ray_flag, runs_flag
 from trainers.cli.output import json_flag, print_json
@@ -14,6 +15,7 @@ from trainers.cluster.record import FORGET, has_record
 from trainers.distributed.launch import processes
 from trainers.errors import RunError
 from trainers.kinds import check, kind_of
+from trainers.plans.lacking import lacks
 from trainers.runs import RunFolder
 
 
@@ -32,7 +34,7 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 
 @verb("resume", _equip)
 def resume(arguments: argparse.Namespace) -> int:
-    """Continue a run from its last checkpoint."""
+    """Continue a run from its last checkpoint; of a finished plan those of its runs that failed or were stopped."""
     folder = RunFolder.open(arguments.runs, arguments.id)
     kind_of(folder.config).check_processes(processes())
     if arguments.processes is not None:
@@ -52,6 +54,10 @@ def resume(arguments: argparse.Namespace) -> int:
 
         for run in (folder, *(children_of(folder) if kind_of(folder.config).plans else ())):
             release(run)
+    if lost := lacks(folder):
+        if not arguments.json:
+            print(f"{lost}; trained on now")
+        folder.db.set_state(dataclasses.replace(folder.state(), phase="interrupted", message="to be trained on"))
     if folder.db.state().phase == "finished" and not _is_kept(folder):
         if arguments.json:
             print_json(described(folder))

@@ -17,6 +17,7 @@ from trainers.cluster.record import has_record
 from trainers.distributed.launch import processes
 from trainers.errors import DISK_FULL, UNEXPECTED, RunError
 from trainers.kinds import arm_titles, kind_of
+from trainers.plans.lacking import lacks
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES, RunState
 
@@ -68,6 +69,8 @@ def result(folder: RunFolder) -> str:
     lines = [f"finished after {taken}{folder.state().seconds:.0f} s; {kind.result(config, folder)}"]
     for title, said in zip(titles, diagnosed(config, folder), strict=True):
         lines += [f"  {title}: {sentence}" for sentence in said]
+    if kind.plans and (lost := lacks(folder)):
+        lines.append(f"{lost}. To resume what has no result: python -m trainers resume {folder.id}")
     return "\n".join(lines)
 
 
@@ -83,8 +86,9 @@ def described(folder: RunFolder) -> dict[str, Any]:
         from trainers.plans.report import report
         from trainers.plans.report_json import part_json
 
-        about["seeds"] = list(sweep_of(config).seeds)
-        return about | {"parts": [part_json(part) for part in report(folder).parts]}
+        made = report(folder)
+        about |= {"seeds": list(sweep_of(config).seeds), "without_result": made.missing}
+        return about | {"parts": [part_json(part) for part in made.parts]}
     from trainers.retrieval.collapse import diagnosed
 
     titles, said = arm_titles(config), diagnosed(config, folder)

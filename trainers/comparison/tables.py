@@ -50,6 +50,7 @@ class Table:
         main: metrics that are shown first; the others are folded.
         remarks: sentences on the runs, which stand in front of the notes.
         against: a variant, so that they list only the verdicts on pairs with it; empty: on all pairs.
+        seeds: of every run that has ended, those without a result among them; verdicts that stand on fewer name theirs.
         awaited: planned runs that have not ended. Until then no result is the best, and conclusions say "so far".
     """
 
@@ -60,6 +61,7 @@ class Table:
     main: tuple[str, ...] = ()
     against: str = ""
     remarks: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
     awaited: int = 0
 
     @cached_property
@@ -84,7 +86,8 @@ class Table:
         for metric, comparison in zip(self.metrics, self.comparisons, strict=True):
             for group in comparison.groups:
                 for pair in group.pairs:
-                    yield metric, group, pair, words.verdict(pair, metric.measure)
+                    said = words.verdict(pair, metric.measure)
+                    yield metric, group, pair, f"{said}{words.on_seeds(pair, self.seeds)}"
 
     def conclusions(self) -> Iterator[tuple[Described, Group, str]]:
         """Yield metrics and conditions with what the verdicts come to, where anything is compared."""
@@ -92,7 +95,8 @@ class Table:
             for group in comparison.groups:
                 if sentence := conclude(group, metric.title, metric.measure):
                     left = f"So far ({self.awaited} planned run{'s' if self.awaited > 1 else ''} not trained yet): "
-                    yield metric, group, f"{left}{sentence}" if self.awaited else sentence
+                    said = " ".join(filter(None, [sentence, words.stands_on(group, self.seeds)]))
+                    yield metric, group, f"{left}{said}" if self.awaited else said
 
     def only(self, keys: Sequence[str]) -> Table:
         """Return the table of these metrics alone."""
@@ -117,6 +121,9 @@ class Table:
             if line.missing:
                 which = f"seed{'s' if len(line.missing) > 1 else ''} {', '.join(map(str, line.missing))}"
                 notes.append(f"{self._title(line)}: no result of {which}.")
+        there = {seed for line in self.lines for estimate in line.estimates for seed in estimate.seeds}
+        if gone := [seed for seed in self.seeds if seed not in there]:
+            notes.append(f"No result of {words.seeds_in_words(gone)}.")
         return notes
 
     def _which(self, cells: Iterable[tuple[str, str]]) -> str:
@@ -306,6 +313,7 @@ def table(
         comparisons=tuple(compare(cells, key, zero=zero) for key in keys),
         told=None if told is None else tuple(key for key in keys if key in told),
         main=tuple(key for key in keys if key in main),
+        seeds=tuple(sorted({cell.seed for cell in cells})),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from trainers.comparison.compare import Group, Pair
 from trainers.comparison.estimate import Estimate
@@ -80,6 +81,34 @@ def needed(seeds: int | None, what: str = "") -> str:
         return ""
     shown = f"show {what or 'one of this size'}"
     return f"about {seeds} seeds would {shown}" if seeds <= MOST else f"not even {MOST} seeds would {shown}"
+
+
+def stands_on(group: Group, seeds: Sequence[int]) -> str:
+    """Name the seeds that the verdicts under a condition stand on, as a sentence; empty where these are all ``seeds``.
+
+    Args:
+        seeds: of every run that has ended, those without a result among them.
+    """
+    of_pairs = {pair.difference.seeds for pair in group.pairs if pair.verdict != "unknown"}
+    if all(len(known) == len(seeds) for known in of_pairs):
+        return ""
+    if len(of_pairs) > 1:
+        return "Not every pair has results of the same seeds: each verdict names its own."
+    (known,) = of_pairs
+    without = [seed for seed in seeds if seed not in known]
+    return f"It stands on {seeds_in_words(known)}; of {seeds_in_words(without)} not every result is there."
+
+
+def on_seeds(pair: Pair, seeds: Sequence[int]) -> str:
+    """Name the seeds that a verdict stands on, as the end of a sentence; empty where these are all ``seeds``."""
+    known = pair.difference.seeds
+    return f" (on {seeds_in_words(known)})" if 0 < len(known) < len(seeds) else ""
+
+
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """Write seeds within a sentence: ``seed 4``, ``seeds 4, 7 and 9``."""
+    *before, last = map(str, seeds)
+    return f"seeds {', '.join(before)} and {last}" if before else f"seed {last}"
 
 
 def condition(group: Group) -> str:

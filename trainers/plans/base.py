@@ -18,7 +18,7 @@ from trainers.parameters import check_all
 from trainers.plans.axes import Axis, axes, conditions
 from trainers.plans.config import S, SweepConfig, sweep_of
 from trainers.plans.planned import Outcomes, PlannedRun
-from trainers.plans.seeds import MOST_SEEDS, seeds_in_words
+from trainers.plans.seeds import MOST_SEEDS
 from trainers.progress import Progress, part_of
 from trainers.runs.records import PHASES, Phase
 
@@ -145,6 +145,8 @@ class Plan(Kind[S]):
 
     def trained(self, config: S) -> str:
         """Say how many runs are trained, and with which seeds."""
+        from trainers.comparison.words import seeds_in_words
+
         runs = self.sizes(config)["runs"]
         return f"{runs:,} run{'s' if runs > 1 else ''}, {seeds_in_words(config.seeds)}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from trainers.config import Config
 from trainers.errors import DISK_FULL, RunError
@@ -137,10 +137,21 @@ def check_hopeful(children: Sequence[Child]) -> None:
 
 
 def ended_words(children: Sequence[Child]) -> str:
-    """Say how many runs have ended: ``2 of 6 runs finished, 1 without a result``."""
-    finished = [child.outcome.finished for child in children if child.outcome is not None]
-    lost = finished.count(False)
-    return f"{finished.count(True)} of {len(children)} runs finished{f', {lost} without a result' if lost else ''}"
+    """Say how many runs have ended: ``2 of 6 runs finished``, or ``1 of 6 runs failed, 2 finished``."""
+    ended = [_phase(child.outcome) for child in children if child.outcome is not None]
+    finished = ended.count("finished")
+    lost = lacking(ended, len(children))
+    return f"{lost}, {finished} finished" if lost else f"{finished} of {len(children)} runs finished"
+
+
+def lacking(phases: Iterable[str], planned: int) -> str:
+    """Say how many of so many runs failed or were stopped: ``2 of 9 runs failed, 1 was stopped``; empty: none."""
+    known = list(phases)
+    failed, stopped = known.count("failed"), known.count("stopped")
+    was = "was" if stopped == 1 else "were"
+    words = [f"{failed} failed"] if failed else []
+    words += [f"{stopped} {was} stopped"] if stopped else []
+    return ", ".join(words).replace(" ", f" of {planned} run{'s' if planned != 1 else ''} ", 1)
 
 
 def total(children: Sequence[Child]) -> RunState:

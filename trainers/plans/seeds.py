@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from trainers.errors import ParameterError
@@ -44,9 +43,3 @@ def _counted(number: int) -> tuple[int, ...]:
     if not 1 <= number <= MOST_SEEDS:
         raise ParameterError(f"{_NEEDED}; got {number!s:.40}.")
     return tuple(range(number))
-
-
-def seeds_in_words(seeds: Iterable[int]) -> str:
-    """Write seeds within a sentence: ``seed 4``, ``seeds 4, 7 and 9``."""
-    *before, last = map(str, seeds)
-    return f"seeds {', '.join(before)} and {last}" if before else f"seed {last}"

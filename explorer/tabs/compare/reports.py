@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from explorer.exports import offered
 from explorer.server.library import Library
 from explorer.server.run import Run
-from explorer.server.states import Json, created, is_mine, position, state_json
+from explorer.server.states import Json, created, is_mine, position, state_json, with_lacking
 from explorer.server.titles import run_title, summary
 from explorer.server.visitors import NOBODY, Caller
 from trainers.comparison import Table
@@ -24,6 +24,7 @@ from trainers.metrics.titles import key_of
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children, ended_words, total
 from trainers.plans.config import sweep_of
+from trainers.plans.lacking import lacking_among
 from trainers.plans.planned import Child
 from trainers.plans.report import Report, report
 from trainers.plans.seeds import MOST_SEEDS
@@ -88,7 +89,7 @@ class PlanReports:
             "mine": is_mine(run.folder, token, caller),
             "downloads": offered(run),
             "state": {
-                **state_json(run.folder, state, kind),
+                **with_lacking(state_json(run.folder, state, kind), _lost(state.phase, children)),
                 "step": total(children).step,
                 "planned_steps": len(children),
                 "queue_position": position(self._runs, run, state.phase),
@@ -163,6 +164,10 @@ def _entry(run: Run) -> Json:
     phase = run.folder.state().phase
     about = {"id": run.id, "title": run_title(run), "phase": phase, "moving": PHASES[phase].moving}
     return about | {"recorded": run.recorded, "created": created(run.id)}
+
+
+def _lost(phase: str, children: Sequence[Child]) -> str:
+    return lacking_among(phase, (child.phase for child in children), len(children))
 
 
 def in_words(phase: str, children: list[Child]) -> str:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from explorer.exports import offered
 from explorer.server.library import Library
 from explorer.server.run import Run
-from explorer.server.states import DAMAGED, Json, created, is_mine, phase_json, position, progress_json, state_json
+from explorer.server.states import DAMAGED, Json, created, is_mine, phase_json, position, progress_json, state_json, with_lacking
 from explorer.server.titles import data_title, run_title, summary
 from explorer.server.visitors import NOBODY, Caller
 from trainers.cells import csv_text, finite_number
 from trainers.errors import RunError
 from trainers.kinds import arm_titles, kind_of
+from trainers.plans.lacking import lacking_among
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
 from trainers.runs.label import read_label
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 
 def runs(library: Library, runs: Runs, token: str | None, caller: Caller = NOBODY) -> list[Json]:
     """List every run, newest first, recordings last; a damaged one says so and hides no other."""
-    return [_card(library, folder, runs, is_mine(folder, token, caller)) for folder in library.folders()]
+    cards = [_card(library, folder, runs, is_mine(folder, token, caller)) for folder in library.folders()]
+    members: dict[str, list[str]] = {}
+    for card in cards:
+        members.setdefault(card["part_of"], []).append(card["phase"])
+    return [_of_plan(card, members.get(card["id"], [])) if card["plans"] else card for card in cards]
 
 
 def runs_csv(listed: list[Json]) -> str:
@@ -72,6 +77,11 @@ def _card(library: Library, folder: RunFolder, runs: Runs, mine: bool | None) ->
             return card | run.at_rest("card", lambda: _card_of(run, runs))
     except RunError as error:
         return card | {"error": str(error), "bytes": folder.size()}
+
+
+def _of_plan(card: Json, runs: list[str]) -> Json:
+    """Add to the card of a plan what its runs, whose phases are given, have no result of."""
+    return with_lacking(card, lacking_among(card["phase"], runs, card["planned_steps"]))
 
 
 def _card_of(run: Run, runs: Runs) -> Json:
