@@ -56,7 +56,7 @@ export class Card {
     if (text !== this.drawn) this.draw(result);
     this.drawn = text;
     this.acts.hidden = !runs;
-    this.run.hidden = Boolean(here?.finished || here?.moving);
+    this.run.hidden = Boolean((here?.finished && !here.lacking) || here?.moving);
     say(this.run, here ? "Go on here" : "Run it here");
     this.open.hidden = !here;
     this.compare.hidden = !here?.finished;
@@ -102,7 +102,8 @@ export class Card {
 const intervals = (result) => (result ? result.differences.map((difference) => new Interval(difference)) : []);
 
 /** Seeds, time, machine, code and day of a result. */
-function origin({ seeds, minutes, machine, commit, made, budget }) {
+function origin({ seeds, stands_on: known, minutes, machine, commit, made, budget }) {
   const code = commit ? `, commit ${commit}` : "";
-  return `${seeds.length} seeds, ${minutes.toFixed(1)} minutes on ${machine}${code}, ${made}. ${budget}`;
+  const counted = known.length < seeds.length ? `${known.length} of ${seeds.length} seeds (${known.join(", ") || "none"})` : `${seeds.length} seeds`;
+  return `${counted}, ${minutes.toFixed(1)} minutes on ${machine}${code}, ${made}. ${budget}`;
 }

@@ -83,6 +83,52 @@ def test_finished_runs_are_judged_and_kept(tmp_path: Path, made_up: Claim, capsy
     assert not result.commit and is_stale(made_up, result), "nobody knows which code trained them"
 
 
+@pytest.mark.parametrize(
+    ("lost", "on", "seeds"),
+    [
+        ((1,), "It stands on seeds 0 and 2 of 3. Without a result: seed 1.", "2 of 3 (0, 2)"),
+        ((0, 2), "It stands on seed 1 of 3. Without a result: seed 0; seed 2.", "1 of 3 (1)"),
+        ((), "", "3"),
+    ],
+)
+def test_a_result_lists_the_seeds_that_it_stands_on(
+    lost: tuple[int, ...],
+    on: str,
+    seeds: str,
+    tmp_path: Path,
+    made_up: Claim,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "runs").mkdir()
+    plan = make_plan(
+        tmp_path / "runs",
+        made_up.plan(),  # type: ignore[misc]
+        stand=lambda run: "failed" if run.seed in lost else "finished",
+        gains=GAINS,
+    )
+    assert main(called(tmp_path, made_up.name)) == 0
+    said = capsys.readouterr().out
+    assert said.count(f"python -m trainers resume {plan.id} trains them on") == bool(lost)
+    result = read(made_up, tmp_path / "results")
+    assert result is not None and result.stands_on == tuple(seed for seed in (0, 1, 2) if seed not in lost)
+    assert result.lacking == on and words(made_up, result).endswith(on) and on in said
+    assert as_json(made_up, result)["result"]["stands_on"] == list(result.stands_on)
+    assert tables.rows({made_up.name: result}, {made_up.name: made_up})[0][5] == seeds
+
+
+def test_a_result_without_the_list_is_read(tmp_path: Path, made_up: Claim) -> None:
+    (tmp_path / "runs").mkdir()
+    plan = make_plan(tmp_path / "runs", made_up.plan(), gains=GAINS)  # type: ignore[misc]
+    path = write(dataclasses.replace(runs.result(made_up, plan), stands_on=None), tmp_path)
+    values = json.loads(path.read_text())
+    del values["without"]
+    assert "stands_on" not in values
+    path.write_text(json.dumps(values))
+    result = read(made_up, tmp_path)
+    assert result is not None and result.stands_on is None and not result.lacking and not result.without
+    assert as_json(made_up, result)["result"]["stands_on"] == [0, 1, 2]
+
+
 def test_a_result_older_than_its_parts_is_said_to_be_so(
     tmp_path: Path, made_up: Claim, monkeypatch: pytest.MonkeyPatch
 ) -> None:

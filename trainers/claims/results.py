@@ -20,6 +20,7 @@ from trainers.claims.base import Claim
 from trainers.claims.measured import Measured
 from trainers.claims.parts import digest
 from trainers.claims.verdict import LACKING, NOT_RUN, verdict
+from trainers.comparison.words import seeds_in_words
 from trainers.errors import RunError, UserError, brief
 
 SHIPPED = Path(__file__).parent / "results"
@@ -31,6 +32,9 @@ class Result:
 
     Attributes:
         seeds: of its runs.
+        stands_on: those of the seeds that have a result on every side of every difference; None: of an older result,
+            which does not list them.
+        without: titles of its runs that have no result.
         minutes: of training, all runs together.
         machine: processor and libraries.
         commit: of the program that began to train; empty: not known. A ``+`` after it: files were changed.
@@ -48,6 +52,17 @@ class Result:
     parts: str
     budget: str
     measured: tuple[Measured, ...]
+    stands_on: tuple[int, ...] | None = None
+    without: tuple[str, ...] = ()
+
+    @property
+    def lacking(self) -> str:
+        """Name the seeds that it stands on where these are not all, as a sentence; empty where they are or unknown."""
+        if self.stands_on is None or len(self.stands_on) == len(self.seeds):
+            return ""
+        on = seeds_in_words(self.stands_on) if self.stands_on else "no seed"
+        runs = f" Without a result: {'; '.join(self.without)}." if self.without else ""
+        return f"It stands on {on} of {len(self.seeds)}.{runs}"
 
     def verdict(self, claim: Claim) -> str:
         """Return the verdict that the rule gives on these numbers."""
@@ -59,8 +74,9 @@ class Result:
         return titles == [(difference.title, difference.metric) for difference in claim.differences]
 
     def to_json(self) -> str:
-        """Write JSON; numbers that are not known become null."""
-        return json.dumps(_plain(asdict(self)), indent=1, ensure_ascii=False) + "\n"
+        """Write JSON; numbers that are not known become null, a list that is not known is left out."""
+        values = {name: value for name, value in asdict(self).items() if value is not None}
+        return json.dumps(_plain(values), indent=1, ensure_ascii=False) + "\n"
 
 
 def made(
@@ -72,6 +88,7 @@ def made(
     budget: str,
     commit: str,
     parts: str,
+    without: tuple[str, ...] = (),
 ) -> Result:
     """Make a result of what was measured now, on this machine."""
     return Result(
@@ -84,6 +101,8 @@ def made(
         parts=parts,
         budget=budget,
         measured=measured,
+        stands_on=tuple(seed for seed in seeds if all(seed in side.values for each in measured for side in each.sides)),
+        without=without,
     )
 
 

@@ -101,7 +101,9 @@ def result(claim: Claim, folder: RunFolder) -> Result:
     assert isinstance(config, SweepConfig)
     children = Children(folder).all()
     part = CHOSEN if isinstance(config, FairComparisonConfig) else next(iter(plan_of(config).parts))
-    cells = results_of(folder, [child for child in children if part in child.planned.parts])
+    of_part = [child for child in children if part in child.planned.parts]
+    cells = results_of(folder, of_part)
+    without = [child.planned.title for child in of_part if child.outcome is not None and not child.outcome.finished]
     seconds = sum(child.outcome.seconds for child in children if child.outcome is not None)
     began = _BEGAN.match(read_label(folder.path).note)
     return made(
@@ -112,6 +114,7 @@ def result(claim: Claim, folder: RunFolder) -> Result:
         budget=budget(config),
         commit=began[1] if began else "",
         parts=digest(claim) if is_current(claim, folder) else "",
+        without=tuple(without),
     )
 
 

@@ -52,7 +52,7 @@ def words(claim: Claim, result: Result | None) -> str:
         sentence(measured, difference, judge(measured.numbers, difference.expected, difference.margin))
         for measured, difference in zip(result.measured, claim.differences, strict=True)
     ]
-    return f"{verdict.capitalize()}. {' '.join(sentences)}"
+    return " ".join(filter(None, [f"{verdict.capitalize()}.", *sentences, result.lacking]))
 
 
 def sentence(measured: Measured, difference: Difference, verdict: str) -> str:
@@ -101,11 +101,20 @@ def rows(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLA
             f"{_title(difference)} {spread(measured, named(measured.metric))}"
             for measured, difference in zip(result.measured if result else (), claim.differences, strict=False)
         )
-        seeds = str(len(result.seeds)) if result else ""
+        seeds = _seeds(result) if result else ""
         minutes = f"{result.minutes:.1f}" if result else ""
         verdict = standing(claim, result)
         lines.append((name, WORKS[claim.work], claim.where, verdict, decides, seeds, minutes))
     return lines
+
+
+def _seeds(result: Result) -> str:
+    """Count the seeds of a result; where it stands on fewer, name those: ``2 of 3 (0, 2)``."""
+    known = result.stands_on
+    if known is None or len(known) == len(result.seeds):
+        return str(len(result.seeds))
+    names = f" ({', '.join(map(str, known))})" if known else ""
+    return f"{len(known)} of {len(result.seeds)}{names}"
 
 
 def markdown(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
@@ -180,6 +189,8 @@ def _result_json(claim: Claim, result: Result) -> dict[str, Any]:
     made = {name: getattr(result, name) for name in ("minutes", "machine", "commit", "made", "budget")}
     return made | {
         "seeds": list(result.seeds),
+        "stands_on": list(result.seeds if result.stands_on is None else result.stands_on),
+        "without": list(result.without),
         "differences": [
             _difference_json(measured, difference)
             for measured, difference in zip(result.measured, claim.differences, strict=True)

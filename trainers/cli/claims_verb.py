@@ -75,6 +75,7 @@ def _show(folder: Path, arguments: argparse.Namespace) -> None:
 def _run(chosen: Sequence[Claim], folder: Path, arguments: argparse.Namespace) -> int:
     from trainers.claims import runs, tables
     from trainers.claims.results import prepare, read, write
+    from trainers.plans.lacking import lacks
 
     for claim in chosen:
         runs.check_at_hand(claim)
@@ -91,6 +92,8 @@ def _run(chosen: Sequence[Claim], folder: Path, arguments: argparse.Namespace) -
             print_json(tables.as_json(claim, read(claim, folder)))
         else:
             print(f"{claim.name}: {tables.words(claim, result)}\n  runs of {plan.id} in {plan.path.parent}", flush=True)
+            if lost := lacks(plan):
+                print(f"  {lost}; python -m trainers resume {plan.id} trains them on, then run the claim again")
     return 0
 
 

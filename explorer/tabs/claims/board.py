@@ -17,6 +17,7 @@ from trainers.kinds import kind_of
 from trainers.parameters import entry
 from trainers.plans.children import Children, total
 from trainers.plans.config import SweepConfig
+from trainers.plans.lacking import lacking_among, lacks
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES
@@ -74,7 +75,7 @@ class Board:
                 mark(claim, self._shared.runs.find(run))
                 return {"id": run, "said": "It is queued, and trains when it is its turn. The tab Compare shows it."}
             phase = plan.state().phase
-            if "resume" in PHASES[phase].acts and not PHASES[phase].active:
+            if ("resume" in PHASES[phase].acts and not PHASES[phase].active) or lacks(plan):
                 return {"id": plan.id, "said": self._shared.runs.resume(plan.id, token, caller)}
             if phase != "finished":
                 raise UserError(
@@ -120,13 +121,16 @@ class Board:
                 phase = folder.state().phase
                 wanted = len(steps(claim))
                 done = phase == "finished" and len(plans) == wanted
+                children = Children(folder).all()
+                lost = lacking_among(phase, (child.phase for child in children), len(children))
                 return {
                     "id": folder.id,
                     "phase": PHASES[phase].label,
                     "moving": PHASES[phase].moving,
                     "finished": done,
+                    "lacking": bool(lost),
                     "part": f"part {len(plans)} of {wanted}, " if wanted > 1 else "",
-                    "words": total(Children(folder).all()).message,
+                    "words": total(children).message,
                 }
         except RunError:
             return None
