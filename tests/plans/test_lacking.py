@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from explorer.server.library import Library
 from explorer.tabs.compare import reports
 from explorer.tabs.runs.run_list import runs as listed
-from explorer.server.library import Library
 from tests.explorer.bench import Bench
 from tests.made_up_plan import make_plan, sweep
 from trainers.cli import resume as verb
 from trainers.cli.main import main
 from trainers.errors import RunError
 from trainers.plans.children import Children, ended_words, lacking
-from trainers.plans.config import SweepConfig
 from trainers.plans.lacking import lacks
 from trainers.plans.planned import PlannedRun
 from trainers.plans.report import report
@@ -73,7 +72,11 @@ def test_nothing_is_said_of_whole_plans_of_single_runs_and_of_plans_that_train(t
     ("lost", "stands", "note"),
     [
         ((1,), "It stands on seeds 0 and 2; of seed 1 not every result is there.", "No result of seed 1."),
-        ((0, 2), "", "No result of seeds 0 and 2."),
+        (
+            (0, 2),
+            "It stands on seed 1; of seeds 0 and 2 not every result is there.",
+            "No result of seeds 0 and 2.",
+        ),
         ((), "", ""),
     ],
 )
@@ -84,7 +87,8 @@ def test_the_verdict_names_its_seeds(lost: tuple[int, ...], stands: str, note: s
     texts = [text for _, _, text in part.table.conclusions()]
     assert texts and all(text.endswith(stands or ".") and ("stands on" in text) == bool(stands) for text in texts)
     pairs = [text for *_, text in part.table.verdicts()]
-    assert all(text.endswith(" (on seeds 0 and 2)") == (lost == (1,)) for text in pairs)
+    on = {(1,): " (on seeds 0 and 2)", (0, 2): " (on seed 1)", (): ""}[lost]
+    assert pairs and all(text.endswith(on) and (" (on " in text) == bool(on) for text in pairs)
     assert (note in part.table.notes()) == bool(note)
     plan.db.close()
 
@@ -102,14 +106,14 @@ def test_the_command_trains_on_what_has_no_result(
 
 def test_the_page_trains_on_what_has_no_result(bench: Callable[..., Bench]) -> None:
     b = bench(how="0.05")
-    plan = b.runs.start(SweepConfig(seeds=(4, 0)), "word")
+    plan = b.runs.start(sweep("smooth_ap", seeds=2), "word")
     b.until(plan, "finished")
     folder = RunFolder(b.settings.runs / plan)
     with pytest.raises(RunError, match="this one is finished"):
         b.runs.resume(plan, "word")
     first = folder.beside(Children(folder).all()[0].id)
     first.db.set_state(replace(first.state(), phase="failed", error="It was too bright."))
-    (card,) = [card for card in listed(Library(b.settings), b.runs, "word") if card["plans"]]
+    (card,) = [card for card in listed(Library(b.settings.runs, b.settings.recorded), b.runs, "word") if card["plans"]]
     assert card["label"] == "finished, 1 of 2 runs failed" and card["acts"] == ["resume"]
     assert b.runs.resume(plan, "word") == "1 of 2 runs failed; they resume when it is their turn."
     b.until(plan, "finished")

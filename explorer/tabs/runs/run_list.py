@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 from explorer.exports import offered
 from explorer.server.library import Library
 from explorer.server.run import Run
-from explorer.server.states import DAMAGED, Json, created, is_mine, phase_json, position, progress_json, state_json, with_lacking
+from explorer.server.states import (
+    DAMAGED,
+    Json,
+    created,
+    is_mine,
+    phase_json,
+    position,
+    progress_json,
+    state_json,
+    with_lacking,
+)
 from explorer.server.titles import data_title, run_title, summary
 from explorer.server.visitors import NOBODY, Caller
 from trainers.cells import csv_text, finite_number
