@@ -109,6 +109,16 @@ def look_and_take(page: Page) -> None:
     assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
+def test_runs_that_failed_are_counted_and_can_be_resumed(browser: Browser, site: Site) -> None:
+    lost = {1: "failed"}
+    plan = make_plan(site.root, sweep("smooth_ap"), stand=lambda run: lost.get(run.seed, "finished"))
+    with visit(browser, site, site.at(plan), ready=False) as page:
+        view = page.locator(".rs-comparison")
+        expect(view.locator(".rs-phase[role=status]")).to_have_text("1 of 3 runs failed, 2 finished.")
+        expect(view.get_by_role("button", name="Resume")).to_be_visible()
+    plan.db.close()
+
+
 def make_again(page: Page) -> None:
     """Start from the settings of the plan that is open, vary a parameter, and delete what was made."""
     view = page.locator(".rs-comparison")
@@ -116,7 +126,10 @@ def make_again(page: Page) -> None:
     expect(page.locator(".rs-go")).to_contain_text("the settings of this run")
     sidebar.fill(page, "Vary", "smooth_ap.tau")
     sidebar.fill(page, "Values 1", "0.01, 0.1")
-    expect(page.get_by_text("3 runs, about 9 min in all.")).to_be_attached()
+    for seeds, said in (("4,", "1 run, about 3 min in all. Trained with seed 4."), ("3", "3 runs, about 9 min in all.")):
+        sidebar.fill(page, "Seeds", seeds)
+        expect(page.get_by_text(said)).to_be_attached()
+    expect(page.get_by_text("Trained with seeds 0, 1 and 2.")).to_be_attached()
     page.locator(sidebar.FORM).get_by_role("button", name="Train", exact=True).click()
     names = ["Smooth-AP (tau 0.01)", "Smooth-AP (tau 0.1)", "HAPPIER"]
     expect(view.locator(".rs-results tbody th[scope=row]")).to_have_text(names)

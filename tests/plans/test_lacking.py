@@ -98,7 +98,12 @@ def test_the_command_trains_on_what_has_no_result(
 ) -> None:
     plan = make_plan(tmp_path, sweep("smooth_ap"), stand=lose(1))
     worked: list[str] = []
-    monkeypatch.setattr(verb, "work", lambda folder, **_options: worked.append(folder.state().phase) or 0)
+
+    def work(folder: RunFolder, **_options: object) -> int:
+        worked.append(folder.state().phase)
+        return 0
+
+    monkeypatch.setattr(verb, "work", work)
     assert main(["resume", plan.id, "--runs", str(tmp_path)]) == 0
     assert worked == ["interrupted"] and capsys.readouterr().out == "1 of 3 runs failed; trained on now\n"
     plan.db.close()

@@ -79,4 +79,4 @@ def test_a_plan_says_what_is_trained() -> None:
     sweep, fair = PLANS["sweep"], PLANS["fair_comparison"]
     assert sweep.trained(SweepConfig(seeds=(4, 7, 9), vary={"dim": [16, 32]})) == "6 runs, seeds 4, 7 and 9"
     assert sweep.trained(SweepConfig(seeds=(5,))) == "1 run, seed 5"
-    assert fair.trained(fair.config(seeds=2, trials=2)).endswith(", seeds 0 and 1 after the search")  # type: ignore[arg-type]
+    assert fair.trained(fair.config(seeds=2, trials=2)).endswith(", seeds 0 and 1 after the search")
