@@ -126,8 +126,7 @@ def make_again(page: Page) -> None:
     expect(page.locator(".rs-go")).to_contain_text("the settings of this run")
     sidebar.fill(page, "Vary", "smooth_ap.tau")
     sidebar.fill(page, "Values 1", "0.01, 0.1")
-    one = "1 run, about 3 min in all. Trained with seed 4."
-    for seeds, said in (("4,", one), ("3", "3 runs, about 9 min in all.")):
+    for seeds, said in (("4,", "1 run, about 3 min in all."), ("3", "3 runs, about 9 min in all.")):
         sidebar.fill(page, "Seeds", seeds)
         expect(page.get_by_text(said)).to_be_attached()
     expect(page.get_by_text("Trained with seeds 0, 1 and 2.")).to_be_attached()

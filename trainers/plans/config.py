@@ -149,7 +149,8 @@ class FairComparisonConfig(SweepConfig):
         return data_of(self.run).conditions.folds or FOLDS
 
     def __post_init__(self) -> None:
-        """Keep the key of a metric that is written by its title."""
+        """Keep the key of a metric that is written by its title; seeds as of a sweep."""
+        super().__post_init__()
         if isinstance(self.select_by, str):
             from trainers.metrics.titles import key_of
 
