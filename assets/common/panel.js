@@ -51,7 +51,7 @@ export class Panel {
   }
 }
 
-/** Round limits that hold the values; shares stay within 0 and 1. */
+/** Round limits that hold the values; shares stay within 0 and 1, and nothing crosses 0 that has one sign. */
 export function domain(values, unit) {
   if (!values.length) return [0, 1];
   let [low, high] = [Infinity, -Infinity];
@@ -61,7 +61,8 @@ export function domain(values, unit) {
     return [low, Math.max(Math.min(1, Math.ceil(high * 10) / 10), low + 0.1)];
   }
   if (low > 0 && low < high * 0.5) low = 0;
-  return high > low ? [low, high] : [low - 0.5, high + 0.5];
+  if (high > low) return [low, high];
+  return low ? [Math.min(0, 2 * low), Math.max(0, 2 * high)] : [0, 1];
 }
 
 /** At most 300 points of a line; a bin keeps its mean, so that the eye sees the trend and not the ink. */

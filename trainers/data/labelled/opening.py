@@ -62,6 +62,8 @@ def open_folder(
     kind, card = files.kind(folder, metadata=metadata), read_card(folder / "README.md")
     if kind is None and folder.is_file() and folder.suffix.lower() != ".zip":
         raise DataError(f"{folder.name!r} is one file. Give the folder that holds a sub-folder of images per class.")
+    if kind is None and folder.is_file():
+        raise DataError(f"{folder.name!r} is no zip file, or a part of it is missing. Make or download it again.")
     if kind is None:
         raise DataError(f"{folder.name!r} holds no images or tables of images that can be read.")
     read: Callable[[Progress], Splits]
