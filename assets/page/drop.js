@@ -103,7 +103,7 @@ export class Drop {
   }
 }
 
-const words = (count, bytes) => `${grouped(count)} ${count === 1 ? "file" : "files"}, ${(bytes / MEGABYTE).toFixed(1)} MB`;
+const words = (count, bytes) => `${grouped(count)} ${count === 1 ? "file" : "files"}, ${Math.max(0.1, bytes / MEGABYTE).toFixed(1)} MB`;
 
 /** The files below an entry of what was dropped, with their paths. */
 async function below(entry, above) {

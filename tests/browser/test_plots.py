@@ -123,3 +123,22 @@ def test_charts_have_the_width_of_their_place_and_folded_ones_wait(browser: Brow
 def shown(errors: Locator) -> list[str]:
     """The scores of each severity, the worst first."""
     return [" ".join(row.locator("b").all_text_contents()) for row in errors.locator(".rs-striprow").all()]
+
+
+LIMITS: list[tuple[list[float], list[float]]] = [
+    ([0.024, 0.024], [0, 0.048]),
+    ([0, 0], [0, 1]),
+    ([-2], [-4, 0]),
+    ([0.4, 0.5], [0.4, 0.5]),
+    ([0.1, 0.5], [0, 0.5]),
+    ([], [0, 1]),
+]
+_DOMAIN = """async (rows) => {
+  const { domain } = await import(new URL("gradio_api/rankscope/assets/common/panel.js", document.baseURI));
+  return rows.map((values) => domain(values, "number"));
+}"""
+
+
+def test_limits_of_an_axis_of_values_that_do_not_change_keep_their_sign(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        assert page.evaluate(_DOMAIN, [values for values, _ in LIMITS]) == [limits for _, limits in LIMITS]

@@ -217,6 +217,7 @@ def test_people_keep_their_roles_and_cameras(tmp_path: Path) -> None:
     cameras = [data.attributes[CAMERA][row] for row in data.test.attributes[CAMERA]]
     assert (roles.count("query"), roles.count("gallery")) == (2, 6)
     assert {camera for camera, role in zip(cameras, roles, strict=True) if role == "query"} == {"c3"}
+    assert any("one class without a query" in note for note in data.notes)
 
 
 @pytest.mark.parametrize(

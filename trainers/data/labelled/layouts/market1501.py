@@ -37,7 +37,7 @@ def _read(handed: Handed) -> Reading | None:
         entries[row] = Entry(split=folder[0], labels=(person,), role=folder[1], camera=f"c{camera}")
     notes = [f"Left out, junk (-1): {junk:,} image{'s' * (junk != 1)}."] if junk else []
     if distractors:
-        notes.append(f"In the gallery, distractors of no person (0000): {distractors:,}, as one class of which there is no query.")
+        notes.append(f"In the gallery, distractors of no person (0000): {distractors:,}, one class without a query.")
     return Reading(levels=("person",), entries=entries, notes=tuple(notes), junk=junk)
 
 
