@@ -74,7 +74,7 @@ def _lines(report: DataReport) -> Iterator[str]:
         rows = [
             (
                 column.name,
-                f"{column.classes:,}",
+                f"{column.classes:,}" if column.kind != "other" else "",
                 ", ".join(map(str, column.examples)) if column.usable else f"not usable: {column.reason}",
             )
             for column in report.labels
