@@ -257,6 +257,32 @@ def _written(files: Files, change: Callable[[str], str]) -> Files:
     return {name: change(data.decode()).encode() if name.endswith(".txt") else data for name, data in files.items()}
 
 
+def test_genera_of_one_name_are_kept_apart(tmp_path: Path) -> None:
+    kinds = [(f"Genus {n // 3}", f"Family {n // 6}", "Aves") for n in range(60)]
+    kinds += [("Morus", "Moraceae", "Plantae")] * 3 + [("Morus", "Sulidae", "Aves")]
+    names = [f"train_val2018/{top}/{n}/{n}_{i}.jpg" for n, (_, _, top) in enumerate(kinds) for i in range(2)]
+    categories = [
+        {"id": n, "name": f"Species {n}", "supercategory": top, **dict.fromkeys(ABOVE, top), "genus": genus, "family": of}
+        for n, (genus, of, top) in enumerate(kinds)
+    ]
+    table = {
+        "images": [{"id": n, "file_name": name} for n, name in enumerate(names)],
+        "annotations": [{"id": n, "image_id": n, "category_id": n // 2} for n in range(len(names))],
+        "categories": categories,
+    }
+    files = {name: jpg(n) for n, name in enumerate(names)} | {"train2018.json": json.dumps(table).encode()}
+    report = inspect(write(tmp_path / "set", files | {"categories.json": json.dumps(categories).encode()}))
+    assert report.counts == (64, 22, 12, 2, 2, 2, 2) and not any("outvoted" in note for note in report.notes)
+
+
+def test_images_of_another_item_do_not_stand_in_for_those_that_are_gone(tmp_path: Path) -> None:
+    gone = (f"Img/img/MEN/Denim/id_0000000{item}/02_1_front.jpg" for item in (2, 4))
+    files = _without(in_shop(), *gone)
+    data = load_data(DataChoice(source=str(write(tmp_path / "set", files))))
+    assert (len(data.train), len(data.test)) == (5, 4)
+    assert any("2 images of its lists are not here" in note for note in data.notes)
+
+
 def test_cars_of_the_other_folder_do_not_stand_in_for_those_that_are_gone(tmp_path: Path) -> None:
     report = inspect(write(tmp_path / "set", _changed(cars(), "cars_train/")))
     assert report.splits == {"train": 6, "test": 6}

@@ -134,11 +134,17 @@ def _outvoted(
     images: Sequence[str],
     notes: list[str],
 ) -> dict[str, Codes]:
-    """Give the few rows that contradict the tree the superclass of the others of their class, and name them."""
+    """Give the few rows that contradict the tree the superclass of the others of their class, and name them.
+
+    Not where all rows of a finest class agree: then the name of a class is that of two, as genus Morus is of mulberries
+    and of gannets, which the tree keeps apart.
+    """
     made = dict(codes)
     for fine, coarse in pairwise(labels):
         below, above = made[fine], made[coarse]
         odd = contradictions(below.values, above.values)
+        if odd is not None and fine != labels[0]:
+            odd = odd[~_agree(made[labels[0]].values, above.values)[odd]]
         if odd is None or not len(odd):
             continue
         values = above.values.copy()
@@ -156,6 +162,15 @@ def _outvoted(
                      f"{', '.join(said)}{more}.")  # fmt: skip
         made[coarse] = Codes(values=values, names=above.names)
     return made
+
+
+def _agree(finest: np.ndarray, coarse: np.ndarray) -> np.ndarray:
+    """Return for every row whether its finest class has several rows, which have all the same value of ``coarse``."""
+    known = np.flatnonzero((finest >= 0) & (coarse >= 0))
+    width = 1 + finest.max(initial=0)
+    pairs = np.unique(np.stack([finest[known], coarse[known]]), axis=1)
+    one = (np.bincount(pairs[0], minlength=width) == 1) & (np.bincount(finest[known], minlength=width) > 1)
+    return one[finest] & (finest >= 0)
 
 
 def _row_name(row: int, tables: Sequence[Table], images: Sequence[str]) -> str:

@@ -109,17 +109,17 @@ class Handed:
             if words:
                 yield words
 
-    def image(self, name: str, *, exact: bool = False) -> int | None:
+    def image(self, name: str, *, end: str = "") -> int | None:
         """Return the place of the image of a name, which may begin with other folders; None: it is not here.
 
         Args:
-            exact: its path ends with all of the name, since other folders have images that are called the same.
+            end: what its path has to end with, where other folders have images that are called the same.
         """
         row = self._names.row(name, ())
-        if row is None or not exact:
+        if row is None or not end:
             return row
         path = "/".join(("", *self.files[row].names))
-        return row if path.casefold().endswith(f"/{name}".casefold()) else None
+        return row if path.casefold().endswith(f"/{end}".casefold()) else None
 
 
 @dataclass(kw_only=True)

@@ -64,7 +64,7 @@ def _made(handed: Handed, rows: list[tuple[str, int]], names: list[str]) -> Read
     train = {int(number) for number in first_half([str(number) for number in numbers])}
     entries, missing = {}, Missing()
     for path, number in rows:
-        row = handed.image(path, exact=True)
+        row = handed.image(path, end=path)
         if row is None:
             missing.names.append(path)
         elif number:

@@ -44,14 +44,15 @@ def _read(handed: Handed) -> Reading | None:
     return Reading(levels=LEVELS, entries=entries, notes=notes)
 
 
-def _images(handed: Handed, path: str, folder: str, missing: Missing) -> Iterator[tuple[int, list[str]]]:
+def _images(handed: Handed, table: str, folder: str, missing: Missing) -> Iterator[tuple[int, list[str]]]:
     """Yield the images of a list with their labels; its first line names the columns."""
-    home = path.rpartition("/")[0].rsplit("/", 1)[-1]
-    for words in list(handed.rows(path))[1:]:
+    home = table.rpartition("/")[0].rsplit("/", 1)[-1]
+    for words in list(handed.rows(table))[1:]:
         name, *labels = (cell.strip() for cell in " ".join(words).split(","))
-        row = handed.image(f"{home}/{folder}{name}", exact=True)
+        path = f"{home}/{folder}{name}"
+        row = handed.image(path, end=path)
         if row is None:
-            missing.names.append(f"{home}/{folder}{name}")
+            missing.names.append(path)
         elif labels and all(labels):
             yield row, labels
 

@@ -19,7 +19,8 @@ def _read(handed: Handed) -> Reading | None:
     entries, missing = {}, Missing()
     for *path, item, status in rows:
         name = " ".join(path)
-        row, role = handed.image(name), role_of(status)
+        # every item has images called 01_1_front.jpg; those of high resolution lie in another folder than img
+        row, role = handed.image(name, end=name.split("/", 1)[-1]), role_of(status)
         if row is None:
             missing.names.append(name)
             continue
