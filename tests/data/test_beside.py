@@ -144,3 +144,15 @@ def test_without_a_table_a_flat_folder_says_what_to_write(tmp_path: Path) -> Non
     write_tree(tmp_path, ["own"], 8)
     with pytest.raises(DataError, match=r"metadata\.csv"):
         load_data(DataChoice(source=str(tmp_path / "own")))
+
+
+def test_images_of_another_folder_do_not_stand_in_for_those_that_are_gone(tmp_path: Path) -> None:
+    write_tree(tmp_path / "own", list(SPECIES))
+    files = [f"{name}/{n}.png" for name in SPECIES for n in range(3)]
+    (tmp_path / "own" / "labels.csv").write_text("\n".join(["file,kind", *(f"{file},of {file[:-6]}" for file in files)]))
+    for name in list(SPECIES)[:-1]:
+        (tmp_path / "own" / name / "2.png").unlink()
+    data = load_data(DataChoice(source=str(tmp_path / "own"), label_columns=("kind",)))
+    kinds = [data.hierarchy.names[0][row] for part in (data.train, data.test) for row in part.labels[:, 0]]
+    assert (kinds.count("of lion"), kinds.count("of fox"), len(kinds)) == (2, 3, 9)
+    assert any("3 of its names are of no or several images here: lion/2.png" in note for note in data.notes)

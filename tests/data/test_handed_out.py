@@ -262,9 +262,10 @@ def test_genera_of_one_name_are_kept_apart(tmp_path: Path) -> None:
     kinds += [("Morus", "Moraceae", "Plantae")] * 3 + [("Morus", "Sulidae", "Aves")]
     names = [f"train_val2018/{top}/{n}/{n}_{i}.jpg" for n, (_, _, top) in enumerate(kinds) for i in range(2)]
     categories = [
-        {"id": n, "name": f"Species {n}", "supercategory": top, **dict.fromkeys(ABOVE, top), "genus": genus, "family": of}
+        {"id": n, "name": f"Species {n}", "supercategory": top, **dict.fromkeys(ABOVE, top), "genus": genus,
+         "family": of}
         for n, (genus, of, top) in enumerate(kinds)
-    ]
+    ]  # fmt: skip
     table = {
         "images": [{"id": n, "file_name": name} for n, name in enumerate(names)],
         "annotations": [{"id": n, "image_id": n, "category_id": n // 2} for n in range(len(names))],

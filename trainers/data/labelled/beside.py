@@ -91,6 +91,7 @@ class Names:
     def __init__(self, images: Sequence[tuple[str, ...]]) -> None:
         self._whole: dict[str, int] = {}
         self._ends: dict[str, int] = {}
+        self._depths = [len(parts) for parts in images]
         for row, parts in enumerate(images):
             for form in {parts, tuple(map(_of_windows, parts))}:
                 self._whole[_joined(form)] = row
@@ -100,12 +101,16 @@ class Names:
                         # -1: several images end so
                         self._ends[end] = row if self._ends.get(end, row) == row else -1
 
-    def row(self, name: str, folder: tuple[str, ...]) -> int | None:
-        """Return the image of a name in a table of a folder; None: there is none, or there are several."""
-        found = self._row(name, folder)
-        return self._row(name.replace("\\", "/"), folder) if found is None and "\\" in name else found
+    def row(self, name: str, folder: tuple[str, ...], *, loose: bool = True) -> int | None:
+        """Return the image of a name in a table of a folder; None: there is none, or there are several.
 
-    def _row(self, name: str, folder: tuple[str, ...]) -> int | None:
+        Args:
+            loose: an image that lies in another folder than the name says is taken, if only one is called so.
+        """
+        found = self._row(name, folder, loose)
+        return self._row(name.replace("\\", "/"), folder, loose) if found is None and "\\" in name else found
+
+    def _row(self, name: str, folder: tuple[str, ...], loose: bool) -> int | None:
         parts = tuple(part for part in name.strip().split("/") if part not in ("", "."))
         if not parts:
             return None
@@ -115,7 +120,8 @@ class Names:
         for start in range(len(parts)):  # the table may name folders above the dataset's own
             row = self._ends.get(_joined(parts[start:]))
             if row is not None:
-                return None if row < 0 else row
+                elsewhere = start and self._depths[row] > len(parts) - start
+                return None if row < 0 or (elsewhere and not loose) else row
         return None
 
 
@@ -205,10 +211,17 @@ class _Used:
         rows: dict[int, list[Cell]] = {}
         named_in: dict[int, str] = {}
         unmatched, twice = [], 0
+        folder = table.parts[:-1]
+        # where paths are those of images here, 02.png in another folder is another image
+        loose = not any(
+            "/" in cell.replace("\\", "/") and names.row(cell, folder, loose=False) is not None
+            for row in islice(table.rows, _LOOKED_AT) for column in columns
+            if column < len(row) and isinstance(cell := row[column], str)
+        )  # fmt: skip
         for row in table.rows:
             for column in columns:
                 cell = row[column] if column < len(row) else None
-                image = None if cell is None else names.row(str(cell), table.parts[:-1])
+                image = None if cell is None else names.row(str(cell), folder, loose=loose)
                 if image is None:
                     if cell is not None or len(columns) == 1:
                         unmatched.append(str(cell or ""))
