@@ -1,6 +1,6 @@
 """Values that other programs read: texts that no spreadsheet runs and every encoding has, numbers that JSON has.
 
-Also numbers of things in sentences: 1 class was, 2 classes were.
+Also numbers of things in sentences, 1 class was, 2 classes were, and lists of names in them.
 """
 
 from __future__ import annotations
@@ -86,3 +86,10 @@ def counted(count: int, noun: str, verb: str = "") -> str:
     if verb:
         words.append(verb if count == 1 else _SEVERAL.get(verb, verb))
     return " ".join(words)
+
+
+def some(names: Iterable[str], most: int = 5) -> str:
+    """List the first of some names in a sentence, and say how many more there are."""
+    listed = list(names)
+    more = f" and {len(listed) - most:,} more" if len(listed) > most else ""
+    return ", ".join(f"{name:.60}" for name in listed[:most]) + more

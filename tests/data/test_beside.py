@@ -149,7 +149,8 @@ def test_without_a_table_a_flat_folder_says_what_to_write(tmp_path: Path) -> Non
 def test_images_of_another_folder_do_not_stand_in_for_those_that_are_gone(tmp_path: Path) -> None:
     write_tree(tmp_path / "own", list(SPECIES))
     files = [f"{name}/{n}.png" for name in SPECIES for n in range(3)]
-    (tmp_path / "own" / "labels.csv").write_text("\n".join(["file,kind", *(f"{file},of {file[:-6]}" for file in files)]))
+    rows = ["file,kind", *(f"{file},of {file[:-6]}" for file in files)]
+    (tmp_path / "own" / "labels.csv").write_text("\n".join(rows))
     for name in list(SPECIES)[:-1]:
         (tmp_path / "own" / name / "2.png").unlink()
     data = load_data(DataChoice(source=str(tmp_path / "own"), label_columns=("kind",)))

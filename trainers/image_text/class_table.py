@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from trainers.cells import csv_text
-from trainers.data.labelled.hierarchies.base import some
+from trainers.cells import csv_text, some
 from trainers.data.labelled.hierarchies.mapping import DROPPED, read_mapping
 from trainers.errors import UserError
 from trainers.image_text.class_groups import class_groups, nearest_groups

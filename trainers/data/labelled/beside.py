@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
+from trainers.cells import some
 from trainers.data.labelled.cell_values import Cell
 from trainers.data.labelled.split_column import column_note, says_splits, with_roles
 from trainers.data.labelled.splits import is_split
@@ -201,7 +202,7 @@ class _Used:
             if called[likely] not in _FILES:
                 return f"none of its columns ({', '.join(header)[:200]}) holds names of images here, such as file_name."
             given = [str(row[likely]) for row in table.rows if likely < len(row) and row[likely] is not None]
-            return f"column {header[likely]!r} names no image that is here: {_some(given)}."
+            return f"column {header[likely]!r} names no image that is here: {some(given, _SHOWN)}."
         several = [best, *(column for column in order if column != best and _names_others(first, column, met, best))]
         return cls._matched(table, header, several, names)
 
@@ -248,7 +249,7 @@ class _Used:
             plural = (
                 "names are of no or several images" if len(self.unmatched) > 1 else "name is of no or several images"
             )
-            text += f" {len(self.unmatched):,} of its {plural} here: {_some(self.unmatched)}."
+            text += f" {len(self.unmatched):,} of its {plural} here: {some(self.unmatched, _SHOWN)}."
         if self.twice:
             text += f" {self.twice:,} of its rows are about an image that has a row above, and are not used."
         return text
@@ -407,8 +408,3 @@ def _rank(name: str) -> int:
 
 def _made_up(width: int) -> list[str]:
     return ["file_name", "label", *(f"column {number}" for number in range(3, width + 1))][:width]
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(f"{name:.60}" for name in names[:_SHOWN]) + more

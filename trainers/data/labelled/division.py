@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from trainers.cells import counted
+from trainers.cells import counted, some
 from trainers.config import DataChoice
-from trainers.data.labelled.hierarchies.base import some
 from trainers.data.labelled.rows import Part, with_role
 from trainers.data.labelled.splits import cap, divide, divide_images, repeated
 from trainers.data.labelled.table import Table

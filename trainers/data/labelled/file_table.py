@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from trainers.cells import counted
 from trainers.data.base import CAMERA, ROLE
 from trainers.data.image_file import LARGEST_FILE
 from trainers.data.labelled import beside
@@ -113,7 +114,7 @@ def tables(source: FileSource, files: list[File]) -> Splits:
         notes += folders.said()
     notes += () if said.splits else folders.notes
     if said.splits and not all(splits):
-        notes.append(f"{splits.count(''):,} images have no split and were left out.")
+        notes.append(f"Left out, {counted(splits.count(''), 'image')} without a split.")
     notes += [] if roles is None else [roles_note(roles)]
     unread = {name: why for name, why in {**said.unread, **whole.unread}.items() if name not in columns}
     classes = {*(tree or ()), "outer folder"}  # names of folders are names, whatever they look like
@@ -150,7 +151,7 @@ def _as_handed_out(source: FileSource, files: list[File], layout: Layout, readin
     of_tests = {split: roles for split, roles in of_tests.items() if any(roles)}
     notes += [f"{split}: " * (len(of_tests) > 1) + roles_note(roles) for split, roles in of_tests.items()]
     if left := len(files) - len(reading.entries) - reading.junk:
-        notes.append(f"{left:,} image{'s are' if left > 1 else ' is'} in none of its lists and left out.")
+        notes.append(f"{counted(left, 'image', 'is')} in none of its lists and left out.")
     return Splits(tables=made, notes=tuple(notes), tree=reading.levels)
 
 

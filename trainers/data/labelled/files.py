@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal, Protocol
 
+from trainers.cells import counted
 from trainers.data import access
 from trainers.data.cache import content_key
 from trainers.data.image_file import SUFFIXES
@@ -151,8 +152,8 @@ class Archive:
     def notes(self) -> list[str]:
         """Say how the names were read, if that is a guess, and how many links are in it, which are not followed."""
         links = [m for m in self._members.values() if m.external_attr >> 16 & 0o170000 == _LINK]
-        counted = [f"{len(links):,} link{'s' * (len(links) > 1)} in the zip file left out."] * bool(links)
-        return [*[self._note] * bool(self._note), *counted]
+        said = [f"{counted(len(links), 'link')} in the zip file left out."] * bool(links)
+        return [*[self._note] * bool(self._note), *said]
 
     def read(self, file: File) -> bytes | None:
         """Read a file; None if it is damaged."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from trainers.cells import counted, some
 from trainers.data.base import GALLERY, QUERY
 from trainers.data.labelled.split_column import with_roles
 from trainers.data.labelled.splits import is_split, rank_as_test, role_of
@@ -23,7 +24,6 @@ _MASKS = {
     *("labels", "gt", "depth", "trimaps"),
 }
 _ALIKE = 0.8  # of the names in two folders that are in both
-_SHOWN = 5
 _LEFT_OUT = ""
 
 
@@ -64,12 +64,12 @@ class Folders:
                 everything,
                 inner=[parts[1:] for parts in inner],
                 outer=[parts[0] for parts in inner],
-                notes=(f"{_some(tops)} hold folders of the same names, which are read as the same classes.",),
+                notes=(f"{some(sorted(tops))} hold folders of the same names, which are read as the same classes.",),
             )
         odd = [name for name in tops if is_split(name) or role_of(name)]
         if odd:
             read = "is read as a class" if len(odd) == 1 else "are read as classes"
-            return replace(everything, notes=(f"{_some(odd)} {read}, since other folders are no splits.",))
+            return replace(everything, notes=(f"{some(sorted(odd))} {read}, since other folders are no splits.",))
         return everything
 
     @property
@@ -87,11 +87,8 @@ class Folders:
         read = self._read()
         loose, said = sum(not parts for parts in read), []
         if loose and self.depth:
-            said.append(
-                f"{loose:,} images lie in no class folder and were skipped."
-                if loose > 1
-                else "1 image lies in no class folder and was skipped."
-            )
+            was = "was" if loose == 1 else "were"
+            said.append(f"{counted(loose, 'image', 'lies')} in no class folder and {was} skipped.")
         if len({len(parts) for parts in read} - {0}) > 1:
             said.append(
                 f"Class folders are nested to different depths; the first {self.depth} of them were read as labels."
@@ -132,10 +129,10 @@ def _divided(below: Sequence[Names], tops: Counter[str], splits: set[str]) -> Fo
     odd = [name for name in tops if name not in splits]
     if odd:
         count = sum(tops[name] for name in odd)
-        notes.append(f"Left out, {_images(count)} in folders beside the splits: {_some(odd)}.")
+        notes.append(f"Left out, {counted(count, 'image')} in folders beside the splits: {some(sorted(odd))}.")
     loose = sum(len(parts) == 1 for parts in below)
     if loose:
-        notes.append(f"Left out, {_images(loose)} beside the folders of the splits.")
+        notes.append(f"Left out, {counted(loose, 'image')} beside the folders of the splits.")
     return _with_roles(Folders(splits=first, inner=inner, notes=tuple(notes)))
 
 
@@ -194,7 +191,8 @@ def _without(files: Sequence[Names], left_out: Sequence[bool], masks: set[str]) 
             roles[row] = rest.roles[at]
         if rest.outer:
             outer[row] = rest.outer[at]
-    note = f"Left out, {_images(sum(left_out))} that have the names of others, as masks have: {_some(masks)}."
+    count, named = counted(sum(left_out), "image"), some(sorted(masks))
+    note = f"Left out, {count} that have the names of others, as masks have: {named}."
     return Folders(splits=splits, inner=inner, roles=roles, outer=outer, notes=(note, *rest.notes))
 
 
@@ -226,13 +224,3 @@ def _common_depth(files: Sequence[Names]) -> int:
             break
         shared += 1
     return shared
-
-
-def _images(count: int) -> str:
-    return f"{count:,} image{'s' * (count != 1)}"
-
-
-def _some(names: Sequence[str] | set[str] | Counter[str]) -> str:
-    listed = sorted(names)
-    more = f" and {len(listed) - _SHOWN:,} more" if len(listed) > _SHOWN else ""
-    return ", ".join(f"{name:.60}" for name in listed[:_SHOWN]) + more

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.cells import counted
+from trainers.cells import counted, some
 from trainers.config import DataChoice
 from trainers.data import cache, settings
 from trainers.data.base import GALLERY, QUERY, ROLE, ImageSet, LoadedData
@@ -21,7 +21,6 @@ from trainers.data.cache import Draft
 from trainers.data.decode import WideFoundError
 from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled import stored
-from trainers.data.labelled.hierarchies.base import some
 from trainers.data.labelled.image_store import ColourFoundError, Look, decode_all, keep, look, spans_of
 from trainers.data.labelled.opening import OpenedDataset, open_folder
 from trainers.data.labelled.readable import kept_rows, losses

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from trainers.cells import some
 from trainers.data.labelled.columns import join, label_kinds
 from trainers.data.labelled.splits import is_split
 from trainers.data.labelled.table import Codes, Table
@@ -31,7 +32,7 @@ def read_one_hot(tables: Sequence[Table]) -> str:
         counts = np.sum(list(columns.values()), axis=0)
         if len(columns) > 2 and (counts > 1).any():
             return (
-                f"{len(columns)} columns of zeros and ones ({_some(columns)}) are not read as one column per class: "
+                f"{len(columns)} columns of zeros and ones ({some(columns, 6)}) are not read as one column per class: "
                 f"{int((counts > 1).sum()):,} rows have several ones."
             )
         return ""
@@ -45,7 +46,7 @@ def read_one_hot(tables: Sequence[Table]) -> str:
     starts = np.cumsum([len(table) for table in tables])[:-1]
     for table, part in zip(tables, np.split(codes, starts), strict=True):
         table.derive(name, Codes(values=part, names=names), chosen)
-    return f"{len(chosen)} columns, one per class ({_some(chosen)}), are read as the label {name!r}."
+    return f"{len(chosen)} columns, one per class ({some(chosen, 6)}), are read as the label {name!r}."
 
 
 def _binary(tables: Sequence[Table]) -> dict[str, np.ndarray]:
@@ -71,8 +72,3 @@ def _chosen(columns: Mapping[str, np.ndarray]) -> list[str]:
             if np.max(counts) <= 1 and 2 * np.sum(counts) > len(columns[left[0]]):
                 return list(left)
     return []
-
-
-def _some(names: Sequence[str] | Mapping[str, object]) -> str:
-    listed = list(names)
-    return ", ".join(listed[:6]) + (f" and {len(listed) - 6:,} more" if len(listed) > 6 else "")

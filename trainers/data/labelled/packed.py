@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from trainers.cells import some
 from trainers.data.image_file import SUFFIXES
 from trainers.data.labelled import files
 from trainers.data.labelled.files import Archive, File, FileSource, Folder
@@ -23,7 +24,6 @@ MOST_ZIPS = 200
 """That are read of a dataset; each is kept open."""
 _ZIP = (".zip",)
 _UNPACKED = 0.5  # of a zip file's images lie beside it
-_SHOWN = 5
 _NUMBER = re.compile(r"[ _.-]*\(?(part|shard|piece)?[ _.-]*\d+([ _.-]*of[ _.-]*\d+)?\)?$", re.IGNORECASE)
 Parts = tuple[str, ...]
 
@@ -141,7 +141,7 @@ class Packed:
                 yield each
         if unpacked:
             verb = "is not read: its" if len(unpacked) == 1 else "are not read: their"
-            self._notes.append(f"{_some(unpacked)} {verb} images lie beside as files.")
+            self._notes.append(f"{some(unpacked)} {verb} images lie beside as files.")
 
     def _placed(self, zips: list[_Zip], loose: Collection[Parts]) -> list[_Zip]:
         """Say as which folder each is read."""
@@ -156,10 +156,10 @@ class Packed:
             if each.images and (loose or len(with_images) > 1)
         ]
         if read:
-            self._notes.append(f"Read as {'a folder' if len(read) == 1 else 'folders'}: {_some(read)}.")
+            self._notes.append(f"Read as {'a folder' if len(read) == 1 else 'folders'}: {some(read)}.")
         nested = [f"{each.name}/{'/'.join(file.names)}" for each in zips for file in each.inner if _ends(file, _ZIP)]
         if nested:
-            self._notes.append(f"Not read, since they lie in a zip file: {_some(nested)}. Unpack them.")
+            self._notes.append(f"Not read, since they lie in a zip file: {some(nested)}. Unpack them.")
         return placed
 
 
@@ -217,8 +217,3 @@ def _plain(name: str) -> str:
 
 def _ends(file: File, suffixes: tuple[str, ...]) -> bool:
     return PurePosixPath(file.parts[-1]).suffix.lower() in suffixes
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(f"{name:.80}" for name in names[:_SHOWN]) + more

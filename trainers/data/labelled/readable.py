@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trainers.cells import counted
-from trainers.data.labelled.hierarchies.base import some
+from trainers.cells import counted, some
 from trainers.data.labelled.rows import EncodedImages, Part, Selection, unreadable, with_role
 from trainers.data.labelled.splits import repeated
 from trainers.errors import DataError

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from trainers.cells import counted
+from trainers.cells import counted, some
 from trainers.config import DataChoice
 from trainers.data.labelled.chosen_columns import Columns, choose_columns, level_names
 from trainers.data.labelled.columns import image_column, label_kinds, listed
 from trainers.data.labelled.division import divided
 from trainers.data.labelled.hierarchies import superclasses
-from trainers.data.labelled.hierarchies.base import above, planted, some
+from trainers.data.labelled.hierarchies.base import above, planted
 from trainers.data.labelled.one_hot import read_one_hot
 from trainers.data.labelled.rows import Part, Selection
 from trainers.data.labelled.splits import pick_splits

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from trainers.cells import counted
 from trainers.data.base import GALLERY, QUERY, ROLE
 from trainers.data.labelled.splits import TEST, is_split, rank_as_test, role_of
 from trainers.data.labelled.table import Codes, Splits, Table
@@ -41,7 +42,7 @@ def with_roles(values: Sequence[str]) -> tuple[list[str], list[str | None] | Non
 
 def roles_note(roles: Sequence[str | None]) -> str:
     """Say how many queries and images of the gallery there are."""
-    counts = f"{roles.count(QUERY):,} queries and a gallery of {roles.count(GALLERY):,} images"
+    counts = f"{counted(roles.count(QUERY), 'query')} and a gallery of {counted(roles.count(GALLERY), 'image')}"
     return f"The test is of {counts}: each query is searched for in the gallery."
 
 

@@ -12,7 +12,6 @@ from trainers.data.labelled.table import Codes, encode
 from trainers.data.labelled.tree import Tree, grow
 from trainers.registry import Descriptor
 
-NAMED = 5
 P = TypeVar("P")
 
 
@@ -76,9 +75,3 @@ def planted(names: Sequence[str], rows: np.ndarray, levels: Levels) -> Tree:
         made = Codes(values=np.arange(len(names)), names=tuple(names)) if same else encode(values)
         columns.append(Codes(values=made.values[rows], names=made.names))
     return grow(levels.names, columns)
-
-
-def some(names: Sequence[str]) -> str:
-    """List the first of some names."""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(f"{name:.60}" for name in names[:NAMED]) + more

@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trainers.cells import one_line
+from trainers.cells import one_line, some
 from trainers.data import access
-from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels, some
+from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels
 from trainers.data.labelled.tree import level_names
 from trainers.data.names import composed_text
 from trainers.errors import DataError

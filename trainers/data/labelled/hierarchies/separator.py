@@ -8,8 +8,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trainers.cells import some
 from trainers.data.labelled.hierarchies._names import OF, Named, gathered, stem
-from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels, some
+from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels
 from trainers.errors import DataError
 from trainers.parameters import parameter
 

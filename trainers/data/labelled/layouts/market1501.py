@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from trainers.cells import counted
 from trainers.data.base import GALLERY, QUERY
 from trainers.data.labelled.layouts.base import TEST, TRAIN, Entry, Handed, Layout, Reading
 
@@ -35,7 +36,7 @@ def _read(handed: Handed) -> Reading | None:
             person = _NOBODY
             distractors += 1
         entries[row] = Entry(split=folder[0], labels=(person,), role=folder[1], camera=f"c{camera}")
-    notes = [f"Left out, junk (-1): {junk:,} image{'s' * (junk != 1)}."] if junk else []
+    notes = [f"Left out, junk (-1): {counted(junk, 'image')}."] if junk else []
     if distractors:
         notes.append(f"In the gallery, distractors of no person (0000): {distractors:,}, one class without a query.")
     return Reading(levels=("person",), entries=entries, notes=tuple(notes), junk=junk)
