@@ -285,7 +285,7 @@ def test_zips_that_unpack_to_far_more_than_images_do_are_refused(tmp_path):
 
 def test_folders_of_a_zip_within_each_other_are_bounded(tmp_path):
     deep = {"a/" * 20_000 + "1.png": picture(1), "labels.csv": b"file_name,label\n1.png,a\n"}
-    with pytest.raises(DataError, match="more than 100 folders within each other"):
+    with pytest.raises(DataError, match="over 100 folders within each other"):
         load_data(DataChoice(source=str(zipped(tmp_path / "own.zip", {**CLASSES, **deep}))))
 
 

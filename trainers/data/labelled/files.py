@@ -137,7 +137,7 @@ class Archive:
                     "again."
                 )
             if len(parts) > _DEEPEST:
-                raise DataError(f"{self.path.name!r} holds more than {_DEEPEST} folders within each other. Pack it again.")
+                raise DataError(f"{self.path.name!r} holds over {_DEEPEST} folders within each other. Pack it again.")
             if member.flag_bits & 1:
                 raise DataError(f"{self.path.name!r} is locked by a password. Unpack it and give the folder.")
             wanted = suffixes is None or Path(parts[-1]).suffix.lower() in suffixes
