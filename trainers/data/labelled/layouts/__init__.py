@@ -23,6 +23,8 @@ def read_as_handed_out(source: FileSource, files: Sequence[File]) -> tuple[Layou
     for layout in LAYOUTS.values():
         try:
             reading = layout.read(handed)
+        except DataError:
+            raise
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:  # lists of other shapes
             raise DataError(
                 f"The lists of {layout.title} are not as they are handed out ({type(error).__name__}: {error!s:.120}). "
