@@ -285,6 +285,8 @@ def _check_density(name: str, total: int, packed: int) -> None:
 
 def _packs(path: Path) -> bool:
     """Return whether a zip file holds images, or cannot be read, so that whoever reads it says why."""
+    if not path.is_file():  # a pipe would be waited for
+        return False
     try:
         with zipfile.ZipFile(path) as archive:
             return any(PurePosixPath(name).suffix.lower() in SUFFIXES for name in archive.namelist())
