@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.data.world import picture, write_split, write_tree
+from tests.data.world import encode, picture, write_split, write_tree
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.data.captioned.loader import load_captioned
@@ -301,6 +301,14 @@ def test_levels_of_many_images_are_read_at_once():
     start = time.process_time()
     assert [len(level) for level in Folders.of(paths).levels()] == [30_000]
     assert time.process_time() - start < 5
+
+
+def test_images_of_no_numbers_are_black_and_said(tmp_path):
+    for name in CLASSES:
+        path = tmp_path / "own" / name.replace(".png", ".tif")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encode(np.full((8, 8), np.nan, np.float32), "TIFF"))
+    assert "12 images are nearly black" in load_data(DataChoice(source=str(tmp_path / "own"))).notes[-1]
 
 
 def test_unusual_packing_is_refused(tmp_path):
