@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import io
 import stat
 import tarfile
+import time
 import zipfile
 import zlib
 from pathlib import Path
@@ -16,12 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.data.world import picture, write_split, write_tree
+from tests.data.world import encode, picture, write_split, write_tree
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.image_file import LARGEST_FILE
 from trainers.data.labelled import bounds, columns, files, table
+from trainers.data.labelled.beside import Names
+from trainers.data.labelled.folders import Folders
 from trainers.data.labelled.hub import head
 from trainers.data.labelled.image_store import chunks
 from trainers.data.labelled.opening import make_builder
@@ -261,6 +265,50 @@ def test_a_member_that_unpacks_to_more_than_it_states_is_not_unpacked_whole(tmp_
     place, found = files.scan(tmp_path / "own.zip")
     assert [file.size for file in found] == [1000] and place.read(found[0]) is None
     assert asked and max(asked) <= 4096
+
+
+def repeated_members(path: Path) -> Path:
+    """A zip file of a hundred kilobytes whose table of contents names its one member thousands of times."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/0.png", bytes(20_000_000))
+        for n in range(1, 2_000):
+            again = copy.copy(archive.filelist[0])
+            again.filename = again.orig_filename = f"{'abcd'[n % 4]}/{n}.png"
+            archive.filelist.append(again)
+    return path
+
+
+def test_zips_that_unpack_to_far_more_than_images_do_are_refused(tmp_path):
+    with pytest.raises(DataError, match=r"unpacks to 40.0 GB, more than 200 times its size"):
+        load_data(DataChoice(source=str(repeated_members(tmp_path / "own.zip"))))
+
+
+def test_folders_of_a_zip_within_each_other_are_bounded(tmp_path):
+    deep = {"a/" * 20_000 + "1.png": picture(1), "labels.csv": b"file_name,label\n1.png,a\n"}
+    with pytest.raises(DataError, match="over 100 folders within each other"):
+        load_data(DataChoice(source=str(zipped(tmp_path / "own.zip", {**CLASSES, **deep}))))
+
+
+def test_a_name_of_thousands_of_parts_is_looked_up_by_its_end():
+    names = Names([("a", "1.png")])
+    start = time.process_time()
+    assert names.row("x/" * 60_000 + "a/1.png", ()) == 0 and names.row("x/" * 60_000 + "2.png", ()) is None
+    assert time.process_time() - start < 2
+
+
+def test_levels_of_many_images_are_read_at_once():
+    paths = [(f"c{n % 100}", f"{n}.png") for n in range(30_000)]
+    start = time.process_time()
+    assert [len(level) for level in Folders.of(paths).levels()] == [30_000]
+    assert time.process_time() - start < 5
+
+
+def test_images_of_no_numbers_are_black_and_said(tmp_path):
+    for name in CLASSES:
+        path = tmp_path / "own" / name.replace(".png", ".tif")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encode(np.full((8, 8), np.nan, np.float32), "TIFF"))
+    assert "12 images are nearly black" in load_data(DataChoice(source=str(tmp_path / "own"))).notes[-1]
 
 
 def test_unusual_packing_is_refused(tmp_path):

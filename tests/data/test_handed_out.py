@@ -292,8 +292,23 @@ def test_cars_of_the_other_folder_do_not_stand_in_for_those_that_are_gone(tmp_pa
 
 @pytest.mark.parametrize("data", [b"MATLAB 7.3 MAT-file", b"", b"MATLAB 5.0 and nothing"])
 def test_other_files_of_matlab_are_refused(tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(DataError, match=r"cars_annos\.mat (is no file of MATLAB 5|cannot be read)"):
+    with pytest.raises(DataError, match=r"^cars_annos\.mat (is no file of MATLAB 5|cannot be read)"):
         inspect(write(tmp_path / "set", {**whole_cars(), "cars_annos.mat": data}))
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("train2018.json", b"[]"),
+        ("train2018.json", b"null"),
+        ("train2018.json", b'{"categories": [1], "images": [], "annotations": []}'),
+        ("train2018.json", b'{"categories": null, "images": [], "annotations": []}'),
+        ("cars_annos.mat", matlab("annotations", [("a/0.png",)], ("fname",))),
+    ],
+)
+def test_lists_of_other_shapes_are_refused_in_a_sentence(tmp_path: Path, name: str, data: bytes) -> None:
+    with pytest.raises(DataError, match=r"The lists of .* are not as they are handed out"):
+        inspect(write(tmp_path / "set", {"a/0.png": picture(0), "b/1.png": picture(1), name: data}))
 
 
 def test_a_changed_list_is_read_anew(tmp_path: Path) -> None:

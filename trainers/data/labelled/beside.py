@@ -41,6 +41,7 @@ _FILES = ("file_name", "filename", "file", "image", "path", "image_path", "image
 _NAMED_IN = "file column"  # which of several columns names the image
 _LOOKED_AT = 1000  # rows that tell which column holds the names of the images
 _SHOWN = 3
+_DEEPEST = 32  # last parts of a path by which it is found: the ends of a path of thousands would take gigabytes
 _ODD_BYTES = re.compile("[\udc80-\udcff]+")
 
 
@@ -97,7 +98,7 @@ class Names:
             for form in {parts, tuple(map(_of_windows, parts))}:
                 self._whole[_joined(form)] = row
                 stem = (*form[:-1], PurePosixPath(form[-1]).stem)
-                for start in range(len(form)):
+                for start in range(max(0, len(form) - _DEEPEST), len(form)):
                     for end in {_joined(form[start:]), _joined(stem[start:])}:
                         # -1: several images end so
                         self._ends[end] = row if self._ends.get(end, row) == row else -1
@@ -118,7 +119,8 @@ class Names:
         whole = self._whole.get(_joined((*folder, *parts)))
         if whole is not None:
             return whole
-        for start in range(len(parts)):  # the table may name folders above the dataset's own
+        # the table may name folders above the dataset's own
+        for start in range(max(0, len(parts) - _DEEPEST), len(parts)):
             row = self._ends.get(_joined(parts[start:]))
             if row is not None:
                 elsewhere = start and self._depths[row] > len(parts) - start

@@ -26,6 +26,9 @@ _TABLES = (".parquet", ".arrow", ".tar")
 _TEXTS = (".csv", ".jsonl", ".json", ".zip")
 _MOST_NAMES = 50_000
 _LINK = 0o120000
+_DEEPEST = 100  # folders within each other in a zip file
+_MUCH = 1_000_000_000  # bytes that a zip file may unpack to, however small it is
+_DENSEST = 200  # times its size that a larger one may unpack to; images are packed already
 _PACKED_AS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack a few bytes to far more than they state
 
 
@@ -99,7 +102,8 @@ class Archive:
         stream: its bytes, where it is no file of this machine.
 
     Raises:
-        DataError: damaged, locked by a password, packed in an unusual way, or with names that lead out of it.
+        DataError: damaged, locked by a password, packed in an unusual way, unpacking to far more than images do, with
+            names that lead out of it, or too many folders within each other.
     """
 
     def __init__(self, path: Path, encoding: str | None = None, stream: IO[bytes] | None = None) -> None:
@@ -114,6 +118,7 @@ class Archive:
                 f"{path.name!r} is not a readable zip file: {error}. Fetch it or pack it again, or remove it."
             ) from error
         members = self._zip.infolist()
+        _check_density(path.name, sum(member.file_size for member in members), self._zip.start_dir)
         named = ZipNames.of(members, encoding)
         self._note = named.note
         # Some programs of Windows write backslashes between folders.
@@ -132,6 +137,8 @@ class Archive:
                     f"{self.path.name!r} holds names that lead out of it, such as {'/'.join(parts)[:80]!r}. Pack it "
                     "again."
                 )
+            if len(parts) > _DEEPEST:
+                raise DataError(f"{self.path.name!r} holds over {_DEEPEST} folders within each other. Pack it again.")
             if member.flag_bits & 1:
                 raise DataError(f"{self.path.name!r} is locked by a password. Unpack it and give the folder.")
             wanted = suffixes is None or Path(parts[-1]).suffix.lower() in suffixes
@@ -263,8 +270,24 @@ def _walk(root: Path, skipped: list[Path] | None = None) -> Iterator[tuple[Path,
         yield Path(folder), [name for name in names if not _hidden(name)]
 
 
+def _check_density(name: str, total: int, packed: int) -> None:
+    """Refuse a zip file whose members are said to unpack to far more than images do, the same bytes again or nothing.
+
+    Args:
+        total: bytes of all members, unpacked.
+        packed: bytes of the zip file before its table of contents.
+    """
+    if total > max(_MUCH, _DENSEST * packed):
+        raise DataError(
+            f"{name!r} unpacks to {total / 1e9:,.1f} GB, more than {_DENSEST} times its size, which no images do. Pack "
+            "the images alone."
+        )
+
+
 def _packs(path: Path) -> bool:
     """Return whether a zip file holds images, or cannot be read, so that whoever reads it says why."""
+    if not path.is_file():  # a pipe would be waited for
+        return False
     try:
         with zipfile.ZipFile(path) as archive:
             return any(PurePosixPath(name).suffix.lower() in SUFFIXES for name in archive.namelist())

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from trainers.cells import counted, some
@@ -72,7 +73,7 @@ class Folders:
             return replace(everything, notes=(f"{some(sorted(odd))} {read}, since other folders are no splits.",))
         return everything
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """Levels that all images in folders have."""
         return min({len(parts) for parts in self._read()} - {0}, default=0)

@@ -202,8 +202,8 @@ class _Decoding:
         """Decide which values are black and white in images of more than 8 bits."""
         self.report("Reading the range of values of the images", _PLANNED)
         decided, note = pixel_range(self.selection)
-        if decided is None:
-            return self
+        if decided is None:  # all of them are damaged, or hold no finite number
+            return replace(self, pixels=PixelRange(high=1.0))
         selection = replace(self.selection, notes=(*self.selection.notes, note))
         return replace(self, selection=selection, pixels=decided)
 

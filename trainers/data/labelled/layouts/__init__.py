@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from trainers.data.labelled.files import File, FileSource
 from trainers.data.labelled.layouts.base import Handed, Layout, Reading
+from trainers.errors import DataError
 from trainers.registry import load
 
 LAYOUTS = load(sys.modules[__name__])
@@ -20,7 +21,15 @@ def read_as_handed_out(source: FileSource, files: Sequence[File]) -> tuple[Layou
     """
     handed = Handed(source, files)
     for layout in LAYOUTS.values():
-        reading = layout.read(handed)
+        try:
+            reading = layout.read(handed)
+        except DataError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:  # lists of other shapes
+            raise DataError(
+                f"The lists of {layout.title} are not as they are handed out ({type(error).__name__}: {error!s:.120}). "
+                "Fetch them again, or rename them to have the images read by their folders."
+            ) from error
         if reading is not None and reading.entries:
             return layout, reading
     return None
