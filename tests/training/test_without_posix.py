@@ -87,6 +87,7 @@ def test_what_windows_lacks_is_asked_for_only_where_it_is_there() -> None:
         ("_numba", "geteuid"),
         ("cache", "posix_fallocate"),
         ("parent_watch", "fork"),
+        ("scratch", "geteuid"),
         ("parent_watch", "poll"),
         ("parent_watch", "SIGKILL"),
     }

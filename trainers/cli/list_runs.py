@@ -13,7 +13,6 @@ from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.verb import verb
 from trainers.errors import UserError
 from trainers.kinds import kind_of
-from trainers.plans.lacking import lacking_among
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.folder import created
 
@@ -78,6 +77,10 @@ def _lacking(row: Mapping[str, Any], members: Sequence[RunFolder]) -> str:
         with contextlib.suppress(UserError):  # a damaged one has a row of its own
             phases.append(member.state().phase)
         member.db.close()
+    if not phases:
+        return ""
+    from trainers.plans.lacking import lacking_among
+
     return lacking_among(row["phase"], phases, row["step"] or None)
 
 

@@ -15,7 +15,6 @@ from trainers.cluster.record import FORGET, has_record
 from trainers.distributed.launch import processes
 from trainers.errors import RunError
 from trainers.kinds import check, kind_of
-from trainers.plans.lacking import lacks
 from trainers.runs import RunFolder
 
 
@@ -54,6 +53,8 @@ def resume(arguments: argparse.Namespace) -> int:
 
         for run in (folder, *(children_of(folder) if kind_of(folder.config).plans else ())):
             release(run)
+    from trainers.plans.lacking import lacks
+
     if lost := lacks(folder):
         if not arguments.json:
             print(f"{lost}; trained on now")

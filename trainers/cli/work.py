@@ -17,7 +17,6 @@ from trainers.cluster.record import has_record
 from trainers.distributed.launch import processes
 from trainers.errors import DISK_FULL, UNEXPECTED, RunError
 from trainers.kinds import arm_titles, kind_of
-from trainers.plans.lacking import lacks
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES, RunState
 
@@ -64,6 +63,7 @@ def result(folder: RunFolder) -> str:
     kind = kind_of(config)
     titles = [arm.title for arm in kind.arms(config)]
     taken = f"{steps} in " if (steps := kind.by_stage(folder)) else ""
+    from trainers.plans.lacking import lacks
     from trainers.retrieval.collapse import diagnosed
 
     lines = [f"finished after {taken}{folder.state().seconds:.0f} s; {kind.result(config, folder)}"]

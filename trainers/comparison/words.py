@@ -96,6 +96,8 @@ def stands_on(group: Group, seeds: Sequence[int]) -> str:
         return "Not every pair has results of the same seeds: each verdict names its own."
     (known,) = of_pairs
     without = [seed for seed in seeds if seed not in known]
+    if not without:
+        return ""
     return f"It stands on {seeds_in_words(known)}; of {seeds_in_words(without)} not every result is there."
 
 
