@@ -239,6 +239,17 @@ def test_a_list_that_unpacks_to_much_is_refused(tmp_path: Path) -> None:
         load_data(DataChoice(source=str(tmp_path / "set")))
 
 
+def test_lists_are_smaller_where_strangers_choose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    species(tmp_path / "set")
+    text = (tmp_path / "set" / "train2018.json").read_text()
+    (tmp_path / "set" / "train2018.json").write_text(text + " " * 20_000_001)
+    assert not inspect_data(DataChoice(source=str(tmp_path / "set"))).problems
+    monkeypatch.setenv("RANKSCOPE_PUBLIC", "on")
+    monkeypatch.setenv("RANKSCOPE_FOLDERS", str(tmp_path))
+    with pytest.raises(DataError, match="has more than 20 MB"):
+        inspect_data(DataChoice(source=str(tmp_path / "set")))
+
+
 def test_labels_in_a_text_file_are_read(tmp_path: Path) -> None:
     for at, name in enumerate(f"{kind}_{n}" for kind in "abcd" for n in range(3)):
         write(tmp_path / "set", {f"images/{name}.png": at}, {})
