@@ -97,7 +97,7 @@ def tables(source: FileSource, files: list[File]) -> Splits:
     for name, of in whole.made_of.items():
         given = {each: cells for each, cells in given.items() if each not in of} | {name: _named(whole.codes(name))}
     columns: dict[str, Sequence[Cell]]
-    if any(describe(name, kind_of_cells(cells), encode(cells)).likely for name, cells in given.items()):
+    if any(describe(name, kind_of_cells(cells), whole.codes(name)).likely for name, cells in given.items()):
         tree, kept = None, [bool(split) for split in splits]
         levels = ["folder", *(f"folder {n} above" for n in range(1, folders.depth))][: folders.depth]
         columns = {**dict(zip(levels, folders.levels(), strict=True)), **given}
@@ -122,14 +122,22 @@ def tables(source: FileSource, files: list[File]) -> Splits:
         name: "text" if name in classes else kind_of_cells(cells) for name, cells in columns.items()
     }
     made = {}
-    for split in dict.fromkeys(name for name, keep in zip(splits, kept, strict=True) if keep):
-        rows = [row for row, name in enumerate(splits) if name == split and kept[row]]
+    for split, rows in _by_split(splits, kept).items():
         of_split = {name: [cells[row] for row in rows] for name, cells in columns.items()}
         known = {} if roles is None else {ROLE: [roles[row] for row in rows]}
         known = {name: cells for name, cells in known.items() if any(cells)}
         made[split] = FileTable(source, [files[row] for row in rows], of_split, kinds, known, unread)
         made[split].made_of = whole.made_of
     return Splits(tables=made, notes=(*notes, *_left_out(source.others())), tree=tree)
+
+
+def _by_split(splits: Sequence[str], kept: Sequence[bool]) -> dict[str, list[int]]:
+    """Return the rows of every split that are kept."""
+    rows: dict[str, list[int]] = {}
+    for row, split in enumerate(splits):
+        if kept[row]:
+            rows.setdefault(split, []).append(row)
+    return rows
 
 
 def _as_handed_out(source: FileSource, files: list[File], layout: Layout, reading: Reading) -> Splits:

@@ -106,7 +106,7 @@ def _split_folders(below: Sequence[Names], tops: Counter[str]) -> set[str]:
     """
     named = {name for name in tops if is_split(name) or role_of(name)}
     others = tops.keys() - named
-    if not named or (not others and len(named) == len(tops) and all(len(parts) > 1 for parts in below)):
+    if not named or (not others and all(len(parts) > 1 for parts in below)):
         return named
     deep = {parts[0] for parts in below if len(parts) > 2}
     several = {"train" if _trains(name) else role_of(name) or "test" for name in named}
@@ -143,18 +143,16 @@ def _with_roles(folders: Folders) -> Folders:
     splits, roles = with_roles(folders.splits)
     if roles is None:
         splits = list(folders.splits)
-        below = {split: {role_of(parts[0]) if parts else None for parts, s in _pairs(inner, splits) if s == split}
-                 for split in {*splits}}  # fmt: skip
+        called = [role_of(parts[0]) if parts else None for parts in inner]
+        below: dict[str, set[str | None]] = {}
+        for split, role in zip(splits, called, strict=True):
+            below.setdefault(split, set()).add(role)
         within = {split for split, found in below.items() if split and found == {QUERY, GALLERY}}
-        roles = [role_of(parts[0]) if split in within else None for parts, split in _pairs(inner, splits)]
+        roles = [role if split in within else None for split, role in zip(splits, called, strict=True)]
         inner = [parts[1:] if role else parts for parts, role in zip(inner, roles, strict=True)]
     if not any(roles):
         return folders
     return replace(folders, splits=splits, inner=inner, roles=roles)
-
-
-def _pairs(inner: Sequence[Names], splits: Sequence[str]) -> list[tuple[Names, str]]:
-    return list(zip(inner, splits, strict=True))
 
 
 def _masks(below: Sequence[Names], tops: Counter[str]) -> set[str]:
