@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import json
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
+from hashlib import sha256
 
-import trainers
 from trainers.claims.base import Claim
+from trainers.claims.definitions import Definition, closure, definition_of
 from trainers.config import RunConfig
+from trainers.data.labelled.datasets.drawn import load as drawn
+from trainers.data.synthetic.scenes import drawn_scenes, pixels
 from trainers.kinds import kind_of
 from trainers.kinds.sections import SPEED
 from trainers.metrics.names import describe
 from trainers.parameters import Rule, specs
 from trainers.plans.config import SweepConfig
 
-_ROOT = Path(trainers.__file__).parent
 _WITHIN = (
     "trainers.data.conditions",
     "trainers.data.labelled.datasets",
@@ -33,31 +32,40 @@ _WITHIN = (
     "trainers.samplers",
     "trainers.training.augmentations",
 )
-"""Packages whose modules decide numbers; what else is imported carries them."""
-_DESCRIBING = ("_symbols", "advice", "footprint", "panels", "plots", "sections", "settings", "titles")
-"""Modules of these packages that decide none: sentences, fields, checks and estimates."""
+"""Packages whose definitions decide numbers; what else they use carries them."""
+_DESCRIBING = ("LICENCE", "Preset", "TITLE", "advice", "footprint", "title", "titles")
+"""Definitions of these packages that decide none: sentences and estimates."""
+_MADE_BY = ("module", "build", "load", "make", "parameters")
+"""Fields of an entry of a registry that make what it stands for."""
 
 
-def parts(claim: Claim) -> tuple[str, ...]:
-    """List the modules that a claim's numbers come from, by name: the entries of registries that its runs choose, the
-    package of their kind, and what these import of such packages.
+def parts(claim: Claim) -> tuple[Definition, ...]:
+    """List the definitions that a claim's numbers come from: the entries of registries that its runs choose, the loop
+    of their kind, the scores of its metrics, and what these use of such packages.
     """
     plans = [made() for made in (claim.plan, claim.begins) if made is not None]
-    scored = [describe(key).measure.score for difference in claim.differences for key in difference.metrics]
-    begun = {name for plan in plans for name in _chosen(plan.run)} | {score.__module__ for score in scored if score}
-    return tuple(sorted(_closure(frozenset(begun))))
+    begun = [made for plan in plans for made in _chosen(plan.run)]
+    begun += [describe(key).measure.score for difference in claim.differences for key in difference.metrics]
+    roots = {known for made in begun if (known := definition_of(made)) is not None}
+    return closure(frozenset(roots), _WITHIN, _DESCRIBING)
 
 
 def digest(claim: Claim) -> str:
-    """Return sha256, 16 hexadecimal digits, of the code of :func:`parts` without its comments and docstrings, and of
-    the plan.
+    """Return sha256, 16 hexadecimal digits, of :func:`parts` and of the plan. Where a definition stands and what it is
+    called change nothing, nor do comments, docstrings, types and the texts of parameters.
     """
-    total = hashlib.sha256()
-    for name in parts(claim):
-        total.update(f"{name}\n{_code(name)}\n".encode())
+    total = sha256("".join(sorted(_label(part) for part in parts(claim))).encode())
     for made in (claim.plan, claim.begins):
         total.update(b"" if made is None else _numbers(made()).encode())
     return total.hexdigest()[:16]
+
+
+@cache
+def _label(part: Definition) -> str:
+    """Return sha256 of a definition's code and of those that it uses, in their order."""
+    code, used = part.code(_WITHIN)
+    within = [known.code(_WITHIN)[0] for known in used]
+    return sha256("\n".join((code, *within)).encode()).hexdigest()
 
 
 def _numbers(plan: SweepConfig) -> str:
@@ -73,9 +81,9 @@ def _numbers(plan: SweepConfig) -> str:
     return json.dumps(values, sort_keys=True)
 
 
-def _chosen(run: RunConfig) -> Iterator[str]:
-    """Yield the modules of what a run chooses, and of its kind's loop."""
-    yield kind_of(run).loop().__module__
+def _chosen(run: RunConfig) -> Iterator[object]:
+    """Yield what makes the choices of a run, and its kind's loop."""
+    yield kind_of(run).loop()
     for spec in specs(type(run)):
         value = getattr(run, spec.name)
         if spec.rule.registry:
@@ -83,71 +91,9 @@ def _chosen(run: RunConfig) -> Iterator[str]:
             several = value if isinstance(value, (tuple, list)) else (value,)
             for choice in several:
                 entry = entries.get(str(getattr(choice, "name", choice)))
-                yield from _home(entry)
+                yield from (getattr(entry, name, None) for name in _MADE_BY)
     source = getattr(getattr(run, "data", None) or getattr(run, "scenes", None), "source", "")
     if source.startswith("drawn_scenes"):
-        yield "trainers.data.synthetic.scenes.build"
+        yield from (drawn_scenes, pixels)
     elif source.startswith("drawn"):
-        yield "trainers.data.labelled.datasets.drawn"
-
-
-def _home(entry: object) -> Iterator[str]:
-    """Yield the module of an entry's class or function, whichever makes it."""
-    for name in ("module", "build", "load", "make", "parameters"):
-        made = getattr(entry, name, None)
-        if made is not None and getattr(made, "__module__", "").startswith("trainers."):
-            yield made.__module__
-
-
-def _closure(begun: frozenset[str]) -> set[str]:
-    known: set[str] = set()
-    waiting = list(begun)
-    while waiting:
-        name = waiting.pop()
-        describes = name.rpartition(".")[2] in _DESCRIBING
-        if name in known or describes or not name.startswith(_WITHIN) or _path(name) is None:
-            continue
-        known.add(name)
-        waiting += _imported(name)
-    return known
-
-
-@cache
-def _imported(name: str) -> tuple[str, ...]:
-    """Return the modules that a module imports at its top or within a function."""
-    path = _path(name)
-    assert path is not None
-    modules: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            modules += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            modules += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return tuple(modules)
-
-
-@cache
-def _code(name: str) -> str:
-    """Return the code of a module as a tree, without docstrings."""
-    path = _path(name)
-    assert path is not None
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and _is_text(body[0]):
-            del body[0]
-    return ast.dump(tree)
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-@cache
-def _path(name: str) -> Path | None:
-    """Return the file of a module of the trainers; None: it is a name within one, or of another library."""
-    base = _ROOT.joinpath(*name.split(".")[1:])
-    for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if path.is_file():
-            return path
-    return None
+        yield drawn
