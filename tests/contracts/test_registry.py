@@ -49,7 +49,7 @@ ENTRIES = [
 FILES = {
     "losses": """
 from dataclasses import replace
-from trainers.losses.smooth_ap import DESCRIPTOR as SMOOTH_AP
+from trainers.losses.average_precision import SMOOTH_AP
 DESCRIPTOR = replace(SMOOTH_AP, name="extra_loss", title="Extra loss")
 """,
     "encoders": """

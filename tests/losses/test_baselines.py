@@ -256,8 +256,8 @@ def test_fixed_shapes_give_what_the_library_gives_from_lists(name, spread):
 
 
 def test_weighted_negatives_are_drawn_as_often_as_their_weights_say():
-    from trainers.losses._pairings import Pairings
-    from trainers.losses._triplets import negative_weights
+    from trainers.losses._batch import Pairings
+    from trainers.losses.pairs import negative_weights
 
     emb = world(9)
     pairs = Pairings.of(emb, LABELS)

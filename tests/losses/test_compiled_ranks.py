@@ -19,8 +19,7 @@ from trainers.losses._batch import PairBatch
 from trainers.losses._compiled_ranks import serves
 from trainers.losses._memory import give_memory
 from trainers.losses._numba import compiled, is_private
-from trainers.losses._smooth_rank import SmoothRank
-from trainers.losses._sup_rank import SupRank
+from trainers.losses._rank_loss import SmoothRank, SupRank
 
 SUP = ("sup_ap", "sup_hap", "sup_hap_weighted_ap", "sup_ndcg", "sup_recall")
 SMOOTH = ("smooth_ap", "smooth_hap", "smooth_ndcg", "smooth_recall", "recall_at_k_patel")

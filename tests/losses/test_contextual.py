@@ -13,7 +13,7 @@ from tests.oracle_cases import assert_loss, cases, load
 from trainers.errors import UserError
 from trainers.losses import LOSSES
 from trainers.losses import contextual as module
-from trainers.losses._inputs import one_view
+from trainers.losses._batch import one_view
 
 
 def build(**parameters):

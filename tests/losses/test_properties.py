@@ -125,7 +125,7 @@ def test_many_ranked_items_take_the_sorted_form_and_agree_with_the_dense_one(
     module.ranker = dataclasses.replace(module.ranker, budget=budget)
     loss, gradient = value_and_gradient(module, batch.embeddings, batch.labels)
     for few in (0, 10**6):
-        monkeypatch.setattr("trainers.losses._bound_sums.FEW", few)
+        monkeypatch.setattr("trainers.losses._bound.FEW", few)
         again, again_gradient = value_and_gradient(module, batch.embeddings, batch.labels)
         torch.testing.assert_close(again, loss, rtol=1e-12, atol=1e-13)
         torch.testing.assert_close(again_gradient, gradient, rtol=1e-9, atol=1e-11)

@@ -1,8 +1,8 @@
 """The rank losses compiled for the CPU: no pair is ever stored, so memory holds a few ``[B, G]`` matrices.
 
 Two passes over the queries, shared between threads: the ranks; then, from the measure's derivative by each rank, the
-slopes. The results equal those of the passes in chunks (:mod:`trainers.losses._sup_rank` and
-:mod:`trainers.losses._smooth_rank`), which serve GPUs and machines without numba.
+slopes. The results equal those of the passes in chunks (:mod:`trainers.losses._rank_loss` and
+:mod:`trainers.losses._rank_loss`), which serve GPUs and machines without numba.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _kernels(dtype: torch.dtype, surrogate: str) -> ModuleType | Exception:
 def sup(
     similarity: Tensor, layout: Layout, bound: Bound, measure: Measure, lift: SmoothLift | None
 ) -> tuple[Tensor, Tensor]:
-    """Compute the loss of :class:`trainers.losses._sup_rank.SupRank` and d loss / d similarity.
+    """Compute the loss of :class:`trainers.losses._rank_loss.SupRank` and d loss / d similarity.
 
     Args:
         similarity: ``[B, G]``, float32 or float64.
@@ -97,7 +97,7 @@ def smooth(
     self_index: np.ndarray | None,
     absent: np.ndarray | None,
 ) -> tuple[Tensor, Tensor]:
-    """Compute the same for :class:`trainers.losses._smooth_rank.SmoothRank`.
+    """Compute the same for :class:`trainers.losses._rank_loss.SmoothRank`.
 
     Args:
         similarity, layout, measure: as for :func:`sup`.

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from trainers.devices.host import send
-from trainers.losses._inputs import count_positives
-from trainers.losses._pairings import Pairings, PairLoss
+from trainers.losses._batch import Pairings, PairLoss, count_positives
 from trainers.losses._symbols import QUERY
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter

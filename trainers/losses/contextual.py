@@ -14,8 +14,7 @@ from torch import Tensor
 
 from trainers.devices.host import equal, host
 from trainers.errors import UserError
-from trainers.losses._inputs import BatchLoss, count_positives
-from trainers.losses._pairings import active_mean
+from trainers.losses._batch import BatchLoss, active_mean, count_positives
 from trainers.losses._symbols import SAME
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter

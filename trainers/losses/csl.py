@@ -11,8 +11,7 @@ from torch.nn import functional
 
 from trainers.devices.host import host, send
 from trainers.errors import UserError
-from trainers.losses._batch import unit
-from trainers.losses._inputs import BatchLoss
+from trainers.losses._batch import BatchLoss, unit
 from trainers.losses._symbols import BATCH
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter

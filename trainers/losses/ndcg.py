@@ -7,10 +7,8 @@ from typing import Any
 
 from trainers.losses._bound import DIFFERS, BoundParameters, SigmoidParameters, resolve
 from trainers.losses._proxies import PROXY_LEARNING_RATE
-from trainers.losses._rank_loss import ProxyTermParameters, RankLoss
+from trainers.losses._rank_loss import ProxyTermParameters, RankLoss, SmoothRank, SupRank
 from trainers.losses._rank_measures import DiscountedGain
-from trainers.losses._smooth_rank import SmoothRank
-from trainers.losses._sup_rank import SupRank
 from trainers.losses._symbols import BOUND, LEVELS, RANK_LEVELS, RANKED, SIGMOID, SOFTMAX
 from trainers.losses.base import LossDescriptor
 

@@ -21,7 +21,7 @@ from trainers.kinds.contrastive.methods.base import (
 from trainers.kinds.contrastive.methods.moco import agreement, shuffle
 from trainers.kinds.contrastive.networks import encode_whole
 from trainers.kinds.contrastive.shuffling import shuffled
-from trainers.losses.supcon import temperature
+from trainers.losses.infonce import temperature
 from trainers.parameters import parameter
 
 

@@ -22,7 +22,7 @@ from trainers.kinds.contrastive.methods.base import (
 from trainers.kinds.contrastive.methods.moco import picked
 from trainers.kinds.contrastive.networks import encode, encode_whole
 from trainers.kinds.contrastive.queue import NONE, spread
-from trainers.losses.supcon import temperature
+from trainers.losses.infonce import temperature
 from trainers.parameters import parameter
 
 

@@ -20,7 +20,7 @@ from trainers.kinds.contrastive.methods.base import (
 )
 from trainers.kinds.contrastive.moco import SHARING, MoCo
 from trainers.kinds.contrastive.picking import first_cross_entropy
-from trainers.losses.supcon import temperature
+from trainers.losses.infonce import temperature
 from trainers.parameters import default_of, parameter
 
 

@@ -9,7 +9,7 @@ import torch
 from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, MethodParameters, Outcome, Parts, Views
 from trainers.kinds.contrastive.networks import encode_whole
 from trainers.losses import LOSSES
-from trainers.losses.supcon import temperature
+from trainers.losses.infonce import temperature
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ from trainers.kinds.contrastive.methods.moco import (
 from trainers.kinds.contrastive.methods.simclr import other_views, projections
 from trainers.kinds.contrastive.moco import MoCo
 from trainers.losses import LOSSES
-from trainers.losses.supcon import SupConParameters, Temperatures, base_temperature, positive_cross_entropy
+from trainers.losses.infonce import SupConParameters, Temperatures, base_temperature, positive_cross_entropy
 from trainers.parameters import default_of, parameter
 
 

@@ -1,8 +1,8 @@
-"""The classic pair and triplet losses."""
+"""The classic pair and triplet losses, and the contrastive loss of cross-batch memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -10,11 +10,102 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.losses import _triplets
-from trainers.losses._pairings import Pairings, PairLoss, active_mean
-from trainers.losses._symbols import BATCH, DISTANCE, HINGE, SAME, TRIPLET
+from trainers.losses._batch import Pairings, PairLoss, active_mean
+from trainers.losses._symbols import BATCH, COSINE, DISTANCE, HINGE, SAME, TRIPLET
 from trainers.losses.base import LossDescriptor
 from trainers.parameters import parameter
+
+HELD = 2**22  # triplets held at once
+CLOSEST, FARTHEST = 0.5, 1.4  # distances between which weighted negatives are drawn (Wu et al. 2017)
+
+
+def every(pairs: Pairings, margin: float, swap: bool, *, semihard: bool = False) -> Tensor:
+    """Return the mean of the positive hinges of all triplets.
+
+    Args:
+        pairs: the batch.
+        margin: by which a negative should be farther than a positive.
+        swap: a negative's distance is that to the nearer of anchor and positive.
+        semihard: only triplets whose negative is farther than the positive, by no more than the margin.
+    """
+    total, count = pairs.distance.new_zeros(()), pairs.distance.new_zeros(())
+    column, none = pairs.listed
+    among = _among_others(pairs) if swap else None
+    for part in _parts(pairs):
+        near = pairs.distance.gather(1, column[:, part])[:, :, None]
+        far = pairs.distance[:, None]
+        counted = pairs.negative[:, None] & ~none[:, part, None]
+        if semihard:
+            gap = (far - near).detach()
+            counted = counted & (gap > 0) & (gap <= margin)
+        if among is not None:
+            far = torch.minimum(far, among[column[:, part]])
+        hinge = near - far + margin
+        counted = counted & (hinge > 0)
+        total = total + hinge.masked_fill(~counted, 0.0).sum()
+        count = count + counted.sum()
+    return total / count.clamp(min=1)
+
+
+def hardest(pairs: Pairings, margin: float, swap: bool) -> Tensor:
+    """Return the mean positive hinge of each anchor's farthest positive and nearest negative, if it has both."""
+    worst = pairs.distance.detach().masked_fill(~pairs.positive, -torch.inf).argmax(1)
+    rival = pairs.distance.detach().masked_fill(~pairs.negative, torch.inf).argmin(1)
+    there = pairs.positive.any(1) & pairs.negative.any(1)
+    return _chosen(pairs, worst[:, None], rival[:, None], there[:, None], margin, swap)
+
+
+def distance_weighted(pairs: Pairings, margin: float, swap: bool) -> Tensor:
+    """Return the mean of the positive hinges of drawn triplets: as many for each anchor as its class has images.
+
+    Draws from torch's global generator (Wu et al. 2017, "Sampling Matters in Deep Embedding Learning").
+
+    A positive is drawn evenly, a negative with weight 1 / q(d), q the density of distances between points spread evenly
+    over the sphere, d at least :data:`CLOSEST`; from :data:`FARTHEST` on none is drawn.
+    """
+    column, none = pairs.listed
+    weights = negative_weights(pairs)
+    shape = len(column), column.shape[1] + int(pairs.others is pairs.rows)
+    known = (~none).sum(1, keepdim=True)
+    uniform = torch.rand(2, *shape, dtype=weights.dtype, device=weights.device)
+    choice = torch.minimum((uniform[0] * known).long(), (known - 1).clamp(min=0))
+    positive = column.gather(1, choice)
+    running = weights.cumsum(1)
+    negative = torch.searchsorted(running, uniform[1] * running[:, -1:], right=True).clamp(max=weights.shape[1] - 1)
+    drawn = torch.arange(shape[1], device=weights.device) < known + int(pairs.others is pairs.rows)
+    there = drawn & (known > 0) & (weights.gather(1, negative) > 0)
+    return _chosen(pairs, positive, negative, there, margin, swap)
+
+
+def negative_weights(pairs: Pairings) -> Tensor:
+    """Return ``[Q, G]`` probability that each item is drawn as a negative, up to a factor for each row."""
+    dim, distance = pairs.rows.shape[1], pairs.distance.detach()
+    spread = distance.clamp(min=CLOSEST)
+    log_weight = (2.0 - dim) * spread.log() - ((dim - 3) / 2) * (1.0 - 0.25 * spread.square()).log()
+    allowed = pairs.negative & log_weight.isfinite() & (distance < FARTHEST)
+    log_weight = log_weight.masked_fill(~allowed, -torch.inf)
+    most = log_weight.amax(1, keepdim=True)
+    return (log_weight - most.masked_fill(most == -torch.inf, 0.0)).exp()
+
+
+def _chosen(pairs: Pairings, positive: Tensor, negative: Tensor, there: Tensor, margin: float, swap: bool) -> Tensor:
+    """Return the mean of the positive hinges of the triplets (row, positive, negative) ``[Q, K]`` that are there."""
+    near, far = pairs.distance.gather(1, positive), pairs.distance.gather(1, negative)
+    if swap:
+        far = torch.minimum(far, _among_others(pairs)[positive, negative])
+    return active_mean(near - far + margin, there)
+
+
+def _among_others(pairs: Pairings) -> Tensor:
+    """Return the distances ``[G, G]`` between the items that queries are compared with."""
+    return pairs.distance if pairs.others is pairs.rows else torch.cdist(pairs.others, pairs.others)
+
+
+def _parts(pairs: Pairings) -> Iterator[slice]:
+    """Yield slices of the listed positives, as many at once as may be held."""
+    width = pairs.listed[0].shape[1]
+    step = max(1, HELD // max(1, pairs.distance.numel()))
+    yield from (slice(first, first + step) for first in range(0, width, step))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +120,7 @@ class Triplet(PairLoss):
     Args:
         parameters: margin and swap.
         title: for messages.
-        cost: of :mod:`trainers.losses._triplets`: which triplets.
+        cost: of :mod:`trainers.losses.pairs`: which triplets.
     """
 
     needs_negatives = True
@@ -111,7 +202,7 @@ def _triplet(title: str, cost: Callable[..., Tensor]) -> dict[str, Any]:
 
 _TRIPLET = LossDescriptor(
     name="triplet",
-    **_triplet("Triplet", _triplets.every),
+    **_triplet("Triplet", every),
     family="Pair and triplet",
     paper="FaceNet: A Unified Embedding for Face Recognition and Clustering, Schroff et al., CVPR",
     year=2015,
@@ -129,12 +220,12 @@ _TRIPLET = LossDescriptor(
     order=501,
 )
 
-DESCRIPTORS = (
+_BASELINES_PAIRS = (
     _TRIPLET,
     replace(
         _TRIPLET,
         name="triplet_semihard",
-        **_triplet("Triplet (semi-hard)", partial(_triplets.every, semihard=True)),
+        **_triplet("Triplet (semi-hard)", partial(every, semihard=True)),
         equation=r"\mathcal{L}=\operatorname{mean}_{d_{ap}<d_{an}\leq d_{ap}+m}\,[\,d_{ap}-d_{an}+m\,]_+",
         sentence="The triplet loss on negatives that are farther than the positive, but not by the margin yet.",
         unlike=(
@@ -145,7 +236,7 @@ DESCRIPTORS = (
     replace(
         _TRIPLET,
         name="triplet_hard",
-        **_triplet("Triplet (hard)", _triplets.hardest),
+        **_triplet("Triplet (hard)", hardest),
         paper="In Defense of the Triplet Loss for Person Re-Identification, Hermans et al.",
         year=2017,
         url="https://arxiv.org/abs/1703.07737",
@@ -158,7 +249,7 @@ DESCRIPTORS = (
     replace(
         _TRIPLET,
         name="triplet_distance_weighted",
-        **_triplet("Triplet (distance)", _triplets.distance_weighted),
+        **_triplet("Triplet (distance)", distance_weighted),
         paper="Sampling Matters in Deep Embedding Learning, Wu et al., ICCV",
         year=2017,
         url="https://arxiv.org/abs/1706.07567",
@@ -234,3 +325,75 @@ DESCRIPTORS = (
         order=505,
     ),
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class XBMContrastiveParameters:
+    margin: float = parameter(0.5, low=-1.0, high=1.0, help="Cosine above which images of other classes are penalised.")
+    positive_cutoff: float = parameter(
+        0.99999,
+        low=0.0,
+        high=1.0,
+        searched=False,
+        help="Cosine from which an image of the class counts as the query itself.",
+    )
+    negatives: str = parameter(
+        "similarity",
+        choices=("similarity", "hinge"),
+        help="What a negative above the margin costs: its cosine s, as in the code, or s - margin, of equal slope.",
+    )
+
+
+class XBMContrastive(PairLoss):
+    """Per query: sum of 1 - s over positives below the cutoff, plus sum of s over negatives above the margin.
+
+    The cutoff is the published way to drop the query's own copy from a memory that holds the current batch; where it is
+    known which row that is, it is dropped whatever its cosine.
+    """
+
+    needs_positives = False
+
+    def parts(self, pairs: Pairings) -> dict[str, Tensor]:
+        """Return ``positives`` and ``negatives``."""
+        similarity, given = pairs.rows @ pairs.others.T, self.settings
+        pull = pairs.positive & (similarity < given.positive_cutoff)
+        push = pairs.negative & (similarity > given.margin)
+        cost = similarity if given.negatives == "similarity" else similarity - given.margin
+        return {
+            "positives": (1 - similarity).masked_fill(~pull, 0.0).sum() / len(pairs.rows),
+            "negatives": cost.masked_fill(~push, 0.0).sum() / len(pairs.rows),
+        }
+
+
+XBM_CONTRASTIVE = LossDescriptor(
+    name="xbm_contrastive",
+    title="Contrastive (XBM)",
+    family="Pair and triplet",
+    paper="Cross-Batch Memory for Embedding Learning, Wang et al., CVPR",
+    year=2020,
+    url="https://arxiv.org/abs/1912.06798",
+    equation=(
+        r"\mathcal{L}=\frac1B\sum_i\Big[\sum_{j:\,y_{ij}=1,\,s_{ij}<1}(1-s_{ij})"
+        r"+\sum_{j:\,y_{ij}=0,\,s_{ij}>m}s_{ij}\Big]"
+    ),
+    symbols=BATCH | SAME | COSINE | {"m": "cosine above which images of other classes cost (`margin`)"},
+    sentence="Pulls images of a class together and pushes near images of other classes away, in a cross-batch memory.",
+    unlike=(
+        "Unlike Contrastive, it takes cosines, sums over an image's pairs instead of averaging, and "
+        "keeps a memory of earlier batches."
+    ),
+    differs=(
+        "A negative above the margin costs its cosine s, as in the published code, not s - margin as in a hinge "
+        "(`negatives=hinge`); the gradient is the same."
+    ),
+    follows_code=True,
+    parameters=XBMContrastiveParameters,
+    module=XBMContrastive,
+    gallery=True,
+    own_queries=True,
+    memory=1024,
+    order=506,
+)
+
+
+DESCRIPTORS = (*_BASELINES_PAIRS, XBM_CONTRASTIVE)
