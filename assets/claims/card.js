@@ -40,7 +40,7 @@ export class Card {
     const list = (items) => el("ul", { class: "rs-claimlist" }, ...items.map((text) => el("li", { text })));
     const note = (text) => el("p", { class: "rs-note", text });
     const code = (text) => el("code", { class: "rs-claimrecipe", text });
-    const here = runs ? [list(protocol), note("Not as in the paper:"), list(ours), ...(tried.length ? [note("Also looked at:"), list(tried)] : []), code(`python -m trainers claims ${name}`)] : [];
+    const here = runs ? [list(protocol), note("Not as in the paper:"), list(ours), ...(tried ? [note("Also looked at:"), list([tried])] : []), code(`python -m trainers claims ${name}`)] : [];
     return fold(runs ? "What is run here, and at full size" : "At full size", ...here, note("At full size, with the paper's data and a GPU:"), code(recipe));
   }
 

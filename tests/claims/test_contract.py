@@ -7,7 +7,6 @@ import shlex
 
 import pytest
 
-from trainers.claims import recipes
 from trainers.claims.base import WORKS, Claim
 from trainers.claims.catalogue import CLAIMS
 from trainers.claims.parts import digest, parts
@@ -33,7 +32,7 @@ def test_there_are_enough_of_every_work() -> None:
 @pytest.mark.parametrize("claim", EVERY, ids=lambda claim: claim.name)
 def test_it_says_what_and_where(claim: Claim) -> None:
     assert claim.work in WORKS and claim.title and claim.where
-    for sentence in (claim.statement, claim.printed, claim.lacking, *claim.ours, *claim.tried):
+    for sentence in (claim.statement, claim.printed, claim.lacking, claim.tried, *claim.ours):
         assert not sentence or sentence.endswith(".")
     assert claim.statement.endswith(".") and len(claim.statement) < 200
     assert bool(claim.plan) != bool(claim.lacking), "either it is run here, or it says what it lacks"
@@ -49,7 +48,7 @@ def test_its_recipe_is_a_command(claim: Claim) -> None:
     from trainers.kinds import KINDS
     from trainers.plans import PLANS
 
-    if claim.recipe == recipes.BLIP:  # nothing is trained
+    if words[3] == "score":  # nothing is trained
         return
     kind = KINDS[arguments.kind]
     config = configuration(arguments, kind, PLANS[arguments.plan])

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from trainers.metrics.names import describe
 from trainers.plans.config import SweepConfig
 
 WORKS = MappingProxyType(
@@ -31,20 +30,18 @@ class Side:
     Attributes:
         arm: title of the variant, as a plan of its runs gives it.
         under: the condition, by the titles of what the plan varies in its runs; empty where it varies nothing.
-        metric: key of its number where that is another than the difference's; empty: it is the same.
         name: as printed in place of the arm's title; empty: that.
     """
 
     arm: str
     under: Mapping[str, Any] = field(default_factory=dict)
-    metric: str = ""
     name: str = ""
 
     @property
     def title(self) -> str:
         """As printed."""
         where = [f"{name.lower()} {value}" for name, value in self.under.items()]
-        return ", ".join([self.name or self.arm, *where, *([describe(self.metric).short] if self.metric else [])])
+        return ", ".join([self.name or self.arm, *where])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +51,7 @@ class Difference:
     Attributes:
         metric: key of the number, as :func:`trainers.metrics.names.describe` reads it.
         first: the side that is said to have the larger number.
-        beyond: the two sides of another difference that is taken off, for claims about where a gain is larger; with
-            another metric, for claims about what is lost from the one to the other.
+        beyond: the two sides of another difference that is taken off, for claims about where a gain is larger.
         relative: by which part of the second side the first is larger, in place of by how much.
         margin: in the metric's own unit, of relative differences a share; fixed before any result.
     """
@@ -76,7 +72,7 @@ class Difference:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The key of every side's number."""
-        return tuple(side.metric or self.metric for side in self.sides)
+        return (self.metric,) * len(self.sides)
 
     @property
     def title(self) -> str:
@@ -104,7 +100,7 @@ class Claim:
     """A claim of a paper.
 
     Attributes:
-        name: of its file, and of what its result is kept under.
+        name: of its table, and of what its result is kept under.
         work: one of :data:`WORKS`.
         statement: what the paper says, in one sentence of ours.
         where: table, figure or section.
@@ -115,9 +111,8 @@ class Claim:
         ours: sentences on what in the protocol is ours.
         lacking: what is not at hand, as a sentence; empty where there is a plan.
         recipe: command of the run at full size, for people with the data and a GPU.
-        tried: what was looked at where it does not show, as sentences.
+        tried: what was looked at where it does not show, as a sentence; empty: nothing.
         minutes: guess of the processor minutes of its runs, for the time before there is a result.
-        order: place in lists, smaller first.
     """
 
     name: str
@@ -132,31 +127,5 @@ class Claim:
     begins: Callable[[], SweepConfig] | None = None
     ours: tuple[str, ...] = ()
     lacking: str = ""
-    tried: tuple[str, ...] = ()
+    tried: str = ""
     minutes: float = 0.0
-    order: int = 100
-
-
-def differences(
-    first: str | Side,
-    second: str | Side,
-    *metrics: str,
-    expected: Expected = "larger",
-    margin: float = 0.0,
-    beyond: tuple[Side, Side] | None = None,
-    relative: bool = False,
-) -> tuple[Difference, ...]:
-    """Make one difference per metric; a side that is a text is an arm under no condition."""
-    sides = [Side(arm=side) if isinstance(side, str) else side for side in (first, second)]
-    return tuple(
-        Difference(
-            metric=metric,
-            first=sides[0],
-            second=sides[1],
-            beyond=beyond,
-            relative=relative,
-            expected=expected,
-            margin=margin,
-        )
-        for metric in metrics
-    )

@@ -46,15 +46,11 @@ def _measured(difference: Difference, cells: Sequence[Cell], parts: int) -> Meas
     of_side = [_of(side, cells) for side in difference.sides]
     combined = _combined(difference, of_side)
     estimate = _alone(combined, difference.metric)
-    sides = []
-    for side, metric, by_seed in zip(difference.sides, difference.metrics, of_side, strict=True):
-        alone = _alone([replace(cell, condition={}) for cell in by_seed.values()], metric)
-        values = {seed: value for seed, cell in by_seed.items() if (value := cell.value(metric)) is not None}
-        sides.append(Arm(title=side.title, mean=alone.mean, low=alone.low, high=alone.high, values=values))
+    pairs = zip(difference.sides, of_side, strict=True)
     return Measured(
         title=difference.title,
         metric=difference.metric,
-        sides=tuple(sides),
+        sides=tuple(_arm(side, by_seed, difference.metric) for side, by_seed in pairs),
         numbers=numbers(estimate, difference, parts),
         covers=estimate.covers,
     )
@@ -67,6 +63,12 @@ def _of(side: Side, cells: Sequence[Cell]) -> dict[int, Cell]:
     return {cell.seed: cell for cell in cells if cell.variant == side.arm and condition_key(cell.condition) == key}
 
 
+def _arm(side: Side, by_seed: Mapping[int, Cell], metric: str) -> Arm:
+    alone = _alone([replace(cell, condition={}) for cell in by_seed.values()], metric)
+    values = {seed: value for seed, cell in by_seed.items() if (value := cell.value(metric)) is not None}
+    return Arm(title=side.title, mean=alone.mean, low=alone.low, high=alone.high, values=values)
+
+
 def _alone(cells: Sequence[Cell], metric: str) -> Estimate:
     if not cells:
         cells = [Cell(variant="none", condition={}, seed=0, metrics={})]
@@ -75,37 +77,28 @@ def _alone(cells: Sequence[Cell], metric: str) -> Estimate:
 
 def _combined(difference: Difference, of_side: Sequence[Mapping[int, Cell]]) -> list[Cell]:
     """Return a result per seed that every side has; of a relative difference without queries."""
-    combined = []
+    combined, metric = [], difference.metric
     for seed in sorted(set.intersection(*(set(of_seed) for of_seed in of_side))):
         of_seed = [cells[seed] for cells in of_side]
-        values = [cell.value(metric) for metric, cell in zip(difference.metrics, of_seed, strict=True)]
-        known = [value for value in values if value is not None]
-        total = difference.of(known) if len(known) == len(values) else None
+        known = [value for cell in of_seed if (value := cell.value(metric)) is not None]
+        total = difference.of(known) if len(known) == len(of_seed) else None
         if total is None:
             continue
         queries = None if difference.relative else _queries(difference, [cell.queries for cell in of_seed])
-        combined.append(
-            Cell(
-                variant=difference.title,
-                condition={},
-                seed=seed,
-                metrics={difference.metric: float(total)},
-                queries=queries,
-            )
-        )
+        metrics = {metric: float(total)}
+        combined.append(Cell(variant=difference.title, condition={}, seed=seed, metrics=metrics, queries=queries))
     return combined
 
 
 def _queries(difference: Difference, every: Sequence[QueryScores | None]) -> QueryScores | None:
     """Return the difference query by query; None where a side has none, or of other test images."""
-    of_side = zip(difference.metrics, every, strict=True)
-    known = [(metric, scores) for metric, scores in of_side if scores is not None and metric in scores.metrics]
+    metric = difference.metric
+    known = [scores for scores in every if scores is not None and metric in scores.metrics]
     if len(known) < len(every):
         return None
-    first = known[0][1]
-    same = all(each.fingerprint == first.fingerprint and np.array_equal(each.rows, first.rows) for _, each in known)
-    if not same:
+    first = known[0]
+    if any(each.fingerprint != first.fingerprint or not np.array_equal(each.rows, first.rows) for each in known):
         return None
-    rows = [np.asarray(each.values[0, each.metrics.index(metric)], dtype=np.float64) for metric, each in known]
+    rows = [np.asarray(each.values[0, each.metrics.index(metric)], dtype=np.float64) for each in known]
     total = np.asarray(difference.of(rows), dtype=np.float32)
-    return replace(first, metrics=(difference.metric,), values=total[None, None])
+    return replace(first, metrics=(metric,), values=total[None, None])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trainers.parameters import entry
 from trainers.recipes.base import Recipe
 from trainers.recipes.catalogue import RECIPES
-from trainers.recipes.command import PROGRAM, command
+from trainers.recipes.command import command
 
-BLIP = f"{PROGRAM} score --data path/to/coco --model blip"
-"""BLIP cannot be fine-tuned here: this measures it as it is."""
+_FIGURE = re.compile(r"\{([^{}]+)\}")
 
 
 def full_size(name: str, *arms: str, vary: Mapping[str, Sequence[Any]] | None = None, **settings: Any) -> str:
@@ -23,30 +24,28 @@ def full_size(name: str, *arms: str, vary: Mapping[str, Sequence[Any]] | None = 
         vary: values of settings that the sweep goes through besides.
         settings: in place of its own.
     """
-    recipe = RECIPES[name]
+    recipe = entry(RECIPES, name, "recipe")
     chosen = [_own(recipe, arm) for arm in arms]
     return command(recipe.changed(chosen, **settings) if arms or settings else recipe, vary=vary)
 
 
-def printed(sentence: str, *figures: tuple[str, ...]) -> str:
-    """Fill in what the paper printed.
-
-    Args:
-        sentence: with ``{}`` for each of ``figures``.
-        figures: name of a recipe, key of a metric, and the rows whose figures are joined by *and*, as the recipe names
-            them.
+def printed(sentence: str) -> str:
+    """Fill in what the paper printed: ``{recipe/metric/row}`` is the figure of a recipe as it names the metric and the
+    row, ``{recipe/metric/row/row}`` two of them, joined by *and*.
 
     Raises:
         ValueError: a recipe has no such figure, or more than one.
     """
-    return sentence.format(
-        *(" and ".join(_figure(recipe, metric, row) for row in rows) for recipe, metric, *rows in figures)
-    )
+    return _FIGURE.sub(_figures, sentence)
 
 
-def _figure(recipe: str, metric: str, row: str) -> str:
-    (value,) = (figure.value for figure in RECIPES[recipe].figures if (figure.metric, figure.row) == (metric, row))
-    return f"{value:.1f}"
+def _figures(found: re.Match[str]) -> str:
+    name, metric, *rows = found[1].split("/")
+    recipe = entry(RECIPES, name, "recipe")
+    figures = [[each.value for each in recipe.figures if (each.metric, each.row) == (metric, row)] for row in rows]
+    if any(len(values) != 1 for values in figures):
+        raise ValueError(f"{found[0]} is not one figure of the recipe {name} a row")
+    return " and ".join(f"{values[0]:.1f}" for values in figures)
 
 
 def _own(recipe: Recipe, arm: str) -> str:

@@ -175,7 +175,7 @@ def as_json(claim: Claim, result: Result | None) -> dict[str, Any]:
         "verdict": standing(claim, result),
         "words": words(claim, result),
         "ours": list(claim.ours),
-        "tried": list(claim.tried),
+        "tried": claim.tried,
         "recipe": claim.recipe,
         "runs": claim.plan is not None,
         "minutes": result.minutes if result else claim.minutes,
