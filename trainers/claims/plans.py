@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -130,7 +129,7 @@ def methods(*written: str, select_by: str = "", **changes: Any) -> SweepConfig:
 def recipes(*given: Mapping[str, Any]) -> SweepConfig:
     """Plan fine-tunings of the small CLIP on 1,500 drawn scenes: 60 steps of 64 pairs."""
     settings: dict[str, Any] = {
-        "recipes": tuple(map(dict, given)),
+        "recipes": given,
         "scenes": SceneChoice(limit=1500),
         "batch": 64,
         "steps": 60,
@@ -147,98 +146,73 @@ def clean_encoder() -> SweepConfig:
     return dataclasses.replace(plan, seeds=(*SEEDS, FairComparisonConfig.search_seed))
 
 
+def noise_from_clean() -> SweepConfig:
+    """Plan fine-tunings under noise from :func:`clean_encoder`, with rates around a tenth of the usual one."""
+    tuned = {"steps": 300, "learning_rate": 4e-4, "frozen_norm": True, "backbone_rate": 0.5}
+    return losses(*_PAIRS[:2], vary={"label_noise": [0.4]}, search=True, **tuned)
+
+
+def supervised() -> SweepConfig:
+    """Plan SupCon and its baselines in batches of 256 images."""
+    every = ("supcon:positives=out", "supcon:positives=in", "cross_entropy", "max_margin", "simclr")
+    return methods(*every, select_by="probe_accuracy", batch=256, steps=240, corruptions=True, **_VIEWS)
+
+
+def _moco(written: str, *values: object) -> tuple[str, ...]:
+    return tuple(f"moco_v1:{written.format(value)}" for value in values)
+
+
 _CONTRASTIVE = "contrastive:pos_margin=0.707,neg_margin=0.894"
 """The baseline of the contextual loss: as distances the margins of the published code, cosines of 0.75 and 0.6."""
-_PAIRS = "roadmap:terms=table_ii_pairs"
-_ROADMAP = {"ROADMAP": "ROADMAP (terms tables_i_iii_proxies)", "ROADMAP with pairs": "ROADMAP (terms table_ii_pairs)"}
-_TUNED = {"steps": 300, "learning_rate": 4e-4, "frozen_norm": True, "backbone_rate": 0.5}
-"""Rates around a tenth of the usual one."""
+_PAIRS = ("contextual", _CONTRASTIVE, "multi_similarity")
 _TIED = ("contextual", "contrastive", "multi_similarity", "supcon_out", "roadmap", "happier")
-_QUEUES = tuple(f"moco_v1:queue={size},momentum=0.99" for size in (128, 512, 2048))
-_SUPERVISED = ("supcon:positives=out", "supcon:positives=in", "cross_entropy", "max_margin", "simclr")
+_BY_PAIRS = "roadmap:terms=table_ii_pairs"
+_RANKS = ("smooth_ap", "sup_ap", "roadmap", _BY_PAIRS, "smooth_recall", "rod_recall")
+_ROADMAP = {"ROADMAP": "ROADMAP (terms tables_i_iii_proxies)", "ROADMAP with pairs": "ROADMAP (terms table_ii_pairs)"}
+_QUEUES = _moco("queue={},momentum=0.99", 128, 512, 2048)
+_SHUFFLES = _moco("queue=1024,momentum=0.99,shuffle={}", "true", "false")
+_QUEUED = "supcon_queue:queue=1024,momentum=0.99"
 _VIEWS = {"augmentation": Choice(name="moco_v2", parameters={"blur": 0.0})}
-_ORIGINALS: Mapping[str, Any] = MappingProxyType({"removed": False})
-_RATIOS = tuple({"ratio": ratio, "captions_each": 5} for ratio in (0.02, 0.1, 0.4))
+_D = {"removed": False}
 
 PLANS: Mapping[str, Plan] = MappingProxyType(
     {
         # the losses of Tables V, VI and IX
-        "hierarchy": Plan(5, partial(losses, "smooth_ap", "happier", "happier_f", "rod_ndcg", "csl", search=True)),
+        "hierarchy": Plan(5, lambda: losses("smooth_ap", "happier", "happier_f", "rod_ndcg", "csl", search=True)),
         # Table II: without the bound, with it, and with a decomposability term of proxies or pairs
-        "ranks": Plan(
-            4,
-            partial(losses, "smooth_ap", "sup_ap", "roadmap", _PAIRS, "smooth_recall", "rod_recall", search=True),
-            arms=_ROADMAP,
-        ),
+        "ranks": Plan(4, lambda: losses(*_RANKS, search=True), arms=_ROADMAP),
         # figure 6: the same losses at a small and a larger batch, and their decomposability gap
-        "batches": Plan(4, partial(losses, "sup_ap", "roadmap", vary={"classes_per_batch": [6, 24]})),
+        "batches": Plan(4, lambda: losses("sup_ap", "roadmap", vary={"classes_per_batch": [6, 24]})),
         # the bound with pairs, with proxies and alone, in batches of 256 images; the first arm pays for the start
-        "cost": Plan(6, partial(losses, _PAIRS, "roadmap", "sup_ap", classes_per_batch=64, steps=200), arms=_ROADMAP),
+        "cost": Plan(6, lambda: losses(_BY_PAIRS, "roadmap", "sup_ap", classes_per_batch=64, steps=200), arms=_ROADMAP),
         # the contextual loss and two pair losses, with none, 20 % and 40 % of the labels wrong
-        "noise": Plan(
-            5,
-            partial(
-                losses,
-                *("contextual", _CONTRASTIVE, "multi_similarity"),
-                vary={"label_noise": [0.0, 0.2, 0.4]},
-                search=True,
-            ),
-        ),
+        "noise": Plan(5, lambda: losses(*_PAIRS, vary={"label_noise": [0.0, 0.2, 0.4]}, search=True)),
         # most of the training classes withheld
-        "withheld": Plan(
-            4, partial(losses, "contextual", _CONTRASTIVE, vary={"withheld_classes": [0.75]}, search=True)
-        ),
+        "withheld": Plan(4, lambda: losses(*_PAIRS[:2], vary={"withheld_classes": [0.75]}, search=True)),
         # little and much of the contrastive term
-        "contextual_lambda": Plan(3, partial(losses, "contextual", vary={"contextual.lam": [0.2, 0.4, 1.0]})),
+        "contextual_lambda": Plan(3, lambda: losses("contextual", vary={"contextual.lam": [0.2, 0.4, 1.0]})),
         # neighbourhoods of the class's size, and of another
-        "contextual_k": Plan(3, partial(losses, "contextual", vary={"contextual.k": [2, 4, 8]})),
-        "noise_from_clean": Plan(
-            5,
-            partial(losses, "contextual", _CONTRASTIVE, vary={"label_noise": [0.4]}, search=True, **_TUNED),
-            begins=clean_encoder,
-        ),
+        "contextual_k": Plan(3, lambda: losses("contextual", vary={"contextual.k": [2, 4, 8]})),
+        "noise_from_clean": Plan(5, noise_from_clean, begins=clean_encoder),
         # backgrounds that tell nothing, and backgrounds that are tied to the classes trained on
-        "tied_backgrounds": Plan(12, partial(losses, *_TIED, vary={"source": ["drawn", "drawn:bias=0.9"]})),
+        "tied_backgrounds": Plan(12, lambda: losses(*_TIED, vary={"source": ["drawn", "drawn:bias=0.9"]})),
         # the momentum, with queues of fewer keys than there are images
-        "momentum": Plan(
-            5, partial(methods, *(f"moco_v1:queue=1024,momentum={value}" for value in (0.0, 0.9, 0.99, 0.999)))
-        ),
+        "momentum": Plan(5, lambda: methods(*_moco("queue=1024,momentum={}", 0.0, 0.9, 0.99, 0.999))),
         # the contrastive mechanisms: a queue of three sizes, end-to-end training, a memory bank
-        "dictionary": Plan(6, partial(methods, *_QUEUES, "end_to_end", "memory_bank:negatives=2048")),
+        "dictionary": Plan(6, lambda: methods(*_QUEUES, "end_to_end", "memory_bank:negatives=2048")),
         # shuffled and unshuffled keys, with batch statistics in groups
-        "shuffling": Plan(
-            3,
-            partial(
-                methods,
-                *(f"moco_v1:queue=1024,momentum=0.99,shuffle={each}" for each in ("true", "false")),
-                norm="split",
-                splits=8,
-            ),
-        ),
-        "temperature": Plan(3, partial(methods, "supcon:temperature=0.1", "supcon:temperature=1", **_VIEWS)),
+        "shuffling": Plan(3, lambda: methods(*_SHUFFLES, norm="split", splits=8)),
+        "temperature": Plan(3, lambda: methods("supcon:temperature=0.1", "supcon:temperature=1", **_VIEWS)),
         # the sum over positives outside and inside the logarithm, and SupCon's baselines; with and without corruptions
-        "supervised": Plan(
-            6,
-            partial(
-                methods,
-                *_SUPERVISED,
-                select_by="probe_accuracy",
-                batch=256,
-                steps=240,
-                corruptions=True,
-                **_VIEWS,
-            ),
-        ),
+        "supervised": Plan(6, supervised),
         # the classifier in a second stage, and beside the encoder
-        "stages": Plan(4, partial(methods, "supcon:joint=false", "supcon:joint=true", head_steps=200, **_VIEWS)),
+        "stages": Plan(4, lambda: methods("supcon:joint=false", "supcon:joint=true", head_steps=200, **_VIEWS)),
         # a small batch with and without a queue
-        "small_batches": Plan(
-            3, partial(methods, "supcon", "supcon_queue:queue=1024,momentum=0.99", batch=32, **_VIEWS)
-        ),
+        "small_batches": Plan(3, lambda: methods("supcon", _QUEUED, batch=32, **_VIEWS)),
         # Tables 1 to 3: originals, and object-removed pairs with three fills and another caption edit
-        "removal": Plan(6, partial(recipes, _ORIGINALS, {}, {"fill": "zero"}, {"fill": "blur"}, {"text": "prompts"})),
+        "removal": Plan(6, lambda: recipes(_D, {}, {"fill": "zero"}, {"fill": "blur"}, {"text": "prompts"})),
         # figure 4: more and more removed pairs per original pair
-        "ratios": Plan(6, partial(recipes, _ORIGINALS, *_RATIOS)),
+        "ratios": Plan(6, lambda: recipes(_D, *({"ratio": ratio, "captions_each": 5} for ratio in (0.02, 0.1, 0.4)))),
     }
 )
 """The plans by name."""
