@@ -17,7 +17,7 @@ from trainers.data.labelled.datasets import drawn
 from trainers.errors import DataError, UserError
 from trainers.object_removal.drawing import Stroke
 from trainers.object_removal.fills import FILLS, paint
-from trainers.object_removal.reliance.forms import ALONE, WHOLE, WITHOUT
+from trainers.object_removal.reliance.queries import ALONE, WHOLE, WITHOUT
 from trainers.object_removal.removal import Target
 from trainers.parameters import Choice
 from trainers.retrieval.encoders import encoders_of_run

@@ -168,7 +168,7 @@ def _print(answer: Retrieval) -> None:
 
 
 def _print_arm(arm: ArmResult, depth: int) -> None:
-    from trainers.object_removal.reliance.forms import TITLES
+    from trainers.object_removal.reliance.queries import TITLES
 
     print(f"\n{arm.run}:{arm.arm}  {arm.title}")
     if arm.error is not None or arm.final is None or arm.index is None or arm.ranking is None:

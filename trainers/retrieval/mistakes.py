@@ -138,9 +138,7 @@ def mistakes(
     )
 
 
-def severity_shares(
-    ids: np.ndarray, labels: np.ndarray, roles: Roles | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def severity_shares(ids: np.ndarray, labels: np.ndarray, roles: Roles | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return ``top1`` and ``topk`` of :func:`mistakes` alone, for many frames."""
     if roles is None:
         asked = _wanted(labels[:, 0], labels[:, 0], within=True) > 0

@@ -13,9 +13,9 @@ from trainers.data.pixel_range import PixelRange
 from trainers.data.query_image import decode_query
 from trainers.errors import DataError, UserError
 from trainers.object_removal.fills import FillDescriptor, fill_named
-from trainers.object_removal.reliance.forms import ALONE, WHOLE, WITHOUT, filled, mean_colour
-from trainers.object_removal.reliance.objects import ObjectImages, square_mask
-from trainers.object_removal.reliance.sources import ObjectRequest, load_objects
+from trainers.object_removal.reliance.objects import ObjectImages, ObjectRequest, square_mask
+from trainers.object_removal.reliance.queries import ALONE, WHOLE, WITHOUT, filled, mean_colour
+from trainers.object_removal.reliance.sources import load_objects
 from trainers.retrieval.asked import Asked, Removed
 from trainers.retrieval.galleries import Gallery
 from trainers.retrieval.results import Removal

@@ -14,7 +14,7 @@ from trainers.data.query_image import decode_query
 from trainers.errors import ParameterError, UserError
 from trainers.hierarchy import class_path
 from trainers.kinds import kind_of
-from trainers.object_removal.reliance.forms import ALONE, WITHOUT
+from trainers.object_removal.reliance.queries import ALONE, WITHOUT
 from trainers.parameters import Choice
 from trainers.progress import Progress, part_of, silent
 from trainers.retrieval.asked import Asked, Removed, among_gallery, gallery_row, with_labels
@@ -291,9 +291,7 @@ class Retriever:
             return vectors.take(np.array([asked.query_row]))[0]
         encoder = self._kept.encoder(arm)
         if asked.image is not None:
-            pixels = decode_query(
-                asked.image, channels=encoder.channels, side=encoder.side, pixels=encoder.pixel_range
-            )
+            pixels = decode_query(asked.image, channels=encoder.channels, side=encoder.side, pixels=encoder.pixel_range)
         else:
             images, _ = asked.collection.images(encoder.channels, encoder.side)
             pixels = images[asked.row : asked.row + 1]  # type: ignore[operator]

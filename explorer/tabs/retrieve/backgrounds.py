@@ -22,7 +22,6 @@ from trainers.data.lru_cache import Cache
 from trainers.errors import DataError, ParameterError
 from trainers.hierarchy import Hierarchy, common_ancestor, severity_words, shared_levels
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.reliance.forms import TIED
 from trainers.object_removal.reliance.measure import measure, read_queries
 from trainers.object_removal.reliance.objects import ObjectImages
 from trainers.object_removal.reliance.queries import Queries
@@ -55,9 +54,7 @@ class Measurement:
     @property
     def size(self) -> int:
         """Bytes of its images."""
-        tied = self.queries.tied
-        more = () if tied is None else (tied.gallery, *tied.forms.values())
-        return self.objects.images.numel() + sum(each.numel() for each in (*self.queries.forms.values(), *more))
+        return self.objects.images.numel() + sum(each.numel() for each in self.queries.forms.values())
 
 
 class Backgrounds:
@@ -132,7 +129,6 @@ class Backgrounds:
                         form: {"stays": float(scores.stays[number]), "similarity": float(scores.similarity[number])}
                         | {"results": _results(result, index, scores.nearest[number])}
                         for form, scores in arm.scores.items()
-                        if form not in TIED
                     },
                 }
                 for arm in result.arms

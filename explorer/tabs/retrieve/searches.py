@@ -24,7 +24,7 @@ from trainers.errors import ParameterError, RunError, UserError
 from trainers.hierarchy import severity_words
 from trainers.metrics import describe
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.reliance.forms import TITLES
+from trainers.object_removal.reliance.queries import TITLES
 from trainers.parameters import Choice, entry
 from trainers.progress import Progress, silent
 from trainers.retrieval.encoders import image_config, images_of

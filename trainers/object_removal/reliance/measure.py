@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -12,13 +11,12 @@ from trainers.config import DataChoice, SceneChoice
 from trainers.data import cache, conditions
 from trainers.data.source_check import check_source
 from trainers.errors import DataError, RunError, UserError
-from trainers.object_removal.reliance.forms import NEW, PLACEBO, TITLES, WHOLE
-from trainers.object_removal.reliance.objects import ObjectImages
-from trainers.object_removal.reliance.queries import Queries, make_queries
+from trainers.object_removal.reliance.objects import ObjectImages, ObjectRequest
+from trainers.object_removal.reliance.queries import PLACEBO, Queries, make_queries
 from trainers.object_removal.reliance.results import ArmBackground, BackgroundResult
 from trainers.object_removal.reliance.scores import METRICS, Scores, score_forms
 from trainers.object_removal.reliance.settings import Settings
-from trainers.object_removal.reliance.sources import ObjectRequest, load_objects
+from trainers.object_removal.reliance.sources import load_objects
 from trainers.parameters import check_all
 from trainers.progress import Progress, part_of, silent
 from trainers.training.image_encoder import Encoders, ImageEncoder
@@ -85,7 +83,7 @@ def _objects(
     if not source:
         raise DataError("It is not known which images this encoder was trained on. Name a dataset (--data).")
     check_source(source)
-    data, trained = trained_on, False
+    data = trained_on
     if trained_on is None or source != trained_on.source:
         data = DataChoice(
             source=source, held_out=trained_on.held_out if isinstance(trained_on, DataChoice) else "classes"
@@ -96,12 +94,11 @@ def _objects(
                 "This run is tested on a fold of its training classes and leaves the test images alone, which the "
                 "background is measured on. Name another dataset, or take a run without folds."
             )
-        data, trained = conditions.without(trained_on), not trained_on.conditions.withheld_classes
+        data = conditions.without(trained_on)
     assert data is not None
     request = ObjectRequest(
         data=data,
         test_set=trained_on is not None and source == trained_on.source,
-        trained=trained,
         channels=encoder.channels,
         side=encoder.side,
         limit=settings.gallery,
@@ -132,34 +129,15 @@ def _measured(
 
 
 def _scored(encoder: ImageEncoder, objects: ObjectImages, queries: Queries, progress: Progress) -> dict[str, Scores]:
-    tied = queries.tied
-    share = 1.0 if tied is None else len(objects) / (len(objects) + len(tied.gallery))
-    scores = _searched(
-        encoder, objects.images, objects.labels, queries.indices, queries.forms, part_of(progress, 0.0, share)
-    )
-    scores[PLACEBO] = scores[PLACEBO].only(queries.placebo)
-    if tied is not None:
-        tell = part_of(progress, share, 1.0)
-        scores |= _searched(encoder, tied.gallery, tied.labels, tied.indices, tied.forms, tell, NEW)
-    return {form: scores[form] for form in TITLES if form in scores}
-
-
-def _searched(
-    encoder: ImageEncoder,
-    images: torch.Tensor,
-    labels: np.ndarray,
-    indices: np.ndarray,
-    queries: Mapping[str, torch.Tensor],
-    progress: Progress,
-    whole: str = WHOLE,
-) -> dict[str, Scores]:
-    gallery = encoder.embed(images, part_of(progress, 0.0, 0.6))
-    forms = {}
-    for number, (form, images_of_form) in enumerate(queries.items()):
-        begin = 0.6 + 0.3 * number / len(queries)
-        forms[form] = encoder.embed(images_of_form, part_of(progress, begin, begin + 0.3 / len(queries)))
+    gallery = encoder.embed(objects.images, part_of(progress, 0.0, 0.6))
+    forms, share = {}, 0.3 / len(queries.forms)
+    for number, (form, images) in enumerate(queries.forms.items()):
+        begin = 0.6 + number * share
+        forms[form] = encoder.embed(images, part_of(progress, begin, begin + share))
     progress("scoring the queries", 0.9)
-    return score_forms(forms, gallery, labels, indices, whole)
+    scores = score_forms(forms, gallery, objects.labels, queries.indices)
+    scores[PLACEBO] = scores[PLACEBO].only(queries.placebo)
+    return scores
 
 
 def _tensors(scores: dict[str, Scores]) -> dict[str, torch.Tensor]:
@@ -183,11 +161,8 @@ def _kept(key: str, queries: Queries) -> dict[str, Scores] | None:
                 metrics={name: values[f"{form}_{name}"] for name in METRICS},
                 **{part: values[f"{form}_{part}"] for part in _PARTS},
             )
-            for form in TITLES
-            if form in queries.asked
+            for form in queries.forms
         }
     except KeyError:
         return None
-    return (
-        scores if all(len(form_scores.stays) == queries.asked[form] for form, form_scores in scores.items()) else None
-    )
+    return scores if all(len(form_scores.stays) == len(queries) for form_scores in scores.values()) else None

@@ -10,11 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.config import DataChoice, SceneChoice
 from trainers.data import cache
 from trainers.data.captioned_images import Box, CaptionedImage
 from trainers.data.decode import header
 from trainers.hierarchy import Hierarchy
 from trainers.object_removal.regions import clean_boxes, pixel_mask
+from trainers.progress import Progress, silent
 
 Redraw = Callable[[np.ndarray], Tensor]
 """From places among the images, int64 ``[n]``, to uint8 ``[n, C, S, S]``."""
@@ -26,24 +28,23 @@ same scene in other light."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TiedClasses:
-    """New images of the classes that a run was trained on, and the same in the background of their class or in another.
+class ObjectRequest:
+    """A request: which images, and how an encoder takes them.
 
     Attributes:
-        images: uint8 ``[M, C, S, S]``, backgrounds tell nothing of the class.
-        labels: int64 ``[M, L]``, finest first.
-        home, away: the same objects before the background that is tied to their class, and before that of another one.
-        key: equal where all of it is.
+        data: the dataset; with captions as a choice of these if it was trained on as such.
+        test_set: it is the one that the run was trained on, so that its test set is meant.
+        channels, side: of the images.
+        limit: most images of the gallery.
+        progress: told what is being read; it may raise to stop.
     """
 
-    images: Tensor
-    labels: np.ndarray
-    home: Redraw
-    away: Redraw
-    key: str
-
-    def __len__(self) -> int:
-        return len(self.images)
+    data: DataChoice | SceneChoice
+    test_set: bool
+    channels: int
+    side: int
+    limit: int
+    progress: Progress = silent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,6 @@ class ObjectImages:
             objects are one.
         redrawn: exact images by name, :data:`EMPTY`, :data:`ELSEWHERE` and :data:`RELIT`, of datasets that are drawn
             here.
-        tied: of a dataset that can tie backgrounds to the classes that the measured run was trained on.
         test_set: the images are the test set of the run that is measured.
         notes: sentences about what was left out.
         key: equal where images, labels and objects are.
@@ -77,7 +77,6 @@ class ObjectImages:
     ids: tuple[str, ...] = ()
     classes: Callable[[int], Mapping[str, np.ndarray]] | None = None
     redrawn: Mapping[str, Redraw] = field(default_factory=dict)
-    tied: TiedClasses | None = None
     test_set: bool = False
     notes: tuple[str, ...] = ()
 

@@ -11,9 +11,17 @@ import numpy as np
 from trainers.comparison import Cell, Table, table
 from trainers.errors import UserError
 from trainers.metrics.names import Described
-from trainers.object_removal.reliance.forms import TIED, WHOLE
-from trainers.object_removal.reliance.numbers import CONTRASTS, MISSED, STAYS, described, measures_of, title_of
-from trainers.object_removal.reliance.results import ArmBackground, BackgroundResult
+from trainers.object_removal.reliance.queries import WHOLE
+from trainers.object_removal.reliance.results import (
+    CONTRASTS,
+    MISSED,
+    STAYS,
+    ArmBackground,
+    BackgroundResult,
+    described,
+    measures_of,
+    title_of,
+)
 from trainers.object_removal.reliance.scores import METRICS
 from trainers.runs.records import QueryScores
 
@@ -62,14 +70,14 @@ def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundRe
         ),
         part(
             f"{changed}each form by the area that the object covers",
-            [name for name in forms if name not in TIED],
+            forms,
             METRICS[:1],
             thirds=True,
             tested=False,
         ),
         part(
             f"{changed}what a form loses, by the area that the object covers",
-            [name for name in contrasts if not {CONTRASTS[name].first, CONTRASTS[name].second} & set(TIED)],
+            contrasts,
             (METRICS[0], STAYS),
             thirds=True,
         ),
@@ -154,22 +162,14 @@ def _cell(
         condition=condition,
         seed=result.seed,
         metrics=means,
-        queries=_query_scores(result, name, kept),
-    )
-
-
-def _query_scores(result: BackgroundResult, name: str, kept: dict[str, np.ndarray]) -> QueryScores:
-    forms = {CONTRASTS[name].first, CONTRASTS[name].second} if name in CONTRASTS else {name}
-    rows, labels = result.indices, result.labels[result.indices, 0]
-    if forms <= set(TIED) and result.tied is not None:
-        rows, labels = result.tied
-    return QueryScores(
-        metrics=tuple(kept),
-        values=np.stack(list(kept.values()))[None],
-        labels=labels,
-        rows=rows,
-        images=len(rows),
-        fingerprint=result.key,
+        queries=QueryScores(
+            metrics=tuple(kept),
+            values=np.stack(list(kept.values()))[None],
+            labels=result.labels[result.indices, 0],
+            rows=result.indices,
+            images=len(result.indices),
+            fingerprint=result.key,
+        ),
     )
 
 

@@ -8,36 +8,32 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from scipy.ndimage import distance_transform_edt
 from torch import Tensor
 
 from trainers.data import cache
 from trainers.data.synthetic.engine.digest import code_digest
 from trainers.errors import DataError, UserError
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.fills.base import FillDescriptor
+from trainers.object_removal.fills.base import FillDescriptor, paint
 from trainers.object_removal.reliance import objects as redrawn
-from trainers.object_removal.reliance.forms import (
-    ALONE,
-    AWAY,
-    HOME,
-    MOVED,
-    NEW,
-    PLACEBO,
-    RELIT,
-    SILHOUETTE,
-    TIED,
-    TITLES,
-    WHOLE,
-    WITHOUT,
-    beside,
-    filled,
-    in_other_light,
-    mean_colour,
-)
-from trainers.object_removal.reliance.objects import EMPTY, ObjectImages, TiedClasses
+from trainers.object_removal.reliance.objects import EMPTY, ObjectImages
 from trainers.parameters import entry
-from trainers.progress import Progress, part_of, silent
+from trainers.progress import Progress, silent
 
+WHOLE, RELIT, PLACEBO, SILHOUETTE = "whole", "relit", "placebo", "silhouette"
+WITHOUT, ALONE, MOVED = "without", "alone", "elsewhere"
+TITLES = {
+    WHOLE: "whole image",
+    RELIT: "other light",
+    PLACEBO: "as much filled beside the object",
+    SILHOUETTE: "object filled flat",
+    WITHOUT: "background alone",
+    ALONE: "object alone",
+    MOVED: "object before another background",
+}
+"""The forms of a query in words, in order."""
+_EXPOSURE, _TINT = (0.6, 1.3), 0.25  # of other light: factors of linear light, about those of the drawn images
 MOST_COVERED = 0.9
 """Share of an image above which an object leaves no background to speak of."""
 RERENDER, TELEA, MEAN = "rerender", "telea", "mean"
@@ -46,32 +42,15 @@ _HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, kw_only=True)
-class TiedQueries:
-    """Queries of classes that were trained on.
-
-    Attributes:
-        gallery: uint8 ``[M, C, S, S]``, new images of these classes; labels: int64 ``[M, L]``.
-        indices: int64 ``[Q]``, ascending, where each query stands among them.
-        forms: uint8 ``[Q, C, S, S]`` each, by the names of :data:`trainers.object_removal.reliance.forms.TIED`.
-    """
-
-    gallery: Tensor
-    labels: np.ndarray
-    indices: np.ndarray
-    forms: Mapping[str, Tensor]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Queries:
     """Q queries.
 
     Attributes:
         indices: int64 ``[Q]``, ascending, where each stands in the gallery.
-        forms: uint8 ``[Q, C, S, S]`` each, by the names of :data:`trainers.object_removal.reliance.forms.TITLES`.
+        forms: uint8 ``[Q, C, S, S]`` each, by the names of :data:`TITLES`.
         covered: float32 ``[Q]``, share of the image that the object covers.
         fill: what was put in the place of the object; ``placebo_fill`` beside it, for the placebo.
         placebo: bool ``[Q]``, whether a query has a placebo: a place beside its object that is as large, and filled.
-        tied: queries of classes that were trained on, where the dataset can tie backgrounds to them.
         notes: sentences about what was left out.
         key: equal where the pixels of all forms are, and the code that makes and scores them.
     """
@@ -82,18 +61,11 @@ class Queries:
     fill: str
     placebo_fill: str
     placebo: np.ndarray
-    tied: TiedQueries | None = None
     notes: tuple[str, ...]
     key: str
 
     def __len__(self) -> int:
         return len(self.indices)
-
-    @property
-    def asked(self) -> dict[str, int]:
-        """How many queries each form has."""
-        forms = [*self.forms.items(), *(self.tied.forms.items() if self.tied else ())]
-        return {form: len(images) for form, images in forms}
 
 
 def make_queries(
@@ -122,14 +94,11 @@ def make_queries(
         raise UserError(reason)
     indices, masks, notes = _choose(objects, queries, seed)
     placebo = _placebo_fill(descriptor)
-    tied = objects.tied.key if objects.tied is not None else None
-    code = code_digest(_HERE, _HERE / "sources")
-    key = cache.content_key(("queries", code, objects.key, name, placebo.name, indices.tobytes(), tied, queries, seed))
+    code = code_digest(_HERE)
+    key = cache.content_key(("queries", code, objects.key, name, placebo.name, indices.tobytes(), queries, seed))
     kept = cache.read(_KIND, key)
     if kept is None:
-        tensors = _forms(objects, indices, masks, (descriptor, placebo), part_of(progress, 0.0, 0.8))
-        if objects.tied is not None:
-            tensors |= _tied_forms(objects.tied, queries, seed, part_of(progress, 0.8, 1.0))
+        tensors = _forms(objects, indices, masks, (descriptor, placebo), progress)
         cache.write(_KIND, key, tensors)
     else:
         tensors = kept.tensors
@@ -138,12 +107,11 @@ def make_queries(
         raise DataError(f"The object could be removed from none of {len(good)} images. Choose another fill.")
     return Queries(
         indices=indices[good],
-        forms={each: tensors[each][tensors["good"]] for each in TITLES if each in tensors and each not in TIED},
+        forms={each: tensors[each][tensors["good"]] for each in TITLES if each in tensors},
         covered=masks[good].mean(axis=(1, 2)).astype(np.float32),
         fill=name,
         placebo_fill=placebo.name,
         placebo=free[good],
-        tied=_tied_queries(objects.tied, tensors),
         notes=(*notes, *_lacking(good, free)),
         key=key,
     )
@@ -244,24 +212,52 @@ def _filled(image: Tensor, mask: np.ndarray, fill: FillDescriptor) -> Tensor | N
         return None
 
 
-def _tied_queries(tied: TiedClasses | None, tensors: Mapping[str, Tensor]) -> TiedQueries | None:
-    if tied is None:
+def filled(image: Tensor, mask: np.ndarray, fill: FillDescriptor) -> Tensor:
+    """Paint over the object under ``mask`` in an image uint8 ``[C, S, S]``.
+
+    Raises:
+        UserError: the mask covers everything, or the fill cannot be used.
+    """
+    colour = np.ascontiguousarray(image.expand(3, -1, -1).permute(1, 2, 0).numpy())
+    painted = paint(fill, colour, mask)
+    return torch.from_numpy(np.ascontiguousarray(painted.transpose(2, 0, 1)))[: len(image)]
+
+
+def mean_colour(images: Tensor) -> Tensor:
+    """Return the mean colour uint8 ``[C]`` of at most 2,000 images spread over a gallery uint8 ``[N, C, S, S]``."""
+    rows = torch.linspace(0, len(images) - 1, min(len(images), 2000)).long()
+    return images[rows].double().mean(dim=(0, 2, 3)).round().to(torch.uint8)
+
+
+def beside(mask: np.ndarray) -> np.ndarray | None:
+    """Choose as many pixels as an object has, none of them its own: bool ``[S, S]``; None: it covers more than half.
+
+    They are its shape moved to where it overlaps the object least, sideways if that will do, and going on at the
+    opposite edge; pixels far from the object make up for what overlaps.
+    """
+    area = int(mask.sum())
+    if 2 * area > mask.size:
         return None
-    return TiedQueries(
-        gallery=tied.images,
-        labels=tied.labels,
-        indices=tensors["tied"].numpy(),
-        forms={each: tensors[each] for each in TIED},
-    )
+    spectrum = np.fft.rfft2(mask.astype(np.float64))
+    overlap = np.rint(np.fft.irfft2(np.abs(spectrum) ** 2, s=mask.shape)).astype(np.int64)
+    down, right = (np.minimum(np.arange(side), side - np.arange(side)) for side in mask.shape)
+    ranked = np.lexsort((np.tile(-right, len(down)), np.repeat(down, len(right)), overlap.ravel()))
+    moved: np.ndarray = np.roll(mask, np.unravel_index(ranked[0], mask.shape), (0, 1)) & ~mask
+    lacking = area - int(moved.sum())
+    if lacking:
+        far = np.where(mask | moved, -1.0, distance_transform_edt(~mask)).ravel()
+        moved.ravel()[np.argsort(-far, kind="stable")[:lacking]] = True
+    return moved
 
 
-def _tied_forms(tied: TiedClasses, queries: int, seed: int, progress: Progress) -> dict[str, Tensor]:
-    """Make the forms of queries of classes that were trained on, and their indices as ``tied``."""
-    progress("drawing new images of training classes", 0.0)
-    indices = np.sort(np.random.default_rng(seed).permutation(len(tied))[:queries])
-    return {
-        NEW: tied.images[torch.from_numpy(indices)],
-        HOME: tied.home(indices),
-        AWAY: tied.away(indices),
-        "tied": torch.from_numpy(indices),
-    }
+def in_other_light(images: Tensor, indices: np.ndarray) -> Tensor:
+    """Change photographs uint8 ``[n, C, S, S]`` as if the light were brighter or darker and of another colour; the same
+    for the same index.
+    """
+    changed = torch.empty_like(images)
+    for at, index in enumerate(indices.tolist()):
+        draws = np.random.default_rng((1, index))
+        factors = draws.uniform(*_EXPOSURE) * (1 + draws.uniform(-_TINT, _TINT, len(images[at])))
+        linear = (images[at].double() / 255) ** 2 * torch.from_numpy(factors)[:, None, None]
+        changed[at] = (linear.clamp(0, 1).sqrt() * 255).round().to(torch.uint8)
+    return changed

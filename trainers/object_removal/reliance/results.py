@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,22 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from trainers.cells import plain_cells
+from trainers.cells import csv_text
 from trainers.metrics.bootstrap import Interval, bootstrap
-from trainers.object_removal.reliance.forms import TIED, TITLES, WHOLE, WITHOUT
-from trainers.object_removal.reliance.numbers import (
-    CONTRASTS,
-    LOST_FROM_WHOLE,
-    MISSED,
-    STAYS,
-    described,
-    measures_of,
-    title_of,
-)
+from trainers.metrics.measure import Measure
+from trainers.metrics.names import Described, describe
 from trainers.object_removal.reliance.objects import ObjectImages
-from trainers.object_removal.reliance.queries import Queries
-from trainers.object_removal.reliance.scores import METRICS, Scores, chance
+from trainers.object_removal.reliance.queries import MOVED, PLACEBO, RELIT, SILHOUETTE, TITLES, WHOLE, WITHOUT, Queries
+from trainers.object_removal.reliance.scores import METRICS, NEAREST, Scores, chance
 
+STAYS, MISSED = "stays", "missed"
 COLUMNS = (
     *("run", "arm", "title", "form", "objects", "measure", "mean", "low", "high", "queries"),
     *("lost", "lost_low", "lost_high"),
@@ -37,13 +28,80 @@ INTERVALS = "Intervals: 95 %, over queries only; another training may differ by 
 
 
 @dataclass(frozen=True, kw_only=True)
+class Contrast:
+    """A form less another one, query by query: what the second lacks beyond what its control lacks.
+
+    Attributes:
+        first, second: forms.
+        title: what the difference is.
+    """
+
+    first: str
+    second: str
+    title: str
+
+
+CONTRASTS = {
+    f"{contrast.first} - {contrast.second}": contrast
+    for contrast in (
+        Contrast(first=PLACEBO, second=WITHOUT, title="lost with the object, beyond the placebo"),
+        Contrast(first=SILHOUETTE, second=WITHOUT, title="found by the outline alone"),
+        Contrast(first=RELIT, second=MOVED, title="lost with the background, beyond other light"),
+    )
+}
+"""Every difference that is judged, by name."""
+LOST_FROM_WHOLE = tuple(form for form in TITLES if form != WHOLE)
+_OWN = {
+    STAYS: Measure(
+        name=STAYS,
+        title=f"neighbours that stay, of {NEAREST}",
+        sentence=f"Share of the {NEAREST} nearest images of the untouched image that are still among them. It follows "
+        "how well an embedding is ordered, so it compares forms under one loss, and not losses.",
+        family="ranking",
+        better="",
+    ),
+    MISSED: Measure(
+        name=MISSED,
+        title="levels missed by a wrong first result",
+        sentence="Given a first result of another class: on how many levels of the label tree it disagrees with its "
+        "query.",
+        family="ranking",
+        unit="number",
+        better="down",
+    ),
+}
+
+
+def measures_of(name: str, depth: int) -> tuple[str, ...]:
+    """Return the measures of a form or a contrast for labels of ``depth`` levels."""
+    if name in CONTRASTS:
+        return (*METRICS, STAYS)
+    return (*METRICS, *(() if name == WHOLE else (STAYS,)), *((MISSED,) if depth > 1 else ()))
+
+
+def described(measure: str) -> Described:
+    """Describe a metric, :data:`STAYS` or :data:`MISSED` in words."""
+    if measure not in _OWN:
+        return describe(measure)
+    measured = _OWN[measure]
+    return Described(
+        key=measure, measure=measured, title=measured.title, short=measured.title, sentence=measured.sentence
+    )
+
+
+def title_of(name: str) -> str:
+    """Name a form or a contrast in words."""
+    return CONTRASTS[name].title if name in CONTRASTS else TITLES[name]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Number:
     """One number of one arm.
 
     Attributes:
-        form: of the queries, or a contrast of two forms, see :mod:`trainers.object_removal.reliance.numbers`.
+        form: of the queries, or a contrast of two forms, see :data:`CONTRASTS`.
         objects: one of :data:`THIRDS`, for these queries alone; empty: all queries.
-        measure: a metric, or another measure of :mod:`trainers.object_removal.reliance.numbers`.
+        measure: a metric, :data:`STAYS` or :data:`MISSED`.
         interval: the mean over the queries, resampling these alone.
         lost: how much more the whole images have, query by query; None where they cannot be compared.
     """
@@ -121,8 +179,6 @@ class BackgroundResult:
         covered: float32 ``[Q]``, share of each query that its object covers.
         fill: what was put in the place of the object, and ``placebo_fill`` beside it.
         chance: R@1 of a random order.
-        tied: places of the queries of training classes among new images of these, and the finest classes of these
-            queries, int64 ``[Q']`` both; None: the dataset can tie no backgrounds to its classes.
         seed: of the training.
         notes: sentences about what was left out.
         key: equal where the queries are, and all of their forms.
@@ -141,7 +197,6 @@ class BackgroundResult:
     fill: str
     placebo_fill: str
     chance: float
-    tied: tuple[np.ndarray, np.ndarray] | None
     seed: int
     notes: tuple[str, ...]
     key: str
@@ -149,7 +204,6 @@ class BackgroundResult:
     @classmethod
     def of(cls, objects: ObjectImages, queries: Queries, arms: Iterable[ArmBackground], seed: int) -> BackgroundResult:
         """Put together the measurement of ``arms``, trained with ``seed``, with these queries against these images."""
-        tied = queries.tied
         return cls(
             title=objects.title,
             test_set=objects.test_set,
@@ -163,7 +217,6 @@ class BackgroundResult:
             covered=queries.covered,
             fill=queries.fill,
             placebo_fill=queries.placebo_fill,
-            tied=None if tied is None else (tied.indices, tied.labels[tied.indices, 0]),
             seed=seed,
             key=queries.key,
             chance=chance(objects.labels, queries.indices),
@@ -184,7 +237,7 @@ class BackgroundResult:
             background.number(name, measure) for name in background.names for measure in measures_of(name, depth)
         ]
         for name in background.names:
-            if name in TITLES and name not in TIED:
+            if name in TITLES:
                 numbers += [background.number(name, METRICS[0], objects, some) for objects, some in self.thirds.items()]
         return numbers
 
@@ -199,7 +252,6 @@ class BackgroundResult:
         if not background.scores:
             return []
         listed = []
-        asked = {form: scores for form, scores in background.scores.items() if form not in TIED}
         for query in background.unnoticing()[:most].tolist():
             index = int(self.indices[query])
             listed.append(
@@ -212,8 +264,10 @@ class BackgroundResult:
                     "stays": float(background.scores[WITHOUT].stays[query]),
                     "similarity": round(float(background.scores[WITHOUT].similarity[query]), 4),
                     "covered": round(float(self.covered[query]), 4),
-                    "nearest": {form: scores.nearest[query].tolist() for form, scores in asked.items()},
-                    "first": {form: bool(scores.metrics["R_at_1"][query] == 1) for form, scores in asked.items()},
+                    "nearest": {form: scores.nearest[query].tolist() for form, scores in background.scores.items()},
+                    "first": {
+                        form: bool(scores.metrics["R_at_1"][query] == 1) for form, scores in background.scores.items()
+                    },
                 }
             )
         return listed
@@ -236,9 +290,7 @@ class BackgroundResult:
 
     def csv(self) -> str:
         """Write :meth:`table` as CSV with a head."""
-        text = io.StringIO()
-        write_csv(text, self.table())
-        return text.getvalue()
+        return csv_text(COLUMNS, (row.values() for row in self.table()))
 
     def json(self, most: int = 50) -> dict[str, Any]:
         """Return everything for the page as plain values; of each arm the first ``most`` of :meth:`unnoticing`."""
@@ -287,13 +339,6 @@ class BackgroundResult:
     def _covering(self, some: np.ndarray) -> list[float]:
         """Return the least and the most of an image that the objects of some queries cover."""
         return [float(self.covered[some].min()), float(self.covered[some].max())]
-
-
-def write_csv(file: Any, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows of :meth:`BackgroundResult.table` to an open file, with a head; no cell is read as a formula."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(plain_cells(row[name] for name in COLUMNS) for row in rows)
 
 
 def interval_text(interval: Interval) -> str:

@@ -13,7 +13,7 @@ from trainers.hierarchy import missed_when_wrong, shared_levels
 from trainers.metrics.blocks import ranked_blocks
 from trainers.metrics.names import parse_all
 from trainers.metrics.scores import score_blocks
-from trainers.object_removal.reliance.forms import WHOLE
+from trainers.object_removal.reliance.queries import WHOLE
 
 METRICS = ("R_at_1", "HAP")
 NEAREST = 10
@@ -55,7 +55,7 @@ class Scores:
 
 
 def score_forms(
-    forms: Mapping[str, Tensor], gallery: Tensor, labels: np.ndarray, indices: np.ndarray, whole: str = WHOLE
+    forms: Mapping[str, Tensor], gallery: Tensor, labels: np.ndarray, indices: np.ndarray
 ) -> dict[str, Scores]:
     """Search the gallery, whose images are untouched, with every form of the queries.
 
@@ -63,19 +63,18 @@ def score_forms(
     by what is left.
 
     Args:
-        forms: embeddings ``[Q, D]`` by form, ``whole`` among them.
+        forms: embeddings ``[Q, D]`` by form, :data:`WHOLE` among them.
         gallery: ``[N, D]``.
         labels: ``[N, L]`` of the gallery, finest first.
         indices: int64 ``[Q]`` of the queries in the gallery.
-        whole: the form whose neighbours may stay.
     """
     metrics = parse_all(METRICS, labels.shape[1])
-    untouched = forms[whole]
+    untouched = forms[WHOLE]
     near = nearest(untouched, gallery, indices)
     scores = {}
     for form, queries in forms.items():
         values = score_blocks(ranked_blocks(queries, labels[indices], gallery, labels, indices), metrics).values
-        nearest_rows = near if form == whole else nearest(queries, gallery, indices)
+        nearest_rows = near if form == WHOLE else nearest(queries, gallery, indices)
         scores[form] = Scores(
             metrics=values,
             nearest=nearest_rows,

@@ -106,23 +106,6 @@ def test_shots(choice: DataChoice) -> tuple[Shot, ...]:
     return tuple(shot for shot, its in zip(both, trained.tolist(), strict=True) if not its)
 
 
-def new_shots(choice: DataChoice, each: int) -> tuple[Shot, ...]:
-    """Return ``each`` further images of every pot that is trained on, which neither split has; every one in a room of
-    its own.
-
-    Raises:
-        DataError: as :func:`load`.
-    """
-    train, test = _shots(choice)
-    pots = {shot.pot_id: shot.pot for shot in (train if choice.held_out == "classes" else (*train, *test))}
-    first = max(IMAGES_PER_TRAIN_POT, IMAGES_PER_TEST_POT)
-    return tuple(
-        Shot(pot=pot, pot_id=pot_id, number=number)
-        for pot_id, pot in pots.items()
-        for number in range(first, first + each)
-    )
-
-
 def _shots(choice: DataChoice) -> tuple[tuple[Shot, ...], tuple[Shot, ...]]:
     """Return what the images of the train and of the test pots show, pot by pot."""
     bias = DESCRIPTOR.parameters_of(choice.source).bias
