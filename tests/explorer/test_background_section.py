@@ -23,9 +23,9 @@ from explorer.tabs.retrieve.service import RetrievalService
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, trained, write_images
 from trainers.config import DataChoice
-from trainers.object_removal.reliance.forms import TIED, TITLES
 from trainers.object_removal.reliance.measure import measure
-from trainers.object_removal.reliance.numbers import CONTRASTS
+from trainers.object_removal.reliance.queries import TITLES
+from trainers.object_removal.reliance.results import CONTRASTS
 from trainers.object_removal.reliance.settings import Settings
 from trainers.object_removal.reliance.sources import why_unknown
 from trainers.progress import Progress
@@ -121,7 +121,7 @@ def test_a_measurement_and_everything_behind_it(site: Site, pots: RunFolder) -> 
     direct = measure(encoders_of_run(pots), Settings(queries=20))
     assert answer["numbers"] == direct.json()["numbers"] or answer["queries"] == len(direct.indices)
     assert list(answer["forms"]) == list(TITLES) and answer["pictured"] and set(answer["contrasts"]) == set(CONTRASTS)
-    assert set(answer["pictured"]) == set(TITLES) - set(TIED) and "over queries only" in answer["intervals"]
+    assert set(answer["pictured"]) == set(TITLES) and "over queries only" in answer["intervals"]
     assert list(answer["objects"]) == ["smallest third", "middle third", "largest third"]
     key, first = answer["key"], answer["arms"][0]["unnoticing"][0]
     reply = site.get(f"{key}/query/{first['query']}").json()

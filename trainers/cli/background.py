@@ -83,7 +83,7 @@ def background(arguments: argparse.Namespace) -> int:
         print(f"\n{text(pooled)}")
     sys.stdout.flush()
     if arguments.csv is not None:
-        write_file(arguments.csv, csv_text(COLUMNS, ([row[name] for name in COLUMNS] for row in rows)).encode())
+        write_file(arguments.csv, csv_text(COLUMNS, (row.values() for row in rows)).encode())
         print(f"wrote {arguments.csv}", file=sys.stderr if arguments.json else sys.stdout)
     return 0
 

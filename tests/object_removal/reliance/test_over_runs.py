@@ -11,10 +11,9 @@ from scipy.stats import t
 
 from trainers.comparison import Group, Pair
 from trainers.errors import UserError
-from trainers.object_removal.reliance.forms import HOME, TIED, TITLES
-from trainers.object_removal.reliance.numbers import CONTRASTS, title_of
 from trainers.object_removal.reliance.over_runs import Part, over_runs, text
-from trainers.object_removal.reliance.results import ArmBackground, BackgroundResult
+from trainers.object_removal.reliance.queries import TITLES, WITHOUT
+from trainers.object_removal.reliance.results import CONTRASTS, ArmBackground, BackgroundResult, title_of
 from trainers.object_removal.reliance.scores import NEAREST, Scores
 
 QUERIES, CLASSES = 60, 12
@@ -56,7 +55,6 @@ def measured(seed: int, chances: Sequence[float], key: str = "", noise: int = 0)
         fill="telea",
         placebo_fill="telea",
         chance=0.0,
-        tied=(np.arange(QUERIES), labels),
         seed=seed,
         notes=(),
         key=key or f"images of {seed}",
@@ -116,13 +114,15 @@ def test_contrasts_and_thirds_are_in_the_tables() -> None:
     parts = over_runs([measured(seed, (0.9, 0.2)) for seed in range(2)])
     titles = [{group.condition["queries"] for group in part.table.comparisons[0].groups} for part in parts]
     assert titles[0] == set(TITLES.values()) and titles[1] == {contrast.title for contrast in CONTRASTS.values()}
-    assert titles[2] < titles[0] and titles[3] == {TITLES[form] for form in TITLES if form not in TIED}
+    assert titles[2] < titles[0] and titles[3] == titles[0]
     row = group(parts, 4, "relit - elsewhere", "stays", objects="largest third").rows[0]
     one = measured(0, (0.9, 0.2))
     some = one.thirds["largest third"]
     values = [measured(seed, (0.9, 0.2)).arms[0].values("relit - elsewhere", "stays")[some].mean() for seed in (0, 1)]
     assert row.estimate.mean == pytest.approx(np.mean(values))
-    assert all(pair.second is None or pair.first < pair.second for pair in group(parts, 1, "home - away", "HAP").pairs)
+    assert all(
+        pair.second is None or pair.first < pair.second for pair in group(parts, 1, "placebo - without", "HAP").pairs
+    )
 
 
 def test_neighbours_that_stay_get_no_verdict_between_losses() -> None:
@@ -134,8 +134,8 @@ def test_neighbours_that_stay_get_no_verdict_between_losses() -> None:
 
 def test_severity_is_that_of_the_wrong_first_results_of_each_run() -> None:
     runs = [measured(seed, (0.9, 0.2)) for seed in range(3)]
-    row = group(over_runs(runs), 0, HOME, "missed").rows[1]
-    means = [np.nanmean(run.arms[1].scores[HOME].missed) for run in runs]
+    row = group(over_runs(runs), 0, WITHOUT, "missed").rows[1]
+    means = [np.nanmean(run.arms[1].scores[WITHOUT].missed) for run in runs]
     assert row.estimate.mean == pytest.approx(np.mean(means)) and row.estimate.covers
 
 

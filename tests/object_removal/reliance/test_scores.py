@@ -13,7 +13,8 @@ from torch import Tensor
 from tests.metrics import slow
 from trainers.config import DataChoice
 from trainers.metrics.bootstrap import bootstrap
-from trainers.object_removal.reliance.forms import (
+from trainers.object_removal.reliance.objects import ObjectImages, ObjectRequest
+from trainers.object_removal.reliance.queries import (
     ALONE,
     MOVED,
     PLACEBO,
@@ -21,24 +22,21 @@ from trainers.object_removal.reliance.forms import (
     SILHOUETTE,
     WHOLE,
     WITHOUT,
+    Queries,
     beside,
     in_other_light,
+    make_queries,
 )
-from trainers.object_removal.reliance.numbers import CONTRASTS, MISSED, STAYS
-from trainers.object_removal.reliance.objects import ObjectImages
-from trainers.object_removal.reliance.queries import Queries, make_queries
-from trainers.object_removal.reliance.results import ArmBackground, BackgroundResult
+from trainers.object_removal.reliance.results import CONTRASTS, MISSED, STAYS, ArmBackground, BackgroundResult
 from trainers.object_removal.reliance.scores import Scores, chance, nearest, score_forms
-from trainers.object_removal.reliance.sources import OBJECT_SOURCES, ObjectRequest
+from trainers.object_removal.reliance.sources import load_objects
 
 
 @pytest.fixture(scope="module")
 def objects() -> ObjectImages:
     choice = DataChoice(source="drawn", max_images=480)
     request = ObjectRequest(data=choice, test_set=True, channels=3, side=32, limit=10_000)
-    made = OBJECT_SOURCES["drawn"].load(request)
-    assert made is not None
-    return made
+    return load_objects(request)
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -113,7 +115,7 @@ def _pots(request: ObjectRequest) -> ObjectImages | None:
     shots = drawn.test_shots(choice)[: request.limit]
     images = with_channels(data.test.images[: request.limit], request.channels)
     labels = data.test.labels[: request.limit].numpy()
-    again = _Again(shots, request, choice.seed)
+    again = _Again(shots=shots, side=request.side, channels=request.channels, seed=choice.seed)
     return ObjectImages(
         title=data.title,
         images=images,
@@ -121,62 +123,48 @@ def _pots(request: ObjectRequest) -> ObjectImages | None:
         hierarchy=data.hierarchy,
         rows=np.arange(len(shots)),
         masks=again.masks,
-        redrawn={EMPTY: again.empty, ELSEWHERE: again.elsewhere, RELIT: again.relit},
+        redrawn={
+            EMPTY: partial(again.drawn, empty=True),
+            ELSEWHERE: partial(again.drawn, elsewhere=True),
+            RELIT: partial(again.drawn, relit=True),
+        },
         test_set=request.test_set,
         key=fingerprint(images, labels, "drawn", drawn.drawing_code(), choice.seed, choice.held_out),
     )
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Again:
-    """Draws images again.
+    """Draws the images of shots again, as an encoder takes them."""
 
-    Args:
-        shots: what each image shows.
-        request: says how an encoder takes them.
-    """
-
-    def __init__(self, shots: Sequence[Shot], request: ObjectRequest, seed: int) -> None:
-        self._shots, self._size, self._seed, self._channels = shots, request.side, seed, request.channels
+    shots: Sequence[Shot]
+    side: int
+    channels: int
+    seed: int
 
     def masks(self, indices: np.ndarray) -> np.ndarray:
         reliefs: Reliefs = {}
-        masks = [drawn.pot_mask(self._shots[at], self._size, self._seed, reliefs) for at in indices.tolist()]
-        return np.stack(masks) if masks else np.zeros((0, self._size, self._size), dtype=bool)
-
-    def empty(self, indices: np.ndarray) -> Tensor:
-        return self.drawn(indices, empty=True)
-
-    def relit(self, indices: np.ndarray) -> Tensor:
-        return self.drawn(indices, relit=True)
-
-    def elsewhere(self, indices: np.ndarray) -> Tensor:
-        """Draw the images in a room whose wall is not the one that the image has."""
-
-        def room(shot: Shot) -> int:
-            return _another(drawn.background_of(shot, self._seed), "elsewhere", shot, self._seed)
-
-        return self.drawn(indices, room=room)
+        masks = np.zeros((len(indices), self.side, self.side), dtype=bool)
+        for mask, at in zip(masks, indices.tolist(), strict=True):
+            mask[...] = drawn.pot_mask(self.shots[at], self.side, self.seed, reliefs)
+        return masks
 
     def drawn(
-        self,
-        indices: np.ndarray,
-        *,
-        room: Callable[[Shot], int] | None = None,
-        relit: bool = False,
-        empty: bool = False,
+        self, indices: np.ndarray, *, elsewhere: bool = False, relit: bool = False, empty: bool = False
     ) -> Tensor:
+        """Draw images in a room whose wall is not the one that each has, in other light, or without the pot."""
         reliefs: Reliefs = {}
-        images = np.empty((len(indices), 3, self._size, self._size), dtype=np.uint8)
+        images = np.empty((len(indices), 3, self.side, self.side), dtype=np.uint8)
         for image, at in zip(images, indices.tolist(), strict=True):
-            shot = self._shots[at]
-            there = None if room is None else room(shot)
-            image[...] = drawn.draw_shot(shot, self._size, self._seed, reliefs, room=there, relit=relit, empty=empty)
-        return with_channels(torch.from_numpy(images), self._channels)
+            shot = self.shots[at]
+            room = _another_room(shot, self.seed) if elsewhere else None
+            image[...] = drawn.draw_shot(shot, self.side, self.seed, reliefs, room=room, relit=relit, empty=empty)
+        return with_channels(torch.from_numpy(images), self.channels)
 
 
-def _another(room: int, purpose: str, shot: Shot, seed: int) -> int:
-    """Choose a room with another wall than ``room`` has."""
-    return (room + 1 + Rng(seed, purpose, shot.pot_id, shot.number).below(len(WALLS) - 1)) % len(WALLS)
+def _another_room(shot: Shot, seed: int) -> int:
+    further = 1 + Rng(seed, "elsewhere", shot.pot_id, shot.number).below(len(WALLS) - 1)
+    return (drawn.background_of(shot, seed) + further) % len(WALLS)
 
 
 def _columns(request: ObjectRequest) -> ObjectImages | None:
@@ -209,10 +197,9 @@ def _labelled(selection: Selection, request: ObjectRequest, title: str) -> Objec
         indices = np.arange(first, min(first + _AT_ONCE, len(part.rows)))
         for index, data in zip(indices.tolist(), fetch(indices), strict=True):
             try:
-                pixels = torch.from_numpy(np.array(square(data or b"", request.side)))[None]
+                images.append(_square(data, request))
             except UndecodableError:
                 continue
-            images.append(with_channels(pixels, request.channels)[0])
             good.append(index)
     if not images:
         raise DataError(f"None of the {len(part.rows)} test images of {title} can be read.")
@@ -254,20 +241,16 @@ def _masks(selection: Selection, part: Part, side: int) -> np.ndarray:
 def _painted(table: ArrowTable, column: str, rows: np.ndarray, side: int) -> np.ndarray:
     """Read masks from images in which the object is not black."""
     masks = np.zeros((len(rows), side, side), dtype=bool)
-    for first in range(0, len(rows), _AT_ONCE):
-        for index, data in enumerate(table.images(column, rows[first : first + _AT_ONCE]), start=first):
-            try:
-                edge = min(header(data or b"")[:2])
-                masks[index] = square_mask(square(data or b"", edge).max(axis=0) > 0, side)
-            except UndecodableError:
-                continue
+    for mask, data in zip(masks, _encoded(table, column, rows), strict=True):
+        with suppress(UndecodableError):
+            mask[...] = square_mask(square(data, min(header(data)[:2])).max(axis=0) > 0, side)
     return masks
 
 
 def _boxed(table: ArrowTable, images: str, rows: np.ndarray, side: int) -> np.ndarray:
     columns = find_columns(table)
-    objects = [_boxes(cell, columns) for cell in _cells(table, columns)]
-    sizes = _sizes(table, images, rows)
+    objects = [_boxes(cell, columns) for cell in table.values(columns.objects or str(columns.box_key))]
+    sizes = [_size(data) for data in _encoded(table, images, rows)]
     there = [(box, size) for row, size in zip(rows.tolist(), sizes, strict=True) for box in objects[row]]
     if not there:
         return np.zeros((len(rows), side, side), dtype=bool)
@@ -278,33 +261,30 @@ def _boxed(table: ArrowTable, images: str, rows: np.ndarray, side: int) -> np.nd
     return square_masks(boxes, sizes, side)
 
 
-def _cells(table: ArrowTable, columns: CaptionedColumns) -> list[object]:
-    return table.values(columns.objects or str(columns.box_key))
-
-
-def _boxes(cell: object, columns: CaptionedColumns) -> list[Sequence[float]]:
+def _boxes(cell: Any, columns: CaptionedColumns) -> list[Sequence[float]]:
     """Read the boxes in one cell: of a column of structs, or a column that is a box or a list of boxes itself."""
     if columns.objects is not None:
         if columns.class_key is not None:
             return [box for box, _, _ in objects_of(cell, columns)]
-        held = cell.get(columns.box_key) if isinstance(cell, dict) else [box.get(columns.box_key) for box in cell or []]  # type: ignore[attr-defined]
-        cell = held
+        cell = cell.get(columns.box_key) if isinstance(cell, dict) else [box.get(columns.box_key) for box in cell or []]
     if not isinstance(cell, list) or not cell:
         return []
     listed = cell if isinstance(cell[0], list) else [cell]
     return [[float(v) for v in box] for box in listed if box and len(box) == 4 and all(v is not None for v in box)]
 
 
-def _sizes(table: ArrowTable, images: str, rows: np.ndarray) -> list[tuple[int, int]]:
-    """Read the width and height of the originals; 0 where an image cannot be read."""
-    sizes: list[tuple[int, int]] = []
+def _encoded(table: ArrowTable, column: str, rows: np.ndarray) -> Iterator[bytes]:
+    """Yield the bytes of images; none where there is no image."""
     for first in range(0, len(rows), _AT_ONCE):
-        for data in table.images(images, rows[first : first + _AT_ONCE]):
-            try:
-                sizes.append(header(data or b"")[:2])
-            except UndecodableError:
-                sizes.append((0, 0))
-    return sizes
+        yield from (data or b"" for data in table.images(column, rows[first : first + _AT_ONCE]))
+
+
+def _size(data: bytes) -> tuple[int, int]:
+    """Read the width and height of an original; 0 where it cannot be read."""
+    try:
+        return header(data)[:2]
+    except UndecodableError:
+        return 0, 0
 
 
 def _mask_column(table: ArrowTable) -> str | None:
@@ -344,7 +324,7 @@ def _captioned(request: ObjectRequest) -> ObjectImages | None:
     def empty(indices: np.ndarray) -> Tensor:
         return with_channels(_without([mains[at] for at in indices.tolist()], request.side), request.channels)
 
-    drawn = all(drawing_of(main.scene) is not None for main in mains)
+    may_be_drawn = all(drawing_of(main.scene) is not None for main in mains)
     return ObjectImages(
         title=dataset.title,
         images=images,
@@ -354,7 +334,7 @@ def _captioned(request: ObjectRequest) -> ObjectImages | None:
         ids=tuple(main.scene.image_id for main in mains),
         masks=lambda indices: masks[indices],
         classes=lambda index: class_masks(mains[index].scene, request.side),
-        redrawn={EMPTY: empty} if drawn else {},
+        redrawn={EMPTY: empty} if may_be_drawn else {},
         test_set=request.test_set,
         notes=tuple(notes),
         key=fingerprint(images, labels, masks.tobytes()),
@@ -382,9 +362,7 @@ def _main(index: int, scene: CaptionedImage, request: ObjectRequest) -> _Main | 
     if not scene.boxes:
         return None
     try:
-        of_class = class_masks(scene, request.side)
-        pixels = torch.from_numpy(np.array(square(scene.load() or b"", request.side)))[None]
-        pixels = with_channels(pixels, request.channels)[0]
+        of_class, pixels = class_masks(scene, request.side), _square(scene.load(), request)
     except (UndecodableError, DataError, OSError):
         return None
     largest = max(of_class, key=lambda name: int(of_class[name].sum()))
@@ -402,10 +380,13 @@ def _labels(names: Sequence[str], broader: Mapping[str, str]) -> tuple[np.ndarra
         levels.append("supercategory")
     listed = [tuple(sorted(set(column))) for column in columns]
     number_of = [{name: at for at, name in enumerate(names_of)} for names_of in listed]
-    labels = np.array(
-        [[at[name] for at, name in zip(number_of, row, strict=True)] for row in zip(*columns, strict=True)]
-    )
-    return labels, Hierarchy(levels=tuple(levels), names=tuple(listed))
+    labels = [[at[name] for at, name in zip(number_of, row, strict=True)] for row in zip(*columns, strict=True)]
+    return np.array(labels), Hierarchy(levels=tuple(levels), names=tuple(listed))
+
+
+def _square(data: bytes | None, request: ObjectRequest) -> Tensor:
+    """Decode the centre square of an image as an encoder takes it, uint8 ``[C, S, S]``; raises UndecodableError."""
+    return with_channels(torch.from_numpy(np.array(square(data or b"", request.side)))[None], request.channels)[0]
 
 
 def _without(mains: Sequence[_Main], side: int) -> Tensor:
