@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from trainers.data.picture import read_picture
 from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.errors import DataError, ParameterError, UserError
 from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
 from trainers.object_removal.fills import FILLS, paint
-from trainers.object_removal.image import read_picture
 from trainers.object_removal.pairs import scaled_mask
 
 HERE = [name for name, model in MODELS.items() if model.shipped or not model.trained]

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from trainers.data.captioned.loader import load_captioned
+from trainers.data.picture import read_picture
 from trainers.data.synthetic.scenes import DrawnScenes, are_drawn, build, drawing_of, drawn_scenes, pixels
 from trainers.data.synthetic.scenes.draw import render
 from trainers.data.synthetic.scenes.scene import CLASSES, COLOURS, PAIRS, SIZES, VARIANTS, WORN, make_layout
@@ -17,7 +18,6 @@ from trainers.data.synthetic.scenes.shapes import draw_shape
 from trainers.errors import DataError, ParameterError
 from trainers.object_removal.captions import classes_of
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.image import read_picture
 from trainers.object_removal.overlap import judge_all
 from trainers.object_removal.pairs import Tally, objects, removals
 from trainers.object_removal.regions import Regions, pixel_mask

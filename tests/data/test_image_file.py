@@ -15,9 +15,8 @@ from tests.data.bombs import repeated
 from tests.data.world import claimed, encode
 from trainers.data import image_file
 from trainers.data.decode import header, square
-from trainers.data.image_file import BUDGET, FORMATS, ByteBudget, UndecodableError, open_header, unpacked_bytes
-from trainers.data.jpeg_scans import scans
-from trainers.object_removal.image import read_picture
+from trainers.data.image_file import BUDGET, FORMATS, ByteBudget, UndecodableError, open_header, scans, unpacked_bytes
+from trainers.data.picture import read_picture
 
 ROOT = Path(__file__).resolve().parents[2]
 NOISE = np.random.default_rng(0).integers(0, 255, (64, 96, 3), np.uint8)

@@ -15,8 +15,8 @@ from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.decode import is_wide, spans, square
+from trainers.data.picture import read_picture
 from trainers.data.pixel_range import PixelRange
-from trainers.object_removal.image import read_picture
 from trainers.retrieval.encoders import encoders_of
 from trainers.runs import RunFolder, list_runs
 

@@ -14,9 +14,8 @@ from PIL import Image, ImageCms
 
 from tests.data.wide import deep_png, deep_tiff, saved
 from tests.data.world import encode
-from trainers.data.decode import square
-from trainers.data.query_image import decode_query
-from trainers.object_removal.image import read_picture
+from trainers.data.decode import decode_query, square
+from trainers.data.picture import read_picture
 
 RAMP = np.add.outer(np.arange(40) * 5, np.arange(56) * 3)
 COLOUR = np.stack([RAMP % 256, RAMP[::-1] % 251, (RAMP * 2) % 241], axis=-1).astype(np.uint8)

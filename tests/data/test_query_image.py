@@ -8,9 +8,8 @@ import pytest
 import torch
 from PIL import Image
 
-from trainers.data.decode import square
+from trainers.data.decode import decode_query, square, with_channels
 from trainers.data.image_file import LARGEST_FILE
-from trainers.data.query_image import decode_query, with_channels
 from trainers.errors import DataError
 
 RED = (200, 10, 10)

@@ -18,6 +18,7 @@ from tests.waiting import wait
 from trainers.cli.main import main
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned_images import CaptionedDataset
+from trainers.data.picture import read_picture
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.image_text.models import MODELS
 from trainers.metrics.bitmasks import CORRECT
@@ -27,7 +28,6 @@ from trainers.object_removal.caption_parts import parts, verdict
 from trainers.object_removal.captions import mention_table
 from trainers.object_removal.fills import FILLS
 from trainers.object_removal.gallery import Gallery
-from trainers.object_removal.image import read_picture
 from trainers.object_removal.overlap import judge
 from trainers.object_removal.pairs import class_tables, removals
 from trainers.object_removal.ranked_captions import ranked

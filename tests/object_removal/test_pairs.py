@@ -12,11 +12,11 @@ from PIL import Image
 from tests.shared import needs
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned_images import CaptionedImage
+from trainers.data.picture import read_picture
 from trainers.errors import UserError
 from trainers.metrics.counterfactual import counterfactual
 from trainers.object_removal.captions import classes_of, mention_table
 from trainers.object_removal.fills import FILLS, paint
-from trainers.object_removal.image import read_picture
 from trainers.object_removal.overlap import judge_all
 from trainers.object_removal.pairs import Tally, build_pairs, class_tables, objects, removals, scaled_mask
 from trainers.object_removal.regions import Regions

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image, ImageCms
 
 from tests.data.world import claimed
+from trainers.data.picture import read_picture
 from trainers.errors import DataError
-from trainers.object_removal.image import read_picture
 
 
 def encode(picture: Image.Image, kind: str = "PNG", **options) -> bytes:

@@ -21,6 +21,7 @@ from trainers.plans.config import SweepConfig
 _WITHIN = (
     "trainers.data.conditions",
     "trainers.data.labelled.datasets",
+    "trainers.data.picture",
     "trainers.data.synthetic",
     "trainers.encoders",
     "trainers.image_text.models",

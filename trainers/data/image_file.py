@@ -8,6 +8,7 @@ being unpacked in this process share one budget: a large one waits until it has 
 from __future__ import annotations
 
 import io
+import re
 import sys
 import threading
 from collections import deque
@@ -18,7 +19,6 @@ from typing import Any
 
 from PIL import Image
 
-from trainers.data.jpeg_scans import MOST_SCANS, scans
 from trainers.data.names import on_disk
 from trainers.errors import DataError
 
@@ -46,6 +46,12 @@ LONGEST_SIDE = 16_384
 LOW_BYTES = "low bytes"
 """Name, in ``info`` of an unpacked colour image of 16 bits a channel, of the image of its lower bytes: Pillow has modes
 for the upper ones alone."""
+MOST_SCANS = 32
+"""Scans of a file that is unpacked: encoders write 1 to 15. Each goes over all coefficients, and one that refines
+nothing takes a few bytes."""
+_MARKER = re.compile(rb"\xff([^\x00\xff\xd0-\xd7])")  # not a byte of the data that happens to be 255, nor a restart
+_END, _SCAN = 0xD9, 0xDA
+_ALONE = (0x01, 0xD8)  # markers without a segment
 _SMALL = 1_000_000  # below this an image does not wait: handing out the budget would take longer than its pixels
 _SIXTEEN = ("I;16", "I;16L", "I;16B", "I;16N")
 _POINTER = 8  # bytes that Pillow keeps for each row, wherever it lies
@@ -128,6 +134,23 @@ def open_header(data: bytes) -> Image.Image:
     if image.format in ("JPEG", "MPO") and not _in_one_scan(image) and scans(data) > MOST_SCANS:
         raise UndecodableError(f"This JPEG has more than {MOST_SCANS} scans. Save it again with an ordinary program.")
     return image
+
+
+def scans(data: bytes) -> int:
+    """Count the scans of the first JPEG in ``data`` by its markers (ITU-T T.81, annex B), up to one more than
+    :data:`MOST_SCANS`.
+
+    Previews inside the file's remarks, and what follows the image, do not count.
+    """
+    count, offset = 0, 2
+    while count <= MOST_SCANS and (marker := _MARKER.search(data, offset)):
+        code, offset = marker[1][0], marker.end()
+        if code == _END:
+            break
+        count += code == _SCAN
+        if code not in _ALONE:
+            offset += int.from_bytes(data[offset : offset + 2], "big")
+    return count
 
 
 @contextmanager

@@ -12,8 +12,8 @@ import torch
 from PIL import Image
 
 from trainers.data import hf_transformers
+from trainers.data.picture import check_image
 from trainers.object_removal.blip import WEIGHTS
-from trainers.object_removal.image import check_image
 from trainers.registry import importing
 
 _CHOICES = {"num_beams": 3, "max_new_tokens": 20, "do_sample": False}  # as in the demonstration of the BLIP paper

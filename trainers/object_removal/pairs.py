@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 
 from trainers.data.captioned_images import CaptionedImage
+from trainers.data.picture import LONGEST, Picture, read_picture
 from trainers.errors import DataError, UserError
 from trainers.object_removal.captions import prompt, prompt_templates, remove_phrases
 from trainers.object_removal.fills import FillDescriptor, paint
-from trainers.object_removal.image import LONGEST, Picture, read_picture
 from trainers.object_removal.matching import Matcher, annotated
 from trainers.object_removal.overlap import Judgement, choose, judge_all
 from trainers.object_removal.regions import Box, Regions, clean_boxes, pixel_mask

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from trainers.data.captioned_images import CaptionedImage
+from trainers.data.picture import LONGEST, read_picture
 from trainers.data.settings import GB, memory_bytes
 from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError
 from trainers.image_text.encoding import squash
-from trainers.object_removal.image import LONGEST, read_picture
 from trainers.progress import Progress, silent
 
 

@@ -10,11 +10,11 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from trainers.data.picture import check_image
 from trainers.errors import UserError
 from trainers.image_text.base import ImageTextModel
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.object_removal.captions import prompt_templates
-from trainers.object_removal.image import check_image
 from trainers.object_removal.regions import Box, clean_boxes
 
 SMALLEST = 4  # pixels of a side

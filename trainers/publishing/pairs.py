@@ -20,9 +20,9 @@ from PIL import Image
 from trainers.comparison.markup import markdown_text
 from trainers.config import SceneChoice
 from trainers.data.captioned_images import CaptionedDataset
+from trainers.data.picture import LONGEST, read_picture
 from trainers.errors import DataError
 from trainers.object_removal.fills import fill_named
-from trainers.object_removal.image import LONGEST, read_picture
 from trainers.object_removal.matching import Matcher, matcher_of
 from trainers.object_removal.pairs import Removal, Tally, captions_left, objects, removals, scaled_mask
 from trainers.object_removal.vocabulary import load_words

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from trainers.config import DataChoice
-from trainers.data.query_image import decode_query, with_channels
+from trainers.data.decode import decode_query, with_channels
 from trainers.errors import UserError
 from trainers.progress import Progress, silent
 from trainers.retrieval.encoders import read_images

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.data import conditions
+from trainers.data.decode import decode_query
 from trainers.data.lru_cache import Cache
 from trainers.data.pixel_range import PixelRange
-from trainers.data.query_image import decode_query
 from trainers.errors import DataError, UserError
 from trainers.object_removal.fills import FillDescriptor, fill_named
 from trainers.object_removal.reliance.objects import ObjectImages, ObjectRequest, square_mask

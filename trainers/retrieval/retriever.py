@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trainers.data.query_image import decode_query
+from trainers.data.decode import decode_query
 from trainers.errors import ParameterError, UserError
 from trainers.hierarchy import class_path
 from trainers.kinds import kind_of

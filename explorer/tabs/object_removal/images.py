@@ -19,10 +19,10 @@ from explorer.tabs.object_removal import bodies
 from explorer.tabs.object_removal.datasets import Datasets, OpenDataset
 from trainers.data.captioned_images import CaptionedImage
 from trainers.data.lru_cache import Bound, Cache
+from trainers.data.picture import LONGEST, Picture, read_picture
 from trainers.data.synthetic.scenes import Drawing, drawing_of
 from trainers.object_removal.drawing import dropped_note, read_boxes
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.image import LONGEST, Picture, read_picture
 from trainers.object_removal.overlap import judge_all
 from trainers.object_removal.pairs import objects
 from trainers.object_removal.regions import Box, Regions

@@ -13,9 +13,9 @@ from explorer.server.http import still_kept
 from explorer.server.removal import Removal
 from explorer.tabs.object_removal.images import InputImage, InputImages, encoded
 from trainers.data.lru_cache import Bound, Cache
+from trainers.data.picture import Picture
 from trainers.errors import DataError
 from trainers.object_removal.fills import FillDescriptor, fill_named, paint
-from trainers.object_removal.image import Picture
 from trainers.object_removal.overlap import Judgement
 from trainers.object_removal.pairs import scaled_mask
 from trainers.object_removal.regions import pixel_mask

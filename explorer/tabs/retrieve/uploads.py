@@ -10,8 +10,8 @@ from explorer.server.http import GoneError, still_kept
 from explorer.server.library import MEGABYTE
 from explorer.server.turns import Turns
 from explorer.tabs.retrieve.image_files import encoded, is_heavy, lightened
+from trainers.data.decode import decode_query
 from trainers.data.lru_cache import Cache
-from trainers.data.query_image import decode_query
 
 LARGEST = 30 * MEGABYTE
 """Most bytes of an image file that a visitor sends."""

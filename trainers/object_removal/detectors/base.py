@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from trainers.data.picture import check_image
 from trainers.errors import UserError
-from trainers.object_removal.image import check_image
 from trainers.object_removal.regions import Box, clean_boxes
 from trainers.registry import Descriptor
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from trainers.data.captioned_images import CaptionedImage
+from trainers.data.picture import check_image
 from trainers.errors import DataError, UserError
-from trainers.object_removal.image import check_image
 from trainers.registry import Descriptor
 
 Fill = Callable[[np.ndarray, np.ndarray, Any], np.ndarray]

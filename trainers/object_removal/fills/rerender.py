@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from trainers.data.captioned_images import CaptionedImage
+from trainers.data.picture import read_picture
 from trainers.data.synthetic.scenes import drawing_of
 from trainers.object_removal.fills.base import FillDescriptor
-from trainers.object_removal.image import read_picture
 
 
 def _draw(scene: CaptionedImage, removed: Collection[str], side: int, _parameters: Any) -> np.ndarray:

@@ -22,7 +22,7 @@ from trainers.data.captioned.columns import CaptionedColumns, find_columns, obje
 from trainers.data.captioned.loader import load_chosen
 from trainers.data.captioned.loader import named as captions_named
 from trainers.data.captioned_images import CaptionedImage
-from trainers.data.decode import header, square
+from trainers.data.decode import header, square, with_channels
 from trainers.data.image_file import UndecodableError
 from trainers.data.labelled.datasets import drawn
 from trainers.data.labelled.datasets.drawn import Reliefs, Shot
@@ -31,7 +31,6 @@ from trainers.data.labelled.rows import EncodedImages, Part, Selection
 from trainers.data.labelled.selection import select
 from trainers.data.labelled.splits import repeated
 from trainers.data.labelled.table import ArrowTable
-from trainers.data.query_image import with_channels
 from trainers.data.synthetic.engine.rng import Rng
 from trainers.data.synthetic.pottery.background import WALLS
 from trainers.data.synthetic.scenes import drawing_of

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from trainers.config import DataChoice
 from trainers.data.base import ImageSet, LoadedData
+from trainers.data.decode import with_channels
 from trainers.data.lru_cache import Cache
-from trainers.data.query_image import with_channels
 from trainers.data.roles import Roles
 from trainers.errors import DataError, UserError
 from trainers.hierarchy import Hierarchy
