@@ -121,16 +121,6 @@ def test_a_finished_run_is_finished_whether_its_cluster_answers_or_not(
     assert "is finished; there is nothing to resume" in capsys.readouterr().out and has_record(made)
 
 
-def test_a_run_of_a_cluster_is_handed_to_nobody_else(
-    made: RunFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ["submit", "--slurm", "resume", made.id, "--runs", str(made.path.parent)]
-    answers(monkeypatch, True)
-    assert main(words) == 1 and f"at {NOBODY} trains run {made.id}" in capsys.readouterr().err
-    answers(monkeypatch, False)
-    assert main(words) == 0 and not has_record(made)
-
-
 class Noted(ProcessExecutor):
     """Starts nothing, and says what it was told to."""
 

@@ -15,7 +15,6 @@ from trainers.cli import (
     export,
     group,
     inspect_data,
-    job,
     list_runs,
     mistakes,
     mteb_verb,
@@ -28,7 +27,6 @@ from trainers.cli import (
     score,
     send,
     start,
-    submit,
 )
 from trainers.cli.parser import Parser
 from trainers.cluster.address import use
@@ -57,8 +55,6 @@ VERBS: tuple[Added, ...] = (
     resume.resume,
     list_runs.show,
     send.send,
-    submit.submit,
-    job.job,
     export.export,
     push.push,
     pairs.push_pairs,
@@ -108,5 +104,4 @@ def whole_parser() -> Parser:
     for verb in VERBS:
         verb.add(verbs)
     start.add_further(verbs)
-    parser.set_defaults(parse=parser.parse_args)  # for a verb that another one follows
     return parser

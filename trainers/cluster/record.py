@@ -7,10 +7,12 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from trainers.errors import RunError
 from trainers.runs import RunFolder
-from trainers.runs.json_record import read_json, write_json
+from trainers.runs.files import write_bytes
+from trainers.runs.regular import read_regular
 
 NAME = "cluster.json"
 FORGET = "--forget-cluster"
@@ -40,7 +42,7 @@ class ClusterRecord(BaseModel):
 def write_record(folder: RunFolder, address: str) -> None:
     """Write that a cluster has the run from now on."""
     record = ClusterRecord(address=address, proof=_proof(folder.id, address))
-    write_json(folder, NAME, record)
+    write_bytes(folder.path / NAME, record.model_dump_json(indent=1).encode(), home=folder.path, durable=True)
 
 
 def read_record(folder: RunFolder) -> ClusterRecord | None:
@@ -49,7 +51,13 @@ def read_record(folder: RunFolder) -> ClusterRecord | None:
     Raises:
         RunError: it cannot be understood.
     """
-    return read_json(folder, NAME, ClusterRecord, _BYTES, "Delete it if no Ray cluster trains the run.")
+    try:
+        return ClusterRecord.model_validate_json(read_regular(folder.path / NAME, _BYTES))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        todo = "Delete it if no Ray cluster trains the run."
+        raise RunError(f"{NAME} of run {folder.id} cannot be read. {todo}") from error
 
 
 def has_record(folder: RunFolder) -> bool:

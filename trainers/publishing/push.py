@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,19 +57,15 @@ def send(
     *,
     message: str,
     kind: str,
-    gone: Iterable[str] = (),
 ) -> Pushed:
     """Upload files in one commit, in a thread of its own, so that ``progress`` can stop it as long as nothing is
     committed.
-
-    Args:
-        gone: files of the repository that the commit deletes.
 
     Raises:
         UserError: the Hub refuses; with what to do.
     """
     size = sum(path.stat().st_size for path in files.values())
-    step = Step(lambda: upload(files, target, message=message, kind=kind, gone=gone))
+    step = Step(lambda: upload(files, target, message=message, kind=kind))
     try:
         while not step.ended(_POLL_SECONDS):
             progress(f"Uploading {len(files)} files, {size / 1e6:.1f} MB, to {target.name}", 0.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,17 +33,16 @@ class Target:
     token: str | None = field(default=None, repr=False)
 
 
-def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str, gone: Iterable[str] = ()) -> str:
+def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str) -> str:
     """Make the repository if it is not there, and upload the files in one commit; returns the address of the commit.
 
     Args:
         kind: of repository, ``model`` or ``dataset``.
-        gone: files of the repository that the commit deletes.
 
     Raises:
         UserError: the name is none, there is no token, or the Hub refuses; with what to do.
     """
-    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
+    from huggingface_hub import CommitOperationAdd, HfApi
 
     to, api = target.name, HfApi(token=check_target(target))
     with quiet():
@@ -51,7 +50,6 @@ def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str
             api.create_repo(to, private=target.private, exist_ok=True, repo_type=kind)
             for again in range(_AGAIN):
                 operations: list[Any] = [CommitOperationAdd(name, str(path)) for name, path in files.items()]
-                operations += [CommitOperationDelete(name) for name in gone]
                 try:
                     made: Any = api.create_commit(to, operations, commit_message=message, repo_type=kind)
                     return str(made.commit_url)

@@ -13,7 +13,6 @@
      revision               commit of the Hub dataset that it reads, if any, from its first start on
      part_of                id of the plan that it belongs to, if any; below what tells it from the other runs
      processes              how many processes train it, if more than one
-     job.json               which job of Hugging Face trains it, if one does
      cluster.json           which Ray cluster was given it, until all that came of it is here
      ballast                space reserved for a full disk
      log.txt                decisions and events, with their reasons
