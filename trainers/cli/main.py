@@ -17,7 +17,6 @@ from trainers.cli import (
     inspect_data,
     list_runs,
     mistakes,
-    mteb_verb,
     pairs,
     push,
     recipe_verb,
@@ -58,7 +57,6 @@ VERBS: tuple[Added, ...] = (
     export.export,
     push.push,
     pairs.push_pairs,
-    mteb_verb.score,
     registries,
 )
 
