@@ -17,7 +17,6 @@ from trainers.cli import (
     inspect_data,
     list_runs,
     mistakes,
-    pairs,
     push,
     recipe_verb,
     registries,
@@ -56,7 +55,6 @@ VERBS: tuple[Added, ...] = (
     send.send,
     export.export,
     push.push,
-    pairs.push_pairs,
     registries,
 )
 

@@ -47,23 +47,11 @@ def push(folder: RunFolder, target: Target, progress: Progress, *, arm: int = 0)
             files, message = write_comparison(folder, target.name, to), f"Comparison {folder.id}"
         else:
             files, message = write_model(folder, arm, target.name, to), named(folder, arm)
-        return send(files, target, progress, message=message, kind="dataset" if plans else "model")
+        return _send(files, target, message, "dataset" if plans else "model", progress)
 
 
-def send(
-    files: Mapping[str, Path],
-    target: Target,
-    progress: Progress,
-    *,
-    message: str,
-    kind: str,
-) -> Pushed:
-    """Upload files in one commit, in a thread of its own, so that ``progress`` can stop it as long as nothing is
-    committed.
-
-    Raises:
-        UserError: the Hub refuses; with what to do.
-    """
+def _send(files: Mapping[str, Path], target: Target, message: str, kind: str, progress: Progress) -> Pushed:
+    """Upload files in a thread of its own, so that ``progress`` can stop it as long as nothing is committed."""
     size = sum(path.stat().st_size for path in files.values())
     step = Step(lambda: upload(files, target, message=message, kind=kind))
     try:
