@@ -51,7 +51,7 @@ def test_trainers_are_headless() -> None:
 def test_faiss_is_imported_in_one_place() -> None:
     every = imports("trainers") | imports("explorer")
     places = [path for path, names in every.items() if among(names, ("faiss",))]
-    assert places == ["trainers/retrieval/faiss_library.py"]
+    assert places == ["trainers/retrieval/indexes.py"]
 
 
 def test_parts_of_the_explorer_import_one_way() -> None:

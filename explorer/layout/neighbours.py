@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trainers.retrieval.faiss_library import faiss_library
+from trainers.retrieval.indexes import faiss_library
 
 MANY = 10_000
 """Of more points a map follows the one before at less cost: see :mod:`explorer.layout.local_join`."""

@@ -27,8 +27,7 @@ from trainers.metrics.one_query import score_query
 from trainers.progress import silent
 from trainers.retrieval.built import Built, build
 from trainers.retrieval.comparison import Comparison
-from trainers.retrieval.indexes import INDEXES
-from trainers.retrieval.indexes.flat import Flat
+from trainers.retrieval.indexes import INDEXES, Flat
 from trainers.retrieval.vectors import Vectors
 
 CLASS = 30  # images of a class

@@ -1,5 +1,5 @@
-"""The files that ``docs/extending.md`` shows add a loss, a metric, a dataset, a gallery and an index, and nothing else
-does: the commands use them, and the tests that run over every entry accept them. The tab is tested in a browser.
+"""The files that ``docs/extending.md`` shows add a loss, a metric, a dataset and a gallery, and nothing else does: the
+commands use them, and the tests that run over every entry accept them. The tab is tested in a browser.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import pytest
 
 from tests.examples import ROOT, copied
 
-ADDED = ("margin", "MRR", "squares", "half")
+ADDED = ("margin", "MRR", "squares")
 LISTS = ("the_tables_are", "the_map_of", "of_the_right_width", "test_encoder_table", "the_menu", "stands_for_one_entry")
 """What tests lists of all entries, by name."""
 FILES = [
     *("tests/contracts/test_losses.py", "tests/contracts/test_registry.py", "tests/contracts/test_datasets.py"),
-    *("tests/contracts/test_encoder_table.py", "tests/metrics/test_catalogue.py", "tests/retrieval/test_indexes.py"),
+    *("tests/contracts/test_encoder_table.py", "tests/metrics/test_catalogue.py"),
     *("tests/training/test_device.py", "tests/test_fake_cuda.py", "tests/test_readme.py"),
 ]
 USE = """
@@ -30,7 +30,7 @@ small = "--steps 3 --image-size 16 --max-images 120 --classes-per-batch 4 --imag
 line = "--data squares --losses margin:margin=0.3 --metrics MRR --encoder conv4:width=8 --threads 1"
 assert main(["train", *line.split(), *small.split()]) == 0
 (folder,) = Path("runs").iterdir()
-assert main(["retrieve", folder.name, *"--row 3 --gallery first:count=20 --index half".split()]) == 0
+assert main(["retrieve", folder.name, *"--row 3 --gallery first:count=20 --index flat".split()]) == 0
 """
 
 
@@ -65,7 +65,7 @@ def run(program: Path, *command: str) -> str:
 
 def test_the_commands_use_them(program: Path) -> None:
     answer = run(program, "-c", USE)
-    assert "MRR 0." in answer and "Half: It was asked" in answer
+    assert "MRR 0." in answer and "Flat: It was asked" in answer
     assert "first test images of Squares: 20 images, levels colour, group" in answer
 
 

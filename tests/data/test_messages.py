@@ -75,14 +75,13 @@ def test_ways_out_of_a_library_are_not_passed_on() -> None:
 def test_a_small_index_writes_nothing(tmp_path: Path) -> None:
     pytest.importorskip("faiss")
     code = (
-        "import numpy as np; from trainers.retrieval.indexes._faiss_index import faiss, ivf\n"
+        "import numpy as np; from trainers.retrieval.indexes import INDEXES\n"
         "from trainers.progress import silent\n"
         "class V:\n"
         "    rows = np.eye(12, 8, dtype=np.float32); dim = 8\n"
         "    def __len__(self): return 12\n"
         "    def take(self, at): return self.rows[at]\n"
-        "library = faiss()\n"
-        "ivf(V(), 1, lambda q, n: library.IndexIVFFlat(q, 8, n, library.METRIC_INNER_PRODUCT), silent)\n"
+        "INDEXES['ivf_sq8'].build(V(), INDEXES['ivf_sq8'].checked({'lists': 1}), silent)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))
     assert done.returncode == 0 and done.stdout + done.stderr == ""

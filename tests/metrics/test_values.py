@@ -11,7 +11,7 @@ import torch
 from tests.metrics import slow
 from tests.metrics.worlds import listed, tree
 from trainers.metrics import default_metrics, evaluate
-from trainers.retrieval.faiss_library import faiss_library
+from trainers.retrieval.indexes import faiss_library
 
 BINARY = ("AP", "AP_at_R", "AP_at_3", "AP_at_100", "R_at_1", "R_at_7", "P_at_1", "P_at_5", "P_at_R", "true_R_at_4")
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from trainers.data import cache
 from trainers.progress import Progress
-from trainers.retrieval.indexes.base import Index, IndexDescriptor, Size
-from trainers.retrieval.indexes.flat import Flat
+from trainers.retrieval.indexes import Flat, Index, IndexDescriptor, Size
 from trainers.retrieval.vectors import Vectors
 
 KIND = "indexes"
