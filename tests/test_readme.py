@@ -9,9 +9,7 @@ import pytest
 
 from tests.examples import examples
 from tests.make import tables
-from tests.make.tables import stale
-from trainers.cli.main import main
-from trainers.cli.readme_tables import TABLES
+from tests.make.tables import TABLES, stale
 from trainers.kinds.contrastive.methods import METHODS
 from trainers.losses import LOSSES
 from trainers.metrics import PUBLISHED
@@ -31,12 +29,6 @@ DATA = ("assets/models", "assets/recorded")  # what lies below bears the names o
 
 def test_the_tables_are_what_the_registries_say() -> None:
     assert [path.name for path in stale()] == [], "run `python -m tests.make.tables`"
-
-
-@pytest.mark.parametrize("name", ["losses", "metrics", "models", "augmentations", "methods"])
-def test_a_verb_prints_its_table(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([name, "--markdown"]) == 0
-    assert capsys.readouterr().out.strip() == TABLES[name]()
 
 
 def test_a_stale_table_is_written_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

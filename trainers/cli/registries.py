@@ -11,7 +11,6 @@ from trainers.cli.flags import LISTED, shown
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.parameters import Rule, describe, entry, specs
 
-_WITHOUT_TABLE = ("encoders",)  # the documentation has none of them
 _FACTS = ("family", "paper", "url", "year", "sentence", "unlike", "equation", "symbols", "slow", "differs")
 
 
@@ -25,20 +24,12 @@ def add(verbs: Any) -> None:
 
 def _equip(parser: argparse.ArgumentParser, verb: str) -> None:
     parser.add_argument("names", nargs="*", metavar="[NAME ...]", help="Those that are described.")
-    written = parser.add_mutually_exclusive_group()
-    json_flag(written)
-    if verb not in _WITHOUT_TABLE:
-        written.add_argument("--markdown", action="store_true", help="Print the table of the documentation.")
-    parser.set_defaults(run=show, verb=verb, markdown=False)
+    json_flag(parser)
+    parser.set_defaults(run=show, verb=verb)
 
 
 def show(arguments: argparse.Namespace) -> int:
     """Print the entries as a table, or those that are named with their parameters."""
-    if arguments.markdown:
-        from trainers.cli.readme_tables import TABLES
-
-        print(TABLES[arguments.verb]())
-        return 0
     entries = _entries(arguments.verb)
     names = arguments.names or entries
     chosen = [_entry(entries, name, arguments.verb) for name in names]
