@@ -14,7 +14,7 @@ from explorer.tabs.compare import reports
 from explorer.tabs.runs.run_list import runs as listed
 from tests.explorer.bench import Bench
 from tests.made_up_plan import make_plan, sweep
-from trainers.cli import resume as verb
+from trainers.cli import start as verb
 from trainers.cli.main import main
 from trainers.errors import RunError
 from trainers.plans.children import Children, ended_words, lacking

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trainers.cli.flags import ray_flag, runs_flag
 from trainers.cli.output import Table, json_flag, print_json
-from trainers.cli.verb import verb
+from trainers.cli.parser import verb
 from trainers.errors import UserError
 
 if TYPE_CHECKING:

@@ -5,28 +5,13 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from trainers.cells import WRITTEN_OUT
-from trainers.cli import (
-    background,
-    claims_verb,
-    compare,
-    export,
-    group,
-    inspect_data,
-    list_runs,
-    mistakes,
-    push,
-    recipe_verb,
-    registries,
-    resume,
-    retrieve,
-    score,
-    send,
-    start,
-)
-from trainers.cli.parser import Parser
+from trainers.cli import catalogue, claims_verb, data, look, mistakes, recipe_verb, removal, retrieve, share, start
+from trainers.cli.parser import Parser, add_section
 from trainers.cluster.address import use
 from trainers.distributed.launch import launched
 from trainers.errors import UserError
@@ -39,24 +24,17 @@ class Added(Protocol):
         """Add them."""
 
 
-VERBS: tuple[Added, ...] = (
-    start,
-    score.score,
-    retrieve.retrieve,
-    mistakes.show,
-    background.background,
-    compare.compare,
-    claims_verb.claims,
-    recipe_verb.recipe,
-    inspect_data.inspect,
-    group.group,
-    resume.resume,
-    list_runs.show,
-    send.send,
-    export.export,
-    push.push,
-    registries,
+SECTIONS: Mapping[str, tuple[Added, ...]] = MappingProxyType(
+    {
+        "Train": (start, start.resume),
+        "Runs that are there": (look.show, look.send, share.export, share.push),
+        "What came of them": (retrieve.retrieve, mistakes.show, removal.background, removal.score, look.compare),
+        "Papers": (claims_verb.claims, recipe_verb.recipe),
+        "Datasets": (data.inspect, data.group),
+        "What there is to choose from": (catalogue,),
+    }
 )
+"""The verbs, by the headings of the help."""
 
 
 def main(argv: list[str]) -> int:
@@ -97,7 +75,7 @@ def whole_parser() -> Parser:
         epilog="Each command has --help.",
     )
     verbs = parser.add_subparsers(required=True, metavar="COMMAND", dest="command", prog=parser.prog)
-    for verb in VERBS:
-        verb.add(verbs)
-    start.add_further(verbs)
+    for title, added in SECTIONS.items():
+        add_section(verbs, title, *(verb.add for verb in added))
+    add_section(verbs, "Further kinds of run", start.add_further)
     return parser

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trainers.cells import counted, csv_text
 from trainers.cli.flags import DEFAULT, runs_flag
 from trainers.cli.output import Rounded, Share, Signed, Table, json_flag, print_json, write_file
-from trainers.cli.verb import verb
+from trainers.cli.parser import verb
 from trainers.errors import ParameterError
 from trainers.runs import RunFolder
 

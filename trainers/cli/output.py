@@ -1,4 +1,4 @@
-"""The output of verbs: tables with a header, or the same as JSON."""
+"""The output of verbs: tables with a header, or the same as JSON; a progress bar."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import argparse
 import json
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trainers.cells import finite_number, one_line
 from trainers.errors import UserError
+from trainers.progress import Progress
 
 
 class Share(float):
@@ -106,3 +108,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, numbers.Integral):
         return int(value)
     return finite_number(float(value)) if isinstance(value, numbers.Real) else str(value)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Show a bar; yields the function that moves it, with what is being done and the fraction done."""
+    from tqdm import tqdm
+
+    with tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}", disable=None) as bar:
+
+        def tell(text: str, fraction: float) -> None:
+            bar.n = min(100, round(100 * fraction))
+            bar.set_postfix_str(text)
+
+        yield tell

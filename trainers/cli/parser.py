@@ -1,10 +1,12 @@
-"""The parser of the command line: flags are made when their verb is called; what is nearly right is proposed."""
+"""The parser of the command line: a verb's flags are made when it is called; what is nearly right is proposed."""
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from trainers.cli.flags import DEFAULT, shown
@@ -58,13 +60,30 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, said)
 
 
+class _Heading(argparse.Action):
+    """A line between the verbs of the help."""
+
+
+def add_section(verbs: Any, title: str, *adding: Callable[[Any], None]) -> None:
+    """Add verbs below a heading, if there are any."""
+    listed = verbs._choices_actions
+    at = len(listed)
+    for add in adding:
+        add(verbs)
+    if len(listed) > at:
+        listed.insert(at, _Heading((), title))
+
+
 class _Formatter(argparse.HelpFormatter):
-    """Writes the default of every flag that takes a value, and the usage without flags: there are dozens."""
+    """Writes the default of every flag that takes a value, headings, and the usage without flags: there are dozens."""
 
     def add_usage(self, usage: Any, actions: Iterable[argparse.Action], groups: Any, prefix: str | None = None) -> None:
         """Name the arguments that are no flags."""
         names = [str(action.metavar or action.dest) for action in actions if not action.option_strings]
         super().add_usage(usage or " ".join(["%(prog)s", *names, "[FLAGS]"]), actions, groups, prefix)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        return f"\n  {action.dest}:\n" if isinstance(action, _Heading) else super()._format_action(action)
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = action.help or ""
@@ -72,3 +91,40 @@ class _Formatter(argparse.HelpFormatter):
         if not given or DEFAULT in text or argparse.SUPPRESS in (action.default, text):
             return text
         return f"{text} [{DEFAULT}{shown(action.default)}]".replace("%", "%%")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verb:
+    """A verb of the command line.
+
+    Attributes:
+        name: what is typed.
+        text: what it does, as sentences.
+        equip: adds its arguments to its parser.
+        run: does it and returns the exit status.
+    """
+
+    name: str
+    text: str
+    equip: Callable[[argparse.ArgumentParser], object]
+    run: Callable[[argparse.Namespace], int]
+
+    def add(self, verbs: Any) -> None:
+        """Add it to the parsers of all verbs; it gets its arguments when it is called."""
+        verbs.add_parser(self.name, help=self.text, description=self.text, equip=self._equip)
+
+    def _equip(self, parser: argparse.ArgumentParser) -> None:
+        self.equip(parser)
+        parser.set_defaults(run=self.run)
+
+
+def verb(
+    name: str, equip: Callable[[argparse.ArgumentParser], object]
+) -> Callable[[Callable[[argparse.Namespace], int]], Verb]:
+    """Make a verb of a function; the first paragraph of its docstring is what the help says."""
+
+    def made(run: Callable[[argparse.Namespace], int]) -> Verb:
+        text = " ".join((inspect.getdoc(run) or "").partition("\n\n")[0].split())
+        return Verb(name=name, text=text, equip=equip, run=run)
+
+    return made

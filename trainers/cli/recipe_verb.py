@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from trainers.cli.flags import runs_flag
 from trainers.cli.output import Table, json_flag, print_json
-from trainers.cli.verb import verb
+from trainers.cli.parser import verb
 from trainers.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from trainers.cells import counted, one_line
 from trainers.cli.flags import DEFAULT, SPELLING, runs_flag
-from trainers.cli.output import json_flag, print_json, write_file
-from trainers.cli.progress import progress_bar
-from trainers.cli.verb import verb
+from trainers.cli.output import json_flag, print_json, progress_bar, write_file
+from trainers.cli.parser import verb
 from trainers.errors import UserError
 from trainers.parameters import Choice, parse_choice
 from trainers.runs import RunFolder

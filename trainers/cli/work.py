@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from trainers.cli.output import print_json
-from trainers.cli.progress import progress_bar
+from trainers.cli.output import print_json, progress_bar
 from trainers.cluster.address import address
 from trainers.cluster.record import has_record
 from trainers.distributed.launch import processes

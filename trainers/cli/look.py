@@ -1,0 +1,236 @@
+"""The verbs about runs that are there: ``list``, ``compare`` over seeds with intervals and verdicts, and ``send``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from trainers.cli.flags import DEFAULT, runs_flag, shown
+from trainers.cli.output import Table, json_flag, print_json
+from trainers.cli.parser import verb
+from trainers.config import Config
+from trainers.errors import UserError
+from trainers.kinds import kind_of
+from trainers.kinds.base import Kind
+from trainers.parameters import specs
+from trainers.runs import RunFolder, list_runs
+from trainers.runs.folder import created
+
+if TYPE_CHECKING:
+    from trainers.comparison import Cell
+
+_COLUMNS = ("id", "made", "phase", "steps", "what", "numbers")
+
+
+def _equip_list(parser: argparse.ArgumentParser) -> None:
+    runs_flag(parser)
+    json_flag(parser)
+
+
+@verb("list", _equip_list)
+def show(arguments: argparse.Namespace) -> int:
+    """List the runs, newest first; those of a sweep below it.
+
+    Raises:
+        UserError: there is no such folder.
+    """
+    if not arguments.runs.is_dir():
+        what = "is a file" if arguments.runs.exists() else "does not exist"
+        raise UserError(f"A folder of runs was needed; {arguments.runs} {what}. Name it with --runs.")
+    rows = list(_rows(list_runs(arguments.runs)))
+    if arguments.json:
+        for row in rows:
+            print_json(row)
+        return 0
+    if not rows:
+        print(f"There are no runs in {arguments.runs} yet.")
+        return 0
+    cells = [
+        (
+            "  " * bool(row["part_of"]) + row["id"],
+            row["made"].replace("T", " "),
+            ", ".join(filter(None, [row["phase"], row.get("lacking")])),
+            row["by_stage"] or row["step"],
+            row["what"],
+            row["numbers"],
+        )
+        for row in rows
+    ]
+    print(Table(columns=_COLUMNS, rows=cells).text())
+    return 0
+
+
+def _rows(folders: Sequence[RunFolder]) -> Iterator[dict[str, Any]]:
+    """Yield what is listed of every run, those of a plan after it."""
+    there = {folder.id for folder in folders}
+    members: dict[str, list[RunFolder]] = {}
+    for folder in folders:
+        members.setdefault(folder.part_of if folder.part_of in there else "", []).append(folder)
+    for folder in members.get("", []):
+        row = _row(folder, "")
+        yield row | {"lacking": _lacking(row, members.get(folder.id, []))}
+        for member in sorted(members.get(folder.id, []), key=lambda run: run.place_in_plan):
+            yield _row(member, folder.id)
+
+
+def _lacking(row: Mapping[str, Any], members: Sequence[RunFolder]) -> str:
+    """Say how many runs of a finished plan have no result; empty for what is none."""
+    phases = []
+    for member in members:
+        with contextlib.suppress(UserError):  # a damaged one has a row of its own
+            phases.append(member.state().phase)
+        member.db.close()
+    if not phases:
+        return ""
+    from trainers.plans.lacking import lacking_among
+
+    return lacking_among(row["phase"], phases, row["step"] or None)
+
+
+def _row(folder: RunFolder, part_of: str) -> dict[str, Any]:
+    made = datetime.fromtimestamp(created(folder.id)).isoformat(timespec="minutes")
+    row: dict[str, Any] = {"id": folder.id, "part_of": part_of, "made": made}
+    try:
+        state, config = folder.state(), folder.config
+        kind = kind_of(config)
+        keys = kind.headline(config)
+        newest = folder.newest(*keys) if keys else {}
+        what = f"{folder.place_in_plan}: {kind.line(config)}" if part_of else kind.line(config)
+        texts = [_number(kind.measures_of(config).describe(key).short, newest, key, config.arms) for key in keys]
+        numbers = [words for words in texts if words]
+        row |= {"phase": state.phase, "step": state.step, "by_stage": kind.by_stage(folder)}
+        return row | {"what": what, "numbers": ", ".join(numbers)}
+    except UserError as error:
+        return row | {"phase": "damaged", "step": "", "by_stage": "", "what": str(error), "numbers": ""}
+    finally:
+        folder.db.close()
+
+
+def _number(title: str, newest: Mapping[tuple[int, str], float | None], key: str, arms: int) -> str:
+    """Write a number of every arm; empty where none has it."""
+    values = [newest.get((arm, key)) for arm in range(arms)]
+    known = ["-" if value is None else f"{value:.3f}" for value in values]
+    return f"{title} {' '.join(known)}" if any(value is not None for value in values) else ""
+
+
+_SAME = ("seed", "device", "threads", "snapshot_steps", "probe_size", "metrics")
+"""Settings that make no other variant: runs over seeds are paired, and the others change no training."""
+FORMS = ("markdown", "latex", "csv", "pairs_csv")
+
+
+def _equip_compare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ids", nargs="+", metavar="RUN", help="Id of a finished run.")
+    metrics = f"Columns of the table. [{DEFAULT}the three main ones; of CSV and JSON all]"
+    parser.add_argument("--metrics", nargs="+", metavar="NAME", help=metrics)
+    written = parser.add_mutually_exclusive_group()
+    written.add_argument("--form", choices=FORMS, default=FORMS[0], help="Form of the table.")
+    json_flag(written)
+    runs_flag(parser)
+
+
+@verb("compare", _equip_compare)
+def compare(arguments: argparse.Namespace) -> int:
+    """Compare the arms of finished runs of one kind over seeds: a table with intervals, and verdicts."""
+    from trainers.metrics.titles import key_of
+    from trainers.plans.report import levels_of, results_table
+
+    only = list(map(key_of, arguments.metrics or ()))
+    folders = [RunFolder.open(arguments.runs, run) for run in dict.fromkeys(arguments.ids)]
+    kind = _kind_of(folders)
+    cells = list(_cells(folders, kind))
+    table = results_table(cells, kind.measures_of(folders[0].config), levels_of(folders[0]), only)
+    if table is None:
+        known = ", ".join(sorted({key for cell in cells for key in cell.metrics}))
+        raise UserError(f"There is nothing to compare in {' '.join(arguments.metrics or ())}; the runs have {known}.")
+    if arguments.json:
+        print_json(table.json())
+        return 0
+    text = getattr(table.brief if arguments.form == "markdown" else table, arguments.form)()
+    print(text)
+    if arguments.form == "markdown" and len(table.metrics) > len(table.brief.metrics):
+        print(f"\nMore with --metrics: {' '.join(metric.key for metric in table.metrics[len(table.brief.metrics) :])}")
+    return 0
+
+
+def _kind_of(folders: Sequence[RunFolder]) -> Kind:
+    kinds = {kind_of(folder.config) for folder in folders}
+    kind = kinds.pop()
+    if kinds or kind.plans:
+        titles = ", ".join(sorted({kind_of(folder.config).title for folder in folders}))
+        raise UserError(f"Finished runs of one kind that trains were needed; got {titles}.")
+    for folder in folders:
+        if (phase := folder.state().phase) != "finished":
+            raise UserError(f"Run {folder.id} is {phase}; finished ones were needed. Leave it out, or resume it.")
+    return kind
+
+
+def _cells(folders: Sequence[RunFolder], kind: Kind) -> Iterator[Cell]:
+    """Yield a cell per arm and run. A variant is an arm with what else the runs do not have in common but the seed."""
+    from trainers.comparison import Cell
+    from trainers.plans.children import ended_with
+    from trainers.plans.report import queries_of
+
+    configs = [folder.config for folder in folders]
+    arms = [getattr(config, kind.compares) for config in configs]
+    every = list({shown(arm): arm for some in arms for arm in some}.values())
+    all_arms: dict[str, Any] = {kind.compares: tuple(every)}
+    together = dataclasses.replace(configs[0], **all_arms)
+    titles = {shown(arm): view.title for arm, view in zip(every, kind.arms(together), strict=True)}
+    differing = _differing(configs, kind.compares)
+    for folder, compared, settings in zip(folders, arms, differing, strict=True):
+        queries = queries_of(folder, len(compared))
+        for index, (arm, numbers) in enumerate(zip(compared, ended_with(folder, folder.config), strict=True)):
+            yield Cell(
+                variant=", ".join([titles[shown(arm)], *settings]),
+                condition={},
+                seed=folder.config.single.seed,
+                metrics=numbers,
+                queries=None if queries is None else queries.of(index),
+            )
+
+
+def _differing(configs: Sequence[Config], arms: str) -> list[list[str]]:
+    """Return the settings of each run that are not the same in all of them, in words."""
+    settings = [dict(_settings(config)) for config in configs]
+    differing = [
+        name for name in settings[0] if name not in (*_SAME, arms) and len({values[name] for values in settings}) > 1
+    ]
+    return [[f"{name.replace('_', ' ')} {values[name]}" for name in differing] for values in settings]
+
+
+def _settings(config: Any) -> Iterator[tuple[str, str]]:
+    """Yield every setting, those of nested ones among them, as the command line writes it."""
+    for spec in specs(type(config)):
+        value = getattr(config, spec.name)
+        if spec.nested:
+            yield from ((f"{spec.name} {name}", text) for name, text in _settings(value))
+        else:
+            yield spec.name, shown(value)
+
+
+def _equip_send(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="RUN", help="Id of the run.")
+    parser.add_argument("message", choices=("pause", "resume", "stop"), help="What to do.")
+    runs_flag(parser)
+    json_flag(parser)
+
+
+@verb("send", _equip_send)
+def send(arguments: argparse.Namespace) -> int:
+    """Pause, resume or stop a run that another process trains."""
+    folder = RunFolder.open(arguments.runs, arguments.id)
+    if not folder.is_alive():
+        raise UserError(f"Run {folder.id} is not being trained (it is {folder.state().phase}).")
+    folder.send(arguments.message)
+    time.sleep(0.5)
+    phase = folder.state().phase
+    if arguments.json:
+        print_json({"id": folder.id, "phase": phase})
+    else:
+        print(phase)
+    return 0
