@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns import damage, fuzz, kill
+from tests.campaigns import damage, faults, fuzz, kill
 from tests.campaigns._page import LivePage
 from tests.campaigns._table import Tally, markdown
 from tests.campaigns._viewer import MADE, ON_DISK
@@ -110,3 +110,10 @@ def test_chained_stack_traces_count_once() -> None:
     chain = f"{one}\nDuring handling of the above exception, another exception occurred:\n\n{one}"
     assert len(fuzz.traces(f"INFO\n{chain}INFO\n{one}")) == 2
     assert fuzz.traces("INFO\n/queue/data: RuntimeError: it has begun (responses.py:1)\n") != []
+
+
+@pytest.mark.parametrize("fault", faults.FAULTS, ids=lambda fault: fault.name)
+def test_the_text_of_a_fault_is_found_once_and_its_tests_are_there(fault: faults.Fault) -> None:
+    (path,) = faults.places(fault)
+    compile(faults.faulty(fault, (faults.ROOT / path).read_text(encoding="utf-8")), path, "exec")
+    assert fault.tests and set(fault.tests) <= set(faults.tracked("tests/*"))
