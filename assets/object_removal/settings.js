@@ -1,14 +1,12 @@
 // The settings at the top: dataset, models and fill.
 
 import { el, grouped, say, swatch } from "../common/dom.js";
-import { choose, field, fold, Problem, rowForm, select, slider, text } from "../common/fields.js";
+import { choose, field, fold, Problem, rowForm, select, text } from "../common/fields.js";
 import { HubSearch } from "../common/hub_search.js";
-import { percent } from "../common/measures.js";
 import { Task } from "../common/task.js";
 import * as api from "./api.js";
 
 const STOPPED = "The dataset was left before it was read; nothing was opened.";
-const USUAL_BIAS = 0.92; // of the scenes that are drawn at first
 
 /** `on`: {dataset(dataset), models([name, ...]), fill(name)}. */
 export class Settings {
@@ -122,9 +120,7 @@ export class Settings {
     this.task = new Task(api.OPENINGS, STOPPED);
     const form = rowForm([searched("Hugging Face id or folder", this.source, "datasets"), field("Captions from", this.captions)], "Open", () => this.openDataset());
     this.openButton = form.querySelector("button");
-    const bias = slider("Scenes drawn anew; pairs such as dog and frisbee together in", { value: USUAL_BIAS, low: 0.5, high: 1, step: 0.01, words: percent });
-    const drawn = rowForm([bias.node], "Draw such scenes", () => this.openDataset(`drawn_scenes:bias=${bias.value}`, ""));
-    return [form, drawn, this.sourceProblem.node, this.task.node, this.opened];
+    return [form, this.sourceProblem.node, this.task.node, this.opened];
   }
 
   async openDataset(source = this.source.value.trim(), captions = this.captions.value.trim()) {

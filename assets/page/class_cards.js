@@ -1,13 +1,12 @@
 // The groups of one layer as cards with their classes. What is off screen holds no classes: hundreds are no burden.
 
 import { el, grouped } from "../common/dom.js";
-import { checkbox } from "../common/fields.js";
 import { classesUnder, imagesOf, itemName, LONGEST, members } from "./class_tree.js";
 
 const SHOWN = 24; // classes of a card, until more are asked for
 const DRAGGED = "application/x-rankscope-classes";
 
-/** Cards in a box that scrolls. `on`: {chosen(), moved(items, group), renamed(group, name), reviewed(group, done), keys(event, item)}. */
+/** Cards in a box that scrolls. `on`: {chosen(), moved(items, group), renamed(group, name), keys(event, item)}. */
 export class ClassCards {
   constructor(on) {
     this.on = on;
@@ -27,7 +26,7 @@ export class ClassCards {
     const inside = members(tree, layer);
     const wanted = words.trim().toLowerCase();
     const hit = (name) => name.toLowerCase().includes(wanted);
-    const rows = [...tree.layers[layer].groups, { id: null, name: "Dropped", reviewed: false }].map((group) => {
+    const rows = [...tree.layers[layer].groups, { id: null, name: "Dropped" }].map((group) => {
       const all = inside.get(group.id);
       const items = wanted && !hit(group.name) ? all.filter((item) => hit(itemName(tree, layer, item))) : all;
       return { group, all, items };
@@ -98,12 +97,10 @@ class Card {
       name.value = this.row.group.name; // as it is now: what is refused is not kept
     });
     name.addEventListener("keydown", (event) => { if (event.key === "Enter") name.blur(); });
-    const seen = checkbox("Reviewed", false, () => cards.on.reviewed(id, seen.input.checked));
-    this.parts = { tick, name, seen, count: el("p", { class: "rs-note" }), list: el("ul", { class: "rs-classchips" }) };
+    this.parts = { tick, name, count: el("p", { class: "rs-note" }), list: el("ul", { class: "rs-classchips" }) };
     const title = id === null ? el("h3", { class: "rs-groupname", text: "Dropped" }) : name;
     const head = el("div", { class: "rs-classcardhead" }, ...(id === null ? [title] : [tick, title]));
-    const about = el("div", { class: "rs-classcardabout" }, this.parts.count, ...(id === null || cards.layer ? [] : [seen.node]));
-    this.node = el("section", { class: `rs-classcard${id === null ? " rs-classdropped" : ""}` }, head, about, this.parts.list);
+    this.node = el("section", { class: `rs-classcard${id === null ? " rs-classdropped" : ""}` }, head, this.parts.count, this.parts.list);
     this.node.card = this;
     this.parts.list.addEventListener("keydown", (event) => this.keys(event));
     this.parts.list.addEventListener("focusin", (event) => this.stop(event.target));
@@ -132,15 +129,12 @@ class Card {
   update(row) {
     const { tree, layer } = this.cards;
     const { group, all, items } = row;
-    const { tick, name, seen, count } = this.parts;
+    const { tick, name, count } = this.parts;
     const before = this.row;
     this.row = row;
     tick.setAttribute("aria-label", `Choose the group ${group.name}`);
     name.setAttribute("aria-label", `Name of the group ${group.name}`);
     if (document.activeElement !== name || before?.group.name !== group.name) name.value = group.name;
-    seen.input.checked = group.reviewed;
-    seen.input.setAttribute("aria-label", `Reviewed: ${group.name}`);
-    this.node.classList.toggle("rs-reviewed", group.reviewed);
     this.node.setAttribute("aria-label", `Group ${group.name}`);
     const classes = classesUnder(tree, layer, all);
     const words = [...(layer ? [counted(all.length, "group", "groups")] : []), counted(classes.length, "class", "classes")];

@@ -41,7 +41,6 @@ export function read(text, classes) {
     if (paths.has(row[0]) && paths.get(row[0])[1] !== row[1]) several.add(row[0]);
     paths.set(row[0], row.slice(0, width));
   }
-  const reviewed = new Set(rows.filter((row) => marked && row[marked] === "yes").map((row) => row[1]));
   const lacking = classes.filter(({ name }) => !paths.has(name)).map(({ name }) => name);
   const made = classes.map(({ name }) => {
     const above = paths.get(name)?.slice(1) ?? [];
@@ -55,7 +54,7 @@ export function read(text, classes) {
     [`In the group ${UNSORTED}, without a row`, lacking],
     ["In the table, without images", unknown],
   ].filter(([, names]) => names.length).map(([what, names]) => `${what}: ${some(names)}.`);
-  return { tree: treeOf(levels, made, classes.map(({ images }) => images), reviewed), said };
+  return { tree: treeOf(levels, made, classes.map(({ images }) => images)), said };
 }
 
 const some = (names) => `${names.slice(0, NAMED).map((name) => name.slice(0, 60)).join(", ")}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ""}`;

@@ -24,7 +24,6 @@ export class ClassEditor {
       chosen: () => this.acts(),
       moved: (items, group) => this.move(items, group),
       renamed: (group, name) => this.step((now) => tree.renamed(now, this.layer, group, name), `Renamed to ${name.trim()}`),
-      reviewed: (group, done) => this.step((now) => tree.reviewed(now, group, done), done ? "Reviewed" : "To be reviewed"),
       keys: (event, item) => this.keys(event, item),
     });
     this.problem = new Problem();
@@ -336,7 +335,6 @@ function summary(now) {
     counted(now.classes.length - gone.length, "class", "classes"),
     counted(groups.length, "group", "groups"),
     ...upper,
-    `${grouped(groups.filter((group) => group.reviewed).length)} of ${grouped(groups.length)} reviewed`,
     ...(gone.length ? [`${counted(gone.length, "class", "classes")} dropped${known ? ` with ${counted(cost(now), "image", "images")}` : ""}`] : []),
   ].join(" · ");
 }

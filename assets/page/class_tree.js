@@ -1,18 +1,18 @@
 // Classes under groups, and groups under further groups: what the editor of superclasses changes, step by step. No DOM.
 //
 // A tree is {levels, classes, layers, next}: `levels` the names of the levels, finest first; `classes` [{name, images}];
-// of each layer above them `groups` [{id, name, reviewed}] and `of`, a map from each item below, the index of a class or
+// of each layer above them `groups` [{id, name}] and `of`, a map from each item below, the index of a class or
 // the id of a group, to the id of its group, null for a class that is dropped. Trees are never changed: a step makes a
 // new one. A step that cannot be made throws an error whose message is a sentence.
 
 export const DROPPED = "(dropped)";
-export const REVIEWED = "reviewed";
+export const REVIEWED = "reviewed"; // name of a last column of tables that is no level
 export const UNSORTED = "unsorted";
 export const LONGEST = 200; // letters of a name
 
 /** A tree of rows [class, superclass, ...] with the names of their levels; `images` of each class, or null where it is not
- * known; `reviewed`: names of groups. A row without superclasses goes to a group of its own kind, to be sorted. */
-export function treeOf(levels, rows, images, reviewed = new Set()) {
+ * known. A row without superclasses goes to a group of its own kind, to be sorted. */
+export function treeOf(levels, rows, images) {
   const depth = Math.max(2, levels.length);
   const titles = [...levels, ...["class", "superclass"].slice(levels.length)].slice(0, depth);
   const classes = rows.map(([name], i) => ({ name, images: images[i] ?? null }));
@@ -31,7 +31,7 @@ export function treeOf(levels, rows, images, reviewed = new Set()) {
       if (above.has(id) && above.get(id)[level + 1] !== row[level + 1]) throw new Error(`${brief(name)} has two groups above it, ${brief(above.get(id)[level + 1])} and ${brief(row[level + 1])}. It needs one.`);
       above.set(id, row);
     }
-    const groups = [...ids].map(([name, id]) => ({ id, name, reviewed: level === 1 && reviewed.has(name) }));
+    const groups = [...ids].map(([name, id]) => ({ id, name }));
     tree = { ...tree, layers: [...tree.layers, { groups, of }], next: tree.next + ids.size };
     below = [...above];
   }
@@ -78,7 +78,7 @@ export function moved(tree, layer, ids, group) {
 
 /** Put items in a new group, under what the first of them was under. */
 export function movedToNew(tree, layer, ids, name) {
-  const fresh = { id: tree.next, name: checked(tree, layer, name), reviewed: false };
+  const fresh = { id: tree.next, name: checked(tree, layer, name) };
   const above = tree.layers[layer + 1];
   const before = tree.layers[layer].of.get(ids[0]);
   let next = replaced({ ...tree, next: tree.next + 1 }, layer, { groups: [...tree.layers[layer].groups, fresh] });
@@ -97,8 +97,7 @@ export function merged(tree, layer, groups) {
   if (groups.length < 2) throw new Error("Two or more groups are needed to merge them.");
   const inside = members(tree, layer);
   const [into] = [...groups].sort((a, b) => inside.get(b).length - inside.get(a).length);
-  const next = moved(tree, layer, groups.flatMap((id) => inside.get(id)), into);
-  return changedGroup(next, layer, into, { reviewed: false });
+  return moved(tree, layer, groups.flatMap((id) => inside.get(id)), into);
 }
 
 /** Divide a group: `of` says which part each of its items goes to, `after` which item names each part. */
@@ -109,7 +108,7 @@ export function split(tree, layer, group, of, after) {
   const parts = after.map((item, part) => {
     const name = unlike(itemName(tree, layer, inside[item]), taken);
     taken.add(name);
-    return { id: tree.next + part, name, reviewed: false };
+    return { id: tree.next + part, name };
   });
   const at = groups.findIndex(({ id }) => id === group);
   const made = new Map(before);
@@ -131,7 +130,7 @@ export function clustered(tree, layer, of, after) {
   const groups = after.map((item, part) => {
     const name = unlike(itemName(tree, layer, every[item]), taken);
     taken.add(name);
-    return { id: tree.next + part, name, reviewed: false };
+    return { id: tree.next + part, name };
   });
   const made = new Map(tree.layers[layer].of);
   for (const [i, item] of every.entries()) made.set(item, groups[of[i]].id);
@@ -141,7 +140,7 @@ export function clustered(tree, layer, of, after) {
 /** Put a level above the coarsest: `of` says in which of the groups `names` each of its groups is. */
 export function raised(tree, title, of, names) {
   const below = tree.layers.at(-1).groups;
-  const groups = names.map((name, i) => ({ id: tree.next + i, name: named(name), reviewed: false }));
+  const groups = names.map((name, i) => ({ id: tree.next + i, name: named(name) }));
   const layer = { groups, of: new Map(below.map(({ id }, i) => [id, groups[of[i]].id])) };
   return pruned({ ...tree, levels: [...tree.levels, title], layers: [...tree.layers, layer], next: tree.next + names.length });
 }
@@ -153,15 +152,13 @@ export function renamed(tree, layer, group, name) {
   return changedGroup(tree, layer, group, { name: checked(tree, layer, name, group) });
 }
 
-export const reviewed = (tree, group, done) => changedGroup(tree, 0, group, { reviewed: done });
-
 export function levelRenamed(tree, level, name) {
   const title = named(name);
   if (title === REVIEWED || tree.levels.some((each, i) => each === title && i !== level)) throw new Error(`The name ${brief(title)} of a level is taken. Use another.`);
   return { ...tree, levels: tree.levels.with(level, title) };
 }
 
-/** Rows with a head, as a mapping reads them: class, superclass and so on, and whether its superclass is reviewed. */
+/** Rows with a head, as a mapping reads them: class, superclass and so on. */
 export function rowsOf(tree) {
   const names = tree.layers.map(({ groups }) => new Map(groups.map((group) => [group.id, group])));
   const body = tree.classes.map(({ name }, i) => {
@@ -171,11 +168,9 @@ export function rowsOf(tree) {
       item = item === null ? null : of.get(item);
       path.push(item === null ? null : names[layer].get(item));
     }
-    return [name, ...path.map((group) => group?.name ?? DROPPED), path[0]?.reviewed ? "yes" : "no"];
+    return [name, ...path.map((group) => group?.name ?? DROPPED)];
   });
-  const some = tree.layers[0].groups.some((group) => group.reviewed);
-  const rows = [[...tree.levels, REVIEWED], ...body];
-  return some ? rows : rows.map((row) => row.slice(0, -1));
+  return [tree.levels, ...body];
 }
 
 function named(name) {

@@ -7,7 +7,7 @@ import { labelled, PLAIN } from "./controls.js";
 
 /** One entry: {name, parameters}, of which only those that differ from their defaults are kept. */
 export function entry(field, value, changed, entries) {
-  const offered = entries.filter(({ name }) => !field.offered || field.offered.includes(name));
+  const offered = entries.filter(({ name }) => !field.offered || field.offered.includes(name) || name === value.name); // that of an earlier run stays
   const kept = new Map([[value.name, value.parameters]]); // of those chosen before: they come back with them
   const menu = el("select", { class: "rs-input", onchange: () => take(menu.value) });
   choose(menu, offered.map(({ name, title, family, missing: lacks }) => ({ name, family, title: lacks ? `${title} (not installed)` : title, disabled: Boolean(lacks) })));

@@ -1,7 +1,7 @@
 // The images of a run: a dataset of the catalogue with its parameters, or a folder or Hub id, and what is in it.
 
 import { el, say } from "../common/dom.js";
-import { button, choose, text } from "../common/fields.js";
+import { button, choose, fold, text } from "../common/fields.js";
 import { labelled, PLAIN } from "./controls.js";
 import { Drop } from "./drop.js";
 import { HubSearch } from "../common/hub_search.js";
@@ -25,6 +25,7 @@ export function images(field, value, changed, { sources, folders, dropped }) {
   };
   const search = new HubSearch(typed, "datasets", tell);
   const fieldset = el("div", { class: "rs-fields" });
+  const advanced = fold("Advanced", fieldset);
   const node = el("div", { class: "rs-fields rs-imagesbox" }, menu, search.node);
   const begun = () => {
     menu.value = OTHER;
@@ -36,11 +37,12 @@ export function images(field, value, changed, { sources, folders, dropped }) {
   const drop = dropped && new Drop(dropped, node, { begun, arrived: tell });
   if (drop) node.append(drop.node);
   node.classList.toggle("rs-takesdrops", Boolean(drop));
-  node.append(fieldset);
+  node.append(advanced);
   const draw = (given) => {
     const source = sources.find((source) => source.name === menu.value);
     search.node.hidden = Boolean(source);
     if (drop) drop.node.hidden = Boolean(source);
+    advanced.hidden = !source?.fields?.length;
     fieldset.replaceChildren(...(source?.fields ?? []).map((each) => labelled(each, PLAIN[each.control](each, given[each.name] ?? each.default, (now) => {
       const values = { ...given, [each.name]: now };
       const parts = source.fields.filter((field) => (values[field.name] ?? field.default) !== field.default).map((field) => `${field.name}=${values[field.name]}`);

@@ -64,6 +64,8 @@ def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site)
     with visit(browser, site, site.at(site.finished, "&__theme=light"), size=PHONE, motion="reduce") as page:
         rest(page)
         plots = page.get_by_label("Plots", exact=True)
+        expect(plots.locator(".rs-plotcard:visible")).to_have_count(3)
+        plots.get_by_text("More plots", exact=True).click()
         expect(plots.locator(".rs-plotcard:visible")).to_have_count(5)
         gap, contextual, levels, errors = (
             plots.get_by_label(PLOTS[name].title, exact=True)

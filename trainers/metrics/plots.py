@@ -42,6 +42,7 @@ class Plot(ABC):
         source: the paper and figure that it follows; empty: ours.
         url: of the paper.
         missing: a sentence for a run that has no such numbers.
+        folded: it is shown under "More plots".
         order: place among the plots, smaller first.
     """
 
@@ -51,12 +52,13 @@ class Plot(ABC):
     source: str = ""
     url: str = ""
     missing: str = ""
+    folded: bool = False
     order: int = 100
     form: ClassVar[str]
 
     def json(self, in_words: InWords) -> dict[str, Any]:
         """Return everything that the page needs to draw it."""
-        words = ("name", "title", "note", "source", "url", "missing")
+        words = ("name", "title", "note", "source", "url", "missing", "folded")
         known: dict[str, Any] = {word: getattr(self, word) for word in words}
         return {"form": self.form} | known | self._content(in_words)
 

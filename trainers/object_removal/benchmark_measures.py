@@ -7,7 +7,7 @@ from typing import Any
 
 from trainers.metrics.names import describe_any
 
-HEADLINE = ("ODmAP_at_1", "ODmAP_at_5", "hallucination_at_1", "i2t_R_at_1", "distinct_top1")
+HEADLINE = ("ODmAP_at_1", "ODmAP_at_5", "hallucination_at_1", "i2t_R_at_1")
 BARS = (
     *("ODmAP_at_1", "ODmAP_at_5", "ODmAP_at_10", "hallucination_at_1", "original_names_at_1", "present_at_1"),
     *("i2t_R_at_1", "i2t_R_at_5", "i2t_R_at_10", "t2i_R_at_1"),

@@ -63,7 +63,7 @@ class Form:
             "title": self.kind.title,
             "sentence": self.kind.sentence,
             "unlabelled": self.page.unlabelled,
-            "presets": [*(self._preset(preset) for preset in self.kind.presets()), *self._recipes()],
+            "presets": [*map(self._preset, self.kind.presets() if self.page.presets else ()), *self._recipes()],
             "sections": [
                 {
                     **dataclasses.asdict(section),

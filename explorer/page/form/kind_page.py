@@ -8,6 +8,9 @@ from typing import Any
 
 from explorer.server.runs import Runs
 
+SMALL_CONV = "small_conv"
+"""An encoder that menus leave out: earlier runs, their copies and the command line have it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class KindPage:
@@ -15,6 +18,7 @@ class KindPage:
 
     Attributes:
         name: of the kind.
+        presets: those of the kind are offered; False: on the command line alone.
         sidebar: its runs are started in the sidebar; False: elsewhere on the page.
         entries: by setting the names of the entries that are offered; all of its registry where it is not here.
         sets: by setting the settings that follow from the entry that is chosen, from its descriptor.
@@ -25,6 +29,7 @@ class KindPage:
     """
 
     name: str
+    presets: bool = True
     sidebar: bool = True
     entries: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sets: Mapping[str, Callable[[Any], Mapping[str, Any]]] = field(default_factory=dict)

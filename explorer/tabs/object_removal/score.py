@@ -152,7 +152,6 @@ class Scorer:
             "title": known.title,
             "notes": known.notes(dataset.drawn),
             "values": {key: _plain(interval) for key, interval in result.intervals().items()},
-            "distinct_top1": result.filled.counts["distinct_top1"],
             "skipped": _reasons(result.left_out()),
             "failing": table.failing(),
         }

@@ -25,7 +25,7 @@ MEASURES = Measures(
         Panel(key="loss"),
     ),
     later=(
-        *("ODmAP_at_5", "ODmAP_at_10", "present_at_1", "t2i_R_at_1", "distinct_top1"),
+        *("ODmAP_at_5", "ODmAP_at_10", "present_at_1", "t2i_R_at_1"),
         *("images_per_s", "clipped_share", "term/*"),
     ),
     legend="dashed: ODmAP@1 on re-rendered images · R@5",

@@ -18,5 +18,6 @@ DESCRIPTOR = PathPlot(
         "The run has no contextual loss: it was trained before this was measured, has no evaluation yet, or shows "
         "fewer than three classes with four images."
     ),
+    folded=True,
     order=40,
 )

@@ -21,5 +21,6 @@ DESCRIPTOR = PathPlot(
     diagonal=True,
     panels=(Panel(key=GAP),),
     missing="The run has no AP inside batches: it was trained before this was measured, or has no evaluation yet.",
+    folded=True,
     order=20,
 )
