@@ -18,9 +18,8 @@ from trainers.data.synthetic.scenes.shapes import draw_shape
 from trainers.errors import DataError, ParameterError
 from trainers.object_removal.captions import classes_of
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.overlap import judge_all
 from trainers.object_removal.pairs import Tally, objects, removals
-from trainers.object_removal.regions import Regions, pixel_mask
+from trainers.object_removal.regions import Regions, judge_all, pixel_mask
 from trainers.object_removal.vocabulary import load_words
 from trainers.parameters import make
 

@@ -28,10 +28,9 @@ from trainers.object_removal.caption_parts import parts, verdict
 from trainers.object_removal.captions import mention_table
 from trainers.object_removal.fills import FILLS
 from trainers.object_removal.gallery import Gallery
-from trainers.object_removal.overlap import judge
 from trainers.object_removal.pairs import class_tables, removals
 from trainers.object_removal.ranked_captions import ranked
-from trainers.object_removal.regions import Regions
+from trainers.object_removal.regions import Regions, judge
 from trainers.object_removal.vocabulary import load_words
 
 ORDER = {"dataset": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "queries": 500, "every": True, "seed": 3}

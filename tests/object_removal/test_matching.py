@@ -13,9 +13,8 @@ from trainers.metrics.counterfactual import counterfactual
 from trainers.object_removal.benchmark import make_benchmark
 from trainers.object_removal.captions import classes_of, mention_table, remove_phrases
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.matching import annotated, matcher_of
 from trainers.object_removal.pairs import Tally, build_pairs, removals
-from trainers.object_removal.vocabulary import load_words
+from trainers.object_removal.vocabulary import annotated, load_words, matcher_of
 
 WORDS = load_words()
 FOUR = {"people", "animals", "vehicles", "instruments"}

@@ -17,9 +17,8 @@ from trainers.errors import UserError
 from trainers.metrics.counterfactual import counterfactual
 from trainers.object_removal.captions import classes_of, mention_table
 from trainers.object_removal.fills import FILLS, paint
-from trainers.object_removal.overlap import judge_all
 from trainers.object_removal.pairs import Tally, build_pairs, class_tables, objects, removals, scaled_mask
-from trainers.object_removal.regions import Regions
+from trainers.object_removal.regions import Regions, judge_all
 from trainers.object_removal.vocabulary import load_words
 
 WORDS = load_words()

@@ -26,8 +26,7 @@ from trainers.object_removal.captions import (
     prompt_templates,
     remove_phrases,
 )
-from trainers.object_removal.chunker import noun_phrases
-from trainers.object_removal.tokens import inflections, tokenise
+from trainers.object_removal.chunker import inflections, noun_phrases, tokenise
 from trainers.object_removal.vocabulary import TABLE, WordTable, added_words, load_words
 
 CHECKED = json.loads(Path(__file__).with_name("captions.json").read_text())

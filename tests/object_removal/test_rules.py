@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainers.errors import UserError
-from trainers.object_removal.overlap import choose, judge, judge_all
-from trainers.object_removal.regions import Regions, clean_boxes, pixel_mask
+from trainers.object_removal.regions import Regions, choose, clean_boxes, judge, judge_all, pixel_mask
 
 
 def photo(*objects: tuple[str, tuple[float, float, float, float]], side: int = 100) -> Regions:

@@ -27,9 +27,9 @@ from trainers.metrics.counterfactual import Counterfactual, before_removal, coun
 from trainers.metrics.image_text import numbered, recall_both_ways
 from trainers.object_removal.fills import fill_named
 from trainers.object_removal.gallery import Gallery, against, gather
-from trainers.object_removal.matching import Matcher, matcher_of
 from trainers.object_removal.pairs import Removal, Tally, class_tables, removals
 from trainers.object_removal.square_images import check_memory, drawn_images, longest_side, read_images
+from trainers.object_removal.vocabulary import Matcher, matcher_of
 from trainers.progress import Progress, silent
 from trainers.training.progress import Stages
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from trainers.data.captioned_images import NamedPhrase
 from trainers.metrics.bitmasks import CORRECT
-from trainers.object_removal.matching import Matcher
+from trainers.object_removal.vocabulary import Matcher
 
 VERDICTS = ("names removed", "names removed", "names nothing present", "correct")
 """Words for the codes of :mod:`trainers.metrics.bitmasks`, 0 to 3."""

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from trainers.errors import UserError
-from trainers.object_removal.matching import Matcher
+from trainers.object_removal.vocabulary import Matcher
 from trainers.registry import importing
 
 _DANGLING = ("of", "with", "and")

@@ -13,8 +13,8 @@ import numpy as np
 from trainers.data.captioned_images import CaptionedDataset
 from trainers.errors import DataError
 from trainers.object_removal.captions import language_note, mention_table
-from trainers.object_removal.matching import Matcher
-from trainers.object_removal.tokens import inflections, tokenise
+from trainers.object_removal.chunker import inflections, tokenise
+from trainers.object_removal.vocabulary import Matcher
 
 
 @dataclass(frozen=True, kw_only=True)

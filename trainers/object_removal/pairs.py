@@ -14,9 +14,8 @@ from trainers.data.picture import LONGEST, Picture, read_picture
 from trainers.errors import DataError, UserError
 from trainers.object_removal.captions import prompt, prompt_templates, remove_phrases
 from trainers.object_removal.fills import FillDescriptor, paint
-from trainers.object_removal.matching import Matcher, annotated
-from trainers.object_removal.overlap import Judgement, choose, judge_all
-from trainers.object_removal.regions import Box, Regions, clean_boxes, pixel_mask
+from trainers.object_removal.regions import Box, Judgement, Regions, choose, clean_boxes, judge_all, pixel_mask
+from trainers.object_removal.vocabulary import Matcher, annotated
 
 TextSource = Literal["phrases", "prompts"]
 

@@ -11,8 +11,8 @@ from torch import Tensor
 from trainers.metrics.counterfactual import counterfactual
 from trainers.object_removal.caption_parts import parts, verdict
 from trainers.object_removal.gallery import Gallery
-from trainers.object_removal.overlap import Judgement
 from trainers.object_removal.pairs import class_tables
+from trainers.object_removal.regions import Judgement
 
 
 def ranked(

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trainers.errors import DataError
+from trainers.object_removal.chunker import tokenise
 from trainers.object_removal.drawing import Drawing, Stroke, read_drawing
-from trainers.object_removal.overlap import ONE_CLASS, TAU2, Judgement, judge
-from trainers.object_removal.regions import Regions
-from trainers.object_removal.tokens import tokenise
+from trainers.object_removal.regions import ONE_CLASS, TAU2, Judgement, Regions, judge
 from trainers.object_removal.vocabulary import WordTable, load_words
 
 LONGEST_NAME = 60

@@ -18,8 +18,7 @@ from trainers.data.sources import resolve
 from trainers.errors import DataError
 from trainers.object_removal.captions import language_note
 from trainers.object_removal.gallery import Gallery, gather
-from trainers.object_removal.matching import Matcher, matcher_of
-from trainers.object_removal.vocabulary import load_words
+from trainers.object_removal.vocabulary import Matcher, load_words, matcher_of
 from trainers.progress import Progress, silent
 
 DRAWN = "drawn_scenes"

@@ -23,9 +23,8 @@ from trainers.data.picture import LONGEST, Picture, read_picture
 from trainers.data.synthetic.scenes import Drawing, drawing_of
 from trainers.object_removal.drawing import dropped_note, read_boxes
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.overlap import judge_all
 from trainers.object_removal.pairs import objects
-from trainers.object_removal.regions import Box, Regions
+from trainers.object_removal.regions import Box, Regions, judge_all
 
 SHOWN = 1024
 """Longest side of an image on the page, pixels."""

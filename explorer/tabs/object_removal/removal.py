@@ -16,9 +16,8 @@ from trainers.data.lru_cache import Bound, Cache
 from trainers.data.picture import Picture
 from trainers.errors import DataError
 from trainers.object_removal.fills import FillDescriptor, fill_named, paint
-from trainers.object_removal.overlap import Judgement
 from trainers.object_removal.pairs import scaled_mask
-from trainers.object_removal.regions import pixel_mask
+from trainers.object_removal.regions import Judgement, pixel_mask
 from trainers.object_removal.removal import Target, drawn_over, together
 
 

@@ -17,9 +17,9 @@ from trainers.errors import DataError
 from trainers.image_text.encoding import squash
 from trainers.kinds.finetuning.recipes import Recipe
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.matching import Matcher
 from trainers.object_removal.pairs import Tally, build_pairs, removals
 from trainers.object_removal.square_images import longest_side
+from trainers.object_removal.vocabulary import Matcher
 from trainers.progress import Progress
 
 
