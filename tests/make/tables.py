@@ -136,9 +136,13 @@ def claims_table() -> str:
 def recipes_table() -> str:
     """Return the table of the papers' training recipes."""
     from trainers.recipes.catalogue import RECIPES
-    from trainers.recipes.tables import markdown
 
-    return markdown(RECIPES.values())
+    rows = []
+    for recipe in RECIPES.values():
+        figures = "; ".join(dict.fromkeys(figure.where for figure in recipe.figures)) or "none in our text"
+        images = f"{recipe.dataset.title} (`{recipe.dataset.source}`)"
+        rows.append((f"`{recipe.name}`", recipe.title, recipe.paper, images, figures))
+    return _table(("recipe", "what it is", "paper", "images", "printed figures"), rows)
 
 
 TABLES: Mapping[str, Callable[[], str]] = {

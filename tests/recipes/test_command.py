@@ -1,4 +1,4 @@
-"""The verb ``recipe``: the list, what is printed, what is refused, and a rehearsal beside the paper's numbers."""
+"""The verb ``recipe``: the list, what is printed, what is refused, and runs beside the paper's numbers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiny import write_images
 from trainers.cli.main import main
 from trainers.parameters import Choice
 from trainers.plans.config import FairComparisonConfig, SweepConfig
-from trainers.recipes.catalogue import RECIPES
-from trainers.recipes.figures import STAND_IN
-from trainers.recipes.tables import BESIDE_HEAD, HEAD, NO_FIGURES
+from trainers.recipes.catalogue import RECIPES, Dataset, Figure, Setting
+from trainers.recipes.printed import BESIDE_HEAD, HEAD, NO_FIGURES
 from trainers.runs import RunFolder, list_runs
-
-QUICK = "sop_deit"
 
 
 def test_the_list_has_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,12 +29,12 @@ def test_the_list_has_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_recipe_is_printed_with_sources_figures_and_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["recipe", "sop_hierarchy", "--print", "--data", "here/sop"]) == 0
+    assert main(["recipe", "sop_hierarchy", "--data", "here/sop"]) == 0
     text = capsys.readouterr().out
     assert "section VII-A" in text and "published code (SupRank)" in text and "ours: " in text
     assert "59.4" in text and "Table V, SOP" in text and RECIPES["sop_hierarchy"].differs[0] in text
     assert text.splitlines()[-1].startswith("python -m trainers sweep ") and "--data here/sop" in text
-    assert main(["recipe", "cars_contextual", "--print"]) == 0
+    assert main(["recipe", "cars_contextual"]) == 0
     assert NO_FIGURES in capsys.readouterr().out
 
 
@@ -45,10 +43,9 @@ def test_a_recipe_is_printed_with_sources_figures_and_command(capsys: pytest.Cap
     [
         (["no_such"], "There is no recipe 'no_such'"),
         (["sop_hierachy"], "Did you mean 'sop_hierarchy'?"),
-        (["sop_hierarchy"], "Name it with --data PATH, or rehearse with --scale small."),
-        (["sop_hierarchy", "--scale", "small", "--data", "x"], "The small scale has images of its own."),
-        (["--print"], "Which recipe is meant is not given."),
-        (["sop_hierarchy", "--data", "no/such/folder"], "got 'no/such/folder'"),
+        (["sop_hierarchy", "--run"], "Name it with --data PATH."),
+        (["--run"], "Which recipe is meant is not given."),
+        (["sop_hierarchy", "--run", "--data", "no/such/folder"], "got 'no/such/folder'"),
         (["sop_hierarchy", "--of", "0" * 26], "0" * 26),
     ],
 )
@@ -60,28 +57,36 @@ def test_what_is_wrong_is_said_and_nothing_is_made(
     assert not list_runs(tmp_path)
 
 
-def test_a_rehearsal_trains_and_its_numbers_stand_beside_the_printed_ones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_recipe_trains_and_its_numbers_stand_beside_the_printed_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    images = write_images(tmp_path / "images")
+    sizes = {"dim": 8, "classes_per_batch": 4, "images_per_class": 3, "steps": 2, "probe_size": 20, "device": "cpu"}
+    given = {"encoder": "conv4:width=8", "data.image_size": 24, **sizes}
+    quick = dataclasses.replace(
+        RECIPES["sop_deit"],
+        name="quick",
+        dataset=Dataset(title="Discs", source=str(images), layout="A folder.", levels=1),
+        settings={name: Setting(value=value, source="section 1") for name, value in given.items()},
+        arms=Setting(value=("smooth_ap", "supcon_out"), source="section 1"),
+        figures=(Figure(arm="supcon_out", metric="R_at_1", value=85.2, where="Table 1", row="SupCon"),),
+    )
+    monkeypatch.setattr("trainers.recipes.catalogue.RECIPES", {"quick": quick})
     runs = ["--runs", str(tmp_path / "runs")]
-    assert main(["recipe", QUICK, "--scale", "small", *runs]) == 0
-    text = capsys.readouterr().out
-    assert "Scaled for this machine:" in text and "dim: 384 → 32" in text
-    table = [line for line in text.splitlines() if line.startswith("ROADMAP")]
-    for figure, line in zip(RECIPES[QUICK].figures, table, strict=False):
-        assert f"{figure.value:.1f}" in line and figure.where in line and STAND_IN in line
+    assert main(["recipe", "quick", "--run", *runs]) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert any(all(word in line for word in ("SupCon", "85.2", "Table 1: SupCon")) for line in table)
+    assert "Not as in the recipe:" not in table
     plan = next(run for run in list_runs(tmp_path / "runs") if not run.part_of)
     assert plan.state().phase == "finished"
 
-    assert main(["recipe", QUICK, "--of", plan.id, "--json", *runs]) == 0
+    assert main(["recipe", "quick", "--of", plan.id, "--json", *runs]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert values["run"] == plan.id and values["scaled"]
-    first = values["numbers"][0]
-    assert list(first) == list(BESIDE_HEAD) and first["seeds"] == 2 and first["printed"] == "85.2"
-    assert 0 < float(first["here"]) < 100 and first["here"] in table[0]
-
-    assert main(["recipe", "coco_clip", "--of", plan.id, *runs]) == 1
-    assert "A run of the recipe coco_clip was needed" in capsys.readouterr().err
+    assert values["run"] == plan.id and values["differs"] == []
+    first, *others = values["numbers"]
+    assert list(first) == list(BESIDE_HEAD) and first["seeds"] == 3 and first["printed"] == "85.2"
+    assert 0 < float(first["here"]) <= 100 and any(first["here"] in line and "85.2" in line for line in table)
+    assert others and all(row["here"] is not None and row["printed"] is None for row in others)
 
 
 def not_as_in(name: str, config: SweepConfig, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -151,18 +156,4 @@ def test_a_single_run_is_no_run_of_a_recipe(tmp_path: Path, capsys: pytest.Captu
     assert main(["recipe", "sop_recall", "--of", folder.id, "--runs", str(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert f"A sweep of the recipe sop_recall was needed; {folder.id} is a single run." in said
-    assert "`python -m trainers recipe sop_recall` trains one" in said
-
-
-@pytest.mark.long
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("name", [name for name in RECIPES if name != QUICK])
-def test_every_other_recipe_is_rehearsed(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["recipe", name, "--scale", "small", "--json", "--runs", str(tmp_path / "runs")]) == 0
-    values = json.loads(capsys.readouterr().out.splitlines()[-1])
-    recipe = RECIPES[name]
-    left_out = any(line.startswith("left out") for line in values["scaled"])
-    for figure, row in zip(recipe.figures, values["numbers"], strict=False):
-        assert row["printed"] == f"{figure.value:.1f}"
-        assert left_out or row["here"] is not None, row
-    assert all(row["here"] is not None for row in values["numbers"][len(recipe.figures) :])
+    assert "`python -m trainers recipe sop_recall --run` trains one" in said

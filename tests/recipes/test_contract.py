@@ -14,20 +14,16 @@ from tests.shared import needs
 from trainers.cli.main import whole_parser
 from trainers.cli.start import configuration
 from trainers.config import Config
-from trainers.data import load_data
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
 from trainers.kinds import KINDS, check
-from trainers.metrics.names import describe
-from trainers.parameters import Choice, flat
+from trainers.metrics.names import default_metrics, describe
+from trainers.parameters import Choice
 from trainers.plans import PLANS
 from trainers.plans.base import plan_of
-from trainers.recipes.base import Figure, Recipe, ours, stated
-from trainers.recipes.catalogue import RECIPES
+from trainers.recipes.catalogue import RECIPES, Figure, Recipe, read
 from trainers.recipes.command import command
-from trainers.recipes.small import SEEDS, small
-from trainers.recipes.stand_in import stand_in
-from trainers.recipes.tables import as_json
+from trainers.recipes.printed import as_json
 
 EVERY = list(RECIPES.values())
 every = pytest.mark.parametrize("recipe", EVERY, ids=lambda recipe: recipe.name)
@@ -38,12 +34,6 @@ TEXTS = {
     "He et al. 2020": "moco_and_supcon.txt",
     "Khosla et al. 2020": "moco_and_supcon.txt",
 }
-
-
-@pytest.fixture(scope="module")
-def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the images of the stand-ins are written, once."""
-    return tmp_path_factory.mktemp("stand_in")
 
 
 def parsed(written: str) -> Config:
@@ -61,8 +51,7 @@ def at_hand(recipe: Recipe, folder: Path) -> str | None:
 
 @every
 def test_every_setting_is_known_and_says_where_it_comes_from(recipe: Recipe) -> None:
-    known = dict(flat(recipe.of.config))
-    assert set(recipe.settings) <= set(known) and recipe.arms.value
+    assert set(recipe.settings) <= set(recipe.known) and recipe.arms.value
     for setting in (*recipe.settings.values(), recipe.arms):
         assert len(setting.source) > 3 and not setting.source.endswith((".", ": "))
     for sentence in (recipe.sentence, recipe.dataset.layout, *recipe.differs):
@@ -98,6 +87,9 @@ def test_its_figures_are_of_its_arms_and_metrics(recipe: Recipe) -> None:
     for figure in recipe.figures:
         assert figure.arm in recipe.arms.value and figure.where and figure.row and 0 < figure.value <= 100
         assert describe(figure.metric).measure.unit == "share"
+        if recipe.kind == "metric_learning":
+            run = recipe.config().run
+            assert figure.metric in (*default_metrics(recipe.dataset.levels), *run.metrics)  # type: ignore[attr-defined]
     assert len({(figure.arm, figure.metric, figure.where) for figure in recipe.figures}) == len(recipe.figures)
 
 
@@ -115,30 +107,6 @@ def test_its_figures_stand_in_the_paper_side_by_side(recipe: Recipe) -> None:
         assert any(mark.join(values) in text for mark in (" | ", "")), (row[0].where, row[0].row, values)
 
 
-@every
-def test_its_small_scale_is_valid_and_says_what_was_scaled(recipe: Recipe, images: Path) -> None:
-    made = small(recipe, images)
-    check(made.config)
-    assert made.config.seeds == SEEDS and made.config.run.arms == len(made.arms) <= len(recipe.arms.value)
-    assert made.config.run.epochs is None and made.config.run.steps
-    changed = {line.partition(":")[0] for line in made.scaled}
-    assert {"steps", "seeds"} <= changed and changed & {"encoder", "model"}
-    for name in ("sampler", "augmentation", "optimiser", "schedule", "images_per_class", "norm"):
-        assert getattr(made.config.run, name, None) == getattr(recipe.config().run, name, None)
-
-
-@pytest.mark.parametrize("levels", range(1, 8))
-def test_the_stand_in_has_as_many_levels(levels: int, images: Path) -> None:
-    run = RECIPES["cub_contextual"].config().run
-    source = stand_in(levels, images)
-    data = load_data(dataclasses.replace(run.data, source=source, image_size=32, max_images=960))  # type: ignore[attr-defined]
-    assert data.hierarchy.depth == levels and len(data.train.images) == 960
-    labels = data.train.labels.numpy()
-    sizes = [len(set(labels[:, level].tolist())) for level in range(levels)]
-    assert sizes == sorted(set(sizes), reverse=True) and sizes[0] == 96
-    assert not {*labels[:, 0].tolist()} & {*data.test.labels[:, 0].tolist()}
-
-
 def test_there_are_recipes_of_every_paper_and_set() -> None:
     assert {recipe.paper for recipe in EVERY} == set(TEXTS)
     names = "sop cub cars in_shop inat dyml_vehicle dyml_animal dyml_product h_gldv2 cifar100 imagenet coco flickr30k"
@@ -153,11 +121,105 @@ def test_recipes_agree_with_the_presets_of_their_kinds() -> None:
     assert clip == paper.changed(model=clip.model, scenes=clip.scenes, learning_rate=2e-6)
 
 
-def test_a_setting_that_is_unknown_is_refused_by_the_contract() -> None:
-    """The checks above are not idle: a wrong arm or an unknown setting does not pass them."""
-    recipe = RECIPES["sop_hierarchy"]
-    wrong = dataclasses.replace(recipe, arms=stated(("no_such_loss",), "Table 0"))
-    with pytest.raises(ParameterError, match="no_such_loss"):
-        check(wrong.config())
-    with pytest.raises((KeyError, ValueError)):
-        dataclasses.replace(recipe, settings={"no_such_setting": ours(1)}).config()
+FILE = """
+order = 1
+paper = "Somebody 2026"
+kind = "metric_learning"
+[texts]
+head = "The head is another."
+[datasets]
+own = { title = "Own", source = "path/to/own", levels = 1, layout = "A folder with train and test." }
+[shared.rates.settings]
+"section 1" = { learning_rate = 0.1, data.image_size = 24 }
+[recipes.first]
+based_on = ["rates"]
+title = "First"
+sentence = "A first one."
+dataset = "own"
+source = "Table 1"
+differs = ["head"]
+settings."section 2" = { dim = 16, encoder = "conv4:width=8" }
+[recipes.first.figures."Table 1"]
+metrics = ["R_at_1", "AP"]
+"smooth_ap:tau=0.1" = ["Smooth-AP", 50.1, 40.2]
+"""
+
+
+def read_file(folder: Path, text: str) -> Recipe:
+    """The recipe of a file, with its values checked."""
+    (folder / "paper.toml").write_text(text, encoding="utf-8")
+    recipe = read(folder)["first"]
+    recipe.values()
+    return recipe
+
+
+def test_a_recipe_is_a_table_of_a_file(tmp_path: Path) -> None:
+    recipe = read_file(tmp_path, FILE)
+    assert recipe.values() == {
+        "data.source": "path/to/own",
+        "data.image_size": 24,
+        "losses": (Choice(name="smooth_ap", parameters={"tau": 0.1}),),
+        "encoder": Choice(name="conv4", parameters={"width": 8}),
+        "dim": 16,
+        "learning_rate": 0.1,
+    }
+    assert recipe.settings["dim"].source == "section 2" and recipe.differs == ("The head is another.",)
+    assert [(one.metric, one.value, one.row) for one in recipe.figures] == [
+        ("R_at_1", 50.1, "Smooth-AP"),
+        ("AP", 40.2, "Smooth-AP"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "wrong", "said"),
+    [
+        ("order = 1", "order = ", "Invalid value (at line 2"),
+        ("order = 1", "order = 'one'", "order: "),
+        ('title = "First"', "title = 1", "recipes.first.title: "),
+        ('title = "First"', 'titel = "First"', "recipes.first.titel: Extra inputs are not permitted"),
+        ("levels = 1, ", "", "datasets.own.levels: Field required"),
+        ('layout = "A', 'colour = "red", layout = "A', "datasets.own.colour: "),
+        ('title = "First"', "", "recipe first: title: it is not given."),
+        ('kind = "metric_learning"', 'kind = "metric_lerning"', "kind: there is no 'metric_lerning'. Did you mean"),
+        (
+            'based_on = ["rates"]',
+            'based_on = ["rate"]',
+            "recipe first: based_on: there is no 'rate'. Did you mean 'rates'?",
+        ),
+        (
+            "[shared.rates.",
+            '[shared.rates]\nbased_on = ["rates"]\n[shared.rates.',
+            "based_on: 'rates' is based on itself.",
+        ),
+        ('dataset = "own"', 'dataset = "ours"', "recipe first: dataset: there is no 'ours'."),
+        ('differs = ["head"]', 'differs = ["haed"]', "recipe first: differs: there is no 'haed'. Did you mean 'head'?"),
+        ("dim = 16", "dims = 16", "recipe first: settings: there is no 'dims'. Did you mean 'dim'?"),
+        ("dim = 16", 'dim = "16"', "recipe first: dim: First: dim needs a whole number"),
+        ("conv4:", "conv5:", "recipe first: encoder: There is no encoder 'conv5'"),
+        ("smooth_ap:tau", "smooth_app:tau", "recipe first: losses: There is no loss 'smooth_app'"),
+        (
+            'source = "Table 1"',
+            'source = "Table 1"\narms = ["supcon_out"]',
+            "figures: Table 1: there is no 'smooth_ap:tau=0.1'.",
+        ),
+        (", 40.2]", "]", "figures: Table 1: smooth_ap:tau=0.1: a name and 2 numbers were needed."),
+        (
+            '"section 2" = { dim',
+            '"section 3" = { dim = 8 }\nsettings."section 2" = { dim',
+            "settings: dim is given twice.",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_recipe_and_key(
+    written: str, wrong: str, said: str, tmp_path: Path
+) -> None:
+    assert FILE.count(written) == 1
+    with pytest.raises(ParameterError) as raised:
+        read_file(tmp_path, FILE.replace(written, wrong))
+    assert str(raised.value).startswith("paper.toml: ") and said in str(raised.value)
+
+
+def test_no_two_files_have_a_table_of_one_name(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text(FILE, encoding="utf-8")
+    with pytest.raises(ParameterError, match="texts: another file has 'head' already"):
+        read_file(tmp_path, FILE)

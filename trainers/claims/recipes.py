@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainers.parameters import entry
-from trainers.recipes.base import Recipe
-from trainers.recipes.catalogue import RECIPES
+from trainers.recipes.catalogue import RECIPES, Recipe
 from trainers.recipes.command import command
 
 _FIGURE = re.compile(r"\{([^{}]+)\}")

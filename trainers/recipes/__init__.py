@@ -1,1 +1,1 @@
-"""The papers' training recipes as files: settings with their sources, published figures, a rehearsal at small scale."""
+"""The papers' training recipes, a TOML file for each paper: settings with their sources, published figures."""

@@ -10,7 +10,7 @@ from typing import Any
 from trainers.config import PLAN_VERBS
 from trainers.parameters import Choice, flat, parse_choice
 from trainers.plans.config import FIRST, SweepConfig
-from trainers.recipes.base import SEEDS, Recipe
+from trainers.recipes.catalogue import SEEDS, Recipe
 
 PROGRAM = "python -m trainers"
 
@@ -48,7 +48,7 @@ def _words(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping):
         yield _parameters({name: _quoted(inner) for name, inner in value.items()}) or "-"
     else:
-        yield _value(value).removesuffix(".0")
+        yield _value(value).removesuffix(".0" if isinstance(value, float) else "")
 
 
 def _parameters(values: Mapping[str, Any]) -> str:

@@ -1,1 +1,0 @@
-"""What the recipes of a paper share: settings, arms, images and sentences."""
