@@ -14,8 +14,7 @@ import argparse
 import numpy as np
 
 from tests.comparison.world import SCENARIOS, class_sizes, differences
-from trainers.comparison.estimate import estimate
-from trainers.comparison.uncertainty import Classes
+from trainers.comparison.estimate import Classes, estimate
 from trainers.metrics.bootstrap import bootstrap
 
 METHODS = ("ours", "queries", "classes", "seeds and classes")

@@ -14,9 +14,7 @@ from trainers.claims.measured import measure
 from trainers.claims.results import read, standing, write
 from trainers.claims.verdict import LACKING, NOT_RUN, NOT_SEEN, OPPOSITE, SEEN, Numbers, judge, numbers, verdict
 from trainers.comparison import Cell
-from trainers.comparison.estimate import Estimate, estimate
-from trainers.comparison.power import POWER, power, shown
-from trainers.comparison.uncertainty import Uncertainty
+from trainers.comparison.estimate import POWER, Estimate, Uncertainty, estimate, power, shown
 from trainers.runs.records import QueryScores
 
 EPS = 1e-9

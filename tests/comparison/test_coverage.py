@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.comparison.world import SCENARIOS, class_sizes, differences
-from trainers.comparison.uncertainty import Classes, Uncertainty
+from trainers.comparison.estimate import Classes, Uncertainty
 from trainers.metrics.bootstrap import class_resamples
 
 

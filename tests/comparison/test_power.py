@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trainers.comparison.power import MOST, POWER, seeds_needed
-from trainers.comparison.uncertainty import Classes, Uncertainty
+from trainers.comparison.estimate import MOST, POWER, Classes, Uncertainty, seeds_needed
 
 
 def share_seen(mean: float, spread: float, seeds: int, error: float) -> float:

@@ -11,8 +11,7 @@ from scipy import stats
 from tests.comparison.slow import interval, linear_variance, resampled_means
 from tests.comparison.world import METRIC, SCENARIOS, cells, class_sizes, differences
 from trainers.comparison import Cell, compare
-from trainers.comparison.estimate import estimate
-from trainers.comparison.uncertainty import Classes, Uncertainty, holm
+from trainers.comparison.estimate import Classes, Uncertainty, estimate, holm
 from trainers.metrics.bootstrap import class_resamples
 
 

@@ -18,9 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trainers.claims.base import Difference, Expected
-from trainers.comparison.estimate import Estimate
-from trainers.comparison.power import POWER, shown
-from trainers.comparison.uncertainty import LEVEL
+from trainers.comparison.estimate import LEVEL, POWER, Estimate, shown
 
 LEAST_SEEDS = 3
 SEEN, NOT_SEEN, OPPOSITE = "seen", "not seen at this scale", "opposite seen"

@@ -4,9 +4,8 @@ from trainers.comparison import Cell, compare, table
 table(cells, ["R_at_1", "HAP"]).markdown()
 """
 
-from trainers.comparison.cell import Cell, Condition, condition_key
 from trainers.comparison.compare import Comparison, Group, Pair, Row, Verdict, compare
-from trainers.comparison.estimate import Estimate
+from trainers.comparison.estimate import Cell, Condition, Estimate, condition_key
 from trainers.comparison.tables import Table, table
 
 __all__ = [

@@ -10,11 +10,18 @@ from typing import Literal
 
 import numpy as np
 
-from trainers.comparison.cell import Cell, Condition, check, condition_key
-from trainers.comparison.estimate import Estimate, estimate
-from trainers.comparison.paired import PairedQueries
-from trainers.comparison.power import seeds_needed
-from trainers.comparison.uncertainty import LEVEL, holm
+from trainers.comparison.estimate import (
+    LEVEL,
+    Cell,
+    Condition,
+    Estimate,
+    PairedQueries,
+    check,
+    condition_key,
+    estimate,
+    holm,
+    seeds_needed,
+)
 
 Verdict = Literal["above", "below", "could be chance", "unknown"]
 
@@ -42,7 +49,7 @@ class Pair:
         adjusted: its p value after Holm's correction for every pair under the condition; NaN: unknown.
         verdict: of the first; a difference is seen where ``adjusted`` is below 0.05.
         needed: seeds that would probably show one of this size where it could be chance; None: unknown. See
-            :func:`trainers.comparison.power.seeds_needed`.
+            :func:`trainers.comparison.estimate.seeds_needed`.
     """
 
     first: str

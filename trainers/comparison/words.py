@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 
 from trainers.comparison.compare import Group, Pair
-from trainers.comparison.estimate import Estimate
-from trainers.comparison.power import MOST
+from trainers.comparison.estimate import MOST, Estimate
 from trainers.metrics.measure import Measure
 
 CAPTION = "Mean ± standard deviation over seeds [95 % interval of the mean]. Bold: better than every other row."

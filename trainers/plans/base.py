@@ -24,8 +24,7 @@ from trainers.runs.records import PHASES, Phase
 
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
-    from trainers.plans.contents import Finding, Part
-    from trainers.plans.planned import Child
+    from trainers.plans.planned import Child, Finding, Part
     from trainers.training.footprint import Footprint
 
 

@@ -14,11 +14,10 @@ from trainers.kinds import kind_of
 from trainers.plans.axes import axes
 from trainers.plans.config import FOLDS, FairComparisonConfig, data_of
 from trainers.plans.planned import Outcomes, PlannedRun
-from trainers.plans.runnable import RunnablePlan
+from trainers.plans.sweep import RunnablePlan
 
 if TYPE_CHECKING:
-    from trainers.plans.contents import Finding, Part
-    from trainers.plans.planned import Child
+    from trainers.plans.planned import Child, Finding, Part
 
 _NOT_VARIED = ("learning_rate", "folds", "fold")
 

@@ -1,13 +1,16 @@
-"""One run of a plan, where it stands, and what came of it."""
+"""The runs of a plan, where they stand and what came of them, and the contents of a report on them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trainers.config import RunConfig
 from trainers.runs.records import PHASES
+
+if TYPE_CHECKING:
+    from trainers.comparison import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,3 +109,38 @@ class Child:
     def active(self) -> bool:
         """Whether a trainer works on it, perhaps one of another program."""
         return self.phase in PHASES and PHASES[self.phase].active
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Runs of a plan that are compared with each other.
+
+    Attributes:
+        name: see :attr:`trainers.plans.planned.PlannedRun.part`.
+        title: as listed.
+        children: of this part, those without a result among them.
+        table: of the results that are there; None: there are none yet.
+    """
+
+    name: str
+    title: str
+    children: Sequence[Child]
+    table: Table | None
+
+    @property
+    def variants(self) -> dict[str, Variant]:
+        """The variants by title."""
+        return {variant.title: variant for child in self.children for variant in child.planned.variants}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A finding of a plan beyond its tables.
+
+    Attributes:
+        files: further texts by name, for the archive.
+    """
+
+    title: str
+    sentences: tuple[str, ...] = field(default=())
+    files: Mapping[str, str] = field(default_factory=dict)

@@ -16,8 +16,7 @@ from trainers.metrics.measures import Measures
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children
 from trainers.plans.config import sweep_of
-from trainers.plans.contents import Finding, Part
-from trainers.plans.planned import Child
+from trainers.plans.planned import Child, Finding, Part
 from trainers.plans.report_json import child_json, part_json
 from trainers.runs import RunFolder
 from trainers.runs.records import QueryScores

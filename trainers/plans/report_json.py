@@ -7,8 +7,7 @@ from typing import Any
 
 from trainers.cells import finite_number
 from trainers.comparison import condition_key
-from trainers.plans.contents import Part
-from trainers.plans.planned import Child, Outcome, Variant
+from trainers.plans.planned import Child, Outcome, Part, Variant
 from trainers.runs.records import ACTIVE
 
 

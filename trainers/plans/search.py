@@ -15,8 +15,7 @@ from trainers.kinds import kind_of
 from trainers.metrics.names import describe
 from trainers.plans.config import FairComparisonConfig, data_of
 from trainers.plans.planned import Outcome, Outcomes, PlannedRun, Variant
-from trainers.plans.proposals import proposed, starts
-from trainers.plans.space import Point, Space, rate_alone, space_of
+from trainers.plans.space import Point, Space, proposed, rate_alone, space_of, starts
 
 SEARCH = "search"
 

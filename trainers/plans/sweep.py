@@ -6,16 +6,41 @@ import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trainers.config import MAX_ARMS, PLAN_VERBS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds import kind_of
 from trainers.kinds.ablation import written
 from trainers.plans.axes import Axis, axes, conditions, counts, variants
-from trainers.plans.config import MOST_RUNS, SweepConfig
+from trainers.plans.base import Plan
+from trainers.plans.config import MOST_RUNS, S, SweepConfig
 from trainers.plans.planned import Outcomes, PlannedRun, Variant
-from trainers.plans.runnable import RunnablePlan
+
+if TYPE_CHECKING:
+    from trainers.runs import RunFolder
+    from trainers.training.trainer import Trainer
+
+
+class RunnablePlan(Plan[S]):
+    """See :class:`trainers.plans.base.Plan`. The modules that train and report are imported when they are needed."""
+
+    def loop(self) -> type[Trainer]:
+        from trainers.plans.runner import PlanRunner
+
+        return PlanRunner
+
+    def result(self, config: S, folder: RunFolder) -> str:
+        """Write the tables and the verdicts, in Markdown."""
+        from trainers.plans.report import report
+
+        return report(folder).markdown()
+
+    def parts_of(self, folder: RunFolder) -> Iterator[RunFolder]:
+        """Return the runs of the plan, which lie beside it."""
+        from trainers.plans.children import children_of
+
+        return children_of(folder)
 
 
 class Sweep(RunnablePlan[SweepConfig]):

@@ -15,10 +15,9 @@ from trainers.comparison import Cell, table
 from trainers.config import Conditions
 from trainers.plans.children import Children
 from trainers.plans.config import FairComparisonConfig
-from trainers.plans.contents import Part
 from trainers.plans.fair_comparison import DESCRIPTOR as PLAN
 from trainers.plans.findings import changes
-from trainers.plans.planned import Child, Outcome, PlannedRun
+from trainers.plans.planned import Child, Outcome, Part, PlannedRun
 from trainers.plans.report import report
 from trainers.runs import RunFolder
 from trainers.runs.folder import id_within

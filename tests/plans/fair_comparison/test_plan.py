@@ -19,7 +19,7 @@ from trainers.parameters import Choice
 from trainers.plans.config import FairComparisonConfig
 from trainers.plans.contenders import most_runs, searches
 from trainers.plans.fair_comparison import DESCRIPTOR as PLAN
-from trainers.plans.proposals import proposed
+from trainers.plans.space import proposed
 
 
 def test_every_loss_gets_the_same_trials_on_the_same_folds_and_each_run_is_planned_once() -> None:

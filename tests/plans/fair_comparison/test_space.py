@@ -13,8 +13,7 @@ from trainers.data import load_data
 from trainers.kinds import check
 from trainers.losses import LOSSES
 from trainers.parameters import specs
-from trainers.plans.proposals import proposed
-from trainers.plans.space import Dimension, Space, space_of
+from trainers.plans.space import Dimension, Space, proposed, space_of
 
 
 def space(loss: str, learning_rate: float, **given: object) -> Space:
