@@ -17,8 +17,9 @@ from trainers.parameters import Choice, parameter, specs
 from trainers.values import CHECKED, build
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from _typeshed import DataclassInstance
-    from typing_extensions import Self
 
 MAX_ARMS = 6
 """Most models that a run trains in lockstep: the ablation of momentum in MoCo's paper has five values."""

@@ -9,7 +9,7 @@ import platform
 import subprocess
 import tempfile
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ def made(
         minutes=round(minutes, 2),
         machine=machine(),
         commit=commit,
-        made=datetime.now(timezone.utc).date().isoformat(),
+        made=datetime.now(UTC).date().isoformat(),
         parts=parts,
         budget=budget,
         measured=measured,

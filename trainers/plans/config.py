@@ -17,7 +17,7 @@ from trainers.plans.seeds import read_seeds
 from trainers.values import build, check_types, values_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 S = TypeVar("S", bound="SweepConfig")
 MOST_RUNS = 500
