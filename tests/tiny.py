@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import colorsys
-import json
 from pathlib import Path
 
 import numpy as np
@@ -72,14 +71,6 @@ def tiny_contrastive(folder: Path, *methods: Choice, **changes: object) -> Contr
         "threads": 1,
     }
     return ContrastiveConfig(**(values | changes))  # type: ignore[arg-type]
-
-
-def version_1(config: MetricLearningConfig) -> dict[str, object]:
-    """A configuration as it was written before configurations named their kind."""
-    values = json.loads(config.to_json())
-    del values["kind"], values["version"]
-    encoder = values.pop("encoder")
-    return {**values, "encoder": encoder["name"], "encoder_parameters": encoder["parameters"], "mend": None}
 
 
 def _disc(colour: np.ndarray, draws: np.random.Generator) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict
 
+from trainers.errors import ParameterError
 from trainers.optimization.optimizers import OPTIMISERS
 from trainers.optimization.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
 from trainers.parameters import Choice, parameter, specs
@@ -175,6 +176,10 @@ class Config:
     """Of what is written."""
     described: ClassVar[str] = "trainers.kinds:KINDS"
     """Where its descriptor stands by name, ``module:NAME``: above this module, so it is imported when it is needed."""
+    gone: ClassVar[Mapping[str, object]] = MappingProxyType({})
+    """Settings that only earlier versions have, by name, with the value that changes nothing."""
+    lost: ClassVar[tuple[str, ...]] = ()
+    """What a file that was read has of them with another value, in words."""
 
     @property
     def arms(self) -> int:
@@ -202,22 +207,40 @@ class Config:
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Config:
-        """Make the configuration with the :meth:`values` that a file holds.
+        """Make the configuration with the :meth:`values` that a file holds; :data:`gone` settings are left out.
 
         Raises:
             TypeError, ValueError, KeyError: they are not of this kind.
         """
-        made: Config = build(cls, values)
-        return made
+        lost = tuple(
+            f"{name} {json.dumps(values[name])}"
+            for name, harmless in cls.gone.items()
+            if values.get(name, harmless) != harmless
+        )
+        return with_lost(build(cls, {name: values[name] for name in values if name not in cls.gone}), lost)
+
+    @property
+    def lost_words(self) -> str:
+        """Say what is lost and what to do; empty: nothing is."""
+        if not self.lost:
+            return ""
+        return (
+            f"It was begun with {', '.join(self.lost)}, which this version of the program does not have: it can be "
+            "looked at, and not be resumed. Start a new run, or resume it with the version that began it."
+        )
+
+    def check_whole(self) -> None:
+        """Refuse to train on without what is lost.
+
+        Raises:
+            ParameterError: something is.
+        """
+        if self.lost:
+            raise ParameterError(self.lost_words)
 
     def changed(self, **settings: Any) -> Self:
         """Return the same with other settings of its training."""
         return dataclasses.replace(self, **settings)
-
-    @classmethod
-    def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
-        """Bring settings of version 1 into the form of version 2; None if they are not of this kind."""
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -421,6 +444,13 @@ class EncoderConfig(StartConfig):
             key = next(spec for spec in specs(type(self)) if spec.name == "metrics").rule.words().key
             keys = (key(name) if isinstance(name, str) else name for name in self.metrics)
             object.__setattr__(self, "metrics", type(self.metrics)(keys))
+
+
+def with_lost(made: C, lost: tuple[str, ...]) -> C:
+    """Return a configuration after noting in it what was lost when it was read."""
+    if lost:
+        object.__setattr__(made, "lost", lost)
+    return made
 
 
 def converted(config: RunConfig, into: type[Made], **changes: Any) -> Made:

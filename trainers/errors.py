@@ -21,8 +21,8 @@ class ParameterError(UserError):
     """A parameter is out of range, of the wrong type or unknown."""
 
 
-class NewerVersionError(ParameterError):
-    """A file was written by a newer version of this program."""
+class VersionError(ParameterError):
+    """A file was written by another version of this program."""
 
 
 class DataError(UserError):

@@ -124,6 +124,7 @@ class Runs:
     def resume(self, run_id: str, token: str, caller: Caller = NOBODY) -> str:
         """Let a paused run go on, or queue a stopped, interrupted or failed one again; returns a sentence."""
         folder = self.controlled(run_id, token, caller)
+        folder.config.check_whole()
         phase, lost = folder.state().phase, ""
         if "resume" not in PHASES[phase].acts and not (lost := lacks(folder)):
             raise RunError(f"Only a paused, stopped, interrupted or failed run can be resumed; this one is {phase}.")

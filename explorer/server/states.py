@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.server.run import Run
 from explorer.server.visitors import NOBODY, Caller, owns
+from trainers.config import Config
 from trainers.devices.zerogpu import on_zerogpu
-from trainers.kinds.base import Kind
+from trainers.kinds import kind_of
 from trainers.runs import RunFolder
 from trainers.runs.folder import created as created  # for whoever describes a run
 from trainers.runs.records import BETWEEN_SLICES, Phase, RunState
@@ -21,9 +22,13 @@ DAMAGED = Phase(label="damaged")
 Json = dict[str, Any]
 
 
-def state_json(folder: RunFolder, state: RunState, kind: Kind) -> Json:
-    """Describe the state of a run of a kind."""
-    return phase_json(state.phase, kind.phase(state.phase)) | progress_json(state, kind.by_stage(folder))
+def state_json(folder: RunFolder, state: RunState, config: Config) -> Json:
+    """Describe the state of a run."""
+    kind = kind_of(config)
+    about = phase_json(state.phase, kind.phase(state.phase)) | progress_json(state, kind.by_stage(folder))
+    if not config.lost:
+        return about
+    return about | {"acts": [act for act in about["acts"] if act != "resume"], "message": config.lost_words}
 
 
 def with_lacking(about: Json, lost: str) -> Json:

@@ -1,4 +1,4 @@
-"""Every family of descriptors: adding a loss, encoder, sampler, corruption, model, fill, detector is adding a file."""
+"""Every family of descriptors: adding a loss, encoder, sampler, model, fill, detector is adding a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.tiny import write_images
-from trainers.data.corruptions import CORRUPTIONS
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
@@ -29,7 +28,6 @@ FAMILIES = {
     "losses": LOSSES,
     "encoders": ENCODERS,
     "samplers": SAMPLERS,
-    "data.corruptions": CORRUPTIONS,
     "image_text.models": MODELS,
     "object_removal.fills": FILLS,
     "object_removal.detectors": DETECTORS,
@@ -64,13 +62,6 @@ DESCRIPTOR = EncoderDescriptor(
 from trainers.samplers.base import SamplerDescriptor
 from trainers.samplers.m_per_class import build
 DESCRIPTOR = SamplerDescriptor(name="extra_sampler", title="Extra sampler", sentence="Another one.", build=build)
-""",
-    "data.corruptions": """
-from trainers.data.corruptions.base import CorruptionDescriptor
-DESCRIPTOR = CorruptionDescriptor(
-    name="extra_corruption", title="Extra corruption", sentence="Another one.", group="noise",
-    change=lambda images, severity, draws: images + severity / 255,
-)
 """,
     "image_text.models": """
 from trainers.image_text.base import ModelDescriptor
@@ -128,7 +119,6 @@ import numpy as np
 import torch
 from tests.tiny import tiny_config
 from trainers.cli.main import main
-from trainers.data.corruptions import CORRUPTIONS, corrupt
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.object_removal.detectors import DETECTORS
 from trainers.object_removal.fills import FILLS, paint
@@ -146,8 +136,6 @@ run.finish()
 assert run.step == 2
 scenes, model = "drawn_scenes:train=50,val=20,test=20", "extra_model:width=8"
 assert main(["score", "--data", scenes, "--model", model, "--fill", "extra_fill", "--queries", "3"]) == 0
-grey = torch.full((1, 1, 2, 2), 7, dtype=torch.uint8)
-assert corrupt(CORRUPTIONS["extra_corruption"], grey, severity=3, seed=0).unique().tolist() == [10]
 order = RERANKINGS["extra_reranking"].rerank(np.ones(1), np.array([[0.5], [0.2]]), np.array([0.5, 0.2]))
 assert order.tolist() == [1, 0]
 assert DETECTORS["extra_detector"].build({})(np.zeros((8, 8, 3), np.uint8)).names == ("dog",)

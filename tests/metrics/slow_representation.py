@@ -86,18 +86,6 @@ def class_collapse(rows, labels) -> float:
     return float(np.trace(within) / np.trace(between))
 
 
-def mce(accuracy, reference, clean: float = 1.0, reference_clean: float = 1.0) -> float:
-    """Errors in per cent, corruption by corruption and severity by severity; those of clean images taken off each."""
-    quotients = []
-    for name, shares in accuracy.items():
-        own = other = 0.0
-        for severity, share in shares.items():
-            own += (100 - 100 * share) - (100 - 100 * clean)
-            other += (100 - 100 * reference[name][severity]) - (100 - 100 * reference_clean)
-        quotients.append(own / other)
-    return sum(quotients) / len(quotients)
-
-
 def probe(features, classes, batches, *, rate: float, steps: int, first, decay: float) -> torch.nn.Linear:
     """One layer by autograd and torch's own optimiser, in float64."""
     layer = torch.nn.Linear(features.shape[1], first.shape[1], dtype=torch.float64)

@@ -115,7 +115,7 @@ HOSTILE: dict[str, tuple[Tamper, str]] = {
     "no JSON": (lambda folder: (folder / ABOUT).write_bytes(b"\x80\x04pickle"), "no comparison that can be opened"),
     "nested": (lambda folder: (folder / ABOUT).write_text("[" * 200_000), "no comparison that can be opened"),
     "another format": (about(lambda values: values.update(format="other")), "of another format"),
-    "newer": (about(lambda values: values.update(version=99)), "written by a newer version"),
+    "newer": (about(lambda values: values.update(version=99)), "is of version 99"),
     "unknown kind": (about(lambda values: values["settings"].update(kind="evil", version=2)), "no kind of run 'evil'"),
     "a run": (about(lambda values: values.update(settings=values["settings"]["run"] | {"version": 2})), "single run"),
     "many seeds": (about(lambda values: values["settings"].update(seeds=list(range(10**4)))), "at most|1 to 20 seeds"),

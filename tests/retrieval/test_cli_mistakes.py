@@ -1,10 +1,9 @@
-"""The verb ``mistakes`` on made-up runs and on a run of an earlier version."""
+"""The verb ``mistakes`` on made-up runs."""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +18,6 @@ from trainers.metrics import evaluate
 from trainers.retrieval.mistakes_over_training import MistakesOverTraining
 from trainers.retrieval.query_metrics import query_metrics
 from trainers.runs import RunFolder
-
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "runs"
 
 
 def test_it_prints_severities_confusions_and_disagreements(tmp_path: Path, capsys) -> None:
@@ -123,16 +120,3 @@ def test_what_cannot_be_done_is_said_in_a_sentence(tmp_path: Path, capsys, more,
     folder = make_run(tmp_path, points=24, frames=1)
     assert main(["mistakes", folder.id, "--runs", str(tmp_path), *more]) == 1
     assert sentence in capsys.readouterr().err
-
-
-def test_a_run_of_an_earlier_version_can_be_run_and_baseline(tmp_path: Path, capsys) -> None:
-    ids = []
-    for name in ("metric_learning_finished", "metric_learning_before_memory"):
-        with tarfile.open(FIXTURES / f"{name}.tar.xz") as archive:
-            archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
-            archive.extractall(tmp_path / name)
-        (found,) = (path.parent for path in (tmp_path / name).rglob("config.json"))
-        ids.append(found.rename(tmp_path / found.name).name)
-    assert main(["mistakes", ids[0], "--baseline", ids[1], "--runs", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert "Confusions that cost most" in printed and f"Last numbers less those of {ids[1]}" in printed

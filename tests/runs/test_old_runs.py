@@ -1,168 +1,148 @@
-"""Run folders of earlier versions open, export and resume; ``tests/fixtures/runs/README.md`` says how each was made."""
+"""Run folders of the version before open and resume; older ones, newer ones, and lost settings are told of.
+
+``tests/fixtures/runs/README.md`` says how each folder was made.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import tarfile
-import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
+import torch
 
-from explorer.exports import EXPORTS
 from tests.explorer.page import Page
-from tests.runs.old_runs import RESUMED, assert_resumes
 from trainers.cli.main import main
-from trainers.errors import RunError
+from trainers.config import Config
+from trainers.errors import ParameterError, RunError
+from trainers.kinds import check, kind_of
+from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.plans.children import Children
+from trainers.plans.config import SweepConfig
+from trainers.plans.more_seeds import add_seeds
 from trainers.runs import RunFolder
+from trainers.runs.files import read_tensors
+from trainers.runs.records import RunState
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "runs"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Old:
-    """What a folder holds: phase, step, arms, number of maps, of points on them, and of scalars."""
-
-    phase: str
-    step: int
-    arms: tuple[str, ...]
-    maps: int = 0
-    points: int
-    scalars: int
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+STEPS = 3  # after many steps the rounding of another processor leads elsewhere; after three it does not
+RESUMED: dict[str, dict[str, tuple[float, float]]] = json.loads((FIXTURES / "resumed.json").read_text())
+"""By archive and tensor: the :func:`sketch` of the checkpoint ``STEPS`` steps after its own version resumed it."""
 
 
-_LOSSES = ("Proxy Anchor", "Contrastive (XBM)")
-_COMPARED = partial(Old, arms=_LOSSES, points=40)
-_TUNED = partial(Old, arms=("D", "D + D′ (phrases, telea, 0.08)"), points=20)
-RUNS = {
-    "metric_learning_stopped": _COMPARED(phase="stopped", step=94, scalars=86),
-    "metric_learning_finished": _COMPARED(phase="finished", step=200, maps=6, scalars=186),
-    "metric_learning_killed_before_clipping": _COMPARED(
-        phase="interrupted",
-        step=0,  # it was killed before it said where it stood; its checkpoint is of step 42
-        arms=("Triplet",),
-        scalars=37,
-    ),
-    "metric_learning_before_memory": Old(
-        phase="finished", step=200, arms=("Proxy softmax", "Triplet"), maps=5, points=40, scalars=140
-    ),
-    "finetuning_stopped": _TUNED(
-        phase="stopped",
-        step=24,
-        scalars=136,
-    ),
-    "finetuning_finished": _TUNED(phase="finished", step=100, maps=6, scalars=466),
-    "finetuning_before_clipping": _TUNED(phase="finished", step=120, maps=5, scalars=392),
-}
+def unpacked(name: str, root: Path) -> RunFolder:
+    """Unpack an archive; returns its run, or its plan."""
+    with tarfile.open(FIXTURES / "runs" / f"{name}.tar.xz") as archive:
+        archive.extractall(root, filter="data")
+    (path,) = (path for path in root.iterdir() if not (path / "part_of").exists())
+    return RunFolder(path)
 
 
-@dataclass(frozen=True)
-class Opened:
-    """One unpacked folder and a page that shows it."""
-
-    old: Old
-    root: Path
-    page: Page
-
-    @property
-    def id(self) -> str:
-        return next(self.root.iterdir()).name
-
-    @property
-    def folder(self) -> RunFolder:
-        return RunFolder.open(self.root, self.id)
-
-    def download(self, kind: str) -> bytes:
-        reply = self.page.get(f"run/{self.id}/download/{kind}")
-        assert reply.status_code == 200, reply.text
-        return reply.content
+def sketch(path: Path) -> dict[str, tuple[float, float]]:
+    """Norm, and product with cos(0), cos(1), ..., of every tensor of a checkpoint in float64."""
+    flat = {name: tensor.double().flatten() for name, tensor in read_tensors(path)[0].items()}
+    waves = {name: torch.cos(torch.arange(len(tensor), dtype=torch.float64)) for name, tensor in flat.items()}
+    return {name: (tensor.norm().item(), (tensor @ waves[name]).item()) for name, tensor in flat.items()}
 
 
-def unpack(name: str, root: Path) -> None:
-    with tarfile.open(FIXTURES / f"{name}.tar.xz") as archive:
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
-        archive.extractall(root)
-
-
-@pytest.fixture
-def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
-    root = tmp_path / "runs"
-    unpack(request.param, root)
-    page = Page(root, tmp_path / "recorded", tmp_path / "assets")
-    yield Opened(RUNS[request.param], root, page)
-    page.library.close()
-
-
-every_run = pytest.mark.parametrize("run", RUNS, indirect=True)
+def stopped(root: Path) -> RunFolder:
+    """Return the run that was stopped: the only one with a checkpoint."""
+    (checkpoint,) = root.glob("*/ckpt/last.safetensors")
+    return RunFolder(checkpoint.parents[1])
 
 
 def test_every_archive_is_tried() -> None:
-    assert sorted(RUNS) == sorted(path.name.removesuffix(".tar.xz") for path in FIXTURES.glob("*.tar.xz"))
+    assert sorted(RESUMED) == sorted(path.name.removesuffix(".tar.xz") for path in (FIXTURES / "runs").glob("*.xz"))
 
 
-@every_run
-def test_it_is_listed_and_opens(run: Opened, capsys: pytest.CaptureFixture[str]) -> None:
-    (card,) = run.page.json("runs")["runs"]
-    assert (card["id"], card["phase"], card["step"], card["error"]) == (run.id, run.old.phase, run.old.step, None)
-    about = run.page.json(f"run/{run.id}")
-    assert tuple(arm["title"] for arm in about["arms"]) == run.old.arms
-    assert (len(about["frames"]), about["points"]) == (run.old.maps, run.old.points)
-    assert len(run.page.json(f"run/{run.id}/poll")["metrics"]) == len(run.folder.scalars()) == run.old.scalars
-    assert run.page.get(f"run/{run.id}/sheet/000.webp").content[:4] == b"RIFF"
-    for k, _step in about["frames"]:
-        coordinates = run.page.get(f"run/{run.id}/frame/{k}")
-        assert coordinates.status_code == 200 and len(coordinates.content) == 4 * run.old.points * len(run.old.arms)
-    assert main(["list", "--runs", str(run.root)]) == 0
-    listed = capsys.readouterr().out.splitlines()[1]
-    assert listed.startswith(run.id) and f" {run.old.phase} " in listed
+@pytest.mark.parametrize("name", RESUMED)
+def test_it_opens_and_resumes_to_the_same_numbers(name: str, tmp_path: Path) -> None:
+    first = unpacked(name, tmp_path / "runs")
+    page = Page(tmp_path / "runs", tmp_path / "recorded", tmp_path / "assets")
+    (card,) = (card for card in page.json("runs")["runs"] if card["id"] == first.id)
+    assert (card["phase"], card["error"]) == ("stopped", None) and "resume" in card["acts"]
+    folder = stopped(tmp_path / "runs")
+    about = page.json(f"run/{folder.id}")
+    assert len(about["arms"]) == folder.config.arms and about["step"] == folder.state().step > 0
+    assert len(page.json(f"run/{folder.id}/poll")["metrics"]) == len(folder.scalars()) > 10
+    page.library.close()
+
+    loop = kind_of(folder.config).loop()(folder, lambda _text, _share: None)
+    begun = loop.step
+    while loop.step < begun + STEPS:
+        assert loop.advance(1e-3)  # less than a step takes: one at a time
+    loop.checkpoint()
+    resumed = sketch(folder.path / "ckpt" / "last.safetensors")
+    assert resumed.keys() == RESUMED[name].keys()
+    for tensor, (norm, wave) in RESUMED[name].items():
+        assert resumed[tensor] == pytest.approx((norm, wave), rel=1e-4, abs=1e-4 * norm), tensor
+    loop.finish()
+    scored = {scalar.arm for scalar in folder.scalars() if scalar.key.startswith("test/")}
+    assert scored == set(range(folder.config.arms))
+    folder.db.close()
 
 
-@every_run
-def test_it_is_exported(run: Opened) -> None:
-    rows = list(csv.DictReader(io.StringIO(run.download("metrics.csv").decode())))
-    of_maps = 2 * run.old.maps * len(run.old.arms)  # the neighbours that a map keeps, and how far it moved
-    assert len(rows) == run.old.scalars + of_maps and {row["loss"] for row in rows} == set(run.old.arms)
-    vectors = pq.read_table(io.BytesIO(run.download("embeddings.parquet")))
-    assert vectors.num_rows == run.old.points * len(run.old.arms)
-    curves = run.download("curves.html").decode()
-    assert all(title in curves for title in run.old.arms)
-    if run.old.maps:
-        offered = run.page.json(f"run/{run.id}")["downloads"]
-        of_plans = {"table.csv", "table.md", "table.tex", "report.json", "report.zip"}
-        assert {*offered, "encoders.zip"} == set(EXPORTS) - of_plans
-        if run.folder.read_checkpoint() is None:
-            offered.pop("encoders.zip", None)
-        assert all(run.download(kind) for kind in offered)
-        table = pq.read_table(io.BytesIO(run.download("coordinates.parquet")))
-        assert table.num_rows == run.old.maps * run.old.points * len(run.old.arms)
+@pytest.mark.long
+def test_a_sweep_goes_on_with_the_runs_that_were_left(tmp_path: Path) -> None:
+    plan = unpacked("sweep_stopped", tmp_path)
+    before = {child.id: RunFolder(tmp_path / child.id).state() for child in Children(plan).all() if child.outcome}
+    done = {run: state.updated for run, state in before.items() if state.phase == "finished"}
+    assert main(["resume", plan.id, "--runs", str(tmp_path)]) == 0
+    assert {child.phase for child in Children(plan).all()} == {"finished"} and done
+    assert {run: RunFolder(tmp_path / run).state().updated for run in done} == done, "none is trained twice"
+    plan.db.close()
 
 
-@every_run
-def test_its_zip_opens_again(run: Opened, tmp_path: Path) -> None:
-    with zipfile.ZipFile(io.BytesIO(run.download("run.zip"))) as archive:
-        assert archive.testzip() is None
-        archive.extractall(tmp_path / "elsewhere")
-    again = RunFolder.open(tmp_path / "elsewhere", run.id)
-    assert again.config == run.folder.config and again.scalars() == run.folder.scalars()
-    assert (again.state().phase, again.frames()) == (run.old.phase, run.folder.frames())
-
-
-@pytest.mark.parametrize("name", [name for name in RUNS if name in RESUMED])
-def test_it_resumes_to_the_same_numbers(name: str, tmp_path: Path) -> None:
-    unpack(name, tmp_path)
-    assert_resumes(name, next(tmp_path.iterdir()))
-
-
-def test_a_run_of_a_newer_version_says_to_update_and_not_to_delete(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path, MetricLearningConfig())
+@pytest.mark.parametrize(
+    ("version", "words"), [(99, r"newer version .* update it\.$"), (1, r"of version 1, .* train it again\.$")]
+)
+def test_a_run_of_another_version_is_listed_with_a_sentence(version: int, words: str, tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "runs", MetricLearningConfig())
     path = folder.path / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 99}))
-    with pytest.raises(RunError, match=r"cannot be opened\. It was written by a newer version .* update it\.$"):
-        _ = RunFolder.open(tmp_path, folder.id).config
+    values = json.loads(path.read_text())
+    path.write_text(json.dumps({**values, "version": version} if version > 1 else {"mend": None, "encoder": "conv4"}))
+    with pytest.raises(RunError, match=rf"cannot be opened\. It was written by .*{words}"):
+        _ = RunFolder.open(tmp_path / "runs", folder.id).config
+    page = Page(tmp_path / "runs", tmp_path / "recorded", tmp_path / "assets")
+    (card,) = page.json("runs")["runs"]
+    assert card["damaged"] and "cannot be opened. It was written by" in card["error"]
+    page.library.close()
+
+
+def contrastive(root: Path, config: Config, **changes: object) -> tuple[RunFolder, Page]:
+    """Make a stopped run whose contrastive settings a file of an earlier version has so."""
+    folder = RunFolder.create(root / "runs", config)
+    folder.db.set_state(RunState(phase="stopped", message="stopped; it can be resumed"))
+    path = folder.path / "config.json"
+    values = json.loads(path.read_text())
+    values.get("run", values).update(changes)
+    path.write_text(json.dumps(values))
+    return folder, Page(root / "runs", root / "recorded", root / "assets")
+
+
+def test_a_setting_that_is_gone_and_changed_nothing_is_left_out(tmp_path: Path) -> None:
+    folder, page = contrastive(tmp_path, ContrastiveConfig(), corruptions=False, reference=None)
+    assert folder.config == ContrastiveConfig() and folder.config.lost == ()
+    assert "resume" in page.json(f"run/{folder.id}")["acts"]
+    page.library.close()
+
+
+@pytest.mark.parametrize("config", [ContrastiveConfig(), SweepConfig(run=ContrastiveConfig())], ids=["run", "plan"])
+def test_a_run_with_a_setting_that_is_gone_is_shown_and_not_resumed(
+    config: Config, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, page = contrastive(tmp_path, config, corruptions=True, reference=1)
+    words = "It was begun with corruptions true, reference 1, which this version of the program does not have"
+    assert folder.config == config and folder.config.lost_words.startswith(words)
+    (card,) = page.json("runs")["runs"]
+    assert card["error"] is None and card["message"].startswith(words) and "resume" not in card["acts"]
+    page.library.close()
+    with pytest.raises(ParameterError, match=words):
+        check(folder.config)
+    assert main(["resume", folder.id, "--runs", str(tmp_path / "runs")]) == 1
+    assert words in capsys.readouterr().err and folder.state().phase == "stopped"
+    if isinstance(config, SweepConfig):
+        with pytest.raises(ParameterError, match=words):
+            add_seeds(folder, 1)

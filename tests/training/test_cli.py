@@ -86,9 +86,9 @@ def test_a_flag_of_true_or_false_needs_no_value_and_says_what_it_takes(capsys: p
     parser = argparse.ArgumentParser()
     add_flags(parser, ContrastiveConfig)
     for words, value in (("", True), (" true", True), (" FALSE", False)):
-        assert given(parser.parse_args(f"--corruptions{words}".split()), ContrastiveConfig) == {"corruptions": value}
+        assert given(parser.parse_args(f"--frozen-norm{words}".split()), ContrastiveConfig) == {"frozen_norm": value}
     with pytest.raises(SystemExit):
-        parser.parse_args(["--corruptions", "maybe"])
+        parser.parse_args(["--frozen-norm", "maybe"])
     assert "true or false was needed; got 'maybe'" in capsys.readouterr().err
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 
@@ -10,11 +9,10 @@ import pytest
 import torch
 
 from explorer.page.kinds.metric_learning import configuration
-from tests.tiny import tiny_config, version_1
+from tests.tiny import tiny_config
 from trainers.cli.main import main
 from trainers.errors import ParameterError
 from trainers.kinds import check
-from trainers.kinds._version1 import CLIPPED_BEFORE
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder, list_runs
@@ -60,24 +58,6 @@ def test_where_it_binds_is_counted_said_and_resumed(tmp_path: Path, images: Path
     shares = {(s.arm, s.step): s.value for s in run.folder.scalars() if s.key == "clipped_share"}
     assert shares[0, 6] == 1 and shares[1, 6] == 0
     assert "gradient of CSL was longer than 130 in 6 of 6 steps" in (run.folder.path / "log.txt").read_text()
-
-
-def test_a_run_of_before_the_setting_goes_on_as_it_began(tmp_path: Path, images: Path) -> None:
-    folder = RunFolder.create(tmp_path, tiny_config(images, "csl"))
-    old = version_1(folder.config)
-    del old["clip_norm"]
-    (folder.path / "config.json").write_text(json.dumps(old))
-    run = MetricLearningLoop(RunFolder.open(tmp_path, folder.id))
-    assert run.config.clip_norm == CLIPPED_BEFORE == 10.0
-    run.advance(0)
-    run.take_step()
-    run.checkpoint()
-    tensors, about = run.folder.read_checkpoint() or ({}, {})
-    run.folder.write_checkpoint({name: t for name, t in tensors.items() if "clipping" not in name}, about)
-    again = MetricLearningLoop(RunFolder.open(tmp_path, folder.id))
-    assert again.step == 1 and again.arms[0].clipping.steps == 0
-    again.take_step()
-    assert again.arms[0].clipping.steps == 1
 
 
 def test_it_is_asked_for_by_form_and_flag(tmp_path: Path, images: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -155,7 +155,7 @@ def noise_from_clean() -> SweepConfig:
 def supervised() -> SweepConfig:
     """Plan SupCon and its baselines in batches of 256 images."""
     every = ("supcon:positives=out", "supcon:positives=in", "cross_entropy", "max_margin", "simclr")
-    return methods(*every, select_by="probe_accuracy", batch=256, steps=240, corruptions=True, **_VIEWS)
+    return methods(*every, select_by="probe_accuracy", batch=256, steps=240, **_VIEWS)
 
 
 def _moco(written: str, *values: object) -> tuple[str, ...]:
@@ -203,7 +203,7 @@ PLANS: Mapping[str, Plan] = MappingProxyType(
         # shuffled and unshuffled keys, with batch statistics in groups
         "shuffling": Plan(3, lambda: methods(*_SHUFFLES, norm="split", splits=8)),
         "temperature": Plan(3, lambda: methods("supcon:temperature=0.1", "supcon:temperature=1", **_VIEWS)),
-        # the sum over positives outside and inside the logarithm, and SupCon's baselines; with and without corruptions
+        # the sum over positives outside and inside the logarithm, and SupCon's baselines
         "supervised": Plan(6, supervised),
         # the classifier in a second stage, and beside the encoder
         "stages": Plan(4, lambda: methods("supcon:joint=false", "supcon:joint=true", head_steps=200, **_VIEWS)),

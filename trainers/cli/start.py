@@ -169,6 +169,7 @@ def _equip_resume(parser: argparse.ArgumentParser) -> None:
 def resume(arguments: argparse.Namespace) -> int:
     """Continue a run from its last checkpoint; of a finished plan those of its runs that failed or were stopped."""
     folder = RunFolder.open(arguments.runs, arguments.id)
+    folder.config.check_whole()
     kind_of(folder.config).check_processes(processes())
     if arguments.processes is not None:
         from trainers.devices.gpus import check_processes

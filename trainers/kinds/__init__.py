@@ -1,30 +1,26 @@
 """Kinds of run, one folder each; adding one is adding a folder whose package has a ``DESCRIPTOR``.
 
-``RANKSCOPE_KINDS`` names further folders that hold such packages; one that cannot be used is left out, with a sentence.
+``RANKSCOPE_KINDS`` names further folders that hold such packages, separated as in ``PATH``.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from trainers.config import C, Config
-from trainers.kinds._added import VARIABLE, added_kinds
 from trainers.kinds.base import Kind
 from trainers.parameters import imported
-from trainers.registry import in_order, load
+from trainers.registry import load
 
 if TYPE_CHECKING:
     from trainers.runs.reader import RunReader
 
 OWN = load(sys.modules[__name__])
 """The kinds that come with the program."""
-_added, _left_out = added_kinds(sys.modules[__name__], os.environ.get(VARIABLE, ""), OWN)
-KINDS = in_order({**OWN, **_added})
-for _sentence in _left_out:
-    logging.getLogger(__name__).warning("rankscope: %s", _sentence)
+__path__.extend(filter(None, os.environ.get("RANKSCOPE_KINDS", "").split(os.pathsep)))
+KINDS = load(sys.modules[__name__])
 
 
 def kind_of(config: C) -> Kind[C]:
@@ -52,6 +48,7 @@ def check(config: Config) -> None:
         ParameterError: the first thing that is wrong, with what is accepted and what it got.
         DataError: a source that may not be opened here.
     """
+    config.check_whole()
     kind = kind_of(config)
     kind.check_shared(config)
     kind.check(config)

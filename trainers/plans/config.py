@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import PlainValidator
 
-from trainers.config import Config, DataChoice, RunConfig
+from trainers.config import Config, DataChoice, RunConfig, with_lost
 from trainers.errors import RunError
 from trainers.kinds import KINDS, OWN
 from trainers.parameters import parameter, specs
 from trainers.plans.seeds import read_seeds
-from trainers.values import build, check_types, values_of
+from trainers.values import check_types, values_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,7 +25,7 @@ MOST_RUNS = 500
 FOLDS = 2
 """Folds of the training data in the search of a fair comparison, where the settings ask for none."""
 FIRST = next(iter(OWN))
-"""The kind of the runs of a plan that does not name it: earlier versions wrapped this one alone."""
+"""The kind of the runs of a plan that does not name it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,16 +81,14 @@ class SweepConfig(Config):
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Config:
-        """See :class:`Config`; of earlier versions the settings of the runs stood beside those of the plan."""
-        if "run" not in values:
-            of_plan, name, settings = apart(cls, values)
-            values = of_plan | {"run": {"kind": name} | settings}
+        """See :class:`Config`."""
         run = dict(values["run"])
         name = run.pop("kind")
         if name not in KINDS or (cls.folded and not KINDS[name].folds):
             raise ValueError(f"there is no kind of run {name!r:.40} that it could plan")
         of_plan = {setting: value for setting, value in values.items() if setting != "run"}
-        return cls(**values_of(cls, of_plan), run=build(KINDS[name].config, run))
+        made = KINDS[name].config.read(run)
+        return with_lost(cls(**values_of(cls, of_plan), run=made), made.lost)
 
     def changed(self, **settings: Any) -> Self:
         """Return the same plan of runs with other settings."""

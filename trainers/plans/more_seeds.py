@@ -19,8 +19,9 @@ def with_more_seeds(config: SweepConfig, count: int) -> SweepConfig:
     """Return the plan with ``count`` more seeds, the smallest that it has not.
 
     Raises:
-        UserError: these are none or too many, or the plan would have too many runs.
+        UserError: these are none or too many, the plan would have too many runs, or something of it is lost.
     """
+    config.check_whole()
     most = MOST_SEEDS - len(config.seeds)
     if not 1 <= count <= most:
         can = f"1 to {most} more seeds can be added" if most > 0 else "no seed can be added"

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trainers.config import Config
-from trainers.errors import DataError, NewerVersionError, UserError
+from trainers.errors import DataError, UserError, VersionError
 from trainers.hierarchy import Hierarchy
 from trainers.plans.base import check_seeds, plan_of
 from trainers.plans.children import Children, total
@@ -95,7 +95,7 @@ def reopen(files: Mapping[str, Path], name: str, commit: str, root: Path) -> str
         name: ``owner/name`` of the dataset.
 
     Raises:
-        DataError: it is no comparison, of a newer version, damaged or too large.
+        DataError: it is no comparison, of another version, damaged or too large.
     """
     try:
         about = _read_about(_content(files[ABOUT], BOUNDS[ABOUT]))
@@ -104,10 +104,8 @@ def reopen(files: Mapping[str, Path], name: str, commit: str, root: Path) -> str
             return run_id
         made = _Made(about, _read_curves(files[CURVES]), _read_queries(files.get(QUERIES)))
         _write(made, run_id, f"{name}@{commit}", root)
-    except NewerVersionError as error:
-        raise DataError(
-            f"The comparison {name!r} was written by a newer version of this program; update it."
-        ) from error
+    except VersionError as error:
+        raise DataError(f"The comparison {name!r} cannot be opened. {error}") from error
     except (UserError, ValidationError, ValueError, LookupError, TypeError, RecursionError, OverflowError) as error:
         said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
         raise DataError(
@@ -230,7 +228,7 @@ def _read_about(content: bytes) -> _Comparison:
     if values.get("format") != FORMAT:
         raise ValueError(f"{ABOUT} is of another format")
     if values.get("version") != VERSION:
-        raise NewerVersionError(f"{ABOUT} is of version {values.get('version')!r:.20}; this program reads {VERSION}")
+        raise VersionError(f"It is of version {values.get('version')!r:.20}, and version {VERSION} is read here.")
     return _Comparison.model_validate(values)
 
 

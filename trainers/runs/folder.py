@@ -49,7 +49,7 @@ from trainers.runs.reader import RunReader
 from trainers.runs.records import REFINED, Frame, Probe, QueryScores, Snapshot
 from trainers.runs.regular import is_regular, is_there, open_regular
 from trainers.runs.removal import remove
-from trainers.runs.takeover import make_durable, make_unique, sweep_run
+from trainers.runs.takeover import make_durable, sweep_run
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -151,10 +151,9 @@ class RunFolder(RunReader):
     def take_over(self) -> None:
         """Make the folder ready for a trainer; only for the holder of its lock.
 
-        Unfinished files of killed writers go, repeated numbers of older versions go, and some disk space is reserved.
+        Unfinished files of killed writers go, and some disk space is reserved.
         """
         sweep_run(self.path)
-        make_unique(self.db)
         if not (self.path / "ballast").exists():
             write_bytes(self.path / "ballast", bytes(BALLAST), home=self.path)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from safetensors import SafetensorError
 
 from trainers.config import MAX_ARMS, Config
-from trainers.errors import NewerVersionError, RunError
+from trainers.errors import RunError, VersionError
 from trainers.runs import checked
 from trainers.runs.config_file import read_config
 from trainers.runs.damage import absent, damaged, reading, reads, words
@@ -84,7 +84,7 @@ class RunIdentity:
             config = read_config(text)
             if not 1 <= config.arms <= MAX_ARMS:
                 raise ValueError(f"it has {config.arms} arms")
-        except NewerVersionError as error:
+        except VersionError as error:
             raise RunError(f"The run {self.id} cannot be opened. {error}") from error
         except (ValueError, RecursionError) as error:
             raise RunError(

@@ -40,7 +40,7 @@ class RunReader(RunIdentity):
     @reads
     def scalars(self) -> list[Scalar]:
         """Return all scalars in the order of writing: of an arm, step and key the newest, none that is not-a-number."""
-        # runs written before such rows were unique may hold several; the other columns are those of the largest id
+        # a database from elsewhere may hold several; the other columns are those of the largest id
         sql = "SELECT arm, step, seconds, key, value, MAX(id) FROM metrics GROUP BY arm, step, key ORDER BY 6"
         return [
             Scalar(

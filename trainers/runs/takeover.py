@@ -21,17 +21,6 @@ def sweep_run(path: Path) -> None:
     (path / "ckpt" / "previous.tmp").unlink(missing_ok=True)
 
 
-def make_unique(db: Database) -> None:
-    """Let every number have one row per arm, step and key, the newest; folders of earlier versions are converted.
-
-    Nobody but the trainer writes numbers, so nothing comes between the two steps.
-    """
-    if db.rows("SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'metrics_once'"):
-        return
-    db.write("DELETE FROM metrics WHERE id NOT IN (SELECT MAX(id) FROM metrics GROUP BY arm, step, key)")
-    db.write("CREATE UNIQUE INDEX metrics_once ON metrics (arm, step, key)")
-
-
 def make_durable(db: Database) -> None:
     """Flush every row written so far to the disk, so that it survives a power cut.
 

@@ -51,5 +51,5 @@ class Clipping:
         return {"clipping": torch.tensor([self.steps, self.clipped])} if self.steps else {}
 
     def load(self, counts: Tensor | None) -> None:
-        """Restore what :meth:`tensors` returned; None: an older checkpoint, the count starts at 0."""
+        """Restore what :meth:`tensors` returned; None: nothing was counted."""
         self.steps, self.clipped = (0, 0) if counts is None else counts.tolist()

@@ -72,7 +72,7 @@ class PlanReports:
         Raises:
             RunError: it is no plan, or cannot be read.
         """
-        kind = plan_of(run.config)
+        plan_of(run.config)
         plan = self._kept.get(run.folder.path, lambda: _Plan(run))  # an own one may have the id of a recording
         children, report = plan.look(run)
         state = run.folder.state()
@@ -89,7 +89,7 @@ class PlanReports:
             "mine": is_mine(run.folder, token, caller),
             "downloads": offered(run),
             "state": {
-                **with_lacking(state_json(run.folder, state, kind), _lost(state.phase, children)),
+                **with_lacking(state_json(run.folder, state, run.config), _lost(state.phase, children)),
                 "step": total(children).step,
                 "planned_steps": len(children),
                 "queue_position": position(self._runs, run, state.phase),

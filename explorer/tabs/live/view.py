@@ -43,7 +43,7 @@ def about(run: Run) -> Json:
     return {
         "id": run.id,
         "title": run_title(run),
-        **state_json(run.folder, state, kind_of(run.config)),
+        **state_json(run.folder, state, run.config),
         "recorded": run.recorded,
         "part_of": run.folder.part_of,
         "plans": kind_of(run.config).plans,
@@ -156,7 +156,7 @@ def poll(run: Run, runs: Runs, after: int, row: int) -> Json:
     row, values, more = metrics(run, row)
     of_maps = _map_numbers(run, -1 if first else beyond) if first or listed else []
     return {
-        **state_json(run.folder, state, kind_of(run.config)),
+        **state_json(run.folder, state, run.config),
         "queue_position": position(runs, run, state.phase),
         "rewound": rewound,
         "frame": frame_info(run, newest) if newest is not None and newest > beyond else None,

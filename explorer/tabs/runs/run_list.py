@@ -103,7 +103,7 @@ def _card_of(run: Run, runs: Runs) -> Json:
         "losses": arm_titles(run.config),
         "kind": run.config.kind,
         "plans": kind_of(run.config).plans,
-        **state_json(run.folder, state, kind_of(run.config)),
+        **state_json(run.folder, state, run.config),
         "bytes": run.size(state.updated),
         "headline": _headline(run),
         "downloads": offered(run),

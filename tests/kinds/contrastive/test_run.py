@@ -10,8 +10,6 @@ import pytest
 import torch
 from PIL import Image
 
-from explorer.settings import ASSETS
-from tests.explorer.page import Page
 from tests.tiny import tiny_contrastive, write_images
 from tests.training.batches import next_batch
 from tests.training.reopened import reopened
@@ -192,58 +190,14 @@ def test_grey_and_tiny_images(tmp_path: Path) -> None:
     assert np.isfinite(numbers(loop)[0, "loss"])
 
 
-def test_corruptions_and_transfer(tmp_path: Path, images: Path) -> None:
-    loop = run(tmp_path, images, Choice(name="simclr"), corruptions=True, transfer=str(images), steps=2, head_steps=0)
+def test_transfer(tmp_path: Path, images: Path) -> None:
+    loop = run(tmp_path, images, Choice(name="simclr"), transfer=str(images), steps=2, head_steps=0)
     assert not loop.advance(60)
     told: list[float] = []
     loop.finish(lambda _text, fraction: told.append(fraction))
     known = numbers(loop)
     assert 0 <= known[0, "test/transfer_accuracy"] <= 1
-    assert sum(key.startswith("test/corrupted_accuracy/") for _, key in known) == 15
     assert told and all(0 <= fraction <= 1 for fraction in told)
-
-
-def test_errors_on_corrupted_images_are_compared_with_cross_entropy(tmp_path: Path, images: Path) -> None:
-    methods = [Choice(name="simclr"), Choice(name="cross_entropy")]
-    loop = run(tmp_path, images, *methods, corruptions=True, steps=2, head_steps=0)
-    assert not loop.advance(60)
-    loop.finish()
-    known = numbers(loop)
-    clean = [known[arm, "test/corrupted_clean_accuracy"] for arm in (0, 1)]
-    errors = [
-        {
-            key: 1 - value
-            for (of, key), value in known.items()
-            if of == arm and key.startswith("test/corrupted_accuracy/")
-        }
-        for arm in (0, 1)
-    ]
-    assert len(errors[0]) == 15 and all(errors[1].values())
-    assert known[1, "test/mCE"] == 1
-    quotients = [errors[0][key] / errors[1][key] for key in errors[0]]
-    assert known[0, "test/mCE"] == pytest.approx(np.mean(quotients))
-    added = [{key: error - (1 - clean[arm]) for key, error in errors[arm].items()} for arm in (0, 1)]
-    if min(added[1].values()) > 1e-9:
-        assert known[0, "test/relative_mCE"] == pytest.approx(
-            np.mean([added[0][key] / added[1][key] for key in added[0]])
-        )
-    else:
-        assert (0, "test/relative_mCE") not in known  # the reference loses nothing under one of them
-    assert "mCE 1.000" in kind_of(loop.config).result(loop.config, loop.folder)
-    page = Page(tmp_path, tmp_path / "recorded", ASSETS)
-    card = next(one for one in page.json("runs")["runs"] if one["id"] == loop.folder.id)
-    assert {one["title"]: one["values"][1] for one in card["headline"]}["mCE"] == 1
-    shown = page.json(f"run/{loop.folder.id}")["measures"]["whole"]
-    assert {"test/mCE", "test/relative_mCE", "test/corrupted_clean_accuracy"} <= {one["key"] for one in shown}
-
-
-def test_the_reference_of_mce_is_asked_for_or_cross_entropy_or_the_first() -> None:
-    methods = (Choice(name="simclr"), Choice(name="supcon"), Choice(name="cross_entropy"))
-    assert ContrastiveConfig(methods=methods).reference_arm == 2
-    assert ContrastiveConfig(methods=methods[:2]).reference_arm == 0
-    assert ContrastiveConfig(methods=methods, reference=1).reference_arm == 1
-    with pytest.raises(ParameterError, match="The reference of mCE is method 2, counted from 0, and there are 2"):
-        check(ContrastiveConfig(methods=methods[:2], reference=2))
 
 
 @pytest.mark.parametrize(

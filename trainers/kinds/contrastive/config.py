@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
@@ -10,7 +11,6 @@ from trainers.config import MAX_ARMS, DataChoice, EncoderConfig, RunConfig
 from trainers.parameters import Choice, default_of, parameter
 from trainers.registry import Descriptor
 
-BASELINE = "cross_entropy"
 NORMS = ("batch", "split", "group", "layer")
 COMPARISON, HEAD = "contrastive training", "linear classifier on the frozen encoder"
 STAGES = MappingProxyType({COMPARISON: "contrastive", HEAD: "classifier"})
@@ -32,6 +32,7 @@ class ContrastiveConfig(EncoderConfig):
     """
 
     kind: ClassVar[str] = "contrastive"
+    gone: ClassVar[Mapping[str, object]] = MappingProxyType({"corruptions": False, "reference": None})
 
     data: DataChoice = parameter(factory=lambda: DataChoice(held_out="images"), help="Which images.")
     methods: tuple[Choice, ...] = parameter(
@@ -83,19 +84,6 @@ class ContrastiveConfig(EncoderConfig):
     transfer: str | None = parameter(
         None, help="Another dataset, on whose images a linear classifier is trained at the end."
     )
-    corruptions: bool = parameter(
-        False, help="Measure the classifier on test images with noise, blur, weather and digital faults at the end."
-    )
-
-    reference: int | None = parameter(
-        None,
-        low=0,
-        high=MAX_ARMS - 1,
-        title="Reference of mCE",
-        help="Number of the method, from 0, that errors on corrupted images are divided by; if not given "
-        "cross-entropy, or else the first.",
-    )
-
     augmentation: Choice = default_of(RunConfig, "augmentation", Choice(name="moco_v2"))
     optimiser: str = default_of(RunConfig, "optimiser", "sgd")
     learning_rate: float = default_of(RunConfig, "learning_rate", 0.03)
@@ -110,14 +98,6 @@ class ContrastiveConfig(EncoderConfig):
     def arms(self) -> int:
         """How many models train in lockstep: one per method."""
         return len(self.methods)
-
-    @property
-    def reference_arm(self) -> int:
-        """The arm whose errors on corrupted images those of all arms are divided by."""
-        if self.reference is not None:
-            return self.reference
-        names = [method.name for method in self.methods]
-        return names.index(BASELINE) if BASELINE in names else 0
 
     @property
     def encoder_norm(self) -> str:

@@ -1,4 +1,4 @@
-"""Scores an arm at the end of a run: the whole test set, corrupted test images, and another dataset."""
+"""Scores an arm at the end of a run: the whole test set, and another dataset."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.evaluation import Images, classified, on_host, retrieval
 from trainers.metrics import counts
-from trainers.metrics.catalogue.mce import MCE, RELATIVE
-from trainers.metrics.corrupted_accuracy import CorruptedAccuracy, corrupted_accuracy
 from trainers.metrics.representation import (
-    ProbeHead,
     class_collapse,
     effective_rank,
     knn_accuracy,
@@ -28,11 +25,9 @@ from trainers.metrics.representation import (
     uniformity,
 )
 from trainers.progress import Progress, part_of
-from trainers.training.embedding import embed, embedded
-from trainers.training.folding import folded
+from trainers.training.embedding import embed
 
 PROBE_STEPS = 1000
-CORRUPTED = 1000  # test images, of which each is shown 75 times
 PAIRS = 5000  # test images whose pairs give the uniformity
 
 
@@ -48,7 +43,6 @@ class FinalNumbers:
 
     def __init__(self, config: ContrastiveConfig, images: Images, classes: Tensor | None, device: torch.device) -> None:
         self._config, self._images, self._classes, self._device = config, images, classes, device
-        self._robustness: dict[int, CorruptedAccuracy] = {}
 
     def check(self, tell: Progress) -> None:
         """Read the other dataset once before training, so that what is wrong with it is known before hours of it.
@@ -69,27 +63,13 @@ class FinalNumbers:
         Raises:
             UserError: the other dataset has too few classes or images of another kind.
         """
-        others = [self._config.corruptions, self._config.transfer is not None]
-        share = 1 / (1 + sum(others))
-        values, head = self._whole_test(arm, classifier, part_of(tell, 0, share))
-        yield _keyed(values)
-        if self._config.corruptions and head is not None:
-            yield _keyed(self._corrupted(arm, head, part_of(tell, share, 2 * share)))
+        share = 1.0 if self._config.transfer is None else 0.5
+        yield _keyed(self._whole_test(arm, classifier, part_of(tell, 0, share)))
         if self._config.transfer is not None:
-            accuracy = self._transferred(arm, self._config.transfer, part_of(tell, 1 - share, 1))
+            accuracy = self._transferred(arm, self._config.transfer, part_of(tell, share, 1))
             yield _keyed({"transfer_accuracy": accuracy})
 
-    def compared(self) -> Iterator[tuple[int, dict[str, float]]]:
-        """Yield each arm's errors on corrupted images against those of the reference arm, once all arms are scored."""
-        reference = self._robustness.get(self._config.reference_arm)
-        if reference is None or len(self._robustness) < 2:
-            return
-        for arm, robustness in self._robustness.items():
-            yield arm, _keyed({MCE: robustness.mce(reference), RELATIVE: robustness.relative_mce(reference)})
-
-    def _whole_test(
-        self, arm: MethodArm, classifier: bool, tell: Progress
-    ) -> tuple[dict[str, float], ProbeHead | None]:
+    def _whole_test(self, arm: MethodArm, classifier: bool, tell: Progress) -> dict[str, float]:
         images, count = self._images, len(self._images.test)
         test = self._embedded(arm, images.test, "test", tell)
         values = {
@@ -100,13 +80,13 @@ class FinalNumbers:
         if images.before_cap > count:
             values[counts.BEFORE_CAP] = float(images.before_cap)
         if images.train_labels is None or images.test_labels is None:
-            return values, None
+            return values
         unit, labels = functional.normalize(test, dim=1), images.test_labels
         values |= retrieval(unit, labels, images.metrics, left_out=True, roles=images.roles)
         values |= counts.of_roles(images.roles)
         values["class_collapse"] = class_collapse(test, images.test_labels)
         if not images.comparable:
-            return values, None
+            return values
         train = self._embedded(arm, images.train, "training", tell)
         both = (train, images.train_labels, test, images.test_labels)
         values |= knn_accuracy(*both, progress=counter(tell, "classifying by neighbours", count))
@@ -114,31 +94,12 @@ class FinalNumbers:
         values |= {"probe_accuracy": probe.accuracy, "probe_rate": probe.rate}
         if classifier and arm.classifier is not None and self._classes is not None:
             values["classifier_accuracy"] = classified(on_host(arm.classifier), self._classes, test, images.test_labels)
-        return values, probe.head
+        return values
 
     def _embedded(self, arm: MethodArm, images: Tensor, which: str, tell: Progress) -> Tensor:
         return embed(
             arm.encoder, images, self._device, counter(tell, f"embedding the {which} set", len(images)), unit=False
         )
-
-    def _corrupted(self, arm: MethodArm, head: ProbeHead, tell: Progress) -> dict[str, float]:
-        """Measure the linear probe on corrupted test images, and on the same images as they are."""
-        images, labels = self._images.test, self._images.test_labels
-        assert labels is not None
-        rows = torch.linspace(0, len(images) - 1, min(CORRUPTED, len(images))).long()
-        twin = folded(arm.encoder)
-
-        @torch.inference_mode()
-        def predict(pixels: Tensor) -> Tensor:
-            return head.predict(torch.cat(list(embedded(twin, pixels, self._device, unit=False))).cpu())
-
-        def progress(done: int, total: int) -> None:
-            tell(f"classifying corrupted images: {done:,} of {total:,}", done / total)
-
-        result = corrupted_accuracy(predict, images[rows], labels[rows], progress=progress, device=self._device)
-        self._robustness[arm.index] = result
-        each = {f"corrupted_accuracy/{name.replace('_', ' ')}": value for name, value in result.means.items()}
-        return {"corrupted_accuracy": result.mean, "corrupted_clean_accuracy": result.clean, **each}
 
     def _transferred(self, arm: MethodArm, source: str, tell: Progress) -> float:
         """Measure a linear probe on another dataset, of which images are held out."""

@@ -71,8 +71,6 @@ class Contrastive(Labelled[ContrastiveConfig]):
                 "head_steps",
                 "head_learning_rate",
                 "transfer",
-                "corruptions",
-                "reference",
                 "pretext",
                 "seed",
                 "probe_size",
@@ -96,13 +94,6 @@ class Contrastive(Labelled[ContrastiveConfig]):
         from trainers.kinds.contrastive.measures import MEASURES
 
         return MEASURES
-
-    def measures_of(self, config: ContrastiveConfig) -> Measures:
-        """Return those of the kind, and the metrics and the robustness that were asked for."""
-        from trainers.kinds.contrastive.measures import with_robustness
-
-        measures = super().measures_of(config)
-        return with_robustness(measures, arms=config.arms) if config.corruptions else measures
 
     def embedder(self, config: ContrastiveConfig, *, channels: int, side: int) -> nn.Module:
         """Build the encoder before the projection head, which is dropped."""
@@ -131,11 +122,6 @@ class Contrastive(Labelled[ContrastiveConfig]):
                     f"{METHODS[choice.name].title}: batch {batch} is larger than the batch of the run, {config.batch}, "
                     f"which all methods share. Set it to at most {config.batch}, or raise that of the run."
                 )
-        if config.reference is not None and config.reference >= config.arms:
-            raise ParameterError(
-                f"The reference of mCE is method {config.reference}, counted from 0, and there are {config.arms}. "
-                f"Choose 0 to {config.arms - 1}, or leave it out."
-            )
         check_batch(config, config.batch, config.encoder)
         super().check(config)
         if config.transfer:
@@ -187,10 +173,6 @@ class Contrastive(Labelled[ContrastiveConfig]):
         from trainers.kinds.contrastive.presets import PRESETS
 
         return PRESETS
-
-    def divisible(self, config: ContrastiveConfig) -> bool:
-        """Return whether no errors on corrupted images are asked for: they are divided by those of one of the arms."""
-        return not config.corruptions
 
     def arms(self, config: ContrastiveConfig) -> list[ArmView]:
         """List one per method; the same method twice is told apart by its parameters, or by number."""

@@ -115,8 +115,6 @@ class ContrastiveLoop(LabelledLoop):
             for values in self._final.of(arm, self._has_classifier(arm), progress):
                 self._scalars.now(arm.index, self.step, self.seconds, values)
                 self._scalars.flush()
-        for index, values in self._final.compared():
-            self._scalars.now(index, self.step, self.seconds, values)
 
     # ----------------------------------------------------------------- set-up
 

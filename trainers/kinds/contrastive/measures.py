@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from trainers.metrics.catalogue.counts import EPOCHS, LEFT_OUT_WORDS
-from trainers.metrics.catalogue.mce import MCE, RELATIVE
 from trainers.metrics.catalogue.training import PROCESSOR
-from trainers.metrics.measures import TEST, Measures
+from trainers.metrics.measures import Measures
 from trainers.metrics.panels import Panel, Profile
 
 MEASURES = Measures(
@@ -83,15 +80,3 @@ MEASURES = Measures(
     summary=("knn_accuracy", "probe_accuracy", "classifier_accuracy", "R_at_1", "HAP", "effective_rank", PROCESSOR),
     remarks={"queries_without_positive": LEFT_OUT_WORDS},
 )
-
-
-def with_robustness(measures: Measures, *, arms: int) -> Measures:
-    """Add what is measured on corrupted images; errors are compared where there are several arms."""
-    keys = ("corrupted_accuracy", "corrupted_clean_accuracy", *((MCE, RELATIVE) if arms > 1 else ()))
-    headline = TEST + (MCE if arms > 1 else "corrupted_accuracy")
-    return replace(
-        measures,
-        whole=(*measures.whole, *keys),
-        headline=(*measures.headline, headline),
-        summary=(*measures.summary, *keys),
-    )

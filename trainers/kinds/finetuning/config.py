@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from trainers.config import MAX_ARMS, RunConfig, SceneChoice, StartConfig
-from trainers.kinds._version1 import shared
 from trainers.parameters import Choice, default_of, parameter
 
 
@@ -63,14 +62,3 @@ class FinetuningConfig(StartConfig):
     def arms(self) -> int:
         """How many models train in lockstep: one per recipe."""
         return len(self.recipes)
-
-    @classmethod
-    def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
-        """Migrate settings of version 1 with a fine-tuning among them; those that it did not use are dropped."""
-        stored = values.get("mend")
-        if stored is None:
-            return None
-        settings = stored["scenes"].pop("parameters", {})
-        if settings:
-            stored["scenes"]["source"] += ":" + ",".join(f"{name}={value}" for name, value in settings.items())
-        return shared(values) | stored | {"kind": cls.kind}

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from trainers.training.loop import Loop
 
 FAMILY = "recipe"
-_OLD_PRESETS = {"mend": "default"}
 
 
 class Finetuning(Kind[FinetuningConfig]):
@@ -122,8 +121,8 @@ class Finetuning(Kind[FinetuningConfig]):
         )
 
     def preset(self, name: str | None) -> Mapping[str, Any]:
-        """Return the settings of a preset, those of the first for None; names of earlier versions still work."""
-        return super().preset(_OLD_PRESETS.get(name or "", name) or self.presets()[0].name)
+        """Return the settings of a preset, those of the first for None."""
+        return super().preset(name or self.presets()[0].name)
 
     def layered(self, given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings; the learning rate is the model's, unless it is given."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from trainers.config import MAX_ARMS, EncoderConfig, RunConfig
-from trainers.kinds._version1 import shared
 from trainers.parameters import Choice, default_of, parameter
 from trainers.runs.records import PARTS
 
@@ -71,12 +70,3 @@ class MetricLearningConfig(EncoderConfig):
     def arms(self) -> int:
         """How many models train in lockstep: one per loss."""
         return len(self.losses)
-
-    @classmethod
-    def migrated(cls, values: dict[str, Any]) -> dict[str, Any] | None:
-        """Return settings of version 1 without a fine-tuning among them."""
-        if values.pop("mend", None) is not None:
-            return None
-        common = shared(values)
-        encoder = {"name": values.pop("encoder"), "parameters": values.pop("encoder_parameters", {})}
-        return values | common | {"kind": cls.kind, "encoder": encoder}

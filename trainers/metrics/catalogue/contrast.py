@@ -112,28 +112,4 @@ DESCRIPTORS = (
         family="training",
         order=190,
     ),
-    Measure(
-        name="corrupted_accuracy",
-        title="Accuracy under corruptions",
-        short="corrupted",
-        sentence="Share of test images that the linear probe gets right, mean over 15 corruptions and 5 severities.",
-        family="training",
-        order=191,
-    ),
-    Measure(
-        name="corrupted_clean_accuracy",
-        title="Accuracy on the same images, not corrupted",
-        short="not corrupted",
-        sentence="Share of the images of the accuracy under corruptions that the linear probe gets right as they are.",
-        family="training",
-        order=191,
-    ),
-    Measure(
-        name="corrupted_accuracy/*",
-        title="Accuracy under corruption: *",
-        short="*",
-        sentence="The same for one corruption, mean over five severities.",
-        family="training",
-        order=192,
-    ),
 )

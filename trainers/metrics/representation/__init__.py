@@ -6,7 +6,6 @@ from trainers.metrics.representation import knn_accuracy, linear_probe knn_accur
 test_labels)["knn_accuracy"] linear_probe(train, train_labels, test, test_labels, steps=1000, seed=0).accuracy
 """
 
-from trainers.metrics.representation._probe_heads import ProbeHead
 from trainers.metrics.representation.geometry import (
     alignment,
     class_collapse,
@@ -19,7 +18,6 @@ from trainers.metrics.representation.linear_probe import ProbeCurve, ProbeResult
 
 __all__ = [
     "ProbeCurve",
-    "ProbeHead",
     "ProbeResult",
     "alignment",
     "class_collapse",

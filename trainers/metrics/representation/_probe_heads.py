@@ -10,30 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.devices.host import send, tensor
+from trainers.devices.host import send
 
 MOMENTUM = 0.9
 SPREAD = 0.01  # standard deviation of the first weights; the first biases are zero
 BLOCK = 2**22  # logits at once
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProbeHead:
-    """A linear layer.
-
-    Attributes:
-        weight: ``[F, C]``; bias: ``[C]``, on the features' device.
-        classes: int64 ``[C]``, the label of each column, on the CPU.
-    """
-
-    weight: Tensor
-    bias: Tensor
-    classes: Tensor
-
-    @torch.no_grad()
-    def predict(self, features: Tensor) -> Tensor:
-        """Return predict the likeliest label of each row of ``[N, F]``: int64 ``[N]`` on the CPU."""
-        return self.classes[(features.to(self.weight.dtype) @ self.weight + self.bias).argmax(1).cpu()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,11 +87,6 @@ class Heads:
             for logits, classes in self._parts(images)
         ]
         return torch.cat(losses).double().mean(0)
-
-    def head(self, index: int, classes: np.ndarray) -> ProbeHead:
-        """Return the layer of one rate."""
-        layer = self._weights.unflatten(1, self.shape)[:, index].clone()
-        return ProbeHead(weight=layer[:-1], bias=layer[-1], classes=tensor(classes))
 
     def _parts(self, images: Images) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield logits ``[b, R, C]`` and classes ``[b]`` of all images, in bounded memory."""

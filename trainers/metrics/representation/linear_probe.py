@@ -19,7 +19,7 @@ from torch import Tensor
 
 from trainers.devices.host import read, send
 from trainers.errors import UserError
-from trainers.metrics.representation._probe_heads import Heads, Images, ProbeHead
+from trainers.metrics.representation._probe_heads import Heads, Images
 from trainers.metrics.representation._rows import check_labels, check_rows
 
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -54,7 +54,6 @@ class ProbeResult:
         held_out: accuracy on the held-out training images at each rate; NaN: that rate diverged.
         rate: the one that is best there; NaN: all diverged. Between equals the one with the lower held-out loss.
         accuracy: on the test images, at that rate; NaN: all diverged.
-        head: the layer at that rate; None: all diverged.
         curve: of all rates.
     """
 
@@ -62,7 +61,6 @@ class ProbeResult:
     held_out: tuple[float, ...]
     rate: float
     accuracy: float
-    head: ProbeHead | None
     curve: ProbeCurve
 
     @property
@@ -125,7 +123,6 @@ def linear_probe(
         held_out=tuple(np.where(np.isfinite(loss), curve.accuracy[-1], np.nan).tolist()),
         rate=math.nan if best is None else rates[best],
         accuracy=score,
-        head=None if best is None else heads.head(best, classes),
         curve=curve,
     )
 
