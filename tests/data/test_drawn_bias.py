@@ -14,7 +14,7 @@ from trainers.data.labelled.datasets import drawn
 from trainers.data.source_check import check_source
 from trainers.data.synthetic.pottery.background import WALL_NAMES
 from trainers.errors import ParameterError
-from trainers.kinds.data_titles import source_title
+from trainers.kinds.labelled import source_title
 
 SIZE, SEED = 16, 0
 

@@ -10,7 +10,7 @@ import pytest
 from tests.explorer.page import Page
 from tests.synthetic import make_run
 from trainers.hierarchy import severity_words
-from trainers.kinds.metric_learning.plots import PLOTS
+from trainers.kinds.metric_learning.measures import PLOTS
 from trainers.metrics import METRICS, controlled_errors
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "live" / "plots"
@@ -23,7 +23,7 @@ def test_the_page_has_every_form() -> None:
         r"export const (\w+) = \{ name: \"(\w+)\"", "".join(p.read_text() for p in FOLDER.glob("*.js"))
     )
     forms = {name for constant, name in matches if constant in listed[1].split(", ")}
-    assert forms == {plot.form for plot in PLOTS.values()}
+    assert forms == {plot.form for plot in PLOTS}
 
 
 def test_controlled_mistakes_are_told_in_the_words_of_the_run(page: Page, root: Path) -> None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
-import types
-from pathlib import Path
 
 import pytest
 import torch
 
 from tests.losses.slow_contrastive import contextual_similarity
 from tests.metrics import slow
-from trainers.kinds.metric_learning.contextual_sample import CLASSES, PER_CLASS, ContextualSample
+from trainers.kinds.metric_learning.evaluation import CLASSES, PER_CLASS, ContextualSample
 from trainers.kinds.metric_learning.measures import MEASURES
-from trainers.kinds.metric_learning.plots import PLOTS
 from trainers.metrics.catalogue.contextual import CONTEXTUAL_AP, CONTEXTUAL_LOSS
-from trainers.metrics.plots import Axis, PathPlot
-from trainers.registry import load
+
+PLOTS = {plot.name: plot for plot in MEASURES.plots}
 
 
 def sample_of(count: int, classes: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -34,21 +30,6 @@ def test_the_page_is_told_of_every_plot_in_order() -> None:
     for plot, one in zip(PLOTS.values(), plots, strict=True):
         assert one["title"] and one["note"].endswith(".") and (one["source"] == "" or one["url"])
         assert not plot.keys() or one["missing"].endswith(".")
-
-
-def test_a_plot_in_a_file_of_its_own_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "toy.py").write_text(
-        "from trainers.metrics.plots import Axis, PathPlot\n"
-        "AXIS = Axis(key='R_at_1', title='R@1')\n"
-        "DESCRIPTOR = PathPlot(name='toy', title='Toy', note='A toy.', x=AXIS, y=AXIS)\n"
-    )
-    package = types.ModuleType("toy_plots")
-    package.__path__ = [str(tmp_path)]
-    monkeypatch.setitem(sys.modules, "toy_plots", package)
-    (plot,) = load(package).values()
-    del sys.modules["toy_plots.toy"]
-    assert isinstance(plot, PathPlot) and plot.x == Axis(key="R_at_1", title="R@1")
-    assert plot.json(MEASURES.number_json)["form"] == "path"
 
 
 def test_the_sample_has_four_images_of_each_of_at_most_32_classes() -> None:

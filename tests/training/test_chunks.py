@@ -11,8 +11,8 @@ from tests.contracts.test_training import train_cut_and_resume
 from trainers.config import Config
 from trainers.errors import ParameterError
 from trainers.kinds import check, kind_of
-from trainers.kinds.contrastive.advice import advice
 from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.diagnosis import advice
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice

@@ -16,7 +16,7 @@ from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.footprint import footprint as metric_learning_footprint
+from trainers.kinds.metric_learning.suited import footprint as metric_learning_footprint
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.footprint import PROGRAM, Footprint, Shape, check_fits

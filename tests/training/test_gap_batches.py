@@ -8,8 +8,7 @@ import torch
 
 from tests.metrics import slow
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.evaluation import Evaluator
-from trainers.kinds.metric_learning.gap_batches import gap_batches
+from trainers.kinds.metric_learning.evaluation import Evaluator, gap_batches
 
 
 def labels_of(sizes: list[int]) -> torch.Tensor:

@@ -1,19 +1,59 @@
-"""Checks of a run's settings before it is queued: what it starts from, and its images."""
+"""Checks of a run's settings before it is queued: what it starts from, its images, and what changes nothing."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trainers.config import C, DataChoice, EncoderConfig, RunConfig, StartConfig
-from trainers.errors import ParameterError
+from trainers.errors import ParameterError, UserError
+from trainers.optimization.schedule import DROPS
 from trainers.parameters import Choice
 from trainers.registry import title_of
 
 if TYPE_CHECKING:
     from trainers.data.base import LoadedData
     from trainers.progress import Progress
+
+
+def unused(config: RunConfig) -> list[str]:
+    """List sentences on settings that somebody changed and that change nothing.
+
+    Args:
+        config: checked.
+    """
+    sentences = []
+    if tuple(config.drops) != DROPS and (config.schedule != "step" or config.halve_every is not None):
+        other = "halve_every takes its place" if config.halve_every is not None else f"it is {config.schedule}"
+        sentences.append(f"Only the schedule step has drops, and {other}: drops change nothing.")
+    data = getattr(config, "data", None)
+    if isinstance(data, DataChoice) and data.revision is not None and not _has_revisions(data.source):
+        sentences.append(f"Only datasets of the Hub have revisions: {data.revision!r} changes nothing.")
+    if isinstance(data, DataChoice) and data.hierarchy != DataChoice().hierarchy and _drawn(data.source):
+        sentences.append("Drawn images have superclasses of their own: hierarchy changes nothing.")
+    return sentences
+
+
+def _drawn(source: str) -> bool:
+    from trainers.data import named
+
+    entry = named(source)
+    return entry is not None and entry.inspect is None
+
+
+def _has_revisions(source: str) -> bool:
+    """Return whether a source comes from the Hub, or may: what cannot be found is told of elsewhere."""
+    from trainers.data import named
+    from trainers.data.sources import resolve
+
+    entry = named(source)
+    if entry is not None:
+        return entry.inspect is not None  # images that are drawn here have nothing to choose
+    with contextlib.suppress(UserError):
+        return isinstance(resolve(source), str)
+    return True
 
 
 def check_start(config: StartConfig, encoder: Choice, *, projects: bool = False) -> None:

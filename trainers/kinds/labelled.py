@@ -6,15 +6,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from trainers.config import DataChoice, EncoderConfig
+from trainers.errors import ParameterError
 from trainers.kinds.base import Kind
 from trainers.kinds.checks import check_data, check_start, rehearse_images
-from trainers.kinds.data_titles import titled
 from trainers.registry import title_of
 
 if TYPE_CHECKING:
     from trainers.data.base import LoadedData
     from trainers.metrics.measures import Measures
     from trainers.progress import Progress
+
+
+def titled(choice: DataChoice) -> str:
+    """Return the title of labelled images before they are read, with their hard conditions."""
+    return ", ".join([source_title(choice.source), *choice.conditions.words()])
+
+
+def source_title(source: str) -> str:
+    """Return the title of a labelled dataset of the catalogue, or the last part of a path or id."""
+    from trainers.data import named
+
+    labelled = named(source)
+    try:
+        return source.rstrip("/").rsplit("/", 1)[-1] if labelled is None else labelled.titled(source)
+    except ParameterError:  # of another version
+        return source
+
 
 E = TypeVar("E", bound=EncoderConfig)
 

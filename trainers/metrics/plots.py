@@ -36,14 +36,13 @@ class Plot(ABC):
     """One plot.
 
     Attributes:
-        name: key in the registry.
+        name: key.
         title: as printed.
         note: a sentence on how to read it.
         source: the paper and figure that it follows; empty: ours.
         url: of the paper.
         missing: a sentence for a run that has no such numbers.
         folded: it is shown under "More plots".
-        order: place among the plots, smaller first.
     """
 
     name: str
@@ -53,7 +52,6 @@ class Plot(ABC):
     url: str = ""
     missing: str = ""
     folded: bool = False
-    order: int = 100
     form: ClassVar[str]
 
     def json(self, in_words: InWords) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from explorer.page.form.kind_page import SMALL_CONV, KindPage
 from explorer.page.form.views import drawn_views
 from trainers.encoders import ENCODERS
 from trainers.kinds.contrastive import DESCRIPTOR as KIND
+from trainers.kinds.contrastive.batches import preview
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.methods import METHODS
-from trainers.kinds.contrastive.views import preview
-from trainers.kinds.data_titles import source_title
+from trainers.kinds.labelled import source_title
 from trainers.training.augmentations import AUGMENTATIONS
 
 PREVIEWED = 6

@@ -17,9 +17,10 @@ from trainers.config import Conditions, DataChoice
 from trainers.data import load_data
 from trainers.data.base import ImageSet
 from trainers.errors import DataError, UserError
-from trainers.kinds.contrastive import evaluation, final_numbers
-from trainers.kinds.contrastive.advice import advice
+from trainers.kinds.contrastive import evaluation
+from trainers.kinds.contrastive import evaluation as final_numbers
 from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.diagnosis import advice
 from trainers.kinds.contrastive.loop import ContrastiveLoop
 from trainers.kinds.contrastive.methods import METHODS
 from trainers.parameters import Choice

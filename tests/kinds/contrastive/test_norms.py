@@ -12,8 +12,8 @@ from torch import nn
 
 from trainers.encoders import ENCODERS
 from trainers.kinds.contrastive.config import NORMS
+from trainers.kinds.contrastive.methods.moco import shuffled
 from trainers.kinds.contrastive.norms import SplitBatchNorm, normalised
-from trainers.kinds.contrastive.shuffling import shuffled
 
 ROOT = Path(__file__).parents[3]
 

@@ -17,8 +17,8 @@ from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.errors import ParameterError, RunError, UserError
 from trainers.kinds import KINDS, check, diagnoses, kind_of
-from trainers.kinds.contrastive.advice import short_of_an_epoch
 from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.diagnosis import short_of_an_epoch
 from trainers.kinds.contrastive.loop import TIMED, ContrastiveLoop
 from trainers.kinds.contrastive.norms import SplitBatchNorm
 from trainers.metrics.catalogue import counts

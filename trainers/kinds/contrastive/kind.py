@@ -136,7 +136,7 @@ class Contrastive(Labelled[ContrastiveConfig]):
 
     def rehearse_on(self, config: ContrastiveConfig, data: LoadedData) -> list[str]:
         """Check the metrics against what the images allow, and the budget against an epoch of them."""
-        from trainers.kinds.contrastive.advice import advice
+        from trainers.kinds.contrastive.diagnosis import advice
         from trainers.kinds.contrastive.loop import check_metrics
 
         check_metrics(config.metrics, data)
@@ -158,7 +158,7 @@ class Contrastive(Labelled[ContrastiveConfig]):
 
     def advice(self, config: ContrastiveConfig) -> list[str]:
         """List settings under which a method cannot do what its paper describes, after what is said of any run."""
-        from trainers.kinds.contrastive.advice import advice
+        from trainers.kinds.contrastive.diagnosis import advice
 
         return [*super().advice(config), *advice(config)]
 

@@ -17,17 +17,15 @@ from trainers.data.roles import Roles
 from trainers.encoders import Encoder
 from trainers.errors import UserError
 from trainers.kinds import kind_of
-from trainers.kinds.contrastive.advice import advice
 from trainers.kinds.contrastive.arm import CLASSIFIER, MethodArm
-from trainers.kinds.contrastive.batches import Batch, Batches
+from trainers.kinds.contrastive.batches import Batch, Batches, head_views_of, views_of
 from trainers.kinds.contrastive.config import COMPARISON, HEAD, STAGES, ContrastiveConfig
-from trainers.kinds.contrastive.evaluation import Evaluator, Images
-from trainers.kinds.contrastive.final_numbers import FinalNumbers
+from trainers.kinds.contrastive.diagnosis import advice
+from trainers.kinds.contrastive.evaluation import Evaluator, FinalNumbers, Images
 from trainers.kinds.contrastive.footprint import footprint
 from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
-from trainers.kinds.contrastive.views import head_views_of, views_of
 from trainers.metrics.asked import check_size
 from trainers.metrics.catalogue import counts
 from trainers.progress import Progress

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from trainers.config import SceneChoice
 from trainers.data import cache
 from trainers.data.base import ImageSet, LoadedData
 from trainers.data.captioned.loader import load_chosen
 from trainers.data.captioned_images import CaptionedDataset
-from trainers.kinds.finetuning.probe import probe_images, probe_labels
+from trainers.hierarchy import Hierarchy
 from trainers.object_removal.benchmark import Benchmark, make_benchmarks
 from trainers.object_removal.gallery import Gallery
 from trainers.object_removal.regions import pixel_mask
 from trainers.object_removal.vocabulary import load_words
 from trainers.progress import Progress, part_of, silent
+
+
+def probe_images(benchmark: Benchmark) -> Tensor:
+    """Return its images uint8 ``[P, 3, S, S]``."""
+    return torch.cat([benchmark.images, benchmark.queries])
+
+
+def probe_labels(benchmark: Benchmark, scenes: CaptionedDataset) -> tuple[np.ndarray, Hierarchy]:
+    """Label each image of the probe, int32 ``[P, 2]``: all objects and the commonest of them; also return the names."""
+    often = Counter(name for part in scenes.splits.values() for scene in part for name in set(scene.classes))
+    contents = [frozenset(scene.classes) for scene in benchmark.scenes]
+    contents += [frozenset(removal.judgement.kept) for removal in benchmark.removals]
+    mains = [max(sorted(content), key=lambda name: often[name], default="nothing") for content in contents]
+    names = [" + ".join(sorted(content)) or "nothing" for content in contents]
+    levels = [sorted(set(names)), sorted(set(mains))]
+    columns = [[level.index(name) for name in of] for level, of in zip(levels, (names, mains), strict=True)]
+    tree = Hierarchy(levels=("objects", "main object"), names=tuple(tuple(level) for level in levels))
+    return np.array(columns, dtype=np.int32).T, tree
+
 
 FILL = "telea"
 """Of the benchmark that a run is scored on, and so of its maps."""

@@ -100,7 +100,7 @@ class Finetuning(Kind[FinetuningConfig]):
 
     def footprint(self, config: FinetuningConfig) -> Footprint:
         """Estimate a model, its copies and its batch, from the size that its descriptor states."""
-        from trainers.kinds.finetuning.footprint import footprint
+        from trainers.kinds.finetuning.validation import footprint
 
         return footprint(config)
 

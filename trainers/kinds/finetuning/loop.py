@@ -13,9 +13,9 @@ from trainers.data.captioned.loader import load_chosen
 from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.image_text.models import MODELS, ImageTextModel
 from trainers.kinds.finetuning.arm import RecipeArm
+from trainers.kinds.finetuning.benchmark_images import probe_images, probe_labels
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.images import removed_pairs
-from trainers.kinds.finetuning.probe import probe_images, probe_labels
 from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
 from trainers.kinds.finetuning.training_pairs import Examples, Pool
 from trainers.metrics import counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,15 @@ from torch import Tensor
 
 from trainers.data.probe import choose_probe
 from trainers.data.roles import Roles
-from trainers.devices.host import send
+from trainers.devices.host import equal, send
 from trainers.distributed.group import meet, rank
 from trainers.encoders import Encoder
-from trainers.kinds.metric_learning.contextual_sample import ContextualSample
+from trainers.errors import ParameterError
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.losses.contextual import contextual_term
 from trainers.metrics import counts, evaluate
 from trainers.metrics.asked import joined, measurable
+from trainers.metrics.catalogue.contextual import CONTEXTUAL_AP, CONTEXTUAL_LOSS
 from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.metrics.catalogue.gap import BATCH_AP, GAP, WHOLE_AP
 from trainers.metrics.gap import inside_batches
@@ -27,10 +30,108 @@ from trainers.metrics.roles import score_roles
 from trainers.progress import Progress, silent
 from trainers.runs.query_scores import kept_queries
 from trainers.runs.records import QueryScores
+from trainers.samplers import SAMPLERS, Sampler
 from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embed, embedded
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.folding import folded
+
+PER_CLASS = 4  # the paper's k, images of each class in a batch
+CLASSES = 32  # at most: 128 images, the batch of the paper's code, so that the scale is the loss's own
+LEAST_CLASSES = 3  # proposition 4.1 needs n > 2 k
+EPS = 0.0  # as in proposition 4.1; with slack all embeddings of an untrained encoder are neighbours
+SLOPE = 1.0  # of a backward pass that is not made
+
+
+class ContextualSample:
+    """Images of the probe, as many of each class as a neighbourhood holds.
+
+    Liao et al. 2023, figure 3 (left): the contextual term of Eq. 5 against 1 - mAP over training. Which images the
+    paper took is not known; the sample is ours. k is 4 and eps is 0.
+
+    Args:
+        labels: int64 ``[P, L]`` of the probe, finest first.
+    """
+
+    def __init__(self, labels: Tensor) -> None:
+        finest = labels.reshape(len(labels), -1)[:, 0].numpy()
+        classes, counts = np.unique(finest, return_counts=True)
+        large = classes[counts >= PER_CLASS]
+        spread = np.linspace(0, len(large) - 1, min(len(large), CLASSES)).round().astype(int)
+        chosen = [np.flatnonzero(finest == label)[:PER_CLASS] for label in large[spread].tolist()]
+        self.rows = torch.from_numpy(np.concatenate([*chosen, np.zeros(0, np.int64)]).astype(np.int64))
+        self._labels = torch.from_numpy(finest.copy())[self.rows]
+        self._enough = len(chosen) >= LEAST_CLASSES
+
+    def numbers(self, embeddings: Tensor) -> dict[str, float]:
+        """Return the contextual term and AP of the sample; nothing where fewer than three classes have four images.
+
+        Args:
+            embeddings: float32 ``[P, D]`` of the whole probe, on the CPU.
+        """
+        if not self._enough:
+            return {}
+        rows = embeddings[self.rows]
+        unit = F.normalize(rows.float(), dim=1)
+        similarity = unit @ unit.T
+        same = equal(self._labels, self._labels, similarity.device)
+        with torch.no_grad():
+            term = contextual_term(similarity, same, PER_CLASS, EPS, SLOPE)
+        ap = evaluate(rows, self._labels, metrics=["AP"])["AP"]
+        return {CONTEXTUAL_LOSS: float(term), CONTEXTUAL_AP: float(ap)}
+
+
+def gap_batches(labels: Tensor, config: MetricLearningConfig) -> Tensor | None:
+    """Return the batch of each image: that in which the run's sampler would draw it first, were these all the images.
+
+    Images that it never draws, alone in their class, make up a batch of their own. Where there are fewer classes than a
+    batch has, a batch has all of them.
+
+    Args:
+        labels: int64 ``[N, L]``, finest first.
+
+    Returns:
+        int64 ``[N]``; None where the sampler can make no batch of them.
+    """
+    counts = torch.unique(labels[:, 0], return_counts=True)[1]
+    usable = int((counts > 1).sum())
+    size = config.images_per_class
+    try:
+        sampler = SAMPLERS[config.sampler].build(labels, min(config.classes_per_batch, usable), size, config.seed)
+    except ParameterError:
+        return None
+    rounds = -(-int(counts.max()) // size)
+    return _first_drawn(sampler, len(labels), rounds * sampler.batches_per_epoch)
+
+
+def _first_drawn(sampler: Sampler, count: int, steps: int) -> Tensor:
+    batch = torch.full((count,), -1)
+    for step in range(steps):
+        rows = sampler.batch(step)
+        batch[rows[batch[rows] < 0]] = step
+    return batch
+
+
+class ShownImages:
+    """Embeds the images that the maps show beside an evaluation of others.
+
+    Args:
+        images: uint8 ``[P, C, H, W]``, or frozen features ``[P, F]``.
+        device: where the encoders live.
+    """
+
+    def __init__(self, images: Tensor, device: torch.device) -> None:
+        self._images, self._device = send(images, device), device
+
+    def beside(self, encoder: Encoder, evaluation: Finish) -> Finish:
+        """Add the embeddings of these images to an evaluation; they are queued now."""
+        parts = [HostCopy(part) for part in embedded(folded(encoder), self._images, self._device)]
+
+        def finish() -> ProbeResult:
+            return replace(evaluation(), embeddings=torch.cat([part.get() for part in parts]))
+
+        return finish
+
 
 TRAIN_PROBE = 800  # enough for a train R@1 good to about two points
 TRAIN_KEY = "train_R_at_1"

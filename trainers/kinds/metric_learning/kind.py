@@ -143,7 +143,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
 
     def footprint(self, config: MetricLearningConfig) -> Footprint:
         """Estimate encoders, activations, cross-batch memories and pairs."""
-        from trainers.kinds.metric_learning.footprint import footprint
+        from trainers.kinds.metric_learning.suited import footprint
 
         return footprint(config)
 
@@ -154,7 +154,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
 
     def advice(self, config: MetricLearningConfig) -> list[str]:
         """List losses that the run's batches do not suit, after what is said of any run."""
-        from trainers.kinds.metric_learning.advice import advice
+        from trainers.kinds.metric_learning.presets import advice
 
         return [*super().advice(config), *advice(config)]
 

@@ -15,14 +15,12 @@ from trainers.data.probe import choose_probe
 from trainers.data.roles import Roles
 from trainers.distributed.group import rank
 from trainers.encoders import Encoder
-from trainers.kinds.metric_learning.advice import advice
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch, Batches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
+from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, ShownImages, gap_batches, left_out
 from trainers.kinds.metric_learning.frozen_features import fit_head, frozen_features
-from trainers.kinds.metric_learning.gap_batches import gap_batches
-from trainers.kinds.metric_learning.shown_images import ShownImages
+from trainers.kinds.metric_learning.presets import advice
 from trainers.kinds.metric_learning.suited import Suited, suit
 from trainers.losses import LOSSES, kernel, surrogates
 from trainers.losses._memory import give_memory

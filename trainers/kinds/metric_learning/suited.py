@@ -1,4 +1,20 @@
-"""The settings of a run once its images are known, or why they cannot be had."""
+"""The settings of a run once its images are known, or why they cannot be had, and its memory.
+
+The memory that a metric-learning run will take, in bytes; an estimate on the safe side.
+
+total = program + images + encoders + activations + memories + pairs + evaluation
+
+program      the interpreter and its libraries
+images       N x C x S x S bytes of both splits, at most what may stay in memory (RANKSCOPE_MEMORY_GB)
+encoders     per loss: weights, gradients and Adam's two moments, 4 bytes each, and the copy that is checkpointed
+activations  per view of a batch: what every layer hands to the next, kept for the backward pass (of a chunk at a time
+             where there are chunks); losses take turns
+memories     per loss: K x D x 4 bytes and K x L x 8 of labels; twice while it is read, once more when checkpointed
+pairs        of one loss at a time: B x (B + K) similarities with their slopes, orders and masks; and for losses
+             that rank with sigmoids the block of one query, P x (B + K) with P its positives; the losses on triplets
+             look at all of them, B x (B + K) x (B + K)
+evaluation   P probe images as float, twice, and test embeddings
+"""
 
 from __future__ import annotations
 
@@ -7,14 +23,63 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from trainers.data import settings
 from trainers.data.base import LoadedData
 from trainers.data.roles import Roles
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.footprint import footprint
+from trainers.losses import LOSSES, LossDescriptor
 from trainers.metrics.asked import check_size
 from trainers.samplers import SAMPLERS
 from trainers.samplers.base import Sampler
-from trainers.training.footprint import Shape, check_fits
+from trainers.training.encoder_sizes import encoder_sizes, guessed_shape
+from trainers.training.footprint import COPIES, FLOAT, Footprint, Shape, check_fits, encoded_at_once
+
+BLOCK_BYTES = 8
+"""Of one (positive, item) pair of the sigmoid losses."""
+_BLOCK_PAIRS = 1 << 20
+_LEVELS = 3
+_EVALUATED = 256
+
+
+def footprint(config: MetricLearningConfig, shape: Shape | None = None) -> Footprint:
+    """Estimate the footprint of a run.
+
+    Args:
+        config: a checked configuration.
+        shape: of its images; None: guessed from the configuration.
+
+    Raises:
+        UserError: the encoder cannot be made.
+    """
+    known = shape or guessed_shape(config.data, classes=config.classes_per_batch)
+    weights, kept, widest = encoder_sizes(config.encoder, known.channels, known.side, config.dim)
+    descriptors = [LOSSES[choice.name] for choice in config.losses]
+    arms, batch = len(descriptors), config.classes_per_batch * config.images_per_class
+    views = max(loss.views for loss in descriptors)
+    pixels = known.channels * known.side**2
+    proxies = sum(loss.proxies * (_LEVELS if loss.level_proxies else 1) for loss in descriptors)
+    rings = [(config.memory or loss.memory) if loss.gallery else 0 for loss in descriptors]
+    return Footprint(
+        images=min(known.images * pixels, settings.memory_bytes()),
+        encoders=FLOAT * COPIES * (arms * weights + proxies * known.classes * config.dim),
+        activations=FLOAT * (encoded_at_once(batch * views, config.chunk) * kept + batch * views * 3 * pixels),
+        memories=sum(3 * ring * (FLOAT * config.dim + 8 * _LEVELS) for ring in rings),
+        pairs=max(
+            _pairs(loss, batch * views, ring, known.classes) for loss, ring in zip(descriptors, rings, strict=True)
+        ),
+        evaluation=FLOAT * (2 * config.probe_size * pixels + known.images * config.dim + 2 * _EVALUATED * widest),
+    )
+
+
+def _pairs(loss: LossDescriptor, batch: int, ring: int, classes: int) -> int:
+    items = batch + ring
+    positives = max(1, items // max(classes, 1))
+    block = max(_BLOCK_PAIRS, positives * items)
+    needed = loss.pair_bytes * batch * items + BLOCK_BYTES * block
+    if loss.lists_triplets:  # a byte for every anchor, item and item, three int64 for those that are one
+        related = items // 2 if loss.hierarchy else positives  # at a coarse level of two classes
+        needed += batch * items * (items + 24 * related)
+    return needed
 
 
 @dataclass(frozen=True, kw_only=True)
