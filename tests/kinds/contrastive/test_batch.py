@@ -12,9 +12,8 @@ from torch import nn
 from torch.nn import functional
 
 from tests.kinds.contrastive.test_methods import CLASSES, FEATURES, made, views
-from tests.kinds.contrastive.test_run import SMALL, images, numbers, run
+from tests.kinds.contrastive.test_run import SMALL, assert_same_bits, images, numbers, run
 from tests.training.batches import next_batch
-from tests.training.reopened import reopened
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
 from trainers.kinds.ablation import ablation
@@ -144,38 +143,12 @@ def test_a_queue_and_its_key_encoder_move_with_every_part() -> None:
     assert torch.allclose(key - query, torch.tensor(1 / 8), atol=1e-4)
 
 
-PARTED = [
-    Choice(name="moco_v2", parameters={**SMALL, "batch": 4}),
-    Choice(name="supcon", parameters={"batch": 3, "joint": True}),
-    Choice(name="cross_entropy", parameters={"batch": 2}),
-]
-
-
-@pytest.mark.long
-def test_runs_in_parts_resume_to_the_same_bits(tmp_path: Path, images: Path) -> None:
-    """Batches of 7: parts of 4 and 3, of 3 and 4 (a rest of one image), and of 2, 2 and 3; SGD with momentum."""
-    whole, cut = (run(tmp_path, images, *PARTED, batch=7) for _ in range(2))
-    again = reopened(cut)
-    for loop in (whole, again):
-        while loop.advance(60):
-            pass
-        assert loop.step == 9
-    for arm, other in zip(whole.arms, again.arms, strict=True):
-        state, resumed = arm.tensors(), other.tensors()
-        assert state.keys() == resumed.keys()
-        assert all(torch.equal(value, resumed[name]) for name, value in state.items())
-
-
 @pytest.mark.long
 def test_the_whole_batch_as_a_part_changes_no_bit(tmp_path: Path, images: Path) -> None:
     names = [("moco_v2", SMALL), ("simclr", {}), ("supcon", {"joint": True}), ("cross_entropy", {})]
     unset = run(tmp_path, images, *(Choice(name=name, parameters=own) for name, own in names))
     given = run(tmp_path, images, *(Choice(name=name, parameters={**own, "batch": 8}) for name, own in names))
-    for loop in (unset, given):
-        while loop.advance(60):
-            pass
-    for arm, other in zip(unset.arms, given.arms, strict=True):
-        assert all(torch.equal(value, other.tensors()[name]) for name, value in arm.tensors().items())
+    assert_same_bits(unset, given)
 
 
 def test_arms_see_the_same_images_in_smaller_batches(tmp_path: Path, images: Path) -> None:
@@ -210,11 +183,7 @@ def test_a_part_that_is_no_number_is_named_and_nothing_of_its_step_is_kept(tmp_p
     again = ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
     assert again.step == 1
     assert all(torch.equal(value, kept[name]) for name, value in again.arms[0].tensors().items())
-    for one in (again, whole):
-        while one.advance(60):
-            pass
-    resumed = again.arms[0].tensors()
-    assert all(torch.equal(value, resumed[name]) for name, value in whole.arms[0].tensors().items())
+    assert_same_bits(again, whole)
 
 
 def test_the_second_stage_is_trained_on_whole_batches_and_calls_no_arm_that_waits(tmp_path: Path, images: Path) -> None:

@@ -72,39 +72,40 @@ def test_both_stages_end_with_numbers_of_the_whole_test_set(tmp_path: Path, imag
     assert known[0, "term/classifier"] > 0 and known[0, "term/contrast"] > 0  # one of each stage
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        Choice(name="moco_v2", parameters={**SMALL, "positives": 2}),
-        Choice(name="memory_bank", parameters={"negatives": 12}),
-        Choice(name="supcon_queue", parameters={**SMALL, "joint": True}),
-        Choice(name="end_to_end", parameters={"sharing": "separate"}),
-        Choice(name="max_margin"),
-    ],
-    ids=lambda choice: choice.name,
-)
-def test_a_run_resumes_to_the_same_bits(tmp_path: Path, images: Path, method: Choice) -> None:
-    whole, cut = (run(tmp_path, images, method, batch=7) for _ in range(2))
-    again = reopened(cut)
-    for loop in (whole, again):
+RESUMED = {
+    "moco_v2": ([Choice(name="moco_v2", parameters={**SMALL, "positives": 2})], {"batch": 7}),
+    "memory_bank": ([Choice(name="memory_bank", parameters={"negatives": 12})], {"batch": 7}),
+    "supcon_queue": ([Choice(name="supcon_queue", parameters={**SMALL, "joint": True})], {"batch": 7}),
+    "end_to_end": ([Choice(name="end_to_end", parameters={"sharing": "separate"})], {"batch": 7}),
+    "max_margin": ([Choice(name="max_margin")], {"batch": 7}),
+    "chunks": ([], {"chunk": 3}),
+    # 4 and 3, 3 and 4 (a rest of one image), and 2, 2 and 3
+    "parts": (
+        [
+            Choice(name="moco_v2", parameters={**SMALL, "batch": 4}),
+            Choice(name="supcon", parameters={"batch": 3, "joint": True}),
+            Choice(name="cross_entropy", parameters={"batch": 2}),
+        ],
+        {"batch": 7},
+    ),
+}
+
+
+def assert_same_bits(*loops: ContrastiveLoop) -> None:
+    """Train two runs to their end, and compare their last checkpoints."""
+    for loop in loops:
         while loop.advance(60):
             pass
         assert loop.step == 9
-    one, other = (loop.arms[0].tensors() for loop in (whole, again))
-    assert one.keys() == other.keys()
-    assert all(torch.equal(value, other[name]) for name, value in one.items())
-
-
-def test_a_run_in_chunks_resumes_to_the_same_bits(tmp_path: Path, images: Path) -> None:
-    whole, cut = (run(tmp_path, images, batch=8, chunk=3) for _ in range(2))
-    for loop in (whole, reopened(cut)):
-        while loop.advance(60):
-            pass
         loop.checkpoint()
-    one, other = (loop.folder.read_checkpoint()[0] for loop in (whole, cut))
+    one, other = ((loop.folder.read_checkpoint() or ({}, {}))[0] for loop in loops)
     assert one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
-    splits = [part.splits for part in whole.arms[0].networks["method"].modules() if isinstance(part, SplitBatchNorm)]
-    assert set(splits) == {1}  # two groups of the batch, by three chunks
+
+
+@pytest.mark.parametrize(("methods", "changes"), RESUMED.values(), ids=RESUMED)
+def test_a_run_resumes_to_the_same_bits(tmp_path: Path, images: Path, methods: list[Choice], changes: dict) -> None:
+    whole, cut = (run(tmp_path, images, *methods, **changes) for _ in range(2))
+    assert_same_bits(whole, reopened(cut))
 
 
 def test_the_second_stage_resumes_to_the_same_bits(tmp_path: Path, images: Path) -> None:
@@ -118,11 +119,7 @@ def test_the_second_stage_resumes_to_the_same_bits(tmp_path: Path, images: Path)
     cut.take_step()
     again = ContrastiveLoop(RunFolder.open(cut.folder.path.parent, cut.folder.id))
     assert again.step == 7 and again.stage.networks == ("classifier",)
-    for loop in (whole, again):
-        while loop.advance(60):
-            pass
-    one, other = (loop.arms[1].tensors() for loop in (whole, again))
-    assert all(torch.equal(value, other[name]) for name, value in one.items())
+    assert_same_bits(whole, again)
 
 
 def test_images_without_classes_are_trained_on_and_not_scored_by_class(tmp_path: Path) -> None:
@@ -139,13 +136,21 @@ def test_images_without_classes_are_trained_on_and_not_scored_by_class(tmp_path:
     assert (0, "test/uniformity") in known and not any("knn" in key or "R_at" in key for _, key in known)
 
 
-def test_supervised_methods_need_classes(tmp_path: Path) -> None:
-    folder = tmp_path / "loose"
+def loose(folder: Path, count: int) -> Path:
+    """Write images without classes."""
     folder.mkdir()
-    for number in range(6):
+    for number in range(count):
         Image.new("RGB", (16, 16), (number, 0, 0)).save(folder / f"{number}.png")
-    with pytest.raises(UserError, match="SupCon needs the class of every image"):
-        run(tmp_path / "runs", folder, Choice(name="supcon"))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("count", "method", "words"),
+    [(6, "supcon", "SupCon needs the class of every image"), (1, "simclr", "At least 3 images")],
+)
+def test_images_that_a_method_cannot_be_trained_on(tmp_path: Path, count: int, method: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        run(tmp_path / "runs", loose(tmp_path / "loose", count), Choice(name=method))
 
 
 def test_a_queue_larger_than_the_dataset_says_what_to_change(tmp_path: Path, images: Path) -> None:
@@ -157,14 +162,6 @@ def test_an_encoder_of_features_that_never_change_is_refused_before_the_run_is_q
     frozen = Choice(name="timm_frozen", parameters={"pretrained": False})
     with pytest.raises(ParameterError, match="Choose an encoder that is trained whole, such as conv4"):
         check(ContrastiveConfig(encoder=frozen))
-
-
-def test_one_image_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "one"
-    folder.mkdir()
-    Image.new("RGB", (16, 16)).save(folder / "0.png")
-    with pytest.raises(UserError, match="At least 3 images"):
-        run(tmp_path / "runs", folder, Choice(name="simclr"))
 
 
 def test_a_batch_larger_than_the_dataset_takes_all(tmp_path: Path, images: Path) -> None:
@@ -264,13 +261,14 @@ def test_views_encoded_together_are_normalised_over_the_whole_batch(tmp_path: Pa
     assert not any(hasattr(part, "running_mean") for arm in arms for part in arm.encoder.modules())
 
 
+def test_groups_of_the_batch_are_of_a_chunk_where_there_are_chunks(tmp_path: Path, images: Path) -> None:
+    net = run(tmp_path, images, chunk=3).arms[0].networks["method"]
+    assert {part.splits for part in net.modules() if isinstance(part, SplitBatchNorm)} == {1}  # two, by three chunks
+
+
 def test_a_dataset_to_transfer_to_is_read_before_training(tmp_path: Path, images: Path) -> None:
-    loose = tmp_path / "loose"
-    loose.mkdir()
-    for number in range(6):
-        Image.new("RGB", (16, 16), (number, 0, 0)).save(loose / f"{number}.png")
     with pytest.raises(UserError, match="Transfer needs a dataset with classes"):
-        run(tmp_path / "runs", images, Choice(name="simclr"), transfer=str(loose))
+        run(tmp_path / "runs", images, Choice(name="simclr"), transfer=str(loose(tmp_path / "loose", 6)))
     with pytest.raises(UserError, match="nowhere' does not exist"):
         run(tmp_path / "runs", images, Choice(name="simclr"), transfer=str(tmp_path / "nowhere"))
 
