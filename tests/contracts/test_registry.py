@@ -116,7 +116,6 @@ for folder in extra.iterdir():
     spec.loader.exec_module(package)
 
 import numpy as np
-import torch
 from tests.tiny import tiny_config
 from trainers.cli.main import main
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
