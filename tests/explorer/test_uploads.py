@@ -6,10 +6,15 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import httpx
 import numpy as np
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
+from explorer.server.http import RequestError
+from explorer.server.posted import BODY, posted
 from explorer.server.turns import Turns
 from explorer.tabs.object_removal.images import UPLOADS
 from tests.data.bombs import BOMBS
@@ -31,6 +36,23 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def sent(page: Served, data: bytes, visitor: str, part: str = "objects") -> httpx.Response:
     headers = {"content-type": "application/octet-stream", "x-forwarded-for": visitor}
     return page.client.post(f"{PREFIX}/{part}/upload", content=data, headers=headers)
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_body_that_does_not_say_how_long_it_is_has_an_end(parts: int) -> None:
+    half = {"type": "http.request", "body": b"x" * (BODY // 2), "more_body": True}
+    sent = iter([half] * parts + [half | {"body": b"", "more_body": False}])
+
+    async def receive() -> dict[str, object]:
+        return next(sent)
+
+    end = posted(lambda _request, body: Response(str(len(body))), BODY, 1)
+    request = Request({"type": "http", "method": "POST", "path": "/", "headers": []}, receive)
+    if parts == 1:
+        assert anyio.run(end, request).body == str(BODY // 2).encode()
+    else:
+        with pytest.raises(RequestError, match="At most 256 KB can be sent here"):
+            anyio.run(end, request)
 
 
 def test_a_visitor_whose_images_wait_holds_up_nobody_else(space: Served) -> None:

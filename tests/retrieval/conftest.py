@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,12 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(tmp_path_factory: pytest.TempPathFactory, images: Path) -> RunFolder:
     """A run of two losses. Nothing may be written to it."""
     return trained(tmp_path_factory.mktemp("runs"), tiny_config(images, snapshot_steps=3))
+
+
+@pytest.fixture
+def copy(run: RunFolder, tmp_path: Path) -> RunFolder:
+    """A copy of the run, which may be changed."""
+    return RunFolder(Path(shutil.copytree(run.path, tmp_path / run.id)))
 
 
 @pytest.fixture(scope="session")

@@ -142,22 +142,19 @@ def test_a_run_that_cannot_answer_stops_no_other(run: RunFolder, tmp_path: Path)
         Retriever().retrieve([RunArm(folder=copies[2], arm=0)], Query(row=1), TEST)
 
 
-def test_a_run_deleted_meanwhile_says_so(run: RunFolder, tmp_path: Path) -> None:
-    path = tmp_path / run.id
-    shutil.copytree(run.path, path)
-    retriever, both = Retriever(), [RunArm(folder=run, arm=0), RunArm(folder=RunFolder(path), arm=1)]
+def test_a_run_deleted_meanwhile_says_so(run: RunFolder, copy: RunFolder) -> None:
+    retriever, both = Retriever(), [RunArm(folder=run, arm=0), RunArm(folder=copy, arm=1)]
     assert [arm.error for arm in retriever.retrieve(both, Query(row=1), TEST).arms] == [None, None]
-    shutil.rmtree(path)
+    shutil.rmtree(copy.path)
     errors = [arm.error for arm in retriever.retrieve(both, Query(row=1), TEST).arms]
     assert errors[0] is None and "may have been deleted" in str(errors[1])
 
 
 def test_a_frame_that_was_written_again_is_searched_as_it_is_now(
-    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copy: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
-    shutil.copytree(run.path, tmp_path / run.id)
-    copy, retriever = RunFolder(tmp_path / run.id), Retriever()
+    retriever = Retriever()
     k = max(k for k, _, _ in copy.snapshots())
     for turn in range(2):  # the second time with the images the other way round
         for one in (retriever, Retriever()):
@@ -186,21 +183,18 @@ def test_kept_embeddings_that_were_damaged_are_made_again(
     assert [ranking(arm) for arm in retrieval.arms] == [ranking(arm) for arm in wanted.arms]
 
 
-def test_diverged_training_is_an_error_of_its_arm(run: RunFolder, tmp_path: Path) -> None:
-    path = tmp_path / run.id
-    shutil.copytree(run.path, path)
-    copy = RunFolder(path)
-    checkpoint = copy.read_checkpoint()
+def test_a_checkpoint_that_was_written_again_is_read_again_and_diverged_training_an_error(copy: RunFolder) -> None:
+    checkpoint, retriever = copy.read_checkpoint(), Retriever()
     assert checkpoint is not None
     tensors, about = checkpoint
-    copy.write_checkpoint(
-        {
-            name: value * (torch.nan if name.startswith("arm1/enc") and value.is_floating_point() else 1)
-            for name, value in tensors.items()
-        },
-        about,
-    )
-    first, second = Retriever().retrieve(arms(copy), Query(row=1), TEST, k=3).arms
+    before = retriever.retrieve(arms(copy), Query(row=1), TEST, k=35)
+    other = {name.replace("arm0/enc", "arm1/enc"): value.clone() for name, value in tensors.items()}
+    copy.write_checkpoint(tensors | {name: other[name] for name in other if name.startswith("arm1/enc")}, about)
+    again = retriever.retrieve(arms(copy), Query(row=1), TEST, k=35)
+    assert ranking(before.arms[1]) != ranking(again.arms[1]) == ranking(again.arms[0]) == ranking(before.arms[0])
+    gone = {name: value * torch.nan for name, value in tensors.items() if name.startswith("arm1/enc")}
+    copy.write_checkpoint(tensors | {name: gone[name] for name in gone if tensors[name].is_floating_point()}, about)
+    first, second = retriever.retrieve(arms(copy), Query(row=1), TEST, k=3).arms
     assert first.error is None and "training diverged" in str(second.error)
 
 
