@@ -31,10 +31,12 @@ def weights(one: MetricLearningLoop) -> dict[str, torch.Tensor]:
     return {name: value.clone() for arm in one.arms for name, value in arm.tensors().items()}
 
 
-def test_arms_start_equal_and_part_only_by_their_loss(tmp_path: Path, images: Path) -> None:
+def test_arms_start_equal_by_their_seed_and_part_only_by_their_loss(tmp_path: Path, images: Path) -> None:
     run = trainer(tmp_path, tiny_config(images, "smooth_ap", "smooth_ap", "supcon_out"))
     first, twin, other = (arm.encoder.state_dict() for arm in run.arms)
     assert all(torch.equal(first[name], twin[name]) and torch.equal(first[name], other[name]) for name in first)
+    seeded = trainer(tmp_path, tiny_config(images, "smooth_ap", seed=1)).arms[0].encoder.state_dict()
+    assert not torch.equal(first["head.weight"], seeded["head.weight"])
     run.advance(60)
     first, twin, other = (arm.encoder.state_dict() for arm in run.arms)
     assert all(torch.equal(first[name], twin[name]) for name in first)
