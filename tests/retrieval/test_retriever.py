@@ -188,8 +188,8 @@ def test_a_checkpoint_that_was_written_again_is_read_again_and_diverged_training
     assert checkpoint is not None
     tensors, about = checkpoint
     before = retriever.retrieve(arms(copy), Query(row=1), TEST, k=35)
-    other = {name.replace("arm0/enc", "arm1/enc"): value.clone() for name, value in tensors.items()}
-    copy.write_checkpoint(tensors | {name: other[name] for name in other if name.startswith("arm1/enc")}, about)
+    first = {name: value for name, value in tensors.items() if name.startswith("arm0/enc")}
+    copy.write_checkpoint(tensors | {name.replace("0", "1", 1): value.clone() for name, value in first.items()}, about)
     again = retriever.retrieve(arms(copy), Query(row=1), TEST, k=35)
     assert ranking(before.arms[1]) != ranking(again.arms[1]) == ranking(again.arms[0]) == ranking(before.arms[0])
     gone = {name: value * torch.nan for name, value in tensors.items() if name.startswith("arm1/enc")}
