@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from tests.shared import SHARED, needs
 from trainers.errors import UserError
-from trainers.kinds.contrastive.methods.moco import MoCo, first_cross_entropy
+from trainers.kinds.contrastive.moco import MoCo, first_cross_entropy
 from trainers.kinds.contrastive.queue import NONE, KeyQueue
 
 CASES = sorted(path.stem for path in (SHARED / "oracles").glob("moco__*.npz"))

@@ -18,7 +18,8 @@ from trainers.kinds.contrastive.methods.base import (
     Parts,
     Views,
 )
-from trainers.kinds.contrastive.methods.moco import agreement, shuffle, shuffled
+from trainers.kinds.contrastive.methods.moco import agreement, shuffle
+from trainers.kinds.contrastive.moco import shuffled
 from trainers.kinds.contrastive.networks import encode_whole
 from trainers.losses.infonce import temperature
 from trainers.parameters import parameter

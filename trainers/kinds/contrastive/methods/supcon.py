@@ -18,15 +18,8 @@ from trainers.kinds.contrastive.methods.base import (
     Parts,
     Views,
 )
-from trainers.kinds.contrastive.methods.moco import (
-    MoCo,
-    MoCoParameters,
-    agreement,
-    build,
-    own_and_queue,
-    queue_size,
-    shuffle,
-)
+from trainers.kinds.contrastive.methods.moco import MoCoParameters, agreement, build, own_and_queue, queue_size, shuffle
+from trainers.kinds.contrastive.moco import MoCo
 from trainers.kinds.contrastive.networks import encode_whole
 from trainers.losses import LOSSES
 from trainers.losses.infonce import (
