@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,10 +13,12 @@ import pytest
 from scipy.io import savemat
 
 from tests.data.world import encode, picture
+from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import DataReport, inspect_data, load_data
 from trainers.data.base import CAMERA, ROLE
 from trainers.data.labelled.files import content_key_of, scan
+from trainers.data.labelled.layouts import LAYOUTS
 from trainers.errors import DataError
 
 Files = dict[str, bytes]
@@ -163,32 +163,40 @@ def inspect(source: Path, **choice: object) -> DataReport:
 
 
 SEVEN = ("species", *ABOVE)
-# files, title, levels, classes of each, images of each split, a sentence
-CASES: dict[str, tuple[Callable[[], Files], str, tuple[str, ...], tuple[int, ...], dict[str, int], str]] = {
-    "birds": (cub, "CUB-200-2011", ("species",), (4,), {"train": 6, "test": 6}, "first 2 of its 4 classes"),
-    "cars": (cars, "Cars-196", ("model",), (4,), {"train": 12, "test": 12}, "first 2 of its 4 models"),
-    "cars in one": (whole_cars, "Cars-196", ("model",), (4,), {"train": 6, "test": 6}, "first 2 of its 4 models"),
-    "products": (products, "Stanford Online Products", ("product", "kind"), (8, 2), {"train": 8, "test": 8}, "Read"),
+# files, title, levels, classes of each, images of each split, sentences
+CASES: dict[str, tuple[Callable[[], Files], str, tuple[str, ...], tuple[int, ...], dict[str, int], tuple[str, ...]]] = {
+    "birds": (cub, "CUB-200-2011", ("species",), (4,), {"train": 6, "test": 6}, ("first 2 of its 4 classes",)),
+    "cars": (cars, "Cars-196", ("model",), (4,), {"train": 12, "test": 12}, ("first 2 of its 4 models",)),
+    "cars in one": (whole_cars, "Cars-196", ("model",), (4,), {"train": 6, "test": 6}, ("first 2 of its 4 models",)),
+    "products": (products, "Stanford Online Products", ("product", "kind"), (8, 2), {"train": 8, "test": 8}, ()),
     "clothes": (in_shop, "DeepFashion In-Shop", ("item", "category", "section"), (4, 3, 2), {"train": 6, "test": 5},
-                "2 queries and a gallery of 3 images"),
-    "species": (inaturalist, "iNaturalist 2018", SEVEN, (4, *(2,) * 6), {"train": 6, "test": 6}, "supercategory"),
-    "people": (market, "Market-1501", ("person",), (5,), {"train": 6, "test": 8}, "Left out, junk (-1): 2 images"),
+                ("2 queries and a gallery of 3 images",)),
+    "species": (inaturalist, "iNaturalist 2018", SEVEN, (4, *(2,) * 6), {"train": 6, "test": 6}, ("supercategory",)),
+    "people": (market, "Market-1501", ("person",), (5,), {"train": 6, "test": 8},
+               ("Left out, junk (-1): 2 images", "The test is of 2 queries and a gallery of 6 images")),
     "animals": (dyml, "DyML", ("fine", "middle", "coarse"), (4, 2, 1),
-                {"train": 12, "bmk_fine": 6, "bmk_middle": 6, "bmk_coarse": 6}, "such as the test split bmk_fine"),
-    "goods": (lambda: dyml(True), "DyML", ("fine", "middle", "coarse"), (8, 4, 2), {"train": 12, "test": 12}, "DyML"),
+                {"train": 12, "bmk_fine": 6, "bmk_middle": 6, "bmk_coarse": 6}, ("such as the test split bmk_fine",)),
+    "goods": (lambda: dyml(True), "DyML", ("fine", "middle", "coarse"), (8, 4, 2), {"train": 12, "test": 12}, ()),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["folder", "zip", "outer folder"])
+@pytest.mark.parametrize("form", ["folder", "zip", "outer folder", "windows"])
 @pytest.mark.parametrize("case", CASES)
 def test_a_benchmark_is_read_as_its_papers_use_it(tmp_path: Path, case: str, form: str) -> None:
-    make, title, levels, counts, sizes, sentence = CASES[case]
-    root = tmp_path / "set"
-    write(root / "as handed out" if form == "outer folder" else root, make())
+    make, title, levels, counts, sizes, sentences = CASES[case]
+    root, files = tmp_path / "set", make()
+    if form == "windows":
+        files = _written(files, lambda text: "\ufeff" + text.replace("\n", "\r\n"))
+    write(root / "as handed out" if form == "outer folder" else root, files)
     report = inspect(Path(shutil.make_archive(str(root), "zip", root)) if form == "zip" else root)
     assert not report.problems and f"Read as {title}." in report.notes
     assert report.levels == levels and report.counts == counts and report.splits == sizes
-    assert any(sentence in note for note in report.notes)
+    assert all(any(sentence in note for note in report.notes) for sentence in sentences)
+    assert report.share_classes is False or case == "animals"
+
+
+def test_every_layout_has_a_miniature() -> None:
+    assert {title for _, title, *_ in CASES.values()} == {layout.title for layout in LAYOUTS.values()}
 
 
 @pytest.mark.parametrize(
@@ -201,14 +209,19 @@ def test_a_benchmark_is_read_as_its_papers_use_it(tmp_path: Path, case: str, for
         ("clothes", {"id_00000001", "id_00000002"}, {"id_00000003", "id_00000004"}),
         ("species", {"Species 0", "Species 2"}, {"Species 1", "Species 3"}),
         ("people", {"0002", "0007"}, {"0001", "0003", "distractor"}),
+        ("goods", set("0123"), {f"test {n}" for n in range(4)}),
     ],
 )
 def test_its_classes_are_divided_as_in_metric_learning(tmp_path: Path, case: str, train: set, test: set) -> None:
-    data = load_data(DataChoice(source=str(write(tmp_path / "set", CASES[case][0]()))))
+    make, *_, sizes, _ = CASES[case]
+    data = load_data(DataChoice(source=str(write(tmp_path / "set", make()))))
     names = data.hierarchy.names[0]
     assert {names[row] for row in data.train.labels[:, 0]} == train
     assert {names[row] for row in data.test.labels[:, 0]} == test
+    assert {"train": len(data.train), "test": len(data.test)} == sizes
     assert not any("segmentations" in name or "gt_" in name for name in (*data.train.names, *data.test.names))
+    assert (ROLE in data.test.attributes) == (case in ("clothes", "people"))
+    assert (CAMERA in data.test.attributes) == (case == "people")
 
 
 def test_people_keep_their_roles_and_cameras(tmp_path: Path) -> None:
@@ -232,7 +245,7 @@ def test_people_keep_their_roles_and_cameras(tmp_path: Path) -> None:
         (lambda: _without(products(), "Ebay_test.txt"), {}, ("product", "kind"), "There is no list of test images."),
         (lambda: _without(products(), "mug_final/3_0.JPG"), {}, ("product", "kind"), "x"),
         (lambda: _changed(cub(), "segmentations/"), {}, ("species",), "Read as CUB-200-2011."),
-        (lambda: _written(products(), lambda t: "\ufeff" + t.replace("\n", "\r\n")), {}, ("product", "kind"), "Read"),
+        (lambda: _without(cub(), "classes.txt"), {}, ("species",), "Read as CUB-200-2011."),
         (lambda: _written(products(), lambda t: t.replace("/", "\\")), {}, ("product", "kind"), "Read as Stanford"),
         (lambda: {name.upper(): data for name, data in cub().items()}, {}, ("species",), "Read as CUB-200-2011."),
     ],
@@ -290,25 +303,48 @@ def test_cars_of_the_other_folder_do_not_stand_in_for_those_that_are_gone(tmp_pa
     assert any("12 images of its lists are not here: cars_train/00001.jpg" in note for note in report.notes)
 
 
-@pytest.mark.parametrize("data", [b"MATLAB 7.3 MAT-file", b"", b"MATLAB 5.0 and nothing"])
-def test_other_files_of_matlab_are_refused(tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(DataError, match=r"^cars_annos\.mat (is no file of MATLAB 5|cannot be read)"):
-        inspect(write(tmp_path / "set", {**whole_cars(), "cars_annos.mat": data}))
+MAT, JSON, SHAPE = "cars_annos.mat", "train2018.json", "The lists of .* are not as they are handed out"
+TWO = {"a/0.png": picture(0), "b/1.png": picture(1)}
 
 
 @pytest.mark.parametrize(
-    ("name", "data"),
+    ("files", "name", "data", "said"),
     [
-        ("train2018.json", b"[]"),
-        ("train2018.json", b"null"),
-        ("train2018.json", b'{"categories": [1], "images": [], "annotations": []}'),
-        ("train2018.json", b'{"categories": null, "images": [], "annotations": []}'),
-        ("cars_annos.mat", matlab("annotations", [("a/0.png",)], ("fname",))),
+        (whole_cars(), MAT, b"MATLAB 7.3 MAT-file", "is no file of MATLAB 5"),
+        (whole_cars(), MAT, b"", "is no file of MATLAB 5|cannot be read"),
+        (whole_cars(), MAT, b"MATLAB 5.0 and nothing", "cannot be read"),
+        (whole_cars(), MAT, b"MATLAB 5.0" + bytes(118) + b"\x0e\0\0\0\x10\0\0\0damaged!", "cannot be read"),
+        (inaturalist(), JSON, b"{", "is no JSON"),
+        (inaturalist(), JSON, b"{}", "lack 'images'"),
+        (TWO, JSON, b"[]", SHAPE),
+        (TWO, JSON, b"null", SHAPE),
+        (TWO, JSON, b'{"categories": [1], "images": [], "annotations": []}', SHAPE),
+        (TWO, JSON, b'{"categories": null, "images": [], "annotations": []}', SHAPE),
+        (TWO, MAT, matlab("annotations", [("a/0.png",)], ("fname",)), SHAPE),
     ],
 )
-def test_lists_of_other_shapes_are_refused_in_a_sentence(tmp_path: Path, name: str, data: bytes) -> None:
-    with pytest.raises(DataError, match=r"The lists of .* are not as they are handed out"):
-        inspect(write(tmp_path / "set", {"a/0.png": picture(0), "b/1.png": picture(1), name: data}))
+def test_lists_that_cannot_be_read_are_refused_in_a_sentence(
+    tmp_path: Path, files: Files, name: str, data: bytes, said: str
+) -> None:
+    with pytest.raises(DataError, match=said):
+        inspect(write(tmp_path / "set", {**files, name: data}))
+
+
+def test_a_list_that_unpacks_to_much_is_refused(tmp_path: Path) -> None:
+    root = write(tmp_path / "set", whole_cars())
+    savemat(root / MAT, {"annotations": np.zeros(9_000_000)}, do_compression=True)
+    with pytest.raises(DataError, match="unpacks to more than 64 MB"):
+        inspect(root)
+
+
+def test_lists_are_smaller_where_strangers_choose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = inaturalist()
+    root = write(tmp_path / "set", {**files, JSON: files[JSON] + b" " * 20_000_001})
+    assert not inspect(root).problems
+    monkeypatch.setenv("RANKSCOPE_PUBLIC", "on")
+    monkeypatch.setenv("RANKSCOPE_FOLDERS", str(tmp_path))
+    with pytest.raises(DataError, match="has more than 20 MB"):
+        inspect(root)
 
 
 def test_a_changed_list_is_read_anew(tmp_path: Path) -> None:
@@ -318,10 +354,42 @@ def test_a_changed_list_is_read_anew(tmp_path: Path) -> None:
     assert content_key_of(*scan(root)) != before
 
 
-def test_by_command(tmp_path: Path) -> None:
-    root = write(tmp_path / "set", cub())
-    run = [sys.executable, "-m", "trainers"]
-    said = subprocess.run([*run, "inspect", str(root)], capture_output=True, text=True, timeout=120, check=True)
-    assert "Read as CUB-200-2011." in said.stdout
-    train = ["train", "--data", str(root), "--losses", "smooth_ap", "--steps", "2", "--runs", str(tmp_path / "runs")]
-    subprocess.run([*run, *train], capture_output=True, text=True, timeout=240, check=True)
+def test_the_command_trains_on_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = write(tmp_path / "set", market())
+    assert main(["inspect", str(root)]) == 0
+    assert "Read as Market-1501." in capsys.readouterr().out
+    where = ["--data", str(root), "--runs", str(tmp_path / "runs")]
+    assert main(["train", *where, "--losses", "contrastive", "--steps", "2"]) == 0
+    assert "2 queries searched for among 6 images of the gallery" in capsys.readouterr().out
+
+
+# ------------------------------------------------------------- lists of no benchmark
+
+
+def test_labels_in_a_text_file_are_read(tmp_path: Path) -> None:
+    names = [(kind, f"{kind}_{n}") for kind in "abcd" for n in range(3)]
+    write(tmp_path / "set", {f"images/{name}.png": picture(at) for at, (_, name) in enumerate(names)})
+    for text in (
+        "\n".join(f"images/{name}.png {kind}" for kind, name in names),
+        "\n".join(f"{name}.png,{'abcd'.index(kind)}" for kind, name in names),
+        "\n".join(["image label", *(f"{name} {kind}" for kind, name in names)]),
+        "\r\n".join(f"{name}\t{kind}" for kind, name in names),
+    ):
+        (tmp_path / "set" / "labels.txt").write_text(text)
+        report = inspect(tmp_path / "set")
+        assert report.counts == (4,) and any("labels.txt is used for 12 of 12" in n for n in report.notes), report
+
+
+def test_lists_of_names_are_splits(tmp_path: Path) -> None:
+    names = [f"{kind}/{kind}_{n}.png" for kind in "abcd" for n in range(4)]
+    files = {name: picture(at) for at, name in enumerate(names)} | {"README.txt": b"images of mine"}
+    files |= {"my_train.txt": lines(*names[:8]), "my_test.txt": lines(*names[8:])}
+    report = inspect(write(tmp_path / "set", files))
+    assert {*report.splits.values()} == {8} and report.counts == (4,) and not report.problems
+    assert not any("README" in note for note in report.notes)
+
+
+def test_a_text_file_that_is_no_list_is_named(tmp_path: Path) -> None:
+    files = {f"{kind}/{n}.png": picture(n) for kind in "abcd" for n in range(3)}
+    report = inspect(write(tmp_path / "set", files | {"classes.txt": lines(*"abcd")}))
+    assert any(note.startswith("classes.txt is not used: ") for note in report.notes) and report.counts == (4,)
