@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +14,7 @@ import timm
 import torch
 from safetensors.torch import save
 
-from tests.shared import needs
+from tests.fake_hub import environment, fake_hub
 
 PROGRAM = """
 import json, sys
@@ -45,28 +43,22 @@ def tiny() -> torch.nn.Module:
 
 @pytest.fixture(scope="module")
 def hub(tiny: torch.nn.Module) -> Iterator[Any]:
-    spec = importlib.util.spec_from_file_location("fake_hub", needs("tools/fake_hub.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    server = module.FakeHub().start()
     weights = save({name: value.contiguous() for name, value in tiny.state_dict().items()})
     about = {"mean": MEAN, "std": [1.0] * 3, "input_size": [3, 160, 160], "num_classes": 5, "classifier": "fc"}
     config = json.dumps({"architecture": "test_resnet", "pretrained_cfg": about}).encode()
     elsewhere = json.dumps(
         {"architecture": "test_resnet", "pretrained_cfg": {**about, "file": "/etc/hostname"}}
     ).encode()
-    server.write("models", "some/tiny", {"config.json": config, "model.safetensors": weights})
-    server.write("models", "some/reaching", {"config.json": elsewhere, "model.safetensors": weights})
-    server.write("models", "some/pickled", {"config.json": config, "pytorch_model.bin": b"\x80\x04N."})
-    server.write("models", "some/other", {"config.json": b'{"model_type": "bert"}', "model.safetensors": weights})
-    yield server
-    server.close()
+    with fake_hub() as server:
+        server.write("models", "some/tiny", {"config.json": config, "model.safetensors": weights})
+        server.write("models", "some/reaching", {"config.json": elsewhere, "model.safetensors": weights})
+        server.write("models", "some/pickled", {"config.json": config, "pytorch_model.bin": b"\x80\x04N."})
+        server.write("models", "some/other", {"config.json": b'{"model_type": "bert"}', "model.safetensors": weights})
+        yield server
 
 
 def build(home: Path, hub: Any, *models: str, **also: str) -> list[Any]:
-    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name[:3] != "HF_"}
-    env = {**kept, "HF_ENDPOINT": hub.url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", **also}
+    env = environment(hub.url, home, **also)
     command = [sys.executable, "-c", PROGRAM, json.dumps(models)]
     made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=200, check=False)
     assert made.returncode == 0, made.stderr

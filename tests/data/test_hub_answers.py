@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import io
-import json
-import os
-import subprocess
-import sys
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -19,7 +14,8 @@ import numpy as np
 import pytest
 
 from tests.data.world import encode, picture, write_split, write_tree
-from tests.shared import needs
+from tests.fake_hub import ask as fake_hub_ask
+from tests.fake_hub import fake_hub
 
 PROGRAM = """
 import json, sys, threading, time
@@ -123,10 +119,6 @@ def _tar() -> bytes:
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    spec = importlib.util.spec_from_file_location("fake_hub", needs("tools/fake_hub.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     root = tmp_path_factory.mktemp("seed")
     for name in ("birds", "private", "gated", "busy", "busy_files", "faulty", "closed", "slow", "token"):
         write_split(root / "datasets" / "some" / name, "train", LABELS)
@@ -149,21 +141,20 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     write_split(root / "datasets" / "some" / "subsets", "train", LABELS)
     configs = "".join(f"- config_name: {name}\n  data_files: data/*.parquet\n" for name in ("small", "large"))
     (root / "datasets" / "some" / "subsets" / "README.md").write_text(f"---\nconfigs:\n{configs}---\n")
-    server = module.FakeHub(root).start()
-    dot = picture(1)
-    server.write("datasets", "some/many", {f"{n % 50}/{n}.png": dot for n in range(10_000)})
-    server.write("datasets", "some/script", {"script.py": b"raise SystemExit"})
-    server.write("datasets", "some/empty", {"README.md": b"Nothing."})
-    server.write("datasets", "some/loose", _tree() | {"README.md": b"---\nlicense: mit\npretty_name: Loose\n---\n"})
-    server.write("datasets", "some/zip", {"pots.zip": _zip(_tree())})
-    server.write("datasets", "some/web", {"train-000.tar": _tar()})
-    for name, fault in (("cut", {"cut": 30_000, "times": 1}), ("large", {"rate": 150_000})):
-        (oid,) = (hashlib.sha256(data).hexdigest() for data in _files(server, name).values())
-        server.fault(**{"match": f"GET /__cdn/{oid}", "times": -1, **fault})
-    for fault in FAULTS:
-        server.fault(**{"times": -1, **fault})
-    yield server
-    server.close()
+    with fake_hub(root) as server:
+        dot = picture(1)
+        server.write("datasets", "some/many", {f"{n % 50}/{n}.png": dot for n in range(10_000)})
+        server.write("datasets", "some/script", {"script.py": b"raise SystemExit"})
+        server.write("datasets", "some/empty", {"README.md": b"Nothing."})
+        server.write("datasets", "some/loose", _tree() | {"README.md": b"---\nlicense: mit\npretty_name: Loose\n---\n"})
+        server.write("datasets", "some/zip", {"pots.zip": _zip(_tree())})
+        server.write("datasets", "some/web", {"train-000.tar": _tar()})
+        for name, fault in (("cut", {"cut": 30_000, "times": 1}), ("large", {"rate": 150_000})):
+            (oid,) = (hashlib.sha256(data).hexdigest() for data in _files(server, name).values())
+            server.fault(**{"match": f"GET /__cdn/{oid}", "times": -1, **fault})
+        for fault in FAULTS:
+            server.fault(**{"times": -1, **fault})
+        yield server
 
 
 def _files(server: Any, name: str) -> dict[str, bytes]:
@@ -173,20 +164,7 @@ def _files(server: Any, name: str) -> dict[str, bytes]:
 
 
 def ask(home: Path, hub: Any, *orders: tuple[str, dict[str, Any]], **also: str) -> list[dict[str, Any]]:
-    """Answers of a fresh process, since the libraries read the server's address once; it prints nothing else."""
-    names = {"HF_ENDPOINT": hub.url, "HF_HOME": str(home / "hf"), "RANKSCOPE_CACHE": str(home / "cache")}
-    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name[:3] != "HF_"}
-    command = [sys.executable, "-c", PROGRAM, json.dumps(orders)]
-    made = subprocess.run(
-        command,
-        env={**kept, **names, "HF_HUB_DISABLE_XET": "1", **also},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert made.stderr == "" and made.returncode == 0, made.stderr
-    answers: list[dict[str, Any]] = json.loads(made.stdout)
+    answers: list[dict[str, Any]] = fake_hub_ask(PROGRAM, hub.url, home, orders, **also)
     return answers
 
 

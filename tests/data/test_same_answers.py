@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.data.test_packed import ABCD, FLAT, FORMS, ODD, Files, images, written, zipped
-from tests.shared import needs
+from tests.fake_hub import ask as fake_hub_ask
+from tests.fake_hub import fake_hub
 
 PROGRAM = """
 import json, sys
@@ -39,9 +36,11 @@ print(json.dumps([answer(source) for source in json.loads(sys.argv[1])]))
 """
 SEMICOLONS = FLAT.replace(",", ";")
 LINES = "".join(json.dumps({"file_name": f"{n}.png", "kind": ODD[n // 3]}) + "\n" for n in range(12))
-CARD = "---\nconfigs:\n- config_name: default\n  data_files:\n" + "".join(
-    f"  - split: {split}\n    path: {split}/**\n" for split in ("train", "test")
-) + "---\n"
+CARD = (
+    "---\nconfigs:\n- config_name: default\n  data_files:\n"
+    + "".join(f"  - split: {split}\n    path: {split}/**\n" for split in ("train", "test"))
+    + "---\n"
+)
 SPLITS = ("train", "train", "test")
 PLAIN: dict[str, Files] = {
     "table of odd names": {**images("", count=12), "labels.csv": FLAT.encode()},
@@ -67,37 +66,18 @@ PLAIN: dict[str, Files] = {
     "code beside": {**images(*ABCD), "read.py": b"raise SystemExit", "boxes.json": b"[]"},
 }  # fmt: skip
 PAGES = {"a page": {"x.zip": b"<html>", "y.zip": b""}}
-PLAIN["a table of splits"]["list.tsv"] += b"".join(
-    f"{n}\t{ABCD[n % 4]}\t{SPLITS[n % 3]}\n".encode() for n in range(12)
-)
+PLAIN["a table of splits"]["list.tsv"] += b"".join(f"{n}\t{ABCD[n % 4]}\t{SPLITS[n % 3]}\n".encode() for n in range(12))
 SOURCES: dict[str, Files] = {**PLAIN, **{name: files for name, (files, *_) in FORMS.items()}, **PAGES}
 
 
 @pytest.fixture(scope="module")
 def hub() -> Iterator[Any]:
-    spec = importlib.util.spec_from_file_location("fake_hub", needs("tools/fake_hub.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    server = module.FakeHub().start()
-    yield server
-    server.close()
+    with fake_hub() as server:
+        yield server
 
 
 def ask(home: Path, hub: Any, sources: list[str], *more: str, **also: str) -> list[Any]:
-    """Answers of a fresh process, since the libraries read the server's address once; it prints nothing else."""
-    names = {"HF_ENDPOINT": hub.url, "HF_HOME": str(home / "hf"), "RANKSCOPE_CACHE": str(home / "cache")}
-    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name[:3] != "HF_"}
-    made = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM, json.dumps(sources), *more],
-        env={**kept, **names, "HF_HUB_DISABLE_XET": "1", **also},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert made.stderr == "" and made.returncode == 0, made.stderr
-    answers: list[Any] = json.loads(made.stdout)
+    answers: list[Any] = fake_hub_ask(PROGRAM, hub.url, home, sources, *more, **also)
     return answers
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,8 +13,8 @@ import pytest
 from huggingface_hub import ModelCard
 
 from tests.contracts.test_hub_models import build
+from tests.fake_hub import environment, fake_hub
 from tests.made_up_plan import make_plan, sweep
-from tests.shared import needs
 from tests.tiny import tiny_config, write_images
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
@@ -25,13 +23,8 @@ from trainers.training.encoder_file import RunEncoders
 
 @pytest.fixture(scope="module")
 def hub() -> Iterator[Any]:
-    spec = importlib.util.spec_from_file_location("fake_hub", needs("tools/fake_hub.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    server = module.FakeHub().start()
-    yield server
-    server.close()
+    with fake_hub() as server:
+        yield server
 
 
 def trained(root: Path, images: Path, **changes: Any) -> RunFolder:
@@ -50,13 +43,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunFolder, Run
     return root, trained(root, images, **timm), trained(root, images)
 
 
-def environment(hub: Any, home: Path, token: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name[:3] != "HF_"}
-    return {**kept, "HF_ENDPOINT": hub.url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": token}
-
-
 def push(hub: Any, home: Path, root: Path, *words: str, token: str = "hf_x") -> subprocess.CompletedProcess[str]:
-    env = environment(hub, home, token)
+    env = environment(hub.url, home, HF_TOKEN=token)
     command = [sys.executable, "-m", "trainers", "push", *words, "--runs", str(root)]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=200, check=False)
 
@@ -114,6 +102,6 @@ def test_a_comparison_is_a_dataset_that_opens_again(hub: Any, tmp_path: Path) ->
     done = push(hub, tmp_path, tmp_path / "runs", plan.id, "--to", "tester/seeds", "--json")
     assert done.returncode == 0 and "comparison.json" in json.loads(done.stdout)["files"], done.stderr
     program = "import datasets; print(len(datasets.load_dataset('tester/seeds', 'results', split='train')))"
-    env = environment(hub, tmp_path, "hf_x")
+    env = environment(hub.url, tmp_path, HF_TOKEN="hf_x")
     opened = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False)
     assert int(opened.stdout) >= 2, opened.stderr
