@@ -11,7 +11,6 @@ import pytest
 from tests.data.world import picture, write_tree
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
-from trainers.errors import DataError
 
 SPECIES = {"lion": "cat", "tiger": "cat", "wolf": "dog", "fox": "dog"}
 ROWS = [(f"{name}{number}.png", name, group) for name, group in SPECIES.items() for number in range(3)]
@@ -138,12 +137,6 @@ def test_a_changed_table_is_read_anew(flat) -> None:
     first = load_data(flat(csv()))
     second = load_data(flat(csv([(file, name, "all" if name == "fox" else group) for file, name, group in ROWS])))
     assert first.hierarchy.names != second.hierarchy.names
-
-
-def test_without_a_table_a_flat_folder_says_what_to_write(tmp_path: Path) -> None:
-    write_tree(tmp_path, ["own"], 8)
-    with pytest.raises(DataError, match=r"metadata\.csv"):
-        load_data(DataChoice(source=str(tmp_path / "own")))
 
 
 def test_images_of_another_folder_do_not_stand_in_for_those_that_are_gone(tmp_path: Path) -> None:

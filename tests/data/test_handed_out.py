@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.io import savemat
 
+from tests.data.test_packed import Files, written
 from tests.data.world import encode, picture
 from trainers.cli.main import main
 from trainers.config import DataChoice
@@ -20,8 +21,6 @@ from trainers.data.base import CAMERA, ROLE
 from trainers.data.labelled.files import content_key_of, scan
 from trainers.data.labelled.layouts import LAYOUTS
 from trainers.errors import DataError
-
-Files = dict[str, bytes]
 
 
 def jpg(number: int) -> bytes:
@@ -151,13 +150,6 @@ def dyml(product: bool = False) -> Files:
     return files
 
 
-def write(root: Path, files: Mapping[str, bytes]) -> Path:
-    for name, data in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(data)
-    return root
-
-
 def inspect(source: Path, **choice: object) -> DataReport:
     return inspect_data(DataChoice(source=str(source), **choice))  # type: ignore[arg-type]
 
@@ -186,8 +178,8 @@ def test_a_benchmark_is_read_as_its_papers_use_it(tmp_path: Path, case: str, for
     make, title, levels, counts, sizes, sentences = CASES[case]
     root, files = tmp_path / "set", make()
     if form == "windows":
-        files = _written(files, lambda text: "\ufeff" + text.replace("\n", "\r\n"))
-    write(root / "as handed out" if form == "outer folder" else root, files)
+        files = _rewritten(files, lambda text: "\ufeff" + text.replace("\n", "\r\n"))
+    written(root / "as handed out" if form == "outer folder" else root, files)
     report = inspect(Path(shutil.make_archive(str(root), "zip", root)) if form == "zip" else root)
     assert not report.problems and f"Read as {title}." in report.notes
     assert report.levels == levels and report.counts == counts and report.splits == sizes
@@ -214,7 +206,7 @@ def test_every_layout_has_a_miniature() -> None:
 )
 def test_its_classes_are_divided_as_in_metric_learning(tmp_path: Path, case: str, train: set, test: set) -> None:
     make, *_, sizes, _ = CASES[case]
-    data = load_data(DataChoice(source=str(write(tmp_path / "set", make()))))
+    data = load_data(DataChoice(source=str(written(tmp_path / "set", make()))))
     names = data.hierarchy.names[0]
     assert {names[row] for row in data.train.labels[:, 0]} == train
     assert {names[row] for row in data.test.labels[:, 0]} == test
@@ -225,7 +217,7 @@ def test_its_classes_are_divided_as_in_metric_learning(tmp_path: Path, case: str
 
 
 def test_people_keep_their_roles_and_cameras(tmp_path: Path) -> None:
-    data = load_data(DataChoice(source=str(write(tmp_path / "set", market()))))
+    data = load_data(DataChoice(source=str(written(tmp_path / "set", market()))))
     roles = [data.attributes[ROLE][row] for row in data.test.attributes[ROLE]]
     cameras = [data.attributes[CAMERA][row] for row in data.test.attributes[CAMERA]]
     assert (roles.count("query"), roles.count("gallery")) == (2, 6)
@@ -246,12 +238,12 @@ def test_people_keep_their_roles_and_cameras(tmp_path: Path) -> None:
         (lambda: _without(products(), "mug_final/3_0.JPG"), {}, ("product", "kind"), "x"),
         (lambda: _changed(cub(), "segmentations/"), {}, ("species",), "Read as CUB-200-2011."),
         (lambda: _without(cub(), "classes.txt"), {}, ("species",), "Read as CUB-200-2011."),
-        (lambda: _written(products(), lambda t: t.replace("/", "\\")), {}, ("product", "kind"), "Read as Stanford"),
+        (lambda: _rewritten(products(), lambda t: t.replace("/", "\\")), {}, ("product", "kind"), "Read as Stanford"),
         (lambda: {name.upper(): data for name, data in cub().items()}, {}, ("species",), "Read as CUB-200-2011."),
     ],
 )  # fmt: skip
 def test_parts_and_spellings(tmp_path: Path, files, choice: dict, levels: tuple[str, ...], sentence: str) -> None:
-    report = inspect(write(tmp_path / "set", files()), **choice)
+    report = inspect(written(tmp_path / "set", files()), **choice)
     assert not report.problems and report.levels == levels
     sentence = "image of its lists is not here: " if sentence == "x" else sentence
     assert any(sentence in note for note in report.notes), report.notes
@@ -266,7 +258,7 @@ def _changed(files: Files, prefix: str) -> Files:
     return {name: data for name, data in files.items() if not name.startswith(prefix)}
 
 
-def _written(files: Files, change: Callable[[str], str]) -> Files:
+def _rewritten(files: Files, change: Callable[[str], str]) -> Files:
     return {name: change(data.decode()).encode() if name.endswith(".txt") else data for name, data in files.items()}
 
 
@@ -285,20 +277,20 @@ def test_genera_of_one_name_are_kept_apart(tmp_path: Path) -> None:
         "categories": categories,
     }
     files = {name: jpg(n) for n, name in enumerate(names)} | {"train2018.json": json.dumps(table).encode()}
-    report = inspect(write(tmp_path / "set", files | {"categories.json": json.dumps(categories).encode()}))
+    report = inspect(written(tmp_path / "set", files | {"categories.json": json.dumps(categories).encode()}))
     assert report.counts == (64, 22, 12, 2, 2, 2, 2) and not any("outvoted" in note for note in report.notes)
 
 
 def test_images_of_another_item_do_not_stand_in_for_those_that_are_gone(tmp_path: Path) -> None:
     gone = (f"Img/img/MEN/Denim/id_0000000{item}/02_1_front.jpg" for item in (2, 4))
     files = _without(in_shop(), *gone)
-    data = load_data(DataChoice(source=str(write(tmp_path / "set", files))))
+    data = load_data(DataChoice(source=str(written(tmp_path / "set", files))))
     assert (len(data.train), len(data.test)) == (5, 4)
     assert any("2 images of its lists are not here" in note for note in data.notes)
 
 
 def test_cars_of_the_other_folder_do_not_stand_in_for_those_that_are_gone(tmp_path: Path) -> None:
-    report = inspect(write(tmp_path / "set", _changed(cars(), "cars_train/")))
+    report = inspect(written(tmp_path / "set", _changed(cars(), "cars_train/")))
     assert report.splits == {"train": 6, "test": 6}
     assert any("12 images of its lists are not here: cars_train/00001.jpg" in note for note in report.notes)
 
@@ -327,11 +319,11 @@ def test_lists_that_cannot_be_read_are_refused_in_a_sentence(
     tmp_path: Path, files: Files, name: str, data: bytes, said: str
 ) -> None:
     with pytest.raises(DataError, match=said):
-        inspect(write(tmp_path / "set", {**files, name: data}))
+        inspect(written(tmp_path / "set", {**files, name: data}))
 
 
 def test_a_list_that_unpacks_to_much_is_refused(tmp_path: Path) -> None:
-    root = write(tmp_path / "set", whole_cars())
+    root = written(tmp_path / "set", whole_cars())
     savemat(root / MAT, {"annotations": np.zeros(9_000_000)}, do_compression=True)
     with pytest.raises(DataError, match="unpacks to more than 64 MB"):
         inspect(root)
@@ -339,7 +331,7 @@ def test_a_list_that_unpacks_to_much_is_refused(tmp_path: Path) -> None:
 
 def test_lists_are_smaller_where_strangers_choose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = inaturalist()
-    root = write(tmp_path / "set", {**files, JSON: files[JSON] + b" " * 20_000_001})
+    root = written(tmp_path / "set", {**files, JSON: files[JSON] + b" " * 20_000_001})
     assert not inspect(root).problems
     monkeypatch.setenv("RANKSCOPE_PUBLIC", "on")
     monkeypatch.setenv("RANKSCOPE_FOLDERS", str(tmp_path))
@@ -348,14 +340,14 @@ def test_lists_are_smaller_where_strangers_choose(tmp_path: Path, monkeypatch: p
 
 
 def test_a_changed_list_is_read_anew(tmp_path: Path) -> None:
-    root = write(tmp_path / "set", products())
+    root = written(tmp_path / "set", products())
     before = content_key_of(*scan(root))
     (root / "Ebay_test.txt").write_bytes(lines("image_id class_id super_class_id path"))
     assert content_key_of(*scan(root)) != before
 
 
 def test_the_command_trains_on_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    root = write(tmp_path / "set", market())
+    root = written(tmp_path / "set", market())
     assert main(["inspect", str(root)]) == 0
     assert "Read as Market-1501." in capsys.readouterr().out
     where = ["--data", str(root), "--runs", str(tmp_path / "runs")]
@@ -368,7 +360,7 @@ def test_the_command_trains_on_one(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_labels_in_a_text_file_are_read(tmp_path: Path) -> None:
     names = [(kind, f"{kind}_{n}") for kind in "abcd" for n in range(3)]
-    write(tmp_path / "set", {f"images/{name}.png": picture(at) for at, (_, name) in enumerate(names)})
+    written(tmp_path / "set", {f"images/{name}.png": picture(at) for at, (_, name) in enumerate(names)})
     for text in (
         "\n".join(f"images/{name}.png {kind}" for kind, name in names),
         "\n".join(f"{name}.png,{'abcd'.index(kind)}" for kind, name in names),
@@ -384,12 +376,12 @@ def test_lists_of_names_are_splits(tmp_path: Path) -> None:
     names = [f"{kind}/{kind}_{n}.png" for kind in "abcd" for n in range(4)]
     files = {name: picture(at) for at, name in enumerate(names)} | {"README.txt": b"images of mine"}
     files |= {"my_train.txt": lines(*names[:8]), "my_test.txt": lines(*names[8:])}
-    report = inspect(write(tmp_path / "set", files))
+    report = inspect(written(tmp_path / "set", files))
     assert {*report.splits.values()} == {8} and report.counts == (4,) and not report.problems
     assert not any("README" in note for note in report.notes)
 
 
 def test_a_text_file_that_is_no_list_is_named(tmp_path: Path) -> None:
     files = {f"{kind}/{n}.png": picture(n) for kind in "abcd" for n in range(3)}
-    report = inspect(write(tmp_path / "set", files | {"classes.txt": lines(*"abcd")}))
+    report = inspect(written(tmp_path / "set", files | {"classes.txt": lines(*"abcd")}))
     assert any(note.startswith("classes.txt is not used: ") for note in report.notes) and report.counts == (4,)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.data.test_packed import images, zipped
 from tests.data.world import encode, picture, write_split, write_tree
 from tests.fake_hub import ask as fake_hub_ask
 from tests.fake_hub import fake_hub
@@ -64,6 +64,7 @@ for do, choice in json.loads(sys.argv[1]):
         answers.append(ask(do, choice))
 print(json.dumps(answers))
 """
+_TREE = images(*"abcdef", count=4)
 LABELS = {"label": [n // 2 for n in range(12)]}
 REFUSED = {
     "some/none": "is not on the Hub, or private",
@@ -92,18 +93,6 @@ FAULTS: list[dict[str, Any]] = [
         "headers": {"X-Error-Message": "Invalid credentials in Authorization header"},
     },
 ]
-
-
-def _tree(names: str = "abcdef") -> dict[str, bytes]:
-    return {f"{name}/{i}.png": picture(5 * at + i) for at, name in enumerate(names) for i in range(4)}
-
-
-def _zip(files: dict[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return packed.getvalue()
 
 
 def _tar() -> bytes:
@@ -146,8 +135,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         server.write("datasets", "some/many", {f"{n % 50}/{n}.png": dot for n in range(10_000)})
         server.write("datasets", "some/script", {"script.py": b"raise SystemExit"})
         server.write("datasets", "some/empty", {"README.md": b"Nothing."})
-        server.write("datasets", "some/loose", _tree() | {"README.md": b"---\nlicense: mit\npretty_name: Loose\n---\n"})
-        server.write("datasets", "some/zip", {"pots.zip": _zip(_tree())})
+        server.write("datasets", "some/loose", _TREE | {"README.md": b"---\nlicense: mit\npretty_name: Loose\n---\n"})
+        server.write("datasets", "some/zip", {"pots.zip": zipped(_TREE)})
         server.write("datasets", "some/web", {"train-000.tar": _tar()})
         for name, fault in (("cut", {"cut": 30_000, "times": 1}), ("large", {"rate": 150_000})):
             (oid,) = (hashlib.sha256(data).hexdigest() for data in _files(server, name).values())

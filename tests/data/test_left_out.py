@@ -11,7 +11,6 @@ from explorer.page.form.images import looked_at
 from tests.data.world import write_tree
 from trainers.config import DataChoice
 from trainers.data import inspect_data
-from trainers.errors import DataError
 
 
 @pytest.fixture(params=["folder", "zip"])
@@ -41,10 +40,3 @@ def test_they_are_told_beside_a_problem_too(tmp_path: Path) -> None:
     (tmp_path / "photos" / "labels.csv").write_text("file,label")
     seen = looked_at(DataChoice(source=str(tmp_path / "photos")))
     assert seen["problems"] and any("labels.csv is not used" in line for line in seen["said"])
-
-
-def test_one_file_is_no_folder(tmp_path: Path) -> None:
-    write_tree(tmp_path / "photos", ["a"])
-    picture = next((tmp_path / "photos").rglob("*.*"))
-    with pytest.raises(DataError, match=r"is one file\. Give the folder"):
-        inspect_data(DataChoice(source=str(picture)))

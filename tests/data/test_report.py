@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 
 import datasets
-import numpy as np
 import pytest
 
-from tests.data.world import encode, write_split, write_tree
+from tests.data.world import write_split, write_tree
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
@@ -52,31 +51,6 @@ def test_what_is_wrong_can_be_mended(tmp_path):
 
 
 CLASSES = [0, 0, 1, 1, 2, 2, 3, 3]
-REFUSED = {
-    "a class too few": ({"label": [0, 0, 1, 1, 2, 2, 2, 2]}, {}, None),
-    "one image of each class": ({"label": list(range(8))}, {"label_columns": ("label",)}, None),
-    "no label": ({"caption": ["one thing", "two things"] * 4}, {}, None),
-    "no such label": ({"label": CLASSES}, {"label_columns": ("kind",)}, None),
-    "unlabelled": ({"label": [-1] * 8}, {"label_columns": ("label",)}, None),
-    "no image column": ({"label": CLASSES}, {"image_column": "photo"}, None),
-    "no such split": ({"label": CLASSES}, {"test_split": "val"}, None),
-    "nothing to decode": ({"label": CLASSES}, {}, [b"no picture"] * 8),
-    "a format that is not read": ({"label": CLASSES}, {}, [encode(np.zeros((9, 9, 3), np.uint8), "EPS")] * 8),
-    "a cap too low": ({"label": CLASSES}, {"max_images": 2}, None),
-    "a size out of range": ({"label": CLASSES}, {"image_size": 5000}, None),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_the_look_refuses_what_training_refuses(tmp_path, name):
-    columns, values, images = REFUSED[name]
-    types = {"label": datasets.ClassLabel(names=[f"n{n}" for n in range(8)])}
-    write_split(tmp_path, "train", columns, types, images=images)
-    choice = DataChoice(source=str(tmp_path), **values)
-    with pytest.raises(DataError) as refused:
-        load_data(choice)
-    report = inspect_data(choice)
-    assert report.proposal is None and report.problems[0] == str(refused.value)
 
 
 def test_a_cap_that_leaves_one_class_is_refused_by_both(tmp_path):
