@@ -42,7 +42,7 @@ def environment(url: str, home: Path, **also: str) -> dict[str, str]:
 def ask(program: str, url: str, home: Path, orders: object, *more: str, **also: str) -> Any:
     """Return what a program prints as JSON, having been given orders as JSON; it prints nothing else."""
     made = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program, json.dumps(orders), *more],
+        [sys.executable, "-c", program, json.dumps(orders), *more],
         env=environment(url, home, **also),
         cwd=ROOT,
         capture_output=True,

@@ -77,7 +77,7 @@ def hub() -> Iterator[Any]:
 
 
 def ask(home: Path, hub: Any, sources: list[str], *more: str, **also: str) -> list[Any]:
-    answers: list[Any] = fake_hub_ask(PROGRAM, hub.url, home, sources, *more, **also)
+    answers: list[Any] = fake_hub_ask(PROGRAM, hub.url, home, sources, *more, PYTHONWARNINGS="error", **also)
     return answers
 
 
