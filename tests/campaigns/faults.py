@@ -91,7 +91,7 @@ FAULTS = (
         sentence="A checkpoint holds no state of the optimiser.",
         find='return states | self.optimizer.tensors(f"{prefix}/optimiser/")',
         replace="return states",
-        tests=("tests/training/test_optimizers.py",),
+        tests=("tests/contracts/test_training.py",),
     ),
     Fault(
         name="lock",

@@ -14,10 +14,22 @@ from tests.training.batches import next_batch
 from trainers.config import MAX_ARMS
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.losses import LOSSES
+from trainers.optimization.optimizers import OPTIMISERS
+from trainers.parameters import Choice
 from trainers.runs import RunFolder
+from trainers.training.augmentations import AUGMENTATIONS
 
 STEPS, CUT = 5, 3
 GALLERY = [name for name, loss in LOSSES.items() if loss.gallery]
+SETTINGS: dict[str, dict[str, object]] = {
+    "chunks": {"chunk": 5},
+    "layout": {"channels_last": "off", "chunk": 5},
+    **{name: {"optimiser": name, "schedule": "step", "drops": (0.5,), "warm_up": 2} for name in OPTIMISERS},
+    **{name: {"augmentation": Choice(name=name)} for name in AUGMENTATIONS},
+}
+"""Settings with which runs resume, beside those of other tests of this contract."""
+# what an optimizer keeps and what an augmentation draws is tested with each by itself
+QUICK = ("chunks", "layout", "sgd", "lars", "none", "light", "moco_v2", "randaugment")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +91,18 @@ def test_trains_with_a_label_tree(tmp_path: Path, tree: Path, names: list[str]) 
 @in_turn([name for name, loss in LOSSES.items() if loss.views > 1])
 def test_trains_with_views(tmp_path: Path, tree: Path, names: list[str]) -> None:
     check_batches_and_proxies(train_cut_and_resume(tmp_path, tree, *names), names)
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in SETTINGS]
+)
+def test_trains_with_a_setting(tmp_path: Path, flat: Path, name: str) -> None:
+    run = train_cut_and_resume(tmp_path, flat, "supcon" if name in AUGMENTATIONS else "contextual", **SETTINGS[name])
+    if name in AUGMENTATIONS:
+        first, second = next_batch(run).views
+        assert torch.equal(first, second) == (name == "none")
+    if name in OPTIMISERS:
+        assert run.arms[0].optimizer.optimiser.param_groups[0]["lr"] == pytest.approx(run.config.learning_rate * 0.1)
 
 
 def check_batches_and_proxies(run: MetricLearningLoop, names: list[str]) -> None:

@@ -9,16 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.contracts.test_training import tensors, train_cut_and_resume
+from tests.contracts.test_training import tensors
 from tests.finetuning.world import mend_config, write_coco
 from tests.tiny import opened, tiny_config, tiny_contrastive, to_end
 from tests.training.test_precision import apart
-from trainers.config import RunConfig
 from trainers.encoders import ENCODERS
-from trainers.errors import ParameterError
-from trainers.kinds import check
-from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.training.checkpointing import checkpointed, computed_again
 from trainers.training.gradient_caching import encode_in_chunks
@@ -62,25 +57,6 @@ def test_checkpointing_has_the_same_gradient_to_the_bit(encoder: Choice, chunk: 
     assert chunk or fewer < 0.5 * kept
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        MetricLearningConfig(checkpointing=True),
-        MetricLearningConfig(checkpointing=True, encoder=Choice(name="timm_frozen")),
-        FinetuningConfig(checkpointing=True),
-    ],
-)
-def test_checkpointing_of_what_has_none_is_refused(config: RunConfig) -> None:
-    with pytest.raises(ParameterError, match=r"needs an encoder that can compute its activations again, as most timm"):
-        check(config)
-
-
-def test_a_timm_model_without_it_is_refused_and_named() -> None:
-    without = Choice(name="timm", parameters={"model": "inception_v3", "pretrained": False})
-    with pytest.raises(ParameterError, match="got timm model inception_v3"):
-        check(MetricLearningConfig(checkpointing=True, encoder=without))
-
-
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_coco(tmp_path_factory.mktemp("scenes"))
@@ -119,7 +95,3 @@ def test_layouts_differ_by_rounding_and_are_those_asked_for(
             loop.take_step()
         made = [[w.detach() for net in loop.arms[0].networks.values() for w in net.parameters()] for loop in loops]
         assert apart(made[1], made[0]) < 1e-4, config.kind
-
-
-def test_a_run_of_another_layout_resumes_to_the_same_bits(tmp_path: Path, images: Path) -> None:
-    train_cut_and_resume(tmp_path, images, "contextual", channels_last="off", chunk=5)

@@ -7,7 +7,6 @@ import math
 
 import pytest
 
-from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -101,18 +100,3 @@ def test_every_setting_survives_its_file(kind: str) -> None:
     config = read_config(json.dumps(values))
     assert {name: json.loads(config.to_json())[name] for name in given} == given
     check(config)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"optimiser": "magic"}, "optimiser needs one of adamw, adam, sgd, lars, rmsprop"),
-        ({"schedule": "magic"}, "schedule needs one of cosine, step, constant"),
-        ({"momentum": 1.0}, "momentum needs a number from 0 to 0.9999"),
-        ({"drops": (0.5, 1.5)}, "drops needs numbers from 0 to 1"),
-        ({"warm_up": -1}, "warm_up needs a whole number from 0"),
-    ],
-)
-def test_what_is_refused(changes: dict[str, object], words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        check(MetricLearningConfig(**changes))  # type: ignore[arg-type]
