@@ -9,8 +9,8 @@ from pathlib import Path
 
 from trainers.errors import DataError
 from trainers.progress import Progress
-from trainers.publishing.fetch import fetch
 from trainers.publishing.reopened import ORIGIN, reopen
+from trainers.publishing.upload import fetch
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.removal import remove
 from trainers.runs.scratch import sweep

@@ -20,8 +20,7 @@ from explorer.server.visitors import LOGIN, caller, scope_of
 from explorer.settings import Settings
 from trainers.config import MAX_ARMS
 from trainers.progress import Progress
-from trainers.publishing.push import push
-from trainers.publishing.upload import Target
+from trainers.publishing.upload import Target, push
 
 MOST = 16
 """Jobs that wait or run."""

@@ -21,7 +21,7 @@ from explorer.server.visitors import LOGIN, Caller, digest, owner_of, owns
 from explorer.settings import Limits
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
 from tests.made_up_plan import make_plan, sweep
-from trainers.publishing import push as pushing
+from trainers.publishing import upload as pushing
 from trainers.publishing.upload import Target
 
 pytestmark = GRADIO_WARNINGS

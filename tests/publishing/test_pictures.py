@@ -10,8 +10,7 @@ from PIL import Image
 
 from tests.made_up_plan import make_plan, sweep
 from trainers.comparison.markup import markdown_text
-from trainers.publishing.card import card
-from trainers.publishing.pictures import NAME, write_picture
+from trainers.publishing.card import NAME, card, write_picture
 from trainers.runs import RunFolder
 
 RECORDED = Path(__file__).resolve().parents[2] / "assets" / "recorded"

@@ -73,8 +73,8 @@ def _equip_push(parser: argparse.ArgumentParser) -> None:
 @verb("push", _equip_push)
 def push(arguments: argparse.Namespace) -> int:
     """Upload the encoder of a run to the Hub as a model, or a sweep or fair comparison as a dataset, with a card."""
-    from trainers.publishing.push import push as pushed
     from trainers.publishing.upload import Target
+    from trainers.publishing.upload import push as pushed
 
     folder = RunFolder.open(arguments.runs, arguments.id)
     target = Target(name=arguments.to, private=arguments.private)

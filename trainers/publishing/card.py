@@ -1,16 +1,177 @@
-"""The model card of an arm of a run."""
+"""The card of an uploaded run: its settings, how the model is loaded, and its picture of the map and the curve."""
 
 from __future__ import annotations
 
+import colorsys
+import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
 from trainers.comparison.markup import markdown_text
+from trainers.config import Config
+from trainers.data.sources import is_path
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers
-from trainers.publishing.pictures import NAME
-from trainers.publishing.settings import source_name
 from trainers.runs import RunFolder
+from trainers.training.encoder_file import RunEncoders
+from trainers.training.encoder_sizes import without_values
+
+_SOURCES = ("source", "captions_from")
+
+
+def source_name(source: str) -> str:
+    """Return a dataset as others know it: of a path its last part."""
+    return (re.split(r"[\\/]", source.rstrip("\\/"))[-1] or "images") if is_path(source) else source
+
+
+def public_settings(config: Config) -> dict[str, Any]:
+    """Return the content of ``config.json`` with the names of folders in place of their paths."""
+    values: dict[str, Any] = _named(json.loads(config.to_json()))
+    return values
+
+
+def _named(values: Any) -> Any:
+    if isinstance(values, list):
+        return [_named(value) for value in values]
+    if not isinstance(values, dict):
+        return values
+    return {
+        key: source_name(value) if key in _SOURCES and isinstance(value, str) else _named(value)
+        for key, value in values.items()
+    }
+
+
+Font = ImageFont.ImageFont | ImageFont.FreeTypeFont
+NAME = "picture.png"
+_SIDE, _GAP, _TITLE = 1040, 90, 90  # pixels, at twice the size at which it is drawn
+_INK, _LINE = "#3d4250", "#d9dce3"
+_HUE_STEP = 137.5 / 360  # the golden angle: neighbours in a list have hues far apart
+
+
+def write_picture(folder: RunFolder, arm: int, to: Path) -> str:
+    """Write a PNG, and return in a sentence what it shows; empty: the run has no map, and nothing is written."""
+    newest, probe = folder.newest_map(), folder.probe()
+    if newest is None or probe is None:
+        return ""
+    shown = (folder.refined_frame() or (newest, 0))[0]
+    frame, labels = folder.frame(shown), np.asarray(probe.labels)[:, -1]
+    image = Image.new("RGB", (2 * _SIDE + 3 * _GAP, _SIDE + _TITLE + _GAP), "white")
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(38)
+    level = probe.hierarchy.levels[-1] if probe.hierarchy.levels else "class"
+    method = frame.arms[arm].method.upper()
+    draw.text((_GAP, 26), f"{method} of {len(labels):,} images at step {frame.step:,}, coloured by {level}", _INK, font)
+    _map(draw, np.asarray(frame.arms[arm].xy, dtype=float), labels)
+    title, points = _curve(folder, arm)
+    if points:
+        draw.text((_SIDE + 2 * _GAP, 26), f"{title} of these images, by step", _INK, font)
+        _line(draw, points, font)
+    image.resize((image.width // 2, image.height // 2), Image.Resampling.LANCZOS).save(to / NAME, optimize=True)
+    about = f" and {title} at every map, up to step {points[-1][0]:,}" if points else ""
+    return f"Map of {len(labels):,} images ({method}) coloured by {level}{about}"
+
+
+def _map(draw: ImageDraw.ImageDraw, xy: np.ndarray, labels: np.ndarray) -> None:
+    low, high = xy.min(0), xy.max(0)
+    scaled = (xy - (low + high) / 2) / max(float((high - low).max()), 1.0)
+    radius = float(np.clip(260 / np.sqrt(len(xy)), 3, 10))
+    for order in np.random.default_rng(0).permutation(len(xy)):  # no class covers the others
+        x = _GAP + _SIDE * (0.5 + 0.96 * scaled[order, 0])
+        y = _TITLE + _SIDE * (0.5 - 0.96 * scaled[order, 1])
+        draw.ellipse((x - radius, y - radius, x + radius, y + radius), _colour(int(labels[order])))
+
+
+def _colour(label: int) -> tuple[int, int, int]:
+    red, green, blue = colorsys.hls_to_rgb(label * _HUE_STEP % 1.0, 0.36 if label % 2 else 0.5, 0.62)
+    return round(255 * red), round(255 * green), round(255 * blue)
+
+
+def _curve(folder: RunFolder, arm: int) -> tuple[str, list[tuple[int, float]]]:
+    """Return the title and the values by step of the first number in the list of runs."""
+    measures = kind_of(folder.config).measures_of(folder.config)
+    rows = [row for row in folder.scalars() if row.arm == arm]
+    for key in measures.numbers:
+        points = sorted((row.step, row.value) for row in rows if row.key == key)
+        if len(points) > 1:
+            return measures.describe(key).title, points
+    return "", []
+
+
+def _line(draw: ImageDraw.ImageDraw, points: list[tuple[int, float]], font: Font) -> None:
+    values = [value for _, value in points]
+    low, high, last = min(0.0, *values), max(1.0, *values), points[-1][0]
+    left, top = _SIDE + 2 * _GAP + 90, _TITLE + 20
+    width, height = _SIDE - 90, _SIDE - 100
+
+    def at(step: float, value: float) -> tuple[float, float]:
+        return left + width * step / max(1, last), top + height * (high - value) / (high - low)
+
+    for value in np.linspace(low, high, 6):
+        x, y = at(0, float(value))
+        draw.line((x, y, x + width, y), _LINE, 2)
+        draw.text((x - 20, y), f"{value:.1f}", _INK, font, anchor="rm")
+    for step in (0, last):
+        draw.text((at(step, low)[0], top + height + 20), f"{step:,}", _INK, font, anchor="ma")
+    draw.line([at(*point) for point in points], "#1f4e9e", 7, joint="curve")
+
+
+def write_model(folder: RunFolder, arm: int, repository: str, to: Path) -> Mapping[str, Path]:
+    """Write what is uploaded of an arm: weights as safetensors, configuration, numbers, a picture and a card;
+    files by name.
+
+    A timm backbone becomes a repository that timm and ``hf-hub:`` load.
+
+    Raises:
+        UserError: the run has no such arm, no encoder or no checkpoint.
+    """
+    encoders = RunEncoders(folder)
+    wrapped = without_values(encoders.choice, channels=3, side=32, dim=2)
+    backbone = getattr(wrapped, "backbone", None) if wrapped.wraps else None
+    weights = "encoder.safetensors" if backbone is None else "model.safetensors"
+    encoders.write(arm, to / weights)
+    texts = {
+        "run.json": json.dumps(public_settings(folder.config), indent=2, sort_keys=True),
+        "results.json": json.dumps(final_numbers(folder.scalars(), folder.config.arms)[arm], indent=1),
+    }
+    architecture = ""
+    if backbone is not None:
+        about = backbone.pretrained_cfg
+        architecture = about["architecture"]
+        tag = about.get("tag")
+        kept = (
+            "input_size",
+            "fixed_input_size",
+            "mean",
+            "std",
+            "interpolation",
+            "crop_pct",
+            "first_conv",
+            "classifier",
+        )
+        texts["config.json"] = json.dumps(
+            {
+                "architecture": architecture,
+                "num_classes": 0,
+                "pretrained_cfg": {name: about[name] for name in kept if name in about} | {"num_classes": 0},
+            },
+            indent=1,
+        )
+        architecture = f"{architecture}.{tag}" if tag else architecture
+    shown = write_picture(folder, arm, to)
+    texts["README.md"] = card(folder, arm, repository, timm=architecture, picture=shown)
+    for name, text in texts.items():
+        (to / name).write_text(text, encoding="utf-8")
+    return {name: to / name for name in (weights, *texts, *((NAME,) if shown else ()))}
+
+
+def named(folder: RunFolder, arm: int) -> str:
+    """Return what an arm is called in the message of a commit."""
+    return f"{kind_of(folder.config).arms(folder.config)[arm].title}, run {folder.id}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ from trainers.plans.children import Children, total
 from trainers.plans.config import sweep_of
 from trainers.plans.planned import Child
 from trainers.plans.report import Report, queries_of, report
-from trainers.publishing.settings import public_settings
+from trainers.publishing.card import public_settings
 from trainers.runs import RunFolder
 from trainers.runs.records import Probe, QueryScores
 

@@ -1,17 +1,60 @@
-"""The upload of files to a repository of the Hub, in one commit."""
+"""Uploads of runs to the Hub and downloads of files from it."""
 
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from trainers.data import access
 from trainers.data.hf_errors import causes, status_of
-from trainers.data.hf_logging import ThrottledError, online, quiet
-from trainers.errors import UserError, brief
+from trainers.data.hf_logging import LOOK_SECONDS, ThrottledError, online, quiet, within
+from trainers.data.hub_step import Step
+from trainers.data.labelled.repository import Repository, fetched, repository
+from trainers.data.sources import check_reference, divided
+from trainers.errors import DataError, UserError, brief
+from trainers.kinds import kind_of
+from trainers.progress import Progress
+from trainers.publishing.card import named, write_model
+from trainers.publishing.comparison import write_comparison
+from trainers.publishing.reopened import BOUNDS, MEGABYTE, NEEDED
+from trainers.runs import RunFolder
+
+_FETCH_SECONDS = 120.0
+
+
+def fetch(source: str, progress: Progress) -> tuple[Mapping[str, Path], Repository]:
+    """Fetch what is needed of a comparison, ``owner/name`` or ``owner/name@revision``; files by name.
+
+    Args:
+        progress: called while the Hub is waited for; what it raises ends the wait.
+
+    Raises:
+        DataError: it is no comparison, too large, missing, private, gated or throttled; or the Hub cannot be reached.
+    """
+    name, revision = divided(source)
+    if REPOSITORY.fullmatch(name) is None:
+        raise DataError(f"A dataset of the Hub as owner/name was needed; got {source[:120]!r}.")
+    check_reference(None, revision)
+    if not online():
+        raise DataError("The Hugging Face Hub cannot be reached. Check the network, then open the comparison again.")
+    known = within(LOOK_SECONDS, name, lambda: repository(name, revision), progress)
+    if missing := [file for file in NEEDED if file not in known.files]:
+        raise DataError(f"{name!r} is no comparison of this program: it has no {missing[0]}. Its card names the id.")
+    files = {}
+    for done, (file, most) in enumerate(BOUNDS.items()):
+        size = known.files.get(file, 0)
+        if size > most:
+            raise DataError(f"{file} of {name!r} has {size / MEGABYTE:,.0f} MB; {most // MEGABYTE} MB can be opened.")
+        if file in known.files:
+            progress(f"Fetching {file} of {name}", 0.1 + 0.2 * done)
+            files[file] = within(_FETCH_SECONDS, name, partial(fetched, known, file), progress)
+    return files, known
+
 
 REPOSITORY = re.compile(r"[\w][\w.-]{0,95}/[\w][\w.-]{0,95}", re.ASCII)
 """Name of a repository, ``owner/name``."""
@@ -110,3 +153,53 @@ def _refused(error: BaseException, to: str) -> UserError:
             "uploaded is not sent again."
         )
     return UserError(f"Nothing was committed to {to!r}: {brief(error)}")
+
+
+_LAST_REQUEST_SECONDS = 15.0
+_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pushed:
+    """What was uploaded: the address of its commit, and its files with their bytes together."""
+
+    url: str
+    files: tuple[str, ...]
+    bytes: int
+
+
+def push(folder: RunFolder, target: Target, progress: Progress, *, arm: int = 0) -> Pushed:
+    """Write the files and upload them in one commit.
+
+    Args:
+        progress: called while it lasts; what it raises ends it, and nothing is committed unless it already was.
+        arm: of a run, from 0.
+
+    Raises:
+        UserError: there is nothing to push yet, or the Hub refuses; with what to do.
+    """
+    check_target(target)
+    plans = kind_of(folder.config).plans
+    with tempfile.TemporaryDirectory(prefix="rankscope-") as scratch:
+        progress("Writing the files", 0.1)
+        to = Path(scratch)
+        if plans:
+            files, message = write_comparison(folder, target.name, to), f"Comparison {folder.id}"
+        else:
+            files, message = write_model(folder, arm, target.name, to), named(folder, arm)
+        return _send(files, target, message, "dataset" if plans else "model", progress)
+
+
+def _send(files: Mapping[str, Path], target: Target, message: str, kind: str, progress: Progress) -> Pushed:
+    """Upload files in a thread of its own, so that ``progress`` can stop it as long as nothing is committed."""
+    size = sum(path.stat().st_size for path in files.values())
+    step = Step(lambda: upload(files, target, message=message, kind=kind))
+    try:
+        while not step.ended(_POLL_SECONDS):
+            progress(f"Uploading {len(files)} files, {size / 1e6:.1f} MB, to {target.name}", 0.5)
+    except BaseException:
+        step.give_up()
+        if not (step.ended(_LAST_REQUEST_SECONDS) and step.succeeded):
+            raise
+        # the commit was being made already, so that it is told
+    return Pushed(url=step.result(), files=tuple(sorted(files)), bytes=size)
