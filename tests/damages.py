@@ -14,6 +14,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,11 @@ def missing(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+    path.parent.mkdir(exist_ok=True)
 
 
 def empty(path: Path) -> None:
     missing(path)
-    path.parent.mkdir(exist_ok=True)
     path.write_bytes(b"")
 
 
@@ -69,12 +70,12 @@ def half(path: Path) -> None:
 
 
 def garbage(path: Path) -> None:
-    path.parent.mkdir(exist_ok=True)
+    missing(path)
     path.write_bytes(np.random.default_rng(0).bytes(4096))
 
 
 def not_utf8(path: Path) -> None:
-    path.parent.mkdir(exist_ok=True)
+    missing(path)
     path.write_bytes(b'{"data": "\xff\xfe\x80"}')
 
 
@@ -86,31 +87,27 @@ def huge(path: Path) -> None:
 
 def a_folder(path: Path) -> None:
     missing(path)
-    path.mkdir(parents=True)
+    path.mkdir()
     (path / "inside").write_text("x")
 
 
 def a_pipe(path: Path) -> None:
     missing(path)
-    path.parent.mkdir(exist_ok=True)
     os.mkfifo(path)
 
 
 def a_link_loop(path: Path) -> None:
     missing(path)
-    path.parent.mkdir(exist_ok=True)
     path.symlink_to(path.name)
 
 
 def a_broken_link(path: Path) -> None:
     missing(path)
-    path.parent.mkdir(exist_ok=True)
     path.symlink_to("nowhere")
 
 
 def a_socket(path: Path) -> None:
     missing(path)
-    path.parent.mkdir(exist_ok=True)
     with contextlib.closing(socket.socket(socket.AF_UNIX)) as made:
         folder = os.open(path.parent, os.O_RDONLY)
         made.bind(f"/proc/self/fd/{folder}/{path.name}" if Path("/proc/self/fd").is_dir() else str(path))
@@ -146,69 +143,42 @@ def _age(folder: Path) -> None:
     os.utime(folder, (long_ago, long_ago))
 
 
-def _linked_outside(name: str) -> Damage:
-    def damage(folder: Path) -> None:
-        missing(folder / name)
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).symlink_to(elsewhere(folder))
-
-    return damage
-
-
 # --------------------------------------------------------------- whole folders
 
 
-def vanished(folder: Path) -> None:
-    shutil.rmtree(folder)
-
-
 def emptied(folder: Path) -> None:
-    shutil.rmtree(folder)
+    missing(folder)
     folder.mkdir()
     _age(folder)
 
 
-def folder_is_a_file(folder: Path) -> None:
-    shutil.rmtree(folder)
-    folder.write_text("no folder")
+def _linked_outside(name: str, folder: Path) -> None:
+    missing(folder / name)
+    (folder / name).symlink_to(elsewhere(folder))
 
 
-def folder_is_a_link_loop(folder: Path) -> None:
-    shutil.rmtree(folder)
-    folder.symlink_to(folder.name)
-
-
-def folder_is_a_link_to_a_file(folder: Path) -> None:
-    shutil.rmtree(folder)
-    folder.symlink_to(elsewhere(folder))
-
-
-def folder_is_a_pipe(folder: Path) -> None:
-    shutil.rmtree(folder)
-    os.mkfifo(folder)
-
-
-def folder_is_a_link_to_a_run(folder: Path) -> None:
+def _moved_and_linked(name: str, folder: Path) -> None:
     place = folder.parent / f"{folder.name}.moved"
-    folder.rename(place)
-    folder.symlink_to(place.name)
+    (folder / name).rename(place)
+    (folder / name).symlink_to(place)
 
 
 def names_that_are_no_text(folder: Path) -> None:
     Path(os.fsdecode(bytes(folder / "emb") + b"/\xff\xfe.safetensors")).write_bytes(b"x")
 
 
-def links_to_itself(folder: Path) -> None:
-    (folder / "again").symlink_to(".")
-
-
-def inner_folder_linked(name: str) -> Damage:
-    def damage(folder: Path) -> None:
-        place = folder.parent / f"{folder.name}.moved"
-        (folder / name).rename(place)
-        (folder / name).symlink_to(place)
-
-    return damage
+FOLDERS: Mapping[str, Damage] = {
+    "vanished": missing,
+    "emptied": emptied,
+    "folder is a file": empty,
+    "folder is a link loop": a_link_loop,
+    "folder is a link to a file": partial(_linked_outside, ""),
+    "folder is a pipe": a_pipe,
+    "folder is a link to a run": partial(_moved_and_linked, ""),
+    "names that are no text": names_that_are_no_text,
+    "links to itself": lambda folder: (folder / "again").symlink_to("."),
+    "unreadable": unreadable,
+}
 
 
 # ---------------------------------------------------------------- configuration
@@ -442,18 +412,13 @@ def _named(name: str, kind: Callable[[Path], None]) -> str:
 
 def _table() -> dict[str, Damage]:
     table = {_named(name, kind): _at(name, kind) for name in FILES for kind in KINDS}
-    table |= {f"{name}: a link outside": _linked_outside(name) for name in FILES}
+    table |= {f"{name}: a link outside": partial(_linked_outside, name) for name in FILES}
     table |= {f"{name}: huge": _at(name, huge) for name in ("config.json", "owner", "thumbs/000.webp", "log.txt")}
     for name in ("thumbs", "emb", "layout", "ckpt"):
         table |= {_named(f"{name}/", kind): _at(name, kind) for kind in (missing, a_pipe, a_link_loop)}
         table[f"{name}/: a file"] = _at(name, empty)
-    table |= {f"{name}/: a link": inner_folder_linked(name) for name in ("thumbs", "emb", "layout")}
-    whole = (
-        vanished, emptied, folder_is_a_file, folder_is_a_link_loop, folder_is_a_link_to_a_file, folder_is_a_pipe,
-        folder_is_a_link_to_a_run, names_that_are_no_text, links_to_itself, unreadable,
-    )  # fmt: skip
-    table |= {each.__name__.replace("_", " "): each for each in whole}
-    return table | CONFIGS | DATABASES | TENSORS
+    table |= {f"{name}/: a link": partial(_moved_and_linked, name) for name in ("thumbs", "emb", "layout")}
+    return table | FOLDERS | CONFIGS | DATABASES | TENSORS
 
 
 DAMAGES: Mapping[str, Damage] = _table()

@@ -103,3 +103,17 @@ def _means(scores: QueryScores) -> list[Scalar]:
         for arm in range(len(means))
         for at, key in enumerate(METRICS)
     ]
+
+
+class AtOnce:
+    """An executor whose runs have ended when they are launched; ``free`` and ``launch`` are those of a subclass."""
+
+    def holds(self, run_id: str) -> bool:
+        return False
+
+    def reap(self) -> tuple[()]:
+        return ()
+
+    def kill(self, run_id: str) -> None: ...
+
+    def close(self) -> None: ...

@@ -1,18 +1,64 @@
-"""Intervals, p values and Holm's correction against slow versions and scipy."""
+"""Intervals, p values, Holm's correction and the power of a test against plain loops, scipy and simulations."""
 
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from tests.comparison.slow import interval, linear_variance, resampled_means
 from tests.comparison.world import METRIC, SCENARIOS, cells, class_sizes, differences
 from trainers.comparison import Cell, compare
-from trainers.comparison.estimate import Classes, Uncertainty, estimate, holm
+from trainers.comparison.estimate import MOST, POWER, Classes, Uncertainty, estimate, holm, seeds_needed
 from trainers.metrics.bootstrap import class_resamples
+
+
+def resampled_means(values: Sequence[float], labels: Sequence[int], draws: np.ndarray) -> list[float]:
+    """The mean of each resample of classes: ``draws[b]`` are places in the sorted list of classes."""
+    classes = sorted(set(labels))
+    means = []
+    for draw in draws:
+        taken: list[float] = []
+        for place in draw:
+            taken += [value for value, label in zip(values, labels, strict=True) if label == classes[place]]
+        means.append(math.fsum(taken) / len(taken))
+    return means
+
+
+def linear_variance(values: Sequence[float], labels: Sequence[int]) -> float:
+    """Variance of a mean of clusters, linearised: sum over classes of (sum of (value - mean))^2 / N^2."""
+    mean, total = statistics.fmean(values), 0.0
+    for one in set(labels):
+        total += sum(value - mean for value, label in zip(values, labels, strict=True) if label == one) ** 2
+    return total / len(values) ** 2
+
+
+def interval(values: np.ndarray, labels: Sequence[int], draws: np.ndarray, error: float = 0.05) -> tuple[float, float]:
+    """The interval of the mean of results ``[S, Q]``, from the formulas in docs/statistics.md."""
+    seeds = len(values)
+    sizes = [list(labels).count(label) for label in set(labels)]
+    effective = sum(sizes) ** 2 / sum(size**2 for size in sizes)
+    of_seeds = [resampled_means(list(row), labels, draws) for row in values]
+    centre = [statistics.fmean(column) for column in zip(*of_seeds, strict=True)]
+    factor = effective / (effective - 1)
+    by_class = factor * statistics.variance(centre)
+    t_class = stats.t.ppf(1 - error / 2, max(1.0, effective - 1))
+    mean = statistics.fmean([statistics.fmean(row) for row in values])
+    if seeds == 1:
+        half = t_class * math.sqrt(by_class)
+        return mean - half, mean + half
+    by_seed = statistics.variance([statistics.fmean(row) for row in values]) / seeds
+    both = 0.0
+    for row in of_seeds:
+        both += statistics.variance([one - other for one, other in zip(row, centre, strict=True)])
+    both *= factor / (seeds * (seeds - 1))
+    t_seed = stats.t.ppf(1 - error / 2, seeds - 1)
+    whole = math.sqrt(t_class**2 * by_class + t_seed**2 * max(0.0, by_seed - both))
+    half = max(whole, t_seed * math.sqrt(by_seed))
+    return mean - half, mean + half
 
 
 def draws(classes: int, resamples: int) -> np.ndarray:
@@ -149,3 +195,46 @@ def test_holm() -> None:
                 break
             rejected.add(place)
         assert {index for index, value in enumerate(holm(p)) if value <= 0.05} == rejected
+
+
+@pytest.mark.parametrize("seeds", [3, pytest.param(5, marks=pytest.mark.long)])
+@pytest.mark.parametrize("scenario", ["seeds", "classes", "all alike"])
+def test_nineteen_of_twenty_intervals_hold_the_mean(monkeypatch: pytest.MonkeyPatch, scenario: str, seeds: int) -> None:
+    monkeypatch.setattr(class_resamples, "__defaults__", (1000,))
+    rng, hits, times = np.random.default_rng(seeds), 0, 1000
+    for _ in range(times):
+        sizes = class_sizes(20, 5, True, rng)
+        values = differences(SCENARIOS[scenario], seeds, sizes, rng)
+        got = Uncertainty.of(values.mean(1), Classes.of(values, np.repeat(np.arange(20), sizes)))
+        hits += abs(values.mean()) <= got.half_width()
+    assert 0.925 <= hits / times <= 0.985
+
+
+def share_seen(mean: float, spread: float, seeds: int, error: float) -> float:
+    """Share of 20,000 experiments in which scipy's t test sees the difference."""
+    drawn = np.random.default_rng(seeds).normal(mean, spread, (20_000, seeds))
+    return float((stats.ttest_1samp(drawn, 0, axis=1).pvalue < error).mean())
+
+
+@pytest.mark.parametrize(("ratio", "pairs"), [(0.3, 1), (0.6, 1), (1.0, 3), (1.5, 10), (4.0, 1)])
+def test_as_many_seeds_show_the_difference_and_fewer_do_not(ratio: float, pairs: int) -> None:
+    values = np.array([-1.0, 0.0, 1.0])  # their spread is 1
+    needed = seeds_needed(ratio, Uncertainty.of(values, None), pairs)
+    assert needed is not None
+    assert share_seen(ratio, 1.0, needed, 0.05 / pairs) > POWER - 0.01
+    if needed > 2:
+        assert share_seen(ratio, 1.0, needed - 1, 0.05 / pairs) < POWER + 0.01
+
+
+def test_more_seeds_do_not_replace_test_classes() -> None:
+    """The gain is in half of the classes: seeds agree, and other classes might say otherwise."""
+    labels, rng = np.repeat(np.arange(6), 4), np.random.default_rng(0)
+    gains = np.where(labels % 2, 0.4, -0.3) + rng.normal(0, 0.02, (3, 1)) + rng.normal(0, 0.02, (3, len(labels)))
+    means = gains.mean(axis=1)
+    alone = seeds_needed(0.05, Uncertainty.of(means, None))
+    with_classes = seeds_needed(0.05, Uncertainty.of(means, Classes.of(gains, labels)))
+    assert alone is not None and alone <= 10 and with_classes == MOST + 1
+
+
+def test_one_seed_says_nothing_of_others() -> None:
+    assert seeds_needed(1.0, Uncertainty.of(np.array([1.0]), None)) is None

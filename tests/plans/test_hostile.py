@@ -52,20 +52,6 @@ def test_too_many_runs_are_counted_and_not_made(config: SweepConfig) -> None:
         PLANS[config.kind].plan(config, {})
 
 
-@pytest.mark.parametrize("name", ["", ".", "data."])
-def test_no_name_is_no_setting(name: str) -> None:
-    with pytest.raises(ParameterError, match="there is no"):
-        PLANS["sweep"].plan(SweepConfig(vary={name: [1, 2]}), {})
-
-
-@pytest.mark.parametrize(
-    ("names", "values"), [(("dim", "data.dim"), (8, 16)), (("tau", "smooth_ap.tau"), (0.01, 0.02))]
-)
-def test_nothing_is_varied_twice_under_two_names(names: tuple[str, str], values: tuple[float, ...]) -> None:
-    with pytest.raises(ParameterError, match="are the same one"):
-        PLANS["sweep"].plan(SweepConfig(vary={name: list(values) for name in names}), {})
-
-
 def test_a_plan_that_cannot_be_planned_fails_and_the_queue_goes_on(bench: Callable[..., Bench]) -> None:
     b = bench(how="0.05")
     plan = b.runs.start(SweepConfig(seeds=(0,)), "")

@@ -14,7 +14,7 @@ import pytest
 
 from explorer.page.api import configured
 from tests.finetuning.world import mend_config, write_coco
-from tests.plans.at_once import AtOnce
+from tests.made_up_plan import AtOnce
 from tests.tiny import tiny_contrastive, write_images
 from trainers.config import Conditions, DataChoice, RunConfig
 from trainers.errors import ParameterError, RunError

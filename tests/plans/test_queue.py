@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.explorer.bench import STAND_IN, Bench
-from tests.plans.at_once import AtOnce
+from tests.made_up_plan import AtOnce
 from trainers.devices.gpus import CPU_PROCESSES
 from trainers.errors import RunError
 from trainers.kinds.metric_learning.config import MetricLearningConfig

@@ -80,7 +80,9 @@ def test_arms_of_a_run_that_failed_are_trained_alone() -> None:
         ({"vary": {"seed": [1, 2]}}, "there is no 'seed'"),
         ({"seeds": ()}, "1 to 20 seeds"),
         ({"seeds": (1, 1)}, "each once"),
-        ({"vary": {"dim": list(range(2, 300))}}, "at most 500 runs"),
+        *(({"vary": {name: [1, 2]}}, "there is no") for name in ("", ".", "data.")),
+        ({"vary": {"dim": [8, 16], "data.dim": [8, 16]}}, "are the same one"),
+        ({"vary": {"tau": [0.01, 0.02], "smooth_ap.tau": [0.01, 0.02]}}, "are the same one"),
         ({"run": dataclasses.replace(RUN, losses=())}, "one to 6"),
     ],
 )

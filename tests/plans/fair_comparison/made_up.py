@@ -12,12 +12,12 @@ from trainers.plans.fair_comparison import DESCRIPTOR as PLAN
 from trainers.plans.planned import Outcome, PlannedRun
 
 Score = Callable[[PlannedRun], float | None]
-LOSSES = ("contextual", "triplet", "multi_similarity")
+COMPARED = ("contextual", "triplet", "multi_similarity")
 
 
 def fair(*losses: str, **changes: object) -> FairComparisonConfig:
-    """A small fair comparison of :data:`LOSSES`, or of others."""
-    chosen = tuple(Choice(name=name) for name in losses or LOSSES)
+    """A small fair comparison of :data:`COMPARED`, or of others."""
+    chosen = tuple(Choice(name=name) for name in losses or COMPARED)
     own, _, settings = apart(FairComparisonConfig, {"minutes": None, "steps": 10} | changes)
     return FairComparisonConfig(run=MetricLearningConfig(losses=chosen, **settings), **own)
 
