@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -88,12 +89,6 @@ def test_filling_in_goes_on_where_it_was_broken_off(root: Path) -> None:
     assert np.array_equal(folder.frame(last).arms[0].xy, whole.frame(last).arms[0].xy)
 
 
-def test_a_run_whose_trainer_died_is_filled_in(root: Path) -> None:
-    folder = make_run(root, 8, phase="running")
-    _exhaust(_service(root, folder))
-    assert folder.frames() == list(range(8))
-
-
 def test_a_rewound_run_loses_no_frame_and_keeps_no_wrong_one(root: Path) -> None:
     folder = make_run(root, 6)
     service = _service(root, folder)
@@ -152,14 +147,6 @@ def test_two_pages_on_one_folder_take_turns(root: Path) -> None:
     _exhaust(_service(root, alone))
     assert folder.frames() == alone.frames()
     assert np.array_equal(folder.frame(5).arms[1].xy, alone.frame(5).arms[1].xy)
-
-
-def test_damaged_snapshots_are_passed_over(root: Path) -> None:
-    folder = make_run(root, 5)
-    (folder.path / "emb" / "000000.safetensors").write_bytes(b"")
-    (folder.path / "emb" / "000003.safetensors").unlink()
-    _exhaust(_service(root, folder))
-    assert folder.frames() == [1, 2, 4]
 
 
 def test_a_damaged_frame_starts_the_map_anew(root: Path) -> None:
@@ -307,6 +294,30 @@ def test_a_map_drawn_afterwards_lies_between_its_neighbours(root: Path) -> None:
     assert away < 2 * max(whole, 0.2)
 
 
+def _linked(path: Path) -> None:
+    path.rename(path.parents[2] / "outside")
+    path.symlink_to(path.parents[2] / "outside")
+
+
+def _piped(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("harm", "k"),
+    [(lambda path: path.write_bytes(b""), 0), (Path.unlink, 2), (_linked, 1), (_piped, 1), (lambda _: None, 9)],
+    ids=["empty", "gone", "a link", "a pipe", "whole"],
+)
+def test_a_run_whose_trainer_died_is_filled_in_and_damaged_snapshots_are_passed_over(
+    harm: Callable[[Path], object], k: int, root: Path
+) -> None:
+    folder = make_run(root, 4, phase="running")
+    harm(folder.embeddings_path(k))
+    _exhaust(_service(root, folder))
+    assert folder.frames() == [one for one in range(4) if one != k]
+
+
 def test_a_damaged_frame_does_not_keep_the_others_from_being_filled_in(root: Path) -> None:
     folder = make_run(root, 6)
     _exhaust(_service(root, folder))
@@ -314,19 +325,6 @@ def test_a_damaged_frame_does_not_keep_the_others_from_being_filled_in(root: Pat
     folder.db.write("DELETE FROM frames WHERE k IN (2, 4)")
     _exhaust(_service(root, folder))
     assert folder.frames() == list(range(6))
-
-
-@pytest.mark.parametrize("kind", ["a link", "a pipe"])
-def test_only_regular_files_are_read(root: Path, kind: str) -> None:
-    folder = make_run(root, 3)
-    path = folder.embeddings_path(1)
-    path.rename(root / "outside")
-    if kind == "a link":
-        path.symlink_to(root / "outside")
-    else:
-        os.mkfifo(path)
-    _exhaust(_service(root, folder))
-    assert folder.frames() == [0, 2]
 
 
 def _xy(frame: Frame) -> np.ndarray:

@@ -25,7 +25,6 @@ from trainers.parameters import Choice
 from trainers.plans import PLANS
 from trainers.plans.axes import axes, offered
 from trainers.plans.base import plan_of
-from trainers.plans.children import Children, children_of
 from trainers.plans.config import FairComparisonConfig, SweepConfig
 from trainers.plans.planned import Outcome
 from trainers.plans.report import Report, report
@@ -196,46 +195,6 @@ def test_a_plan_keeps_the_settings_of_its_runs_as_they_are() -> None:
             read_config(f'{{"kind": "{plan}", "version": 3, "run": {{"kind": "{kind}"}}}}')
     with pytest.raises(RunError, match="this is a single run"):
         plan_of(MOCO)
-
-
-class Dying(Here):
-    """Ends with the run before the last one half trained, as a program that is killed."""
-
-    def launch(self, folder: Path, environment: dict[str, str]) -> None:
-        worker = Worker(RunFolder(folder), lambda state: worker.leave("interrupted") if state.step else None)
-        worker.run()
-        raise KeyboardInterrupt
-
-
-@pytest.mark.long
-def test_a_sweep_of_pretraining_goes_on_with_the_run_that_was_broken_off(tmp_path: Path) -> None:
-    run = dataclasses.replace(pretraining(write_images(tmp_path / "images", train=4, test=1)), steps=40)
-    whole = ended(tmp_path / "whole", SweepConfig(run=run, seeds=(0, 1)))
-    plan = RunFolder.create(tmp_path / "broken", SweepConfig(run=run, seeds=(0, 1)))
-    with pytest.raises(KeyboardInterrupt):
-        PlanRunner(plan, executor=Dying()).move_on()
-    (broken,) = children_of(plan)
-    assert broken.state().phase == "interrupted" and 0 < broken.state().step < 42
-    runner = PlanRunner(plan, executor=Here())
-    while runner.move_on():
-        pass
-    runner.finish()
-    assert [child.phase for child in Children(plan).all()] == ["finished"] * 2
-    results = [numbers(found) for found in (whole, report(plan))]
-    assert results[0] == results[1] and len(results[0]) == 2
-    plan.db.close()
-
-
-def numbers(found: Report) -> dict[str, str]:
-    """Means and intervals of each variant, without what depends on the clock."""
-    table = found.parts[0].table
-    assert table is not None
-    kept = [index for index, metric in enumerate(table.metrics) if not metric.key.endswith("_seconds")]
-    each = {line.variant: [line.estimates[place] for place in kept] for line in table.lines}
-    return {
-        variant: str([(estimate.mean, estimate.low, estimate.high) for estimate in estimates])
-        for variant, estimates in each.items()
-    }
 
 
 @pytest.mark.long
