@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pydantic import ConfigDict
 
 from trainers.errors import ParameterError
-from trainers.optimization.optimizers import OPTIMISERS
-from trainers.optimization.schedule import DROPS, SCHEDULES, WARM_UP_STEPS
+from trainers.optimization import DROPS, OPTIMISERS, SCHEDULES, WARM_UP_STEPS
 from trainers.parameters import Choice, parameter, specs
 from trainers.values import CHECKED, build
 
@@ -433,7 +432,7 @@ class EncoderConfig(StartConfig):
     data: DataChoice = parameter(factory=DataChoice, help="Which images.")
     metrics: tuple[str, ...] = parameter(
         (),
-        menu="trainers.metrics.titles:MENU",
+        menu="trainers.metrics.names:MENU",
         title="More metrics",
         help="Beside the usual ones, e.g. R@10 sum_wAP.",
     )

@@ -36,7 +36,7 @@ from trainers.plans.config import sweep_of
 from trainers.runs.damage import reading
 
 if TYPE_CHECKING:
-    from trainers.image_text.name_embeddings import NameEncoder
+    from trainers.image_text.class_groups import NameEncoder
 
 _SHORTER = "The time is {:g} minutes, the longest that this page allows; the limit on steps is that of the run."
 
@@ -93,7 +93,7 @@ class FormService:
     @cached_property
     def _name_encoder(self) -> NameEncoder:
         """What embeds the names of classes for all visitors."""
-        from trainers.image_text.name_embeddings import NameEncoder
+        from trainers.image_text.class_groups import NameEncoder
 
         return NameEncoder()
 

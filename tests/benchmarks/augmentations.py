@@ -17,7 +17,7 @@ from torch import Tensor
 from torchvision.transforms import v2
 
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.augmentations._blur import SIGMAS, radius
+from trainers.training.augmentations._operations import SIGMAS, radius
 
 REPEATS = 5
 _FLOAT = v2.ToDtype(torch.float32, scale=True)

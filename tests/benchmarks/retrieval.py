@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trainers.metrics.one_query import score_query
+from trainers.metrics.scores import score_query
 from trainers.progress import silent
 from trainers.retrieval.built import Built, build
 from trainers.retrieval.comparison import Comparison

@@ -17,10 +17,9 @@ from tests.browser.pages import PHONE, rest, seek, visit
 from tests.browser.test_access import darken, findings
 from tests.synthetic import STEPS_PER_FRAME, make_run
 from trainers.kinds.metric_learning.measures import MEASURES
-from trainers.metrics.catalogue.contextual import CONTEXTUAL_AP, CONTEXTUAL_LOSS
-from trainers.metrics.catalogue.gap import BATCH_AP as BATCH
-from trainers.metrics.catalogue.gap import GAP
-from trainers.metrics.catalogue.gap import WHOLE_AP as WHOLE
+from trainers.metrics.catalogue.training import BATCH_AP as BATCH
+from trainers.metrics.catalogue.training import CONTEXTUAL_AP, CONTEXTUAL_LOSS, GAP
+from trainers.metrics.catalogue.training import WHOLE_AP as WHOLE
 from trainers.runs.records import Scalar
 
 PLOTS = {plot.name: plot for plot in MEASURES.plots}

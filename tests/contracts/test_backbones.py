@@ -11,9 +11,8 @@ import timm
 import torch
 
 from trainers.encoders import ENCODERS
-from trainers.encoders import at_hand as hand
-from trainers.encoders._blocks import blocks
-from trainers.encoders._projection import principal
+from trainers.encoders import published as hand
+from trainers.encoders.timm_models import blocks, principal
 from trainers.errors import ParameterError
 from trainers.parameters import Choice
 

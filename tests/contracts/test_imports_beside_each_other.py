@@ -11,7 +11,7 @@ BESIDE = """
 import threading
 from explorer.tabs.object_removal.detecting import detectors
 from trainers.encoders import ENCODERS
-from trainers.image_text.tokenizer import small_tokeniser
+from trainers.image_text.small import small_tokeniser
 
 def timm():
     parameters = {"model": "resnet18", "pretrained": False}

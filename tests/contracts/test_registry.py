@@ -15,7 +15,7 @@ from trainers.image_text.models import MODELS
 from trainers.losses import LOSSES
 from trainers.object_removal.detectors import DETECTORS
 from trainers.object_removal.fills import FILLS
-from trainers.optimization.optimizers import OPTIMISERS
+from trainers.optimization import OPTIMISERS
 from trainers.parameters import specs
 from trainers.registry import Descriptor
 from trainers.retrieval.galleries import GALLERIES
@@ -52,7 +52,7 @@ DESCRIPTOR = replace(SMOOTH_AP, name="extra_loss", title="Extra loss")
 """,
     "encoders": """
 from trainers.encoders.base import EncoderDescriptor
-from trainers.encoders.conv4 import Conv4, Conv4Parameters
+from trainers.encoders.small import Conv4, Conv4Parameters
 DESCRIPTOR = EncoderDescriptor(
     name="extra_encoder", title="Extra encoder", sentence="Another one.", parameters=Conv4Parameters,
     learning_rate=1e-3, make=Conv4,

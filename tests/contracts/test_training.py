@@ -14,7 +14,7 @@ from tests.training.batches import next_batch
 from trainers.config import MAX_ARMS
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.losses import LOSSES
-from trainers.optimization.optimizers import OPTIMISERS
+from trainers.optimization import OPTIMISERS
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.augmentations import AUGMENTATIONS

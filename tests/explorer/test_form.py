@@ -23,7 +23,7 @@ from trainers.hierarchy import Hierarchy
 from trainers.kinds import KINDS, check
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.metrics.asked import MOST
+from trainers.metrics.names import MOST
 from trainers.parameters import Choice, specs
 from trainers.recipes.catalogue import RECIPES
 from trainers.runs.config_file import read_config

@@ -10,11 +10,9 @@ import torch
 from torch import Tensor
 
 from trainers.errors import UserError
-from trainers.image_text import name_embeddings
+from trainers.image_text import class_groups as name_embeddings
 from trainers.image_text.base import ImageTextModel
-from trainers.image_text.class_groups import class_groups, nearest_groups
-from trainers.image_text.kmeans import centres, kmeans
-from trainers.image_text.name_embeddings import NameEncoder
+from trainers.image_text.class_groups import NameEncoder, centres, class_groups, kmeans, nearest_groups
 from trainers.parameters import Choice
 
 NAMES = ["red_apple", "green-apple", "old car", "new car", "oak tree", "pine tree", "small apple"]

@@ -11,8 +11,8 @@ from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.errors import UserError
+from trainers.image_text.class_groups import NameEncoder
 from trainers.image_text.class_table import ClassTable, Similarity
-from trainers.image_text.name_embeddings import NameEncoder
 from trainers.parameters import Choice
 
 CLASSES = [f"{place} {kind}" for kind in ("church", "bridge", "lake") for place in ("old", "stone", "royal")]

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 
 from trainers.errors import DataError, RunError
-from trainers.image_text import tokenizer
+from trainers.image_text import small
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.image_text.models import MODELS
 from trainers.image_text.models.tiny_clip import ASSETS, SIDE, WEIGHTS, TinyClip, load_weights, save_folder
@@ -64,11 +64,11 @@ def test_sentences_in_parts_are_read_as_open_clip_reads_them(folder):
 
 
 def test_words_have_few_numbers_and_long_sentences_are_cut():
-    short, long = tokenizer.tokenise(["a dog", "dog " * 100], 32)
-    assert int(long.max()) < tokenizer.VOCABULARY
+    short, long = small.tokenise(["a dog", "dog " * 100], 32)
+    assert int(long.max()) < small.VOCABULARY
     assert short.count_nonzero() == 4 and long.count_nonzero() == 32
-    assert tokenizer.lengths(["a dog", "dog " * 100], 32) == [4, 102]
-    assert long[-1] == tokenizer.VOCABULARY - 1  # the end is kept
+    assert small.lengths(["a dog", "dog " * 100], 32) == [4, 102]
+    assert long[-1] == small.VOCABULARY - 1  # the end is kept
 
 
 @pytest.mark.parametrize("loss", ["clip", "siglip", "triplet"])
@@ -133,19 +133,19 @@ ODD = ["", "a dog", "A  DOG, and the man's dogs!", "héllo wörld 🙂", "x" * 3
 
 @pytest.mark.parametrize("context", [5, 32, 77])
 def test_sentences_are_cut_into_tokens_as_open_clip_does(context):
-    for texts in (ODD, [], [" ".join(ODD)] * (tokenizer.PIECE + 1)):
-        own = tokenizer.tokenise(texts, context)
+    for texts in (ODD, [], [" ".join(ODD)] * (small.PIECE + 1)):
+        own = small.tokenise(texts, context)
         assert own.shape == (len(texts), context) and own.dtype == torch.int64
         if texts:
-            assert torch.equal(own, tokenizer.small_tokeniser(context)(texts))
-            assert tokenizer.lengths(texts, context) == [
-                len(tokenizer.small_tokeniser(context).encode(text)) + 2 for text in texts
+            assert torch.equal(own, small.small_tokeniser(context)(texts))
+            assert small.lengths(texts, context) == [
+                len(small.small_tokeniser(context).encode(text)) + 2 for text in texts
             ]
 
 
 def test_a_piece_is_cut_into_tokens_once_for_all_models(monkeypatch):
     texts, read = [f"piece number {number} of {id(object())}" for number in range(64)], []
-    tokeniser = tokenizer.small_tokeniser(CONTEXT)
+    tokeniser = small.small_tokeniser(CONTEXT)
     encode = tokeniser.encode
     monkeypatch.setattr(tokeniser, "encode", lambda text: read.append(text) or encode(text))
     models = [MODELS[name].build({}) for name in ("tiny_clip", "tiny_clip_mended")]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from trainers.config import DataChoice
-from trainers.encoders import at_hand
+from trainers.encoders import published
 from trainers.kinds import KINDS
 from trainers.parameters import Choice
 
-KNOWN = at_hand.AtHand(
+KNOWN = published.AtHand(
     encoder=Choice(name="timm_frozen", parameters={"model": "test_vit", "side": 32, "hidden": 0}), cached=True
 )
 TRAIN = KINDS["metric_learning"]
@@ -20,7 +20,7 @@ OWN = {"data": DataChoice(source="/somewhere/own")}
 
 @pytest.fixture(autouse=True)
 def there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainers.encoders.at_hand.at_hand", lambda: KNOWN)
+    monkeypatch.setattr("trainers.encoders.published.at_hand", lambda: KNOWN)
 
 
 def test_own_images_begin_with_it_at_its_rate() -> None:

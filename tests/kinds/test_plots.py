@@ -11,7 +11,7 @@ from tests.losses.slow_contrastive import contextual_similarity
 from tests.metrics import slow
 from trainers.kinds.metric_learning.evaluation import CLASSES, PER_CLASS, ContextualSample
 from trainers.kinds.metric_learning.measures import MEASURES
-from trainers.metrics.catalogue.contextual import CONTEXTUAL_AP, CONTEXTUAL_LOSS
+from trainers.metrics.catalogue.training import CONTEXTUAL_AP, CONTEXTUAL_LOSS
 
 PLOTS = {plot.name: plot for plot in MEASURES.plots}
 

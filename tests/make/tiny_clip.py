@@ -34,7 +34,7 @@ Weights and numbers were written by `{command}`.
 ```
 
 open_clip reads the folder (`create_model_from_pretrained("local-dir:...")`); captions must be tokenised with
-`trainers.image_text.tokenizer`, which keeps 6,000 of CLIP's merges.
+`trainers.image_text.small`, which keeps 6,000 of CLIP's merges.
 """
 
 

@@ -23,7 +23,7 @@ from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.evaluation import retrieval
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics import evaluate
-from trainers.metrics.asked import MENU, MOST, check_size, joined, measurable
+from trainers.metrics.names import ASKED_MENU, MOST, check_size, joined, measurable
 from trainers.runs import list_runs
 from trainers.runs.config_file import read_config
 
@@ -32,7 +32,7 @@ ASKED = ("R_at_2", "sum_wAP", "level_mean_R_at_1", "R_at_25")
 
 @pytest.mark.parametrize("kind", [MetricLearningConfig, ContrastiveConfig])
 def test_names_are_checked_before_the_run_is_queued(kind: type) -> None:
-    check(kind(metrics=("R_at_1000", "AP_at_R_level6", "P_at_5_any_level", *MENU.titles)[:MOST]))
+    check(kind(metrics=("R_at_1000", "AP_at_R_level6", "P_at_5_any_level", *ASKED_MENU.titles)[:MOST]))
     for name in ("R_at_0", "recall", "R_at_k", "knn_accuracy", "", "test/R_at_1", "R_at_1" * 99):
         with pytest.raises(
             ParameterError, match=r"There is no metric .* there are R_at_k, AP, .*numbers for k and l"
@@ -80,7 +80,7 @@ def test_the_page_offers_a_menu_and_takes_any_name() -> None:
     for broken in (["R@0"], ["\ud800"], "R", [1], {"a": 1}, [["R_at_1"]]):
         with pytest.raises(ParameterError, match="metric"):
             configuration(["supcon"], training={"metrics": broken})
-    assert MENU.titles["sum_wAP"] == "ΣwAP" and MENU.titles["R_at_1000"] == "R@1000"
+    assert ASKED_MENU.titles["sum_wAP"] == "ΣwAP" and ASKED_MENU.titles["R_at_1000"] == "R@1000"
 
 
 def test_a_run_measures_them_on_the_maps_images_and_on_the_whole_test_set(

@@ -15,7 +15,7 @@ from tests.metrics import slow
 from tests.metrics.worlds import listed, tree
 from trainers.errors import ParameterError
 from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, PUBLISHED, Measure, catalogue, describe, evaluate, names
-from trainers.metrics.judged import Judged
+from trainers.metrics.bitmasks import Judged
 from trainers.metrics.names import describe_any
 from trainers.registry import load
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from tests.oracle_cases import cases, load
 from trainers.errors import UserError
-from trainers.metrics.bitmasks import CORRECT, Gallery, pack
+from trainers.metrics.bitmasks import CORRECT, Gallery, Judged, pack
 from trainers.metrics.bootstrap import bootstrap
-from trainers.metrics.catalogue.odmap import odmap
+from trainers.metrics.catalogue.captions import odmap
 from trainers.metrics.counterfactual import counterfactual
-from trainers.metrics.judged import Judged
 
 
 def scored(similarity, mentions, present, removed, **options):

@@ -13,7 +13,7 @@ from tests.metrics.worlds import listed, tree
 from tests.oracle_cases import cases, checker, load
 from trainers.errors import UserError
 from trainers.metrics import decomposability_gap, default_metrics, evaluate
-from trainers.metrics.one_query import score_query
+from trainers.metrics.scores import score_query
 
 
 @pytest.mark.parametrize("stem", cases("metrics_binary", "metrics_hier"))

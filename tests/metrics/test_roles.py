@@ -12,8 +12,7 @@ from tests.metrics import slow
 from trainers.data.base import CAMERA, GALLERY, QUERY, ROLE
 from trainers.data.roles import Roles
 from trainers.metrics import evaluate
-from trainers.metrics.roles import score_roles
-from trainers.metrics.scores import score
+from trainers.metrics.scores import score, score_roles
 from trainers.retrieval.mistakes import mistakes, severity_shares
 from trainers.retrieval.probe_results import nearest
 

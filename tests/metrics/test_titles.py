@@ -15,7 +15,7 @@ from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics import METRICS, describe
 from trainers.metrics.catalogue import MEASURES
-from trainers.metrics.titles import family_of, key_of
+from trainers.metrics.names import family_of, key_of
 from trainers.plans.config import FairComparisonConfig
 from trainers.runs.config_file import read_config
 

@@ -21,7 +21,7 @@ from trainers.data import load_data
 from trainers.errors import DataError, UserError
 from trainers.kinds import kind_of
 from trainers.metrics import evaluate
-from trainers.metrics.one_query import score_query
+from trainers.metrics.scores import score_query
 from trainers.parameters import Choice
 from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.ranked import SCORES

@@ -13,7 +13,7 @@ from explorer.server.library import Library
 from explorer.tabs.live.neighbours import neighbours
 from tests.synthetic import make_run
 from trainers.hierarchy import shared_levels
-from trainers.metrics.one_query import score_query
+from trainers.metrics.scores import score_query
 from trainers.parameters import Choice
 from trainers.retrieval.probe_results import nearest_others, probe_of, probe_results
 from trainers.retrieval.ranked import nearest, whole_order
@@ -72,9 +72,7 @@ def test_every_index_lists_equal_images_as_the_metrics_do(index: str, run: RunFo
         at.parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (24, 24), (90, 30, 200)).save(at)
     gallery = Choice(name="dataset", parameters={"source": str(images)})
-    answer = Retriever().retrieve(
-        [RunArm(folder=run, arm=0)], Query(row=1), gallery, k=5, index=Choice(name=index)
-    )
+    answer = Retriever().retrieve([RunArm(folder=run, arm=0)], Query(row=1), gallery, k=5, index=Choice(name=index))
     listed = answer.arms[0].ranking
     assert answer.arms[0].error is None and listed is not None
     assert [result.severity for result in listed.results] == [0] * 5

@@ -10,12 +10,20 @@ import torch
 from torch import Tensor
 from torchvision.transforms.v2 import functional as tv
 
-from trainers.training.augmentations._blur import blur, radius
-from trainers.training.augmentations._crop import ASPECT, crop, rectangles
-from trainers.training.augmentations._draws import Draws
-from trainers.training.augmentations._flip import flip
-from trainers.training.augmentations._grey import grey
-from trainers.training.augmentations._jitter import Jitter, jitter, random_jitter, shift_hue
+from trainers.training.augmentations._operations import (
+    ASPECT,
+    Jitter,
+    blur,
+    crop,
+    flip,
+    grey,
+    jitter,
+    radius,
+    random_jitter,
+    rectangles,
+    shift_hue,
+)
+from trainers.training.augmentations.base import Draws
 
 
 def noise(count: int, height: int, width: int, channels: int = 3) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from tests.fake_device import DEVICE, fake_device
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.augmentations._draws import NUMBERS, Draws
+from trainers.training.augmentations.base import NUMBERS, Draws
 from trainers.training.augmentations.light import Limits, change, for_channels
 
 CHANGING = [name for name in AUGMENTATIONS if name != "none"]
@@ -80,7 +80,7 @@ def test_an_image_does_not_depend_on_its_batch(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in CHANGING if name != "light"])
 def test_pieces_give_what_the_whole_gives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = augmented(name, images(7))
-    monkeypatch.setattr("trainers.training.augmentations._pieces.PIECE", 2 * 3 * 16 * 16)
+    monkeypatch.setattr("trainers.training.augmentations._operations.PIECE", 2 * 3 * 16 * 16)
     torch.testing.assert_close(augmented(name, images(7)), whole, rtol=0, atol=1e-6)
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from trainers.optimization.optimizers import OPTIMISERS
+from trainers.optimization import OPTIMISERS
 from trainers.training.arm_optimizer import ArmOptimizer, NonFiniteLossError, under
 
 FUSED = [(name, depth) for name, entry in OPTIMISERS.items() for depth in (0, 1) if entry.fused or not depth]

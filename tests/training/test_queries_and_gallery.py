@@ -29,7 +29,7 @@ from trainers.data.roles import Roles
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
 from trainers.metrics import evaluate
-from trainers.metrics.roles import score_roles
+from trainers.metrics.scores import score_roles
 from trainers.parameters import Choice
 from trainers.retrieval.disagreements import disagreements
 from trainers.retrieval.encoders import read_encoder

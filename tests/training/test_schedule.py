@@ -10,7 +10,7 @@ import pytest
 from trainers.kinds import KINDS, check
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.optimization.schedule import FLOOR, SCHEDULES
+from trainers.optimization import FLOOR, SCHEDULES
 from trainers.runs.config_file import read_config
 from trainers.training.stage import Stage
 

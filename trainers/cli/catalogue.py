@@ -56,7 +56,7 @@ def _entry(entries: Mapping[str, Any], name: str, verb: str) -> dict[str, Any]:
     if verb != "metrics" or name in entries:
         return _described(name, entry(entries, name, verb.removesuffix("s")))
     from trainers.metrics.names import describe as described
-    from trainers.metrics.titles import family_of, key_of
+    from trainers.metrics.names import family_of, key_of
 
     family, key = family_of(name), key_of(name)
     about = _described(family, entry(entries, family, "metric"))

@@ -173,9 +173,9 @@ def _classes(choice: DataChoice) -> tuple[str, list[str]]:
 
 
 def _similarity(arguments: argparse.Namespace) -> Similarity:
+    from trainers.image_text.class_groups import NameEncoder
     from trainers.image_text.class_table import Similarity
     from trainers.image_text.models import MODELS
-    from trainers.image_text.name_embeddings import NameEncoder
     from trainers.parameters import entry, parse_choice
 
     model = None

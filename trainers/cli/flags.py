@@ -24,7 +24,7 @@ FURTHER = "Further settings"
 LISTED = MappingProxyType(
     {
         "losses": "trainers.losses:LOSSES",
-        "metrics": "trainers.metrics.titles:MENU",
+        "metrics": "trainers.metrics.names:MENU",
         "models": "trainers.image_text.models:MODELS",
         "encoders": "trainers.encoders:ENCODERS",
         "augmentations": "trainers.training.augmentations:AUGMENTATIONS",

@@ -136,7 +136,7 @@ def _equip_compare(parser: argparse.ArgumentParser) -> None:
 @verb("compare", _equip_compare)
 def compare(arguments: argparse.Namespace) -> int:
     """Compare the arms of finished runs of one kind over seeds: a table with intervals, and verdicts."""
-    from trainers.metrics.titles import key_of
+    from trainers.metrics.names import key_of
     from trainers.plans.report import levels_of, results_table
 
     only = list(map(key_of, arguments.metrics or ()))

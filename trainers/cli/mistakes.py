@@ -39,7 +39,7 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 def show(arguments: argparse.Namespace) -> int:
     """Show how bad a run's results are, what it confuses, where arms differ."""
     from trainers.kinds import arm_titles
-    from trainers.metrics.titles import key_of
+    from trainers.metrics.names import key_of
     from trainers.retrieval.collapse import equal_by_arm, sentence
     from trainers.retrieval.mistakes import mistakes
     from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results, roles_of

@@ -2,21 +2,152 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from trainers.encoders._blocks import decayed, freeze_all_but
 from trainers.encoders._hub_model import hub_model
-from trainers.encoders._pooling import POOLINGS, pool, width
-from trainers.encoders._projection import PROJECTIONS, principal
 from trainers.encoders.base import Encoder, EncoderDescriptor
 from trainers.errors import ParameterError, UserError
 from trainers.parameters import parameter
 from trainers.registry import importing
+
+
+def blocks(backbone: Any) -> list[list[nn.Parameter]]:
+    """Return the weights of each block, front to back; the first holds the stem.
+
+    The groups are those that timm decays rates by. One without a matrix, such as a last normalisation, counts to the
+    block before it.
+    """
+    from timm.models import group_parameters
+
+    named = dict(backbone.named_parameters())
+    groups: dict[int, list[str]] = group_parameters(backbone, backbone.group_matcher(coarse=False))
+    joined: list[list[nn.Parameter]] = []
+    for _, names in sorted(groups.items()):
+        weights = [named[name] for name in names]
+        if joined and all(weight.ndim < 2 for weight in weights):
+            joined[-1] += weights
+        else:
+            joined.append(weights)
+    return joined
+
+
+def freeze_all_but(backbone: Any, last: int) -> None:
+    """Train no block but the ``last`` ones; with as many as there are, or more, all."""
+    for weights in blocks(backbone)[: max(0, len(blocks(backbone)) - last)]:
+        for weight in weights:
+            weight.requires_grad_(False)
+
+
+def decayed(backbone: Any, decay: float) -> dict[nn.Parameter, float]:
+    """Return the share of the learning rate of each weight: ``decay`` in the last block, and for each block in front of
+    it once more (layer-wise rates, Clark et al. 2020, "ELECTRA", appendix A)."""
+    rows = blocks(backbone)
+    return {weight: decay ** (len(rows) - number) for number, weights in enumerate(rows) for weight in weights}
+
+
+GEM_POWER = 3.0
+"""Of the generalised mean: where Radenovic et al. (2019, "Fine-tuning CNN image retrieval with no human annotation",
+section 3.2) begin; it is not trained here."""
+_SMALLEST = 1e-6
+
+
+def _gem(features: Tensor) -> Tensor:
+    return features.clamp(min=_SMALLEST).pow(GEM_POWER).mean(1).pow(1 / GEM_POWER)
+
+
+_MEANS: dict[str, Callable[[Tensor], Tensor]] = {"average": lambda features: features.mean(1), "gem": _gem}
+POOLINGS = ("published", *_MEANS, "cls")
+
+
+def pool(backbone: Any, images: Tensor, pooling: str) -> Tensor:
+    """Compute one vector an image.
+
+    Args:
+        backbone: a timm model without its classifier.
+        images: float ``[B, 3, H, W]``, normalised.
+        pooling: one of :data:`POOLINGS`. ``published`` is the model's own. The means are over the places of the last
+            map, or over the patch tokens; ``gem`` is their generalised mean, for which what is below 0 counts as 0.
+
+    Returns:
+        float ``[B, F]``.
+
+    Raises:
+        ParameterError: it has no class token.
+    """
+    if pooling == "published":
+        return backbone(images)
+    last: Tensor = backbone.forward_features(images)
+    prefix = getattr(backbone, "num_prefix_tokens", 0)
+    if pooling == "cls":
+        if last.ndim != 3 or not prefix:
+            raise ParameterError(
+                "Pooling 'cls' takes a class token, and this model has none. Choose 'published', 'average' or 'gem'."
+            )
+        return _behind(backbone, last[:, 0])
+    return _behind(backbone, _MEANS[pooling](_places(backbone, last, prefix)))
+
+
+def width(backbone: Any, pooling: str) -> int:
+    """Return F, the numbers that :func:`pool` gives."""
+    published = getattr(backbone, "head_hidden_size", None)  # of models with a layer between pooling and classifier
+    return int(published or backbone.num_features) if pooling == "published" else int(backbone.num_features)
+
+
+def _places(backbone: Any, last: Tensor, prefix: int) -> Tensor:
+    """Return the places of the last layer, ``[B, P, F]``."""
+    if last.ndim == 3:
+        return last[:, prefix:]
+    if getattr(backbone, "output_fmt", "NCHW") == "NHWC":
+        return last.flatten(1, 2)
+    return last.flatten(2).transpose(1, 2)
+
+
+def _behind(backbone: Any, pooled: Tensor) -> Tensor:
+    """Apply the normalisation that a transformer keeps for what is pooled, if it has one."""
+    norm = getattr(backbone, "fc_norm", None)
+    return pooled if norm is None else norm(pooled)
+
+
+PROJECTIONS = ("random", "pca")
+MOST = 4096
+"""Images whose features are looked at."""
+
+
+@torch.no_grad()
+def principal(linear: nn.Linear, features: Tensor) -> None:
+    """Set a layer to the projection onto the principal components of ``features``, centred on their mean.
+
+    Each component points so that its largest number is positive: the same features give the same weights.
+
+    Args:
+        linear: from F to D numbers, with a bias.
+        features: float ``[N, F]``.
+
+    Raises:
+        ParameterError: there are fewer components than D.
+    """
+    dim, most = linear.out_features, min(len(features) - 1, features.shape[1])
+    if dim > most:
+        raise ParameterError(
+            f"A projection to {dim} numbers needs as many principal components; {len(features):,} images of "
+            f"{features.shape[1]} features have at most {most}. Choose a smaller embedding dimension, or begin with "
+            "random weights."
+        )
+    rows = features.double()
+    mean = rows.mean(0)
+    _, axes = torch.linalg.eigh((rows - mean).T @ (rows - mean))  # ascending
+    components = axes.T.flip(0)[:dim]
+    largest = components.gather(1, components.abs().argmax(1, keepdim=True))
+    components = components * largest.sign()
+    linear.weight.copy_(components)
+    linear.bias.copy_(-components @ mean)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +352,7 @@ def _resized(images: Tensor, side: int | None) -> Tensor:
     return F.interpolate(images, size=(side, side), mode="bicubic", antialias=True)
 
 
-DESCRIPTORS = (
+_TIMM_MODELS = (
     EncoderDescriptor(
         name="timm_frozen",
         title="Frozen features + head",
@@ -244,3 +375,6 @@ DESCRIPTORS = (
         order=3,
     ),
 )
+
+
+DESCRIPTORS = (*_TIMM_MODELS,)

@@ -1,20 +1,165 @@
-"""Groups of classes with similar names, and groups of such groups: a first draft of superclasses, to be reviewed.
+"""Groups of classes with similar names, and groups of such groups: a first draft of superclasses.
+
+Groups of classes with similar names, and groups of such groups: a first draft of superclasses, to be reviewed.
 
 As Ramzi et al. (2023) make those of landmarks: names embedded by CLIP's text tower, clustered by k-means.
 """
 
 from __future__ import annotations
 
+import re
+import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from trainers.data.labelled.report import SHOWN
+from trainers.data.lru_cache import Cache
 from trainers.errors import UserError
-from trainers.image_text import name_embeddings
-from trainers.image_text.kmeans import centres, kmeans
-from trainers.image_text.name_embeddings import WAYS, NameEncoder
+from trainers.image_text.base import ImageTextModel
+from trainers.image_text.encoding import encode_texts
+from trainers.image_text.models import MODELS
+from trainers.parameters import Choice
+
+_STARTS = 10
+_MOST_ROUNDS = 100
+
+
+def kmeans(unit: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
+    """Cluster unit vectors by spherical k-means, of ten k-means++ starts the one with the largest sum of cosines.
+
+    Args:
+        unit: float64 [N, D], rows of length 1.
+        count: of clusters, 1 to N; each gets a vector or more.
+
+    Returns:
+        int64 [N]; clusters are numbered in the order of their first vectors.
+    """
+    best, most = np.zeros(len(unit), dtype=np.int64), -np.inf
+    for start in range(_STARTS):
+        labels, total = _from_start(unit, count, np.random.default_rng((seed, start)))
+        if total > most + 1e-9:
+            best, most = labels, total
+    _, first, inverse = np.unique(best, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse.reshape(-1)].astype(np.int64)
+
+
+def centres(unit: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
+    """Return the mean directions of clusters, float64 [count, D] of length 1; 0 where vectors cancel out."""
+    sums = np.zeros((count, unit.shape[1]))
+    np.add.at(sums, labels, unit)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+
+
+def _from_start(unit: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    centre = unit[_spread(unit, count, rng)]
+    labels = np.full(len(unit), -1)
+    for _ in range(_MOST_ROUNDS):
+        cosines = unit @ centre.T
+        chosen = _without_empty(cosines.argmax(1), cosines, count)
+        if (chosen == labels).all():
+            break
+        labels = chosen
+        centre = centres(unit, labels, count)
+    return labels, float((unit * centre[labels]).sum())
+
+
+def _spread(unit: np.ndarray, count: int, rng: np.random.Generator) -> list[int]:
+    """Choose vectors to begin with as k-means++ does: each with a chance that grows with its squared distance."""
+    chosen = [int(rng.integers(len(unit)))]
+    distance = np.full(len(unit), np.inf)
+    while len(chosen) < count:
+        distance = np.minimum(distance, np.clip(1 - unit @ unit[chosen[-1]], 0, None))
+        distance[chosen] = 0
+        if distance.sum() > 1e-12:
+            chosen.append(int(rng.choice(len(unit), p=distance / distance.sum())))
+        else:  # the rest are equal to some of these
+            chosen.append(min({*range(len(unit))} - {*chosen}))
+    return chosen
+
+
+def _without_empty(labels: np.ndarray, cosines: np.ndarray, count: int) -> np.ndarray:
+    """Give every cluster without vectors the one that is farthest from its centre, of a cluster with several."""
+    labels = labels.copy()
+    sizes = np.bincount(labels, minlength=count)
+    for empty in np.flatnonzero(sizes == 0):
+        near = np.where(sizes[labels] > 1, cosines[np.arange(len(labels)), labels], np.inf)
+        row = int(near.argmin())
+        sizes[labels[row]] -= 1
+        sizes[empty] = 1
+        labels[row] = empty
+    return labels
+
+
+TOWER = Choice(name="clip_vit_b32")
+"""The model whose text tower is used."""
+WAYS = {"meaning": "What the names mean: CLIP's text tower", "words": "Words and letters they share: no weights needed"}
+"""How names can be compared, with titles."""
+_PROMPT = "a photo of a {}"
+_KEPT = 64 * 2**20  # bytes of the embeddings that are kept
+_COLUMNS = 1024  # that words and trigrams are hashed to
+_WORD = 3.0  # what a whole word weighs, a trigram being 1
+
+
+class NameEncoder:
+    """Embeds names; those that a text tower made last are kept, so that a second look at the same names is quick."""
+
+    def __init__(self, model: ImageTextModel | None = None) -> None:
+        self._model = model
+        self._kept: Cache[np.ndarray] = Cache(limit=_KEPT, cost=lambda row: int(row.nbytes))
+
+    def __call__(self, names: Sequence[str], by: str, tower: Choice = TOWER) -> np.ndarray:
+        """Embed names as unit rows float64 [N, D].
+
+        Args:
+            by: of :data:`WAYS`.
+            tower: for ``meaning``; the model that was given to this encoder takes its place.
+
+        Raises:
+            UserError: the model cannot be had.
+        """
+        if by == "words":
+            return _by_words(names)
+        key = repr(tower)
+        rows = {name: self._kept.find((key, name)) for name in dict.fromkeys(names)}
+        new = [name for name, row in rows.items() if row is None]
+        if new:
+            model = self._model or MODELS[tower.name].build(tower.parameters).eval()
+            made = encode_texts(model, [_PROMPT.format(plain(name)) for name in new]).double().numpy()
+            made /= np.linalg.norm(made, axis=1, keepdims=True)
+            for name, row in zip(new, made, strict=True):
+                rows[name] = self._kept.get((key, name), row.copy)
+        return np.stack([row for name in names if (row := rows[name]) is not None])
+
+
+def plain(name: str) -> str:
+    """Return a name in words: ``red_Apple-2`` is ``red Apple 2``."""
+    return re.sub(r"[\W_]+", " ", name).strip() or name
+
+
+def _by_words(names: Sequence[str]) -> np.ndarray:
+    """Embed names by their words and the trigrams of these; rare ones weigh more."""
+    counted = [_parts(name) for name in names]
+    often = Counter(part for parts in counted for part in parts)
+    unit = np.zeros((len(names), _COLUMNS))
+    for row, parts in zip(unit, counted, strict=True):
+        for part, weight in parts.items():
+            column = zlib.crc32(part.encode())
+            row[column % _COLUMNS] += weight * np.log((1 + len(names)) / often[part]) * (1 if column >> 31 else -1)
+    lengths = np.linalg.norm(unit, axis=1, keepdims=True)
+    return np.divide(unit, lengths, out=np.full_like(unit, _COLUMNS**-0.5), where=lengths > 0)
+
+
+def _parts(name: str) -> dict[str, float]:
+    parts: dict[str, float] = {}
+    for word in re.sub(r"(?<=[a-z])(?=[A-Z])", " ", plain(name)).lower().split():
+        parts[f" {word} "] = _WORD
+        padded = f" {word} "
+        parts.update({padded[at : at + 3]: 1.0 for at in range(len(padded) - 2) if len(padded) > 3})
+    return parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +194,7 @@ def class_groups(
 
     Args:
         of: groups of the classes, integers from 0 [N]; these are clustered by their means. None: the classes are.
-        by: how names are compared, of :data:`trainers.image_text.name_embeddings.WAYS`.
+        by: how names are compared, of :data:`trainers.image_text.class_groups.WAYS`.
 
     Raises:
         UserError: there are too few or too many classes for so many groups, or the model cannot be had.
@@ -60,7 +205,7 @@ def class_groups(
         raise UserError(
             f"From 2 to {max(2, items - 1):,} groups, of at least 3 classes, were needed; got {count:,} of {items:,}."
         )
-    unit = (encoder or NameEncoder())(names, by, name_embeddings.TOWER)
+    unit = (encoder or NameEncoder())(names, by, TOWER)
     unit = unit if of is None else centres(unit, np.asarray(of), items)
     members: list[list[str]] = [[] for _ in range(items)]
     for name, item in zip(names, range(items) if of is None else of, strict=True):
@@ -92,7 +237,7 @@ def nearest_groups(
     if not 2 <= len({*into}) == len(into) <= SHOWN:
         raise UserError(f"Two or more different names of groups were needed; got {', '.join(into)[:80] or 'none'}.")
     embed = encoder or NameEncoder()
-    unit = embed([*names, *into], by, name_embeddings.TOWER)
+    unit = embed([*names, *into], by, TOWER)
     items = unit[: len(names)] if of is None else centres(unit[: len(names)], np.asarray(of), max(of) + 1)
     return np.asarray((items @ unit[len(names) :].T).argmax(1), dtype=np.int64)
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from trainers.cells import csv_text, some
 from trainers.data.labelled.hierarchies.mapping import DROPPED, read_mapping
 from trainers.errors import UserError
-from trainers.image_text.class_groups import class_groups, nearest_groups
-from trainers.image_text.name_embeddings import NameEncoder
+from trainers.image_text.class_groups import NameEncoder, class_groups, nearest_groups
 
 SUPERCLASS, TOP = "superclass", "top"
 """Names of the first level above the classes, and of the next."""

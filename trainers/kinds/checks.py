@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from trainers.config import C, DataChoice, EncoderConfig, RunConfig, StartConfig
 from trainers.errors import ParameterError, UserError
-from trainers.optimization.schedule import DROPS
+from trainers.optimization import DROPS
 from trainers.parameters import Choice
 from trainers.registry import title_of
 

@@ -55,7 +55,7 @@ class Labelled(Kind[E]):
 
     def check(self, config: E) -> None:
         """Check that the images may be opened here, what the run starts from, and how many metrics are asked for."""
-        from trainers.metrics.asked import check_number
+        from trainers.metrics.names import check_number
 
         check_data(config.data)
         check_start(config, config.encoder, projects=self.projects)

@@ -12,10 +12,9 @@ from torch.nn import functional
 
 from trainers.devices.host import host, send
 from trainers.errors import UserError
-from trainers.metrics.bitmasks import CORRECT, Gallery, pack
+from trainers.metrics.bitmasks import CORRECT, Gallery, Judged, pack
 from trainers.metrics.catalogue import family
 from trainers.metrics.checks import read_checked
-from trainers.metrics.judged import Judged
 from trainers.metrics.topk import best_keys, norms, precision, query_blocks
 
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from trainers.metrics.judged import Judged
-    from trainers.metrics.ranking import Lists
+    from trainers.metrics.bitmasks import Judged
+    from trainers.metrics.ranked_lists import Lists
 
 Family = Literal["ranking", "image_text", "representation", "map", "training", "count"]
 Unit = Literal["share", "number", "count"]

@@ -1,20 +1,24 @@
-"""Reads the key of a number: ``R_at_10``, ``AP_at_R_level1``, ``test/rerendered_ODmAP_at_1`` ..."""
+"""Reads the key or title of a number: ``R_at_10`` or ``R@10``, ``test/rerendered_ODmAP_at_1`` ..."""
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from trainers.errors import ParameterError
 from trainers.metrics.catalogue import MEASURES, family
 from trainers.metrics.measure import Measure
+from trainers.parameters import Menu
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainers.metrics.ranking import Lists
+    from trainers.metrics.ranked_lists import Lists
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,3 +185,123 @@ def _filled(key: str, measure: Measure, given: dict[str, str | None], levels: tu
         name = levels[int(level)] if int(level) < len(levels) else f"level {level}"
         title = short = f"{title.removesuffix(' at a level')}, {name}"
     return Described(key=key, measure=measure, title=title, short=short, sentence=sentence)
+
+
+MOST = 12
+"""Metrics that a run can be asked for; a card of the page has three more rows for them."""
+_DEEPEST = 1000  # more levels than a name can hold: before the images are read their number is not known
+ASKED_MENU = Menu(
+    titles=MappingProxyType(
+        {name: describe(name).title for measure in family("ranking").values() for name in measure.offered}
+    ),
+    check=lambda name: parse(name, _DEEPEST),
+)
+
+
+def check_number(names: Sequence[str]) -> None:
+    """Check how many there are.
+
+    Raises:
+        ParameterError: too many.
+    """
+    if len(names) > MOST:
+        raise ParameterError(f"A run measures at most {MOST} metrics beside its own; got {len(names)}. Ask for fewer.")
+
+
+def check_size(names: Sequence[str], depth: int, images: int, results: int | None = None) -> None:
+    """Check names against the test set.
+
+    Args:
+        depth: levels of its labels.
+        images: of the test set, each of which is searched for among the others.
+        results: of a query; None: those are all of them.
+
+    Raises:
+        ParameterError: one asks for a level that there is not, or looks at more results than there are.
+    """
+    results = images - 1 if results is None else results
+    for name in names:
+        k = parse(name, depth).k
+        if k is not None and k > results:
+            raise ParameterError(
+                f"{name} looks at the first {k:,} results, and the test set has {images:,} images, so a query has "
+                f"{results:,} results. Ask for a smaller number."
+            )
+
+
+def measurable(names: Sequence[str], depth: int, images: int) -> list[str]:
+    """Return the names that look at fewer results than ``images``; the others are about 1 for any ranking."""
+    return [name for name in names if (parse(name, depth).k or 0) < images]
+
+
+def joined(first: Sequence[str], asked: Sequence[str]) -> list[str]:
+    """Return the names of both, each once, ``first`` first."""
+    return list(dict.fromkeys([*first, *asked]))
+
+
+_LEVEL = r"(?:level(?P<level>\d{1,3})|(?P<any>anylevel))?"
+
+
+@lru_cache(maxsize=4096)
+def key_of(written: str) -> str:
+    """Return the key of a metric that is written as its title is, in any case: ``R@1``, ``mAP@R``, ``nDCG@10``,
+    ``R@5_level1``; a key, and what is no metric, as it is.
+    """
+    try:
+        return describe(written).key
+    except ParameterError:
+        pass
+    for variant in VARIANTS:
+        if written.startswith(variant.prefix):
+            return variant.prefix + key_of(written.removeprefix(variant.prefix))
+    plain = _plain(written[:80])
+    for pattern, name in _titles():
+        if parts := pattern.fullmatch(plain):
+            given = parts.groupdict()
+            level = f"level{given['level']}" if given.get("level") else "any_level" if given.get("any") else ""
+            key = re.sub(r"_at_k$", f"_at_{given.get('k')}", name)
+            return f"{key}_{level}" if level else key
+    return written
+
+
+def family_of(written: str) -> str:
+    """Return the name of the measure that a key or a title belongs to: ``R_at_k`` of ``R_at_10`` and of ``R@k``; what
+    is no metric as it is.
+    """
+    key = key_of(written)
+    if key in MEASURES:
+        return key
+    try:
+        return describe(key).measure.name
+    except ParameterError:
+        return written
+
+
+def _plain(text: str) -> str:
+    """Bring a key or a title to what is the same in every way to write it."""
+    text = re.sub(r"[\s_-]", "", text.lower().replace("_at_", "@").replace("σ", "sum"))
+    text = re.sub(r"^(true|i2t|t2i|levelmean)?recall(?=@)", r"\1r", text)
+    text = re.sub(r"^precision(?=@)", "p", text)
+    return re.sub(r"^map(?=@|$|level|anylevel)", "ap", text)
+
+
+@cache
+def _titles() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """List what titles and keys look like, with the name of their measure; of measures without free text."""
+    found: dict[str, str] = {}
+    for measure in MEASURES.values():
+        if measure.family != "training" and measure.family != "count" and "*" not in measure.name:
+            for text in (measure.name, measure.title, measure.short):
+                if text and not measure.name.endswith("_level_l"):
+                    found.setdefault(_pattern(measure, text), measure.name)
+    return tuple((re.compile(pattern), name) for pattern, name in found.items())
+
+
+def _pattern(measure: Measure, text: str) -> str:
+    pattern = re.escape(_plain(text))
+    if measure.name.endswith("_at_k"):
+        pattern = re.sub(r"@k(?![a-z])", r"@(?P<k>[1-9]\\d{0,8}|k)", pattern)
+    return pattern + (_LEVEL if measure.each_level else "")
+
+
+MENU = dataclasses.replace(ASKED_MENU, key=key_of)

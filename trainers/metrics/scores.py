@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainers.data.roles import Roles
 from trainers.devices.host import columns
 from trainers.errors import UserError
-from trainers.metrics.blocks import ranked_blocks
+from trainers.metrics.blocks import GRID, SPARE, codes_of, ranked_blocks
 from trainers.metrics.checks import check_finite, read_checked
 from trainers.metrics.names import Metric, parse_all
-from trainers.metrics.ranked_lists import RankedBlock
-from trainers.metrics.ranking import Lists
+from trainers.metrics.ranked_lists import Codes, Lists, RankedBlock
 
 
 @overload
@@ -181,3 +181,117 @@ def _columns(embeddings: Tensor, labels: Tensor, what: str) -> np.ndarray:
         )
     check_finite(embeddings, what)
     return columns(labels)
+
+
+def score_roles(
+    embeddings: Tensor,
+    labels: Tensor,
+    roles: Roles | None,
+    metrics: Sequence[str] | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Scores:
+    """Compute metrics of the queries against the gallery; without roles, of every image against all others.
+
+    Args:
+        embeddings, labels, metrics, progress: as for :func:`trainers.metrics.evaluate`, of queries and gallery
+            together: ``[N, D]`` and ``[N]`` or ``[N, L]``.
+        roles: of these images; None: they have none.
+
+    Returns:
+        results of all N images; those that are no queries have NaN, and are not counted.
+
+    Raises:
+        UserError: as for :func:`trainers.metrics.evaluate`.
+    """
+    if roles is None:
+        return score(embeddings, labels, metrics=metrics, progress=progress)
+    labels = torch.as_tensor(labels)
+    asked, kept = torch.from_numpy(roles.queries), torch.from_numpy(roles.searched)
+    apart = None
+    if roles.camera is not None:
+        numbers = roles.groups(labels.reshape(len(labels), -1)[:, 0].cpu().numpy())
+        apart = numbers[roles.query], numbers[roles.gallery]
+    found = score(
+        embeddings[asked.to(embeddings.device)],
+        labels[asked],
+        embeddings[kept.to(embeddings.device)],
+        labels[kept],
+        metrics,
+        apart=apart,
+        progress=progress,
+    )
+    return Scores(
+        values={name: _spread(values, roles.query, np.nan) for name, values in found.values.items()},
+        finest=_spread(found.finest, roles.query, -1),
+        related=_spread(found.related, roles.query, -1),
+    )
+
+
+def _spread(values: np.ndarray, query: np.ndarray, other: float) -> np.ndarray:
+    """Return values ``[Q]`` in the rows of the queries, bool ``[N]``, and ``other`` elsewhere."""
+    spread = np.full(len(query), other, values.dtype)
+    spread[query] = values
+    return spread
+
+
+def score_query(
+    match: np.ndarray, metrics: Sequence[str], *, similarity: np.ndarray | None = None, order: np.ndarray | None = None
+) -> dict[str, float]:
+    """Compute metrics of one query against a gallery that it is not in; those that are not defined are left out.
+
+    Args:
+        match, similarity, order: as for :func:`query_block`.
+        metrics: names, see :data:`trainers.metrics.METRICS`.
+
+    Raises:
+        ParameterError: a metric is unknown.
+        UserError: the labels are no tree and have too many levels.
+    """
+    block = query_block(match, similarity=similarity, order=order)
+    values = score_blocks([(slice(0, 1), block)], parse_all(metrics, match.shape[1])).values
+    return {name: float(value[0]) for name, value in values.items() if not np.isnan(value[0])}
+
+
+def query_block(
+    match: np.ndarray, *, similarity: np.ndarray | None = None, order: np.ndarray | None = None
+) -> RankedBlock:
+    """Make the ranked list of one query against a gallery that it is not in.
+
+    Args:
+        match: bool ``[G, L]``, whether each item agrees with the query at each level, finest first.
+        similarity: ``[G]``, float64 or float32, cosines. Equal ones: the less relevant item comes first, and the
+            numbers are those of :func:`trainers.metrics.evaluate`.
+        order: int64 ``[G]``, in place of similarities: the items in ranked order.
+
+    Raises:
+        UserError: the labels are no tree and have too many levels.
+    """
+    nested = bool((match[:, :-1] <= match[:, 1:]).all())  # who agrees at a level agrees at every coarser one
+    codes = codes_of(match.shape[1], torch.device("cpu"), tree=nested)
+    code = _codes(match, codes)
+    if order is None:
+        assert similarity is not None
+        small = similarity.dtype == np.float32 and codes.bits <= SPARE[torch.float32]
+        grid, whole = (GRID[torch.float32], np.int32) if small else (GRID[torch.float64], np.int64)
+        keys = np.rint(similarity * similarity.dtype.type(-grid)).astype(whole)
+        keys <<= codes.bits
+        keys |= code.astype(whole)
+        keys.sort()
+        ranked = keys & (2**codes.bits - 1)
+    else:
+        ranked = code[order]
+    sizes = np.array([np.count_nonzero(ranked)])
+    return RankedBlock.of(torch.from_numpy(ranked)[None], codes, sizes)
+
+
+def _codes(match: np.ndarray, codes: Codes) -> np.ndarray:
+    """Return the code int64 ``[G]`` of each row of ``match [G, L]``."""
+    if codes.tree:
+        level: np.ndarray = match.sum(axis=1)
+        return level
+    weights = 1 << np.arange(match.shape[1])
+    code_of: np.ndarray = np.empty(codes.match.shape[1], np.int64)
+    code_of[weights @ codes.match.numpy()] = np.arange(len(code_of))
+    per_item: np.ndarray = code_of[match @ weights]
+    return per_item

@@ -150,7 +150,7 @@ class FairComparisonConfig(SweepConfig):
         """Keep the key of a metric that is written by its title; seeds as of a sweep."""
         super().__post_init__()
         if isinstance(self.select_by, str):
-            from trainers.metrics.titles import key_of
+            from trainers.metrics.names import key_of
 
             object.__setattr__(self, "select_by", key_of(self.select_by))
 

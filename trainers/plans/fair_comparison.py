@@ -106,8 +106,7 @@ class FairComparison(RunnablePlan[FairComparisonConfig]):
 
 
 def _check_search(config: FairComparisonConfig) -> None:
-    from trainers.metrics.asked import MENU
-    from trainers.metrics.names import describe
+    from trainers.metrics.names import ASKED_MENU, describe
 
     folds, fold = config.folds, data_of(config.run).conditions.fold
     if folds < 2 or fold != 1:
@@ -122,7 +121,7 @@ def _check_search(config: FairComparisonConfig) -> None:
                 "Vary another setting, or use a sweep."
             )
     if config.select_by not in kind_of(config.run).measures.whole:
-        MENU.check(config.select_by)
+        ASKED_MENU.check(config.select_by)
     if not describe(config.select_by).measure.better:
         raise ParameterError(f"Trials are chosen by a metric that is better in one direction; got {config.select_by}.")
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from trainers.metrics.catalogue.h_ap import graded
-from trainers.metrics.ranked_lists import RankedBlock
-from trainers.metrics.ranking import Column
+from trainers.metrics.catalogue.ranking import graded
+from trainers.metrics.ranked_lists import Column, RankedBlock
 
 POINTS = 300
 """Steps of a curve for a page."""
@@ -74,7 +73,7 @@ class Curves:
 
 
 def curves_of(block: RankedBlock) -> Curves:
-    """Return the curves of a block of one list, as :func:`trainers.metrics.one_query.query_block` makes it.
+    """Return the curves of a block of one list, as :func:`trainers.metrics.scores.query_block` makes it.
 
     Plain: at each relevant result, the share of results so far that are relevant, against the share of the relevant
     ones found. Hierarchical (Ramzi et al. 2022, section on H-AP): with rel of a result as in H-AP, HR(r) = sum_{j up to

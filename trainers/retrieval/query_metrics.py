@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from trainers.kinds import arm_titles
-from trainers.metrics.roles import score_roles
+from trainers.metrics.scores import score_roles
 from trainers.retrieval.probe_results import labelled_probe_of, probe_embeddings, roles_of
 from trainers.runs.reader import RunReader
 

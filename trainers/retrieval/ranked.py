@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trainers.hierarchy import class_path, common_ancestor, shared_levels
-from trainers.metrics.one_query import query_block, score_query
+from trainers.metrics.scores import query_block, score_query
 from trainers.parameters import Choice, entry
 from trainers.retrieval.asked import Asked
 from trainers.retrieval.query_curves import Curves, curves_of

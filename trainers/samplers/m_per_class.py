@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.samplers.base import SamplerDescriptor
-from trainers.samplers.walk import ClassRows, block, check_sizes, shuffled, turns
+from trainers.samplers.base import ClassRows, SamplerDescriptor, block, check_sizes, shuffled, turns
 
 
 @dataclass(frozen=True, kw_only=True)

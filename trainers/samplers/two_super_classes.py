@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from trainers.errors import ParameterError
-from trainers.samplers.base import SamplerDescriptor
-from trainers.samplers.walk import ClassRows, block, check_sizes, shuffled, turns
+from trainers.samplers.base import ClassRows, SamplerDescriptor, block, check_sizes, shuffled, turns
 
 Slot = tuple[int, int]
 """A super-class and which part of its classes is due."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from trainers.devices.precision import LossScale
 from trainers.distributed.whole import add_gradients
 from trainers.errors import UserError
-from trainers.optimization.optimizers import OPTIMISERS
+from trainers.optimization import OPTIMISERS
 from trainers.training.clipping import Clipping
 from trainers.training.deferred import Late
 
@@ -27,7 +27,7 @@ class ArmOptimizer:
     Args:
         groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``; and ``equal``, those weights whose
             whole gradient each of several processes has, not that of its own images alone.
-        optimiser: one of :data:`trainers.optimization.optimizers.OPTIMISERS`.
+        optimiser: one of :data:`trainers.optimization.OPTIMISERS`.
         momentum: of those that have one, 0..1.
         clip_norm: largest L2 norm of the gradient; None: no clipping.
         depth: how many steps late a bad one is detected, see :class:`trainers.training.deferred.Late`. Above 0 the

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainers.config import RunConfig, converted
-from trainers.optimization.schedule import SCHEDULES, halved, warm
+from trainers.optimization import SCHEDULES, halved, warm
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from trainers.comparison import Table
 from trainers.data.lru_cache import Cache
 from trainers.errors import RunError
 from trainers.kinds import kind_of
-from trainers.metrics.titles import key_of
+from trainers.metrics.names import key_of
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children, ended_words, total
 from trainers.plans.config import sweep_of

@@ -35,7 +35,7 @@ from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
 from trainers.object_removal.fills import FILLS
-from trainers.optimization.optimizers import OPTIMISERS
+from trainers.optimization import OPTIMISERS
 from trainers.progress import Progress
 
 MOST_OPENINGS = 64

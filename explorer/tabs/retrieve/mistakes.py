@@ -18,8 +18,7 @@ from trainers.errors import UserError
 from trainers.hierarchy import severity_words
 from trainers.kinds import arm_titles, kind_of
 from trainers.metrics import METRICS, describe
-from trainers.metrics.names import describe_any
-from trainers.metrics.titles import key_of
+from trainers.metrics.names import describe_any, key_of
 from trainers.retrieval.baseline import BaselineDifferences, differences
 from trainers.retrieval.disagreements import disagreements
 from trainers.retrieval.mistakes import Mistakes

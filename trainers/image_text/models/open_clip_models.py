@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from trainers.data.hf_logging import offline, online, quiet
 from trainers.errors import UserError, brief
-from trainers.image_text import tokenizer
+from trainers.image_text import small
 from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize
 from trainers.image_text.losses import LARGEST_LOG_SCALE, clip_loss, siglip_loss
 from trainers.image_text.models._open_clip_source import Source, locate, missing
@@ -131,13 +131,13 @@ def _tokeniser(source: Source) -> Any:
         return open_clip.get_tokenizer(source.name, trust_remote_code=False)
     context = int(source.text.get("context_length", 77))
     vocabulary = int(source.text.get("vocab_size", 49_408))
-    if vocabulary == tokenizer.VOCABULARY:
-        return tokenizer.small_tokeniser(context)
+    if vocabulary == small.VOCABULARY:
+        return small.small_tokeniser(context)
     tokeniser = open_clip.SimpleTokenizer(context_length=context, **(source.text.get("tokenizer_kwargs") or {}))
     if vocabulary != tokeniser.vocab_size:
         raise UserError(
             f"{source.name} has {vocabulary} word pieces; the available tokenisers have {tokeniser.vocab_size} and "
-            f"{tokenizer.VOCABULARY}. Give a model with one of these, or name its tokeniser in hf_tokenizer_name."
+            f"{small.VOCABULARY}. Give a model with one of these, or name its tokeniser in hf_tokenizer_name."
         )
     return tokeniser
 

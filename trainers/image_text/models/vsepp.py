@@ -12,7 +12,7 @@ from itertools import pairwise
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from trainers.image_text import tokenizer
+from trainers.image_text import small
 from trainers.image_text.base import ModelDescriptor, ModelSize
 from trainers.image_text.losses import MARGIN, hardest_triplet_loss
 from trainers.image_text.small import SmallModel
@@ -52,7 +52,7 @@ class CaptionTower(nn.Module):
 
     def __init__(self, words: int, dim: int) -> None:
         super().__init__()
-        self.words = nn.Embedding(tokenizer.VOCABULARY, words)
+        self.words = nn.Embedding(small.VOCABULARY, words)
         self.read = nn.GRU(words, dim, batch_first=True, bidirectional=True)
         nn.init.uniform_(self.words.weight, -0.1, 0.1)
 

@@ -74,7 +74,7 @@ def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
 
 def _of_images(config: ContrastiveConfig, method: MethodDescriptor) -> Iterator[str]:
     """Advise on the labels and the views of the images."""
-    from trainers.training.augmentations.none import DESCRIPTOR as UNCHANGED
+    from trainers.training.augmentations.light import NONE as UNCHANGED
 
     if config.data.conditions.label_noise and not method.labels:
         changed = "only the linear classifier of its second stage" if config.head_steps else "nothing"

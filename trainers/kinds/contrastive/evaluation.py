@@ -21,8 +21,8 @@ from trainers.errors import UserError
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.metrics import counts
-from trainers.metrics.asked import joined, measurable
 from trainers.metrics.catalogue.counts import LEFT_OUT
+from trainers.metrics.names import joined, measurable
 from trainers.metrics.representation import (
     alignment,
     class_collapse,
@@ -31,7 +31,7 @@ from trainers.metrics.representation import (
     linear_probe,
     uniformity,
 )
-from trainers.metrics.roles import score_roles
+from trainers.metrics.scores import score_roles
 from trainers.progress import Progress, part_of
 from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embed, embedded

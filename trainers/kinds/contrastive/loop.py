@@ -26,8 +26,8 @@ from trainers.kinds.contrastive.footprint import footprint
 from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
-from trainers.metrics.asked import check_size
 from trainers.metrics.catalogue import counts
+from trainers.metrics.names import check_size
 from trainers.progress import Progress
 from trainers.training.evaluation import Finish
 from trainers.training.footprint import Shape, check_fits

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from trainers.metrics.catalogue.counts import EPOCHS, LEFT_OUT_WORDS
 from trainers.metrics.catalogue.training import PROCESSOR
-from trainers.metrics.measures import Measures
-from trainers.metrics.panels import Panel, Profile
+from trainers.metrics.measures import Measures, Panel, Profile
 
 MEASURES = Measures(
     numbers=("knn_accuracy", "probe_accuracy", "R_at_1", "effective_rank"),

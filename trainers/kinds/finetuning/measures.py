@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.metrics.measures import Measures
-from trainers.metrics.panels import Panel
+from trainers.metrics.measures import Measures, Panel
 
 MEASURES = Measures(
     numbers=("ODmAP_at_1", "hallucination_at_1", "rerendered_ODmAP_at_1", "i2t_R_at_5"),

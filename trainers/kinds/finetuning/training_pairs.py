@@ -11,7 +11,7 @@ from torch import Tensor
 
 from trainers.errors import DataError
 from trainers.kinds.finetuning.recipes import Recipe
-from trainers.samplers.walk import permutation
+from trainers.samplers.base import permutation
 
 SMALLEST = 8  # pairs of a batch; batch normalisation and in-batch negatives mean little below
 

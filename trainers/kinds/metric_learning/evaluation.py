@@ -21,12 +21,11 @@ from trainers.errors import ParameterError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses.contextual import contextual_term
 from trainers.metrics import counts, evaluate
-from trainers.metrics.asked import joined, measurable
-from trainers.metrics.catalogue.contextual import CONTEXTUAL_AP, CONTEXTUAL_LOSS
 from trainers.metrics.catalogue.counts import LEFT_OUT
-from trainers.metrics.catalogue.gap import BATCH_AP, GAP, WHOLE_AP
+from trainers.metrics.catalogue.training import BATCH_AP, CONTEXTUAL_AP, CONTEXTUAL_LOSS, GAP, WHOLE_AP
 from trainers.metrics.gap import inside_batches
-from trainers.metrics.roles import score_roles
+from trainers.metrics.names import joined, measurable
+from trainers.metrics.scores import score_roles
 from trainers.progress import Progress, silent
 from trainers.runs.query_scores import kept_queries
 from trainers.runs.records import QueryScores

@@ -127,7 +127,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
         """Begin own images with the frozen features of a pretrained encoder, where one is at hand."""
         from trainers.data import named
         from trainers.encoders import ENCODERS
-        from trainers.encoders.at_hand import at_hand
+        from trainers.encoders.published import at_hand
 
         known = at_hand() if named(images.source) is None else None
         if known is None:

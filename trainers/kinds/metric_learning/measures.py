@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from trainers.metrics.catalogue.contextual import CONTEXTUAL_AP, CONTEXTUAL_LOSS
 from trainers.metrics.catalogue.counts import LEFT_OUT_WORDS
-from trainers.metrics.catalogue.gap import BATCH_AP, GAP, WHOLE_AP
-from trainers.metrics.measures import Measures
-from trainers.metrics.panels import Panel
-from trainers.metrics.plots import Axis, LevelPlot, MistakesPlot, PathPlot
+from trainers.metrics.catalogue.training import BATCH_AP, CONTEXTUAL_AP, CONTEXTUAL_LOSS, GAP, WHOLE_AP
+from trainers.metrics.measures import Axis, LevelPlot, Measures, MistakesPlot, Panel, PathPlot
 
 _TRAIN_AND_TEST = PathPlot(
     name="train_and_test",

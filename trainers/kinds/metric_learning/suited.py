@@ -28,7 +28,7 @@ from trainers.data.base import LoadedData
 from trainers.data.roles import Roles
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES, LossDescriptor
-from trainers.metrics.asked import check_size
+from trainers.metrics.names import check_size
 from trainers.samplers import SAMPLERS
 from trainers.samplers.base import Sampler
 from trainers.training.encoder_sizes import encoder_sizes, guessed_shape

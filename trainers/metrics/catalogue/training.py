@@ -1,4 +1,9 @@
-"""Numbers that training itself gives: loss, speed, clipping, and how varied the results are."""
+"""Numbers that training itself gives, the gap of batches and the contextual loss of test images.
+
+The decomposability gap and its two sides; computed by :mod:`trainers.metrics.gap`.
+
+Ramzi et al., "Optimization of Rank Losses for Image Retrieval", 2023, Eq. 6.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from trainers.metrics.measure import Measure
 
 PROCESSOR = "processor_seconds"
 _number = partial(Measure, family="training", unit="number")
-DESCRIPTORS = (
+_TRAINING = (
     _number(
         name="loss",
         title="Loss",
@@ -54,3 +59,63 @@ DESCRIPTORS = (
         order=240,
     ),
 )
+
+
+BATCH_AP = "batch_AP"
+WHOLE_AP = "whole_AP"
+GAP = "decomposability_gap"
+
+_gap_number = partial(Measure, family="training")
+_GAP = (
+    _gap_number(
+        name=BATCH_AP,
+        title="AP inside batches",
+        short="batch AP",
+        sentence="AP of training images searched for inside batches, composed as those that are trained on.",
+        order=193,
+    ),
+    _gap_number(
+        name=WHOLE_AP,
+        title="AP across batches",
+        short="whole AP",
+        sentence="AP of the same training images searched for among all that are measured.",
+        order=194,
+    ),
+    _gap_number(
+        name=GAP,
+        title="Gap of batches",
+        sentence="The decomposability gap: AP inside batches less AP across them, which is how much better the ranking "
+        "looks to the loss than it is.",
+        unit="number",
+        better="down",
+        order=195,
+    ),
+)
+
+
+CONTEXTUAL_LOSS = "contextual_loss"
+CONTEXTUAL_AP = "contextual_sample_AP"
+
+_CONTEXTUAL = (
+    Measure(
+        name=CONTEXTUAL_LOSS,
+        title="Contextual loss on the map",
+        short="contextual loss",
+        sentence="How far the neighbourhoods of test images are from their labels: 0 where all overlaps fit.",
+        family="training",
+        unit="number",
+        better="down",
+        order=250,
+    ),
+    Measure(
+        name=CONTEXTUAL_AP,
+        title="AP of the images of the contextual loss",
+        short="AP, same images",
+        sentence="AP over the test images that the contextual loss is measured on, four of each class.",
+        family="training",
+        order=251,
+    ),
+)
+
+
+DESCRIPTORS = (*_TRAINING, *_GAP, *_CONTEXTUAL)

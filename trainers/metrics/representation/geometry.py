@@ -10,8 +10,7 @@ from torch import Tensor
 
 from trainers.devices.host import send
 from trainers.errors import UserError
-from trainers.metrics.checks import read_checked
-from trainers.metrics.representation._rows import check_labels, check_rows, unit_rows
+from trainers.metrics.checks import check_labels, check_rows, read_checked, unit_rows
 
 BLOCK = 2**22  # pairs at once
 EPSILON = 1e-7  # RankMe, section 3.1, for float32 features

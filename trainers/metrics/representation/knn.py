@@ -15,8 +15,7 @@ from torch import Tensor
 
 from trainers.devices.host import send
 from trainers.errors import UserError
-from trainers.metrics.checks import read_checked
-from trainers.metrics.representation._rows import check_labels, check_rows, unit_rows
+from trainers.metrics.checks import check_labels, check_rows, read_checked, unit_rows
 
 BLOCK = 2**22  # similarities held at once: float64, and a whole number beside each
 GRID = 2.0**44  # similarities on the same grid point are equal; far above the rounding of a float64 product

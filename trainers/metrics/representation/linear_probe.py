@@ -19,8 +19,8 @@ from torch import Tensor
 
 from trainers.devices.host import read, send
 from trainers.errors import UserError
+from trainers.metrics.checks import check_labels, check_rows
 from trainers.metrics.representation._probe_heads import Heads, Images
-from trainers.metrics.representation._rows import check_labels, check_rows
 
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 BATCH = 256

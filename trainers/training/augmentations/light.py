@@ -1,4 +1,4 @@
-"""A small turn, change of size, move and change of light, and a mirror for colour images."""
+"""No augmentation, and a light one: small turns, changes of size, moves and changes of light."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ import torch.nn.functional as F  # noqa: N812  (torch's own convention)
 from torch import Tensor
 
 from trainers.parameters import parameter
-from trainers.training.augmentations._draws import Draws
-from trainers.training.augmentations.base import COLOUR, AugmentationDescriptor, Change, unit
+from trainers.training.augmentations.base import COLOUR, AugmentationDescriptor, Change, Draws, unit
+
+NONE = AugmentationDescriptor(
+    name="none",
+    title="None",
+    sentence="Images as they are.",
+    paper="None",
+    make=lambda _parameters, _channels: lambda images, _draws: unit(images),
+    order=0,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +100,7 @@ def _make(parameters: LightParameters, channels: int) -> Change:
     return lambda images, draws: change(images, draws, limits)
 
 
-DESCRIPTOR = AugmentationDescriptor(
+LIGHT = AugmentationDescriptor(
     name="light",
     title="Light",
     sentence="A small turn, change of size, move and change of light; colour images are mirrored too.",
@@ -101,3 +109,6 @@ DESCRIPTOR = AugmentationDescriptor(
     make=_make,
     order=1,
 )
+
+
+DESCRIPTORS = (NONE, LIGHT)

@@ -8,8 +8,7 @@ from typing import ClassVar
 from trainers.config import RunConfig
 from trainers.kinds.arm_view import ArmView
 from trainers.kinds.base import Kind
-from trainers.metrics.measures import Measures
-from trainers.metrics.panels import Panel
+from trainers.metrics.measures import Measures, Panel
 from trainers.parameters import default_of, parameter
 
 MEASURES = Measures(

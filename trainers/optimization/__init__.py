@@ -1,1 +1,0 @@
-"""Optimizers and learning-rate schedules by name: what a configuration offers and a loop uses."""
