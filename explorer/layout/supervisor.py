@@ -11,8 +11,7 @@ import time
 from pathlib import Path
 
 from explorer.layout.environment import environment
-from trainers.training.executor import program_environment
-from trainers.training.gang import APART, end
+from trainers.training.executor import APART, end, program_environment
 
 _log = logging.getLogger(__name__)
 

@@ -29,9 +29,8 @@ from trainers.devices.precision import autocast, computing_in
 from trainers.encoders import ENCODERS
 from trainers.losses import LOSSES
 from trainers.parameters import parse_choice
-from trainers.training.checkpointing import checkpointed, computed_again
 from trainers.training.compiling import compile_encoders
-from trainers.training.gradient_caching import chunks, encode_in_chunks
+from trainers.training.memory import checkpointed, chunks, computed_again, encode_in_chunks
 
 ENCODERS_TRIED = (
     "timm:model=resnet18,pretrained=false",
@@ -121,7 +120,7 @@ def _bytes(device: str) -> int:
 def apart(way: Way) -> dict[str, float]:
     """Measure in another process, in which nothing but the libraries is loaded."""
     processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["trainers.encoders", "trainers.losses", "trainers.training.checkpointing"])
+    processes.set_forkserver_preload(["trainers.encoders", "trainers.losses", "trainers.training.memory"])
     with processes.Pool(1) as pool:
         return pool.apply(measured, (way,))
 

@@ -23,8 +23,8 @@ from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.kinds.contrastive.norms import normalised
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
-from trainers.training import gradient_caching
-from trainers.training.gradient_caching import Chunked, encode_in_chunks
+from trainers.training import memory
+from trainers.training.memory import Chunked, encode_in_chunks
 from trainers.training.stage import Stage
 
 SIDE, DIM, IMAGES, CHUNK, CLASSES = 16, 16, 18, 5, 4
@@ -46,7 +46,7 @@ def pixels(count: int = IMAGES, seed: int = 0) -> Tensor:
 
 def together(chunked: Chunked, inputs: Tensor) -> Tensor:
     """The same chunks, all of them kept for the backward pass."""
-    count = gradient_caching.chunks(len(inputs), chunked.size)
+    count = memory.chunks(len(inputs), chunked.size)
     whole: list[Tensor] = [inputs.new_empty(0)] * len(inputs)
     for number in range(count):
         whole[number::count] = chunked.encode(inputs[number::count]).unbind()

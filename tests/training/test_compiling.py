@@ -24,11 +24,10 @@ from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import UserError
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.training.checkpointing import checkpointed, computed_again
 from trainers.training.compiling import compile_encoders
-from trainers.training.folding import folded
-from trainers.training.gradient_caching import encode_in_chunks
+from trainers.training.embedding import folded
 from trainers.training.loop import COMPILING
+from trainers.training.memory import checkpointed, computed_again, encode_in_chunks
 from trainers.worker import Worker
 
 CONV4 = Choice(name="conv4", parameters={"width": 8})

@@ -10,8 +10,7 @@ from torch import nn
 
 from tests.contracts.test_encoders import build
 from trainers.encoders import ENCODERS
-from trainers.training.embedding import embed
-from trainers.training.folding import folded
+from trainers.training.embedding import embed, folded
 
 CPU = torch.device("cpu")
 

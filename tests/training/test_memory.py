@@ -15,8 +15,7 @@ from tests.tiny import opened, tiny_config, tiny_contrastive, to_end
 from tests.training.test_precision import apart
 from trainers.encoders import ENCODERS
 from trainers.parameters import Choice
-from trainers.training.checkpointing import checkpointed, computed_again
-from trainers.training.gradient_caching import encode_in_chunks
+from trainers.training.memory import checkpointed, computed_again, encode_in_chunks
 
 RESNET = Choice(name="timm", parameters={"model": "resnet18", "pretrained": False})
 VIT = Choice(name="timm", parameters={"model": "vit_tiny_patch16_224", "pretrained": False, "side": 32})

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainers.training.pace import CLOSEST_SECONDS, FIRST_FRAMES, MOST_SHARE, STRIDE, USUAL_SHARE, WIDEST_SECONDS, Pace
+from trainers.training.stage import CLOSEST_SECONDS, FIRST_FRAMES, MOST_SHARE, STRIDE, USUAL_SHARE, WIDEST_SECONDS, Pace
 
 
 def turned(angle: float, points: int = 5) -> Tensor:

@@ -132,7 +132,7 @@ def _named(encoder: Choice | None) -> str:
 
 
 def _keeps_fewer(encoder: Choice) -> bool:
-    from trainers.training.encoder_sizes import without_values
+    from trainers.training.footprint import without_values
 
     return without_values(encoder, channels=3, side=32, dim=2).keep_fewer_activations()
 
@@ -181,7 +181,7 @@ def rehearse_images(config: EncoderConfig, root: Path, progress: Progress) -> Lo
     """
     from trainers.data import load_data
     from trainers.training.encoder_file import weights_to_start_from, without_head
-    from trainers.training.encoder_sizes import without_values
+    from trainers.training.footprint import without_values
 
     data = load_data(config.data, progress)
     _, channels, side, _ = data.train.images.shape

@@ -27,9 +27,9 @@ from trainers.retrieval.probe_results import check_single
 from trainers.runs import RunFolder, checked
 from trainers.runs.damage import damaged, reading
 from trainers.training.arm_optimizer import under
+from trainers.training.embedding import Encoders, ImageEncoder
 from trainers.training.encoder_file import no_checkpoint, read_file
-from trainers.training.encoder_sizes import unloaded
-from trainers.training.image_encoder import Encoders, ImageEncoder
+from trainers.training.footprint import unloaded
 
 
 def encoders_of(written: str, root: Path) -> Encoders:

@@ -22,7 +22,7 @@ from trainers.retrieval.search_settings import AUTO
 from trainers.retrieval.vectors import Vectors, gallery_vectors
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
-from trainers.training.image_encoder import ImageEncoder
+from trainers.training.embedding import ImageEncoder
 
 KEPT_VECTORS = 2**24
 """Most bytes of embeddings of galleries kept in memory for further searches, copies in float64 counted; small ones are

@@ -19,7 +19,7 @@ from trainers.object_removal.reliance.sources import load_objects
 from trainers.retrieval.asked import Asked, Removed
 from trainers.retrieval.galleries import Gallery
 from trainers.retrieval.results import Removal
-from trainers.training.image_encoder import ImageEncoder
+from trainers.training.embedding import ImageEncoder
 
 SIDE = 320
 """Of an image file whose object is removed, as it is shown, pixels."""

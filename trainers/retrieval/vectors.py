@@ -11,7 +11,7 @@ from torch import Tensor
 from trainers.data import cache
 from trainers.progress import Progress, part_of, silent
 from trainers.retrieval.galleries.base import Gallery
-from trainers.training.image_encoder import ImageEncoder
+from trainers.training.embedding import ImageEncoder
 
 KIND = "vectors"
 """Of the entries of the disk cache."""

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from trainers.devices.precision import LossScale
 from trainers.encoders import Encoder
 from trainers.training.arm_optimizer import ArmOptimizer, under
-from trainers.training.checkpointing import computed_again
 from trainers.training.clipping import Clipping
 from trainers.training.deferred import depth_for
+from trainers.training.memory import computed_again
 from trainers.training.stage import Stage
 
 

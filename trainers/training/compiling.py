@@ -51,7 +51,7 @@ class Compiled:
 def compile_encoders(net: nn.Module) -> None:
     """Have what ``net`` names in ``encodes``, itself or in its parts, be compiled when it is first called in training.
 
-    To be called before :func:`trainers.training.gradient_caching.encode_in_chunks`, so that chunks are compiled.
+    To be called before :func:`trainers.training.memory.encode_in_chunks`, so that chunks are compiled.
 
     Raises:
         UserError: torch cannot compile on this Python or keep what it compiles, or ``net`` is an image-text model.

@@ -1,19 +1,82 @@
-"""Runs an encoder over many images in evaluation mode."""
+"""Encoders in evaluation mode: run over many images, with batch norms folded into convolutions."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_weights
 
+from trainers.data.pixel_range import PixelRange
 from trainers.devices.host import send
 from trainers.devices.precision import autocast
 from trainers.distributed.group import world
 from trainers.distributed.whole import joined, spread
+from trainers.errors import RunError
+from trainers.progress import Progress, silent
 from trainers.training.deferred import arriving
-from trainers.training.folding import folded
+
+Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
+Norm = nn.BatchNorm1d | nn.BatchNorm2d | nn.BatchNorm3d
+_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+
+
+@torch.no_grad()
+def folded(module: nn.Module) -> nn.Module:
+    """Copy a module in evaluation mode, folded: the same values, up to rounding, in less time; the module stays as it
+    is.
+
+    Convolutions directly followed by their batch norm in an :class:`torch.nn.Sequential` are folded: both are affine at
+    evaluation, so one convolution with other weights does their work. Everything else is left alone and shares its
+    weights with the module. The copy holds the current weights: it is made anew for every evaluation, which takes about
+    2 ms for the small net.
+
+    Frozen encoders (``module.frozen``) have nothing to fold in the part that is run again and again.
+    """
+    tensors = [*module.parameters(), *module.buffers()]
+    twin = copy.deepcopy(module, {id(tensor): tensor for tensor in tensors})
+    twin.eval()
+    if not getattr(module, "frozen", False):
+        for part in list(twin.modules()):
+            if type(part) is nn.Sequential:
+                _fold_pairs(part)
+    return twin
+
+
+def _fold_pairs(row: nn.Sequential) -> None:
+    for index in range(len(row) - 1):
+        first, second = row[index], row[index + 1]
+        if isinstance(first, _CONVOLUTIONS) and isinstance(second, _NORMS) and _foldable(first, second):
+            whole = _whole(first, second)
+            row[index], row[index + 1] = whole, nn.Identity()
+
+
+def _whole(convolution: Convolution, norm: Norm) -> nn.Module:
+    """Fold a convolution and the norm that follows it into one convolution."""
+    joined = copy.copy(convolution)
+    joined._parameters = dict(convolution._parameters)
+    assert norm.running_mean is not None and norm.running_var is not None  # see _foldable
+    joined.weight, joined.bias = fuse_conv_bn_weights(
+        convolution.weight, convolution.bias, norm.running_mean, norm.running_var, norm.eps, norm.weight, norm.bias
+    )
+    if joined.weight.device.type == "cpu":  # a tenth faster than channels last there, without a backward pass
+        joined.weight.data = joined.weight.data.contiguous()
+    return joined
+
+
+def _foldable(convolution: Convolution, norm: Norm) -> bool:
+    """Return whether both are torch's own classes, the norm uses running statistics, and neither has a forward hook."""
+    if type(convolution) not in _CONVOLUTIONS or type(norm) not in _NORMS:
+        return False
+    watched = any(part._forward_hooks or part._forward_pre_hooks for part in (convolution, norm))
+    return norm.running_mean is not None and not watched
+
 
 CPU_BATCH = 128  # images at a time; more exceed the caches and take a sixth longer with the small net
 DEVICE_BATCH = 512  # on a GPU, which is faster with larger batches
@@ -59,3 +122,65 @@ def embedded(encoder: nn.Module, images: Tensor, device: torch.device, *, unit: 
             raw = encoder(pixels)
         every = joined(raw.float(), len(whole))
         yield F.normalize(every, dim=1) if unit else every
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageEncoder:
+    """Embeds images as the evaluation of a run does.
+
+    Attributes:
+        run, arm: where its weights come from; of a file or a model its name, and 0.
+        step: of the checkpoint; 0: not known.
+        channels, side: of the images that it was trained on.
+        digest: of its weights, hexadecimal.
+        pixel_range: the values that are black and white in images of more than 8 bits, as it was trained; None: it was
+            trained on none.
+        network: in evaluation mode; from pixels 0..1 to raw embeddings.
+        device: where it is.
+    """
+
+    run: str
+    arm: int
+    step: int
+    channels: int
+    side: int
+    digest: str
+    network: nn.Module
+    device: torch.device
+    pixel_range: PixelRange | None = None
+
+    def embed(self, images: Tensor, progress: Progress = silent) -> Tensor:
+        """Embed images uint8 ``[N, C, H, W]`` as unit rows float32 ``[N, D]`` on the CPU.
+
+        Raises:
+            RunError: some are not finite numbers: training diverged.
+        """
+        count = len(images)
+        vectors = embed(
+            self.network, images, self.device, lambda done: progress(f"embedding {done:,} of {count:,}", done / count)
+        )
+        if not torch.isfinite(vectors).all():
+            raise RunError(
+                f"Arm {self.arm} of run {self.run} does not embed images as finite numbers: its training diverged."
+            )
+        return vectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoders:
+    """Encoders that belong together: the arms of a run, or one alone.
+
+    Attributes:
+        id: of the run; else the name of the file or model.
+        titles: one each.
+        data: the images that they were trained on, a :class:`trainers.config.DataChoice` or
+            :class:`trainers.config.SceneChoice`; None: not known.
+        seed: of their training.
+        read: loads the encoder of a number; it raises UserError where it cannot be had.
+    """
+
+    id: str
+    titles: tuple[str, ...]
+    data: Any = None
+    seed: int = 0
+    read: Callable[[int], ImageEncoder]

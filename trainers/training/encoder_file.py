@@ -20,7 +20,7 @@ from trainers.runs.damage import reading
 from trainers.runs.files import read_tensors, write_tensors
 from trainers.runs.regular import replaceable
 from trainers.training.arm_optimizer import under
-from trainers.training.encoder_sizes import without_values
+from trainers.training.footprint import without_values
 
 
 class RunEncoders:

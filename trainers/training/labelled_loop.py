@@ -1,24 +1,121 @@
-"""The training loop of kinds of run that train an encoder of the registry on a dataset with labels."""
+"""The training loop of kinds of run that train an encoder on a dataset with labels, and its probe."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+import io
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import torch
+import torch.nn.functional as F  # noqa: N812
+from PIL import Image
 from torch import Tensor
 
 from trainers.config import EncoderConfig
 from trainers.data import load_data
-from trainers.data.base import LoadedData
+from trainers.data.base import ImageSet, LoadedData
 from trainers.encoders import ENCODERS, Encoder
 from trainers.metrics import counts
 from trainers.progress import Progress
-from trainers.runs.records import PARTS
+from trainers.runs import RunFolder
+from trainers.runs.records import PARTS, Attribute, Probe
 from trainers.training.encoder_file import begin
-from trainers.training.labelled_probe import write_labelled_probe
 from trainers.training.loop import Loop
 from trainers.training.pinned import pin, pinned
 from trainers.training.trained_on import TrainedOn
+
+COLUMNS = 12
+LARGEST_TILE = 96
+SMALLEST_TILE = 48  # CIFAR's 32 pixels are enlarged here once, smoothly, rather than by every browser
+
+
+def write_probe(folder: RunFolder, images: Tensor, **about: Any) -> None:
+    """Store the probe and its thumbnails.
+
+    Args:
+        images: uint8 ``[P, C, H, W]``.
+        about: the other fields of :class:`trainers.runs.records.Probe`.
+    """
+    tile = max(SMALLEST_TILE, min(LARGEST_TILE, images.shape[-1]))
+    folder.write_probe(Probe(tile=tile, columns=COLUMNS, **about), _sheets(images, tile))
+
+
+def _sheets(images: Tensor, tile: int) -> Iterator[bytes]:
+    """Yield encoded sheets of ``COLUMNS`` x ``COLUMNS`` tiles, row-major; the last may be partly empty."""
+    for part in images.split(COLUMNS * COLUMNS):
+        yield _encode(_grid(part, tile))
+
+
+def _grid(images: Tensor, tile: int) -> Tensor:
+    """Arrange images on a sheet, uint8 ``[3, rows * tile, COLUMNS * tile]``."""
+    pixels = images.float()
+    if pixels.shape[-1] != tile:
+        pixels = F.interpolate(pixels, size=(tile, tile), mode="bicubic", antialias=True).clamp_(0, 255)
+    pixels = pixels.round_().to(torch.uint8).expand(-1, 3, -1, -1)
+    rows = -(-len(pixels) // COLUMNS)
+    grid = torch.zeros(rows * COLUMNS, 3, tile, tile, dtype=torch.uint8)
+    grid[: len(pixels)] = pixels
+    return grid.reshape(rows, COLUMNS, 3, tile, tile).permute(2, 0, 3, 1, 4).reshape(3, rows * tile, COLUMNS * tile)
+
+
+def _encode(grid: Tensor) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(grid.permute(1, 2, 0).numpy()).save(buffer, "WEBP", quality=82, method=4)
+    return buffer.getvalue()
+
+
+LABEL_NOISE, KEPT_OR_CHANGED = "label noise", ("kept", "changed")
+"""The attribute that says whether a training image has a wrong label, and its values."""
+
+
+def write_labelled_probe(folder: RunFolder, data: LoadedData, part: str, rows: Tensor) -> None:
+    """Store images of a dataset as the probe of a run, with their labels as they were before label noise.
+
+    Args:
+        part: of the dataset, ``train`` or ``test``.
+        rows: in it, int64 ``[P]``.
+    """
+    chosen: ImageSet = getattr(data, part)
+    known = tuple(
+        Attribute(name=name, names=names, values=chosen.attributes[name][rows].numpy())
+        for name, names in data.attributes.items()
+        if name in chosen.attributes
+    )
+    note = f"The maps show {PARTS[part]}; the numbers are of {PARTS['test']}."
+    write_probe(
+        folder,
+        chosen.images[rows],
+        labels=chosen.truth[rows].numpy(),
+        rows=rows.numpy(),
+        hierarchy=data.hierarchy,
+        data_title=data.title,
+        notes=data.notes if part == "test" else (*data.notes, note),
+        attributes=(*known, *_noise(data, chosen, rows)),
+        fingerprint=_fingerprint(data, part),
+        part=part,
+        files=tuple(chosen.names[row] for row in rows.tolist()) if chosen.names else (),
+    )
+
+
+def _noise(data: LoadedData, chosen: ImageSet, rows: Tensor) -> tuple[Attribute, ...]:
+    """Return which images have a wrong label, and which; nothing where there is no label noise."""
+    if chosen.true_labels is None:
+        return ()
+    given, true = chosen.labels[rows], chosen.truth[rows]
+    changed = (given != true).any(dim=1).long()
+    levels, names = data.hierarchy.levels, data.hierarchy.names
+    return (
+        Attribute(name=LABEL_NOISE, names=KEPT_OR_CHANGED, values=changed.numpy(), ringed=1),
+        Attribute(name=f"given {levels[0]}", names=names[0], values=given[:, 0].numpy(), level=0),
+    )
+
+
+def _fingerprint(data: LoadedData, part: str) -> str:
+    """Return a digest that is equal for two runs where the rows of a part are the same images."""
+    if part == "test":
+        return data.fingerprint
+    return hashlib.blake2b(data.mark(part).encode(), digest_size=16).hexdigest()
 
 
 class LabelledLoop(Loop):

@@ -26,14 +26,11 @@ from trainers.runs.checked import real, whole
 from trainers.runs.damage import words
 from trainers.runs.records import STAGE, Snapshot
 from trainers.training.arm import Arm
-from trainers.training.checkpointing import checkpointed
 from trainers.training.compiling import compile_encoders
 from trainers.training.evaluation import Evaluation, Finish, Finisher
-from trainers.training.gradient_caching import encode_in_chunks
-from trainers.training.pace import Pace
-from trainers.training.reached import Reached, StageStart
+from trainers.training.memory import checkpointed, encode_in_chunks
 from trainers.training.scalars import ScalarBuffer, ends_window
-from trainers.training.stage import Stage
+from trainers.training.stage import Pace, Reached, Stage, StageStart
 from trainers.training.trained_on import TrainedOn
 
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
@@ -142,7 +139,7 @@ class Loop(ABC):
 
     @property
     def planned_steps(self) -> int | None:
-        """The number of steps the run will take, see :attr:`trainers.training.reached.Reached.planned_steps`."""
+        """The number of steps the run will take, see :attr:`trainers.training.stage.Reached.planned_steps`."""
         return self._reached.planned_steps
 
     @property

@@ -83,7 +83,7 @@ class TwoTowers(SmallModel):
 
 
 def _size(parameters: TwoTowersParameters) -> ModelSize:
-    from trainers.training.encoder_sizes import encoder_sizes
+    from trainers.training.footprint import encoder_sizes
 
     weights, kept, _ = encoder_sizes(parameters.chosen, 3, parameters.side, parameters.dim)
     return ModelSize(weights=weights + _TEXT_WEIGHTS, side=parameters.side, kept=kept + _TEXT_KEPT)

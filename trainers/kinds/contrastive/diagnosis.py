@@ -110,7 +110,7 @@ def _of_keys(config: ContrastiveConfig, method: MethodDescriptor, settings: Any,
 
 def _of_chunks(config: ContrastiveConfig, method: MethodDescriptor, settings: Any, images: int | None) -> Iterator[str]:
     """Advise on the normalisation of a batch that is encoded in chunks."""
-    from trainers.training.gradient_caching import chunks
+    from trainers.training.memory import chunks
 
     encoded = method.needs(settings, images or 0).views if method.together else 1
     parts = chunks(settings.images(config.batch) * encoded, config.chunk)

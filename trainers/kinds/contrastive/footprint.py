@@ -17,8 +17,16 @@ from typing import TYPE_CHECKING
 from trainers.data import settings
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.parameters import Choice
-from trainers.training.encoder_sizes import encoder_sizes, feature_width, guessed_shape
-from trainers.training.footprint import COPIES, FLOAT, Footprint, Shape, encoded_at_once
+from trainers.training.footprint import (
+    COPIES,
+    FLOAT,
+    Footprint,
+    Shape,
+    encoded_at_once,
+    encoder_sizes,
+    feature_width,
+    guessed_shape,
+)
 
 if TYPE_CHECKING:
     from trainers.kinds.contrastive.methods import Needs

@@ -98,7 +98,7 @@ class Contrastive(Labelled[ContrastiveConfig]):
     def embedder(self, config: ContrastiveConfig, *, channels: int, side: int) -> nn.Module:
         """Build the encoder before the projection head, which is dropped."""
         from trainers.kinds.contrastive.norms import normalised
-        from trainers.training.encoder_sizes import unloaded
+        from trainers.training.footprint import unloaded
 
         encoder = unloaded(config.encoder, channels=channels, side=side, dim=config.dim)
         encoder.without_head()

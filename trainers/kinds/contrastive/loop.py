@@ -31,8 +31,8 @@ from trainers.metrics.names import check_size
 from trainers.progress import Progress
 from trainers.training.evaluation import Finish
 from trainers.training.footprint import Shape, check_fits
-from trainers.training.gradient_caching import chunks
 from trainers.training.labelled_loop import LabelledLoop
+from trainers.training.memory import chunks
 from trainers.training.stage import Stage
 
 PROBE_SECONDS = 20.0  # of training between two linear probes, each of which takes a second or two

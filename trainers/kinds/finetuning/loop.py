@@ -26,10 +26,10 @@ from trainers.progress import Progress, worded
 from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.encoder_file import begin
 from trainers.training.evaluation import Finish, ProbeResult
+from trainers.training.labelled_loop import write_probe
 from trainers.training.loop import Loop
 from trainers.training.pinned import pin, pinned
 from trainers.training.progress import Stages, with_share
-from trainers.training.thumbnails import write_probe
 
 
 class FinetuningLoop(Loop):

@@ -93,7 +93,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
 
     def embedder(self, config: MetricLearningConfig, *, channels: int, side: int) -> nn.Module:
         """Build the whole encoder, its head included."""
-        from trainers.training.encoder_sizes import unloaded
+        from trainers.training.footprint import unloaded
 
         return unloaded(config.encoder, channels=channels, side=side, dim=config.dim)
 

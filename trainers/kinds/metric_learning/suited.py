@@ -31,8 +31,16 @@ from trainers.losses import LOSSES, LossDescriptor
 from trainers.metrics.names import check_size
 from trainers.samplers import SAMPLERS
 from trainers.samplers.base import Sampler
-from trainers.training.encoder_sizes import encoder_sizes, guessed_shape
-from trainers.training.footprint import COPIES, FLOAT, Footprint, Shape, check_fits, encoded_at_once
+from trainers.training.footprint import (
+    COPIES,
+    FLOAT,
+    Footprint,
+    Shape,
+    check_fits,
+    encoded_at_once,
+    encoder_sizes,
+    guessed_shape,
+)
 
 BLOCK_BYTES = 8
 """Of one (positive, item) pair of the sigmoid losses."""

@@ -19,7 +19,7 @@ from trainers.object_removal.reliance.settings import Settings
 from trainers.object_removal.reliance.sources import load_objects
 from trainers.parameters import check_all
 from trainers.progress import Progress, part_of, silent
-from trainers.training.image_encoder import Encoders, ImageEncoder
+from trainers.training.embedding import Encoders, ImageEncoder
 
 _KIND = "background"  # of the entries of the disk cache
 _PARTS = ("nearest", "stays", "similarity", "missed")  # of Scores, beside the metrics

@@ -14,9 +14,9 @@ from trainers.metrics import evaluate
 from trainers.progress import Progress
 from trainers.training.arm import Arm
 from trainers.training.evaluation import Finish, ProbeResult
+from trainers.training.labelled_loop import write_probe
 from trainers.training.loop import Loop
 from trainers.training.stage import Stage
-from trainers.training.thumbnails import write_probe
 
 POINTS = 12
 

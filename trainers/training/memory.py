@@ -1,4 +1,4 @@
-"""Batches beyond memory: encoders called on chunks of a batch, under a loss of the whole batch."""
+"""Batches beyond memory: encoders called on chunks of a batch, and activations that are computed again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
+from trainers.distributed.group import world
 from trainers.distributed.statistics import whole_statistics
+from trainers.encoders import Encoder
 
 Encode = Callable[[Tensor], Tensor]
 _SMALLEST = 2  # of one image there are no batch statistics
@@ -119,3 +122,33 @@ def buffers_kept(nets: Sequence[nn.Module]) -> Iterator[None]:
     with torch.no_grad():
         for buffer, before in zip(buffers, kept, strict=True):
             buffer.copy_(before)
+
+
+def checkpointed(net: nn.Module) -> list[Encoder]:
+    """Have the encoders in ``net`` keep fewer activations, and return them."""
+    encoders = [part for part in net.modules() if isinstance(part, Encoder) and part.keep_fewer_activations()]
+    if world() > 1:
+        for layer in (layer for encoder in encoders for layer in encoder.modules() if isinstance(layer, _BatchNorm)):
+            _take_whole_statistics(layer)
+    return encoders
+
+
+@contextmanager
+def computed_again(encoders: Sequence[Encoder]) -> Iterator[None]:
+    """Within it, a backward pass through ``encoders`` computes what they did not keep without moving running statistics
+    a second time.
+    """
+    with buffers_kept(encoders):
+        yield
+
+
+def _take_whole_statistics(layer: nn.Module) -> None:
+    """Have a layer itself enter :func:`whole_statistics`: torch leaves such modes before a backward pass begins."""
+    kind = type(layer)
+
+    def forward(self: nn.Module, rows: Tensor) -> Tensor:
+        with whole_statistics():
+            out: Tensor = kind.forward(self, rows)
+        return out
+
+    layer.__class__ = type(kind.__name__, (kind,), {"forward": forward})
