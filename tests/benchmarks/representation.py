@@ -17,8 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.metrics.representation import effective_rank, knn_accuracy, linear_probe, uniformity
-from trainers.metrics.representation._probe_heads import MOMENTUM
-from trainers.metrics.representation.linear_probe import BATCH, RATES
+from trainers.metrics.representation.linear_probe import BATCH, MOMENTUM, RATES
 
 
 def world(count: int, dim: int, classes: int, seed: int) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,7 @@ from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.parameters import Choice
 from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
-from trainers.training.arm_optimizer import NonFiniteLossError
+from trainers.training.arm import NonFiniteLossError
 from trainers.worker import Worker
 
 

@@ -23,8 +23,7 @@ from trainers.metrics.representation import (
     mean_cosine,
     uniformity,
 )
-from trainers.metrics.representation._probe_heads import SPREAD
-from trainers.metrics.representation.linear_probe import batches, held_out
+from trainers.metrics.representation.linear_probe import SPREAD, batches, held_out
 
 QUICK = settings(max_examples=25, deadline=None)
 WORLDS = st.tuples(st.integers(0, 10_000), st.integers(2, 9), st.integers(1, 12))

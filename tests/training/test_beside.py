@@ -15,7 +15,7 @@ from trainers.config import RunConfig
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
-from trainers.training.arm_optimizer import NonFiniteLossError
+from trainers.training.arm import NonFiniteLossError
 from trainers.training.evaluation import Finish, Finisher, ProbeResult
 
 GPU = torch.device("cuda")

@@ -16,7 +16,7 @@ from trainers.errors import ParameterError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder, list_runs
-from trainers.training.arm_optimizer import ArmOptimizer
+from trainers.training.arm import ArmOptimizer
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
-from trainers.training.arm_optimizer import NonFiniteLossError
+from trainers.training.arm import NonFiniteLossError
 
 
 def trainer(root: Path, config: RunConfig) -> MetricLearningLoop:

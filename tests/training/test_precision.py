@@ -20,7 +20,7 @@ from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
-from trainers.training.arm_optimizer import ArmOptimizer, NonFiniteLossError
+from trainers.training.arm import ArmOptimizer, NonFiniteLossError
 from trainers.training.stage import Stage
 
 CPU = torch.device("cpu")

@@ -26,7 +26,7 @@ from trainers.progress import Progress, silent
 from trainers.retrieval.probe_results import check_single
 from trainers.runs import RunFolder, checked
 from trainers.runs.damage import damaged, reading
-from trainers.training.arm_optimizer import under
+from trainers.training.arm import under
 from trainers.training.embedding import Encoders, ImageEncoder
 from trainers.training.encoder_file import no_checkpoint, read_file
 from trainers.training.footprint import unloaded

@@ -19,7 +19,7 @@ from trainers.runs import RunFolder, checked, is_id, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.files import read_tensors, write_tensors
 from trainers.runs.regular import replaceable
-from trainers.training.arm_optimizer import under
+from trainers.training.arm import under
 from trainers.training.footprint import without_values
 
 

@@ -27,7 +27,7 @@ from trainers.kinds.contrastive.methods import METHODS, Views
 from trainers.kinds.contrastive.presets import PRESETS
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.training.arm_optimizer import NonFiniteLossError
+from trainers.training.arm import NonFiniteLossError
 from trainers.training.stage import Stage
 
 __all__ = ["images"]  # a fixture

@@ -25,7 +25,7 @@ from trainers.metrics.catalogue import counts
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
-from trainers.training.arm_optimizer import NonFiniteLossError
+from trainers.training.arm import NonFiniteLossError
 
 EPOCH = 5
 """Steps of an epoch: 40 of the images are trained on, 8 in a batch."""
