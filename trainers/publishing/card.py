@@ -20,7 +20,7 @@ from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers
 from trainers.runs import RunFolder
 from trainers.training.encoder_file import RunEncoders
-from trainers.training.encoder_sizes import without_values
+from trainers.training.footprint import without_values
 
 _SOURCES = ("source", "captions_from")
 
