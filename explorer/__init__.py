@@ -67,7 +67,7 @@ class Explorer:
         from explorer.server.turns import Turns
         from explorer.tabs import TABS
         from trainers.data import access
-        from trainers.devices.gpus import gpus
+        from trainers.devices.device import gpus
 
         limit_waiting()
         self._released = access.serve_strangers() if settings.public else lambda: None
@@ -123,7 +123,7 @@ def _executor(settings: Settings, devices: tuple[str, ...]) -> tuple[Settings, P
     """
     from trainers.cluster.address import address
     from trainers.cluster.executor import ClusterExecutor
-    from trainers.devices.zerogpu import on_zerogpu
+    from trainers.devices.space import on_zerogpu
     from trainers.training.executor import ProcessExecutor
 
     if address():

@@ -29,11 +29,9 @@ if __name__ == "__main__":
     parent_watch.hold(GRACE_SECONDS)  # before the imports below: they load torch, which takes seconds
 
 # ruff: noqa: E402
-from trainers.cluster.record import has_record
-from trainers.distributed.follower import Word, follow
-from trainers.distributed.follower_folder import announce, invite
+from trainers.cluster.holding import has_record
+from trainers.distributed.follower import Word, announce, follow, invite, watch
 from trainers.distributed.group import Board, board, highest, join, lost_another
-from trainers.distributed.watch import watch
 from trainers.errors import UNEXPECTED, DiskFullError, RunError, UserError
 from trainers.kinds import check, kind_of
 from trainers.registry import importing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from trainers.cluster.record import has_record
+from trainers.cluster.holding import has_record
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES

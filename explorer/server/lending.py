@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from trainers.devices.zerogpu import lent
+from trainers.devices.space import lent
 from trainers.runs.slice_cost import note_set_up, read_cost
 
 Lend = Callable[[str, float], float]

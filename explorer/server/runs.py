@@ -19,7 +19,7 @@ from explorer.server.visitors import NOBODY, Caller, owner_of, owns
 from explorer.settings import Settings
 from trainers.cluster.holding import check_not_there
 from trainers.config import Config, RunConfig
-from trainers.devices.gpus import check_processes
+from trainers.devices.device import check_processes
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import kind_of
 from trainers.kinds.checks import pinned

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from explorer.server.run import Run
 from explorer.server.visitors import NOBODY, Caller, owns
 from trainers.config import Config
-from trainers.devices.zerogpu import on_zerogpu
+from trainers.devices.space import on_zerogpu
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder
 from trainers.runs.folder import created as created  # for whoever describes a run

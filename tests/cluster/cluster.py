@@ -42,7 +42,7 @@ class Cluster:
         """Add a node; returns its number."""
         self.nodes.append(self._started("--address", self.address))
         count = len(self.nodes) * self._processors
-        self._wait(f"from trainers.cluster.questions import slots; assert slots() == {count}")
+        self._wait(f"from trainers.cluster.holding import slots; assert slots() == {count}")
         return len(self.nodes) - 1
 
     def kill(self, number: int) -> None:

@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from tests.cluster.cluster import Cluster
 from tests.tiny import tiny_config, write_images
 from tests.waiting import wait
-from trainers.cluster.record import FORGET
+from trainers.cluster.holding import FORGET
 from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder, list_runs
 from trainers.training.executor import Device, ProcessExecutor
@@ -180,7 +180,7 @@ UNFOLLOWED = """
 import sys, time
 from pathlib import Path
 from trainers.cluster.address import connected
-from trainers.cluster.actors import keeper_name
+from trainers.cluster.holding import keeper_name
 from trainers.cluster.packing import packed
 from trainers.cluster.remote import Remote
 from trainers.runs import RunFolder

@@ -17,7 +17,7 @@ from tests.cluster.test_cluster import SECONDS, ended, proxies, reached, start, 
 from tests.tiny import tiny_config, write_images
 from tests.waiting import wait
 from trainers.cluster.address import VARIABLE
-from trainers.cluster.record import has_record, read_record
+from trainers.cluster.holding import has_record, read_record
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.records import RunState
 
@@ -128,9 +128,9 @@ LEFT = """
 import sys, time
 from pathlib import Path
 from trainers.cluster.address import address, connected
-from trainers.cluster.mirror import write
+from trainers.cluster.proxy import write
 from trainers.cluster.packing import Seen, packed
-from trainers.cluster.record import write_record
+from trainers.cluster.holding import write_record
 from trainers.cluster.remote import Remote
 from trainers.runs import RunFolder
 

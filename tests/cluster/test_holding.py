@@ -14,7 +14,7 @@ from tests.tiny import tiny_config, write_images
 from trainers import worker
 from trainers.cli.main import main
 from trainers.cluster import address, holding
-from trainers.cluster.record import NAME, has_record, read_record, write_record
+from trainers.cluster.holding import NAME, has_record, read_record, write_record
 from trainers.errors import RunError, UserError
 from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock

@@ -11,9 +11,9 @@ import pytest
 
 from tests.cluster.test_mirror import elsewhere, numbers
 from tests.tiny import tiny_config, write_images
-from trainers.cluster.keeper import PREFIX, Keeper, remove_abandoned
-from trainers.cluster.mirror import write
 from trainers.cluster.packing import Seen
+from trainers.cluster.proxy import write
+from trainers.cluster.remote import PREFIX, Keeper, remove_abandoned
 from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
 from trainers.worker import Worker

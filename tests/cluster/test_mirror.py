@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 
 from tests.tiny import tiny_config, write_images
 from trainers.cluster import address
-from trainers.cluster.mirror import rewind, write
 from trainers.cluster.packing import Seen, packed, unpack, written_since
+from trainers.cluster.proxy import rewind, write
 from trainers.data import access
 from trainers.errors import RunError, UserError
 from trainers.runs import RunFolder

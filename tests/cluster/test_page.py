@@ -17,7 +17,7 @@ from tests.campaigns._page import LivePage, call
 from tests.cluster.cluster import Cluster
 from tests.tiny import tiny_config, write_images
 from tests.waiting import wait
-from trainers.cluster.keeper import PREFIX as SCRATCH
+from trainers.cluster.remote import PREFIX as SCRATCH
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder, list_runs
 

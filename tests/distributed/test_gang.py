@@ -23,7 +23,7 @@ from tests.distributed.test_group import workers
 from tests.tiny import tiny_config, write_images
 from tests.waiting import wait
 from trainers.config import RunConfig
-from trainers.devices.gpus import CPU_PROCESSES
+from trainers.devices.device import CPU_PROCESSES
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS
 from trainers.plans.children import children_of

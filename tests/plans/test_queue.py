@@ -13,7 +13,7 @@ import pytest
 
 from tests.explorer.bench import STAND_IN, Bench
 from tests.made_up_plan import AtOnce
-from trainers.devices.gpus import CPU_PROCESSES
+from trainers.devices.device import CPU_PROCESSES
 from trainers.errors import RunError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.plans.children import Children, children_of, total

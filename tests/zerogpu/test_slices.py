@@ -24,9 +24,8 @@ from explorer.settings import Settings
 from tests.tiny import tiny_config, trained, write_images
 from tests.zerogpu import spaces
 from trainers.config import RunConfig
-from trainers.devices.device import choose
-from trainers.devices.gpus import gpus
-from trainers.devices.zerogpu import lent
+from trainers.devices.device import choose, gpus
+from trainers.devices.space import lent
 from trainers.errors import ParameterError
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder

@@ -15,7 +15,7 @@ from trainers.cli.output import json_flag, print_json, progress_bar
 from trainers.cli.parser import verb
 from trainers.cli.work import described, result, work
 from trainers.cluster.address import address
-from trainers.cluster.record import FORGET, has_record
+from trainers.cluster.holding import FORGET, has_record
 from trainers.config import BUDGET, Config, EncoderConfig
 from trainers.distributed.launch import processes
 from trainers.errors import ParameterError, RunError
@@ -172,7 +172,7 @@ def resume(arguments: argparse.Namespace) -> int:
     folder.config.check_whole()
     kind_of(folder.config).check_processes(processes())
     if arguments.processes is not None:
-        from trainers.devices.gpus import check_processes
+        from trainers.devices.device import check_processes
 
         config = folder.config.changed(processes=arguments.processes)
         check(config)

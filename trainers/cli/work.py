@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from trainers.cli.output import print_json, progress_bar
 from trainers.cluster.address import address
-from trainers.cluster.record import has_record
+from trainers.cluster.holding import has_record
 from trainers.distributed.launch import processes
 from trainers.errors import DISK_FULL, UNEXPECTED, RunError
 from trainers.kinds import arm_titles, kind_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from trainers.cluster.questions import slots
+from trainers.cluster.holding import slots
 from trainers.training.executor import Device, ProcessExecutor
 
 

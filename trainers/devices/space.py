@@ -1,8 +1,10 @@
-"""What a Hugging Face Space says of itself in the environment of the programs that it runs."""
+"""What a Hugging Face Space says of itself in the environment, and ZeroGPU, which lends it a GPU for seconds."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 VOLUME = Path("/data")
@@ -30,3 +32,27 @@ def space_volume() -> Path | None:
     """Return what outlives a restart of the Space; None: nothing does."""
     writable = on_space() and VOLUME.is_mount() and os.access(VOLUME, os.W_OK | os.X_OK)
     return VOLUME if writable else None
+
+
+_lent = False
+
+
+def on_zerogpu() -> bool:
+    """Return whether this program runs on ZeroGPU, where PyTorch tells every process of the page of a GPU."""
+    return os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
+
+
+def without_gpu() -> bool:
+    """Return whether the GPU that PyTorch tells of cannot be used: on ZeroGPU, while it is not lent to this process."""
+    return on_zerogpu() and not _lent
+
+
+@contextlib.contextmanager
+def lent() -> Iterator[None]:
+    """Mark that this process has been lent a GPU."""
+    global _lent
+    before, _lent = _lent, True
+    try:
+        yield
+    finally:
+        _lent = before

@@ -126,7 +126,7 @@ class KindSettings(Generic[C]):
     def processes(self, config: C, asked: int) -> int:
         """Return how many processes train a run for which so many were asked: no more than there are GPUs now, and so
         many that they divide its batch."""
-        from trainers.devices.gpus import most_processes
+        from trainers.devices.device import most_processes
 
         most = min(asked, most_processes()) if asked > 1 and self.together else 1
         return next((count for count in range(most, 1, -1) if self.sizes(config)["batch"] % count == 0), 1)
@@ -263,7 +263,7 @@ class KindTraining(Generic[C]):
             UserError: the first thing that is wrong, with what to do.
         """
         from trainers.devices.device import choose
-        from trainers.devices.gpus import check_processes
+        from trainers.devices.device import check_processes
 
         choose(config.single.device)
         check_processes(config.single.processes, config.single.device)

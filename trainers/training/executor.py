@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from trainers.devices.gpus import gpus
+from trainers.devices.device import gpus
 from trainers.distributed.launch import alone
 from trainers.errors import RunError
 from trainers.runs import RunFolder

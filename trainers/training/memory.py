@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from trainers.distributed.group import world
-from trainers.distributed.statistics import whole_statistics
+from trainers.distributed.whole import whole_statistics
 from trainers.encoders import Encoder
 
 Encode = Callable[[Tensor], Tensor]

@@ -12,7 +12,7 @@ from explorer.page.form.fields import Json, as_json, entries, field, is_written
 from explorer.page.form.kind_page import KindPage
 from trainers.cli.flags import given_text
 from trainers.config import BUDGET, MAX_ARMS, RunConfig
-from trainers.devices.gpus import most_processes
+from trainers.devices.device import most_processes
 from trainers.errors import ParameterError
 from trainers.kinds import check
 from trainers.kinds.base import Kind, Preset

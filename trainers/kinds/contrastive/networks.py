@@ -10,9 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.devices.precision import autocast
-from trainers.distributed.draws import own_draws
-from trainers.distributed.statistics import whole_statistics
-from trainers.distributed.whole import whole
+from trainers.distributed.whole import own_draws, whole, whole_statistics
 
 
 class Projected(nn.Sequential):

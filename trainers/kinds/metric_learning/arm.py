@@ -9,10 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from trainers.devices.precision import autocast
-from trainers.distributed.draws import own_draws
 from trainers.distributed.group import world
-from trainers.distributed.statistics import whole_statistics
-from trainers.distributed.whole import whole
+from trainers.distributed.whole import own_draws, whole, whole_statistics
 from trainers.encoders import Encoder
 from trainers.kinds.metric_learning.batches import Batch
 from trainers.losses import LossDescriptor, LossModule
