@@ -6,7 +6,7 @@ A table stands between ``<!-- NAME -->`` and ``<!-- /NAME -->`` of any page of `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,112 +18,74 @@ from trainers.kinds import KINDS
 from trainers.losses import FAMILIES, LOSSES
 from trainers.metrics import PUBLISHED
 from trainers.parameters import Rule, specs
-from trainers.registry import Descriptor
 from trainers.retrieval.galleries import GALLERIES
 from trainers.retrieval.indexes import INDEXES
 from trainers.training.augmentations import AUGMENTATIONS
 
-
-def losses_table() -> str:
-    """Write one row per registered loss, family by family; an alias stands beside the loss it equals."""
-    rows = []
-    for family, losses in FAMILIES.items():
-        for loss in losses:
-            names = [loss.name, *(name for name, other in LOSSES.items() if other.alias_of == loss.name)]
-            paper = f"[{loss.paper}]({loss.url})"
-            rows.append(
-                (
-                    family,
-                    ", ".join(f"`{name}`" for name in names),
-                    loss.title,
-                    paper,
-                    loss.year,
-                    loss.sentence,
-                    loss.unlike,
-                )
-            )
-    return _table(("family", "name", "title", "paper", "year", "what it does", "what sets it apart"), rows)
+Cells = Mapping[str, str | Callable[[Any], object]]
+"""The columns of a table: what stands in them of an entry, or the name of its attribute."""
 
 
-def metrics_table() -> str:
-    """Write one row per metric; ``k`` stands for any number and ``l`` for a level of the label tree."""
-    rows = [
-        (f"`{metric.name}`", metric.title, f"[{metric.paper}]({metric.url})", metric.sentence)
-        for metric in PUBLISHED.values()
-    ]
-    return _table(("name", "title", "paper", "what it says"), rows)
+def _name(entry: Any) -> str:
+    return f"`{entry.name}`"
 
 
-def models_table() -> str:
-    """Write one row per registered image-text model."""
-    rows = [
-        (f"`{model.name}`", model.title, model.paper, "yes" if model.trainable else "no", model.sentence)
-        for model in MODELS.values()
-    ]
-    return _table(("name", "title", "paper", "can be fine-tuned", "what it is"), rows)
+def _loss_names(loss: Any) -> str:
+    """An alias stands beside the loss it equals."""
+    return ", ".join([_name(loss), *(f"`{name}`" for name, other in LOSSES.items() if other.alias_of == loss.name)])
 
 
-def encoders_table() -> str:
-    """Write one row per model of timm that is offered by name."""
-    rows = [
-        (
-            model.family,
-            f"`{model.name}`",
-            model.title,
-            f"{model.millions:g}",
-            f"{model.gmacs:g}",
-            model.side,
-            model.licence,
-        )
-        for model in MODELS_OF_TIMM
-    ]
-    return _table(("family", "name", "model", "M weights", "GMACs", "side", "licence"), rows)
+def _paper(entry: Any) -> str:
+    return f"[{entry.paper}]({entry.url})"
 
 
-def augmentations_table() -> str:
-    """Write one row per registered augmentation, with its parameters and their defaults."""
-    rows = [
-        (
-            f"`{augmentation.name}`",
-            augmentation.title,
-            augmentation.paper,
-            augmentation.sentence,
-            _defaults(augmentation.parameters),
-        )
-        for augmentation in AUGMENTATIONS.values()
-    ]
-    return _table(("name", "title", "paper", "what it does", "parameters"), rows)
+def _parameters(entry: Any) -> str:
+    """With their defaults."""
+    return ", ".join(f"`{spec.name}={spec.default}`" for spec in specs(entry.parameters))
 
 
-def entries_table(entries: Mapping[str, Any]) -> str:
-    """Write one row per entry of a registry that a kind of run lists, with its parameters and their defaults."""
-    rows = [
-        (
-            entry.family,
-            f"`{entry.name}`",
-            entry.title,
-            f"[{entry.paper}]({entry.url})",
-            entry.sentence,
-            _defaults(entry.parameters),
-        )
-        for entry in entries.values()
-    ]
-    return _table(("family", "name", "title", "paper", "what it does", "parameters"), rows)
-
-
-def plain_table(entries: Mapping[str, Descriptor]) -> str:
-    """Write one row per entry of a registry without papers, with its parameters and their defaults."""
-    rows = [(f"`{entry.name}`", entry.title, entry.sentence, _defaults(entry.parameters)) for entry in entries.values()]
-    return _table(("name", "title", "what it is", "parameters"), rows)
-
-
-def _defaults(parameters: type) -> str:
-    return ", ".join(f"`{spec.name}={spec.default}`" for spec in specs(parameters))
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
+def _table(entries: Iterable[Any], cells: Cells) -> str:
+    """Write one row per entry."""
+    lines: list[Iterable[object]] = [cells, ["---"] * len(cells)]
+    lines += [[getattr(one, of) if isinstance(of, str) else of(one) for of in cells.values()] for one in entries]
     return "\n".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+_METRICS: Cells = {"name": _name, "title": "title", "paper": _paper, "what it says": "sentence"}
+_PLAIN: Cells = {"name": _name, "title": "title", "what it is": "sentence", "parameters": _parameters}
+_LOSSES: Cells = {
+    "family": "family",
+    "name": _loss_names,
+    "title": "title",
+    "paper": _paper,
+    "year": "year",
+    "what it does": "sentence",
+    "what sets it apart": "unlike",
+}
+_MODELS: Cells = {
+    "name": _name,
+    "title": "title",
+    "paper": "paper",
+    "can be fine-tuned": lambda model: "yes" if model.trainable else "no",
+    "what it is": "sentence",
+}
+_PUBLISHED: Cells = {
+    "family": "family",
+    "name": _name,
+    "model": "title",
+    "M weights": lambda model: f"{model.millions:g}",
+    "GMACs": lambda model: f"{model.gmacs:g}",
+    "side": "side",
+    "licence": "licence",
+}
+_AUGMENTATIONS: Cells = {
+    "name": _name,
+    "title": "title",
+    "paper": "paper",
+    "what it does": "sentence",
+    "parameters": _parameters,
+}
+_LISTED: Cells = {"family": "family", **_AUGMENTATIONS, "paper": _paper}
 
 
 def claims_table() -> str:
@@ -148,15 +110,15 @@ def recipes_table() -> str:
 TABLES: Mapping[str, Callable[[], str]] = {
     "claims": claims_table,
     "recipes": recipes_table,
-    "losses": losses_table,
-    "metrics": metrics_table,
-    "models": models_table,
-    "published": encoders_table,
-    "augmentations": augmentations_table,
-    "galleries": lambda: plain_table(GALLERIES),
-    "indexes": lambda: plain_table(INDEXES),
+    "losses": lambda: _table((loss for losses in FAMILIES.values() for loss in losses), _LOSSES),
+    "metrics": lambda: _table(PUBLISHED.values(), _METRICS),
+    "models": lambda: _table(MODELS.values(), _MODELS),
+    "published": lambda: _table(MODELS_OF_TIMM, _PUBLISHED),
+    "augmentations": lambda: _table(AUGMENTATIONS.values(), _AUGMENTATIONS),
+    "galleries": lambda: _table(GALLERIES.values(), _PLAIN),
+    "indexes": lambda: _table(INDEXES.values(), _PLAIN),
     **{
-        verb: partial(entries_table, Rule(help="", registry=registry).entries())
+        verb: partial(_table, Rule(help="", registry=registry).entries().values(), _LISTED)
         for kind in KINDS.values()
         for verb, registry in kind.lists.items()
     },
