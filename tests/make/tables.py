@@ -99,12 +99,16 @@ def recipes_table() -> str:
     """Return the table of the papers' training recipes."""
     from trainers.recipes.catalogue import RECIPES
 
-    rows = []
-    for recipe in RECIPES.values():
-        figures = "; ".join(dict.fromkeys(figure.where for figure in recipe.figures)) or "none in our text"
-        images = f"{recipe.dataset.title} (`{recipe.dataset.source}`)"
-        rows.append((f"`{recipe.name}`", recipe.title, recipe.paper, images, figures))
-    return _table(("recipe", "what it is", "paper", "images", "printed figures"), rows)
+    cells: Cells = {
+        "recipe": _name,
+        "what it is": "title",
+        "paper": "paper",
+        "images": lambda recipe: f"{recipe.dataset.title} (`{recipe.dataset.source}`)",
+        "printed figures": lambda recipe: (
+            "; ".join(dict.fromkeys(figure.where for figure in recipe.figures)) or "none in our text"
+        ),
+    }
+    return _table(RECIPES.values(), cells)
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
