@@ -262,8 +262,7 @@ class KindTraining(Generic[C]):
         Raises:
             UserError: the first thing that is wrong, with what to do.
         """
-        from trainers.devices.device import choose
-        from trainers.devices.device import check_processes
+        from trainers.devices.device import check_processes, choose
 
         choose(config.single.device)
         check_processes(config.single.processes, config.single.device)
