@@ -213,7 +213,7 @@ _HAPPIER = LossDescriptor(
     order=200,
 )
 
-_HAPPIER = (
+_HAPPIERS = (
     _HAPPIER,
     replace(
         _HAPPIER,
@@ -234,4 +234,4 @@ _HAPPIER = (
 )
 
 
-DESCRIPTORS = (*_SUP_HAP, *_HAPPIER)
+DESCRIPTORS = (*_SUP_HAP, *_HAPPIERS)
