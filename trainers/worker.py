@@ -36,11 +36,11 @@ from trainers.errors import UNEXPECTED, DiskFullError, RunError, UserError
 from trainers.kinds import check, kind_of
 from trainers.registry import importing
 from trainers.runs import RunFolder
-from trainers.runs.files import is_full
+from trainers.runs.atomic_files import is_full
+from trainers.runs.database import clear_remains
 from trainers.runs.lock import RunLock
 from trainers.runs.records import BETWEEN_SLICES, RunState
 from trainers.runs.slice_cost import note_set_up
-from trainers.runs.takeover import clear_remains
 from trainers.training.progress import with_share
 
 if TYPE_CHECKING:

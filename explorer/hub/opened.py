@@ -12,8 +12,8 @@ from trainers.progress import Progress
 from trainers.publishing.reopened import ORIGIN, reopen
 from trainers.publishing.upload import fetch
 from trainers.runs import RunFolder, list_runs
+from trainers.runs.atomic_files import sweep
 from trainers.runs.removal import remove
-from trainers.runs.scratch import sweep
 
 KEPT = 24
 """Comparisons that stay on the disk; those opened longest ago go first."""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from trainers.errors import RunError, UserError
 from trainers.runs import RunFolder, list_runs
+from trainers.runs.atomic_files import is_full, sweep
 from trainers.runs.copies import (
     DeletedError,
     Manifest,
@@ -27,11 +28,9 @@ from trainers.runs.copies import (
     write_copy,
 )
 from trainers.runs.damage import words
-from trainers.runs.files import is_full
 from trainers.runs.lock import RunLock
 from trainers.runs.records import PHASES
 from trainers.runs.regular import is_regular
-from trainers.runs.scratch import sweep
 
 LOOK_SECONDS = 3.0
 TRAINING_SECONDS = 20.0

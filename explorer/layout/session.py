@@ -15,7 +15,7 @@ from explorer.layout.snapshots import LATE, missing, next_snapshot
 from explorer.layout.warm import Warmth
 from trainers.errors import RunError
 from trainers.runs import RunFolder
-from trainers.runs.opening import can_write
+from trainers.runs.database import can_write
 from trainers.runs.records import ACTIVE, PHASES, REFINED, Frame, Snapshot, snapshot_of
 
 _log = logging.getLogger(__name__)

@@ -17,12 +17,12 @@ from typing import Any
 from explorer.server.http import RequestError
 from explorer.server.visitors import Caller
 from explorer.settings import Settings
-from trainers.data import dropped, settings
+from trainers.data import settings, sources
 from trainers.data.image_file import SUFFIXES
 from trainers.data.labelled.beside import LISTS
 from trainers.data.labelled.beside import SUFFIXES as TABLES
 from trainers.errors import DataError, DiskFullError
-from trainers.runs.files import is_full
+from trainers.runs.atomic_files import is_full
 
 ACCEPTED = (*SUFFIXES, *TABLES, *LISTS, ".zip", ".parquet", ".tar")
 """Endings of the names of files that are received."""
@@ -91,14 +91,14 @@ class Drops:
 
     def json(self) -> dict[str, Any] | None:
         """Return what the page has to know to send files; None: nothing can be dropped here."""
-        if dropped.home() is None:
+        if sources.home() is None:
             return None
         limits = self.limits
         return {"endings": ACCEPTED, "piece": PIECE, "pieces": PIECES, "size": limits.size, "files": limits.files}
 
     def begin(self, caller: Caller) -> str:
         """Return the id of a folder that may be filled."""
-        home = dropped.home()
+        home = sources.home()
         if home is None:
             raise DataError("This program keeps nothing on disk (RANKSCOPE_CACHE=off), so nothing can be dropped here.")
         with self._lock:
@@ -157,7 +157,7 @@ class Drops:
         with self._lock:
             self._kept[key] = arriving.visitor
             self._evict(folder)
-        return f"{dropped.PREFIX}/{key}/{name}"
+        return f"{sources.PREFIX}/{key}/{name}"
 
     def cancel(self, key: str) -> None:
         """Remove what has arrived so far."""
@@ -189,7 +189,7 @@ class Drops:
             self._remove(key)
 
     def _remove(self, key: str) -> None:
-        home = dropped.home()
+        home = sources.home()
         self._kept.pop(key, None)
         if home is not None:
             shutil.rmtree(home / key, ignore_errors=True)

@@ -9,7 +9,7 @@ from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.metrics import describe
 from trainers.metrics.catalogue import maps
-from trainers.retrieval.collapse import equal_by_arm, sentence
+from trainers.retrieval.probe_results import equal_by_arm, sentence
 from trainers.runs import RunFolder
 from trainers.runs.maps import FrameRow
 from trainers.runs.records import PHASES, REFINED, Scalar, snapshot_of

@@ -29,7 +29,7 @@ from trainers.plans.children import children_of
 from trainers.plans.config import sweep_of
 from trainers.plans.lacking import lacks
 from trainers.plans.more_seeds import add_seeds, with_more_seeds
-from trainers.retrieval.collapse import diagnosed
+from trainers.retrieval.probe_results import diagnosed
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.label import Label, write_label

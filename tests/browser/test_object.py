@@ -25,7 +25,7 @@ from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 
 FIRST = 60_000  # ms; the models are loaded and read the first captions
 

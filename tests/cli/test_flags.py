@@ -21,7 +21,7 @@ from trainers.config import BUDGET
 from trainers.errors import ParameterError
 from trainers.kinds import OWN
 from trainers.parameters import flat
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 
 
 @dataclass

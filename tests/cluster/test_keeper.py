@@ -21,7 +21,7 @@ from trainers.worker import Worker
 HOLDER = f"""
 import sys, time
 from pathlib import Path
-from trainers.runs.scratch import held
+from trainers.runs.atomic_files import held
 print(held(Path(sys.argv[1]), {PREFIX!r})[0], flush=True)
 time.sleep(100)
 """

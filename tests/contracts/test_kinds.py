@@ -19,7 +19,7 @@ from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
 from trainers.metrics.names import describe_any
 from trainers.parameters import flat, specs
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).with_name("kind")

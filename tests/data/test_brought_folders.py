@@ -18,7 +18,7 @@ from tests.data.world import encode, picture, write_tree
 from trainers.config import DataChoice
 from trainers.data import DataReport, inspect_data, load_data
 from trainers.data.base import ROLE
-from trainers.data.labelled.zip_names import ZipNames
+from trainers.data.labelled.archive_names import ZipNames
 from trainers.errors import DataError
 from trainers.parameters import Choice
 

@@ -14,7 +14,7 @@ from PIL import Image as Pillow
 from tests.entities import SIZE as SIZE_OF_ENTITIES
 from tests.entities import write_entities
 from tests.shared import needs
-from trainers.data.captioned.box_format import corners, decide
+from trainers.data.captioned.columns import corners, decide
 from trainers.data.captioned.datasets.flickr_entities import parse_sentence
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.captioned_images import CaptionedDataset, CaptionedImage

@@ -14,12 +14,12 @@ from trainers.config import Conditions, DataChoice
 from trainers.data import conditions
 from trainers.data.base import ImageSet, LoadedData
 from trainers.data.conditions.noise import NOISE_KINDS, wrong_labels
-from trainers.data.conditions.subset import subset
+from trainers.data.conditions.withheld import subset
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
 from trainers.kinds import check
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 
 PARENT = (0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3)
 """Of twelve training classes; parents 0 and 1 have the grandparent 0, the others 1. Test classes are 12 to 15."""

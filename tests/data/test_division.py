@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trainers.data.labelled.rows import Tree, compact, grow
 from trainers.data.labelled.splits import cap, divide, pick_splits, repeated
 from trainers.data.labelled.table import Codes, encode
-from trainers.data.labelled.tree import Tree, compact, grow
 from trainers.errors import DataError
 
 

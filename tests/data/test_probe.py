@@ -10,8 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trainers.data.probe import choose_probe
-from trainers.data.roles import Roles
+from trainers.data.roles import Roles, choose_probe
 
 
 def tree(sizes: list[int], kinds: int = 4, aisles: int = 2) -> torch.Tensor:

@@ -11,7 +11,7 @@ import pytest
 from tests.data.world import picture
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
-from trainers.data.labelled.tar_keys import division
+from trainers.data.labelled.archive_names import division
 from trainers.errors import DataError
 
 

@@ -28,7 +28,7 @@ from trainers.errors import ParameterError
 from trainers.kinds import KINDS
 from trainers.plans.children import children_of
 from trainers.runs import RunFolder, list_runs
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 from trainers.training.executor import AGAIN, ProcessExecutor
 from trainers.worker import Worker
 

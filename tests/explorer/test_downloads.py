@@ -27,7 +27,7 @@ from tests.distributed.processes import free_port
 from tests.explorer.page import Line, Watched, routes
 from tests.synthetic import alive, make_run
 from tests.waiting import wait
-from trainers.runs.files import write_bytes
+from trainers.runs.atomic_files import write_bytes
 from trainers.runs.records import Scalar
 
 

@@ -24,7 +24,7 @@ from explorer.server.visitors import Caller
 from explorer.settings import Settings
 from tests.tiny import write_images
 from trainers.config import DataChoice
-from trainers.data import access, dropped, load_data
+from trainers.data import access, load_data, sources
 from trainers.errors import DataError
 from trainers.training.executor import ProcessExecutor
 
@@ -77,7 +77,7 @@ class Page:
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / dropped.PREFIX
+    return tmp_path / "cache" / sources.PREFIX
 
 
 @pytest.fixture
@@ -151,16 +151,16 @@ def test_a_visitor_keeps_two_and_others_theirs(page: Page, cache: Path) -> None:
     large = [("a.png", 0, bytes(6_000))]
     other = page.drop(large, ANOTHER)
     first, second, third = (page.drop(large) for _ in range(3))
-    assert [dropped.path_of(source) for source in (other, second, third)]
+    assert [sources.path_of(source) for source in (other, second, third)]
     with pytest.raises(DataError, match="no longer kept"):
-        dropped.path_of(first)
+        sources.path_of(first)
     with pytest.raises(DataError, match="no room"):  # all that is kept was used just now
         page.drop([("a.png", 0, bytes(9_000))], Caller(address="9.9.9.9"))
     old = time.time() - 120
     os.utime(cache / other.split("/")[1], (old, old))
     assert page.drop([("a.png", 0, bytes(9_000))], Caller(address="9.9.9.9"))
     with pytest.raises(DataError, match="no longer kept"):
-        dropped.path_of(other)
+        sources.path_of(other)
 
 
 def test_what_never_arrived_goes(page: Page, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,14 +174,14 @@ def test_what_never_arrived_goes(page: Page, cache: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("source", [f"dropped/{'a' * 32}/..", "dropped/../x", f"dropped/{'A' * 32}/x", "dropped/x/y/z"])
 def test_only_what_was_dropped_is_named(cache: Path, source: str) -> None:
-    assert dropped.path_of(source) is None
+    assert sources.path_of(source) is None
 
 
 def test_no_link_is_followed(cache: Path, tmp_path: Path) -> None:
     (cache / ("a" * 32)).mkdir(parents=True)
     (cache / ("a" * 32) / "x").symlink_to(tmp_path)
     with pytest.raises(DataError):
-        dropped.path_of(f"dropped/{'a' * 32}/x")
+        sources.path_of(f"dropped/{'a' * 32}/x")
 
 
 def test_without_a_cache_nothing_can_be_dropped(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:

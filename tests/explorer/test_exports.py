@@ -35,7 +35,7 @@ from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.measures import MEASURES
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
-from trainers.runs.files import write_bytes
+from trainers.runs.atomic_files import write_bytes
 from trainers.runs.records import Scalar
 
 SINGLE = {name for name in EXPORTS if not name.startswith(("table.", "report."))}

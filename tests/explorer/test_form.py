@@ -26,7 +26,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics.names import MOST
 from trainers.parameters import Choice, specs
 from trainers.recipes.catalogue import RECIPES
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 from trainers.runs.records import Attribute, Probe
 
 

@@ -25,7 +25,7 @@ from tests.synthetic import make_run
 from trainers.errors import RunError
 from trainers.metrics.catalogue import maps
 from trainers.runs import RunFolder
-from trainers.runs.files import write_bytes
+from trainers.runs.atomic_files import write_bytes
 from trainers.runs.records import REFINED, Frame
 
 

@@ -27,7 +27,7 @@ from trainers.object_removal.detectors import DETECTORS, Detections
 from trainers.parameters import Choice
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 
 # ------------------------------------------------------------------------------------------- detect and name
 

@@ -20,7 +20,7 @@ from tests.made_up_plan import LOST, make_plan, make_runs, sweep
 from tests.synthetic import make_run
 from trainers.plans.planned import Child, PlannedRun
 from trainers.runs import RunFolder
-from trainers.runs.files import write_bytes
+from trainers.runs.atomic_files import write_bytes
 
 LOSSES = ("smooth_ap", "happier")
 

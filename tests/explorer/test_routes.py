@@ -13,7 +13,7 @@ from explorer.server.visitors import digest
 from tests.explorer.page import Page
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.runs import RunFolder
-from trainers.runs.files import write_bytes
+from trainers.runs.atomic_files import write_bytes
 from trainers.runs.records import ACTIVE, PHASES, Frame, FrameArm, Scalar
 
 

@@ -17,7 +17,7 @@ from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.recipes import PRESETS, recipe, title, titles
 from trainers.parameters import Choice
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 
 CONFIG = FinetuningConfig(model=Choice(name="tiny_clip", parameters={"fresh": True}), steps=5)
 

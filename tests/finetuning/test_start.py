@@ -21,7 +21,7 @@ from trainers.kinds import check, kind_of
 from trainers.parameters import Choice
 from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 from trainers.training.encoder_file import RunEncoders
 from trainers.training.loop import Loop
 

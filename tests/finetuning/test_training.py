@@ -22,7 +22,7 @@ from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.retrieval.encoders import images_of
 from trainers.runs import RunFolder
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 from trainers.training.augmentations import AUGMENTATIONS
 
 

@@ -97,7 +97,7 @@ def test_missing_damaged_and_foreign_weights_are_said(tmp_path):
     (tmp_path / WEIGHTS).write_bytes(b"not a safetensors file")
     with pytest.raises(RunError, match="missing or damaged"):
         menu.build({"weights": str(tmp_path)})
-    from trainers.runs.files import write_tensors
+    from trainers.runs.atomic_files import write_tensors
 
     write_tensors(tmp_path / WEIGHTS, {"logit_scale": torch.zeros(())})
     with pytest.raises(RunError, match="missing or damaged"):

@@ -18,8 +18,8 @@ from explorer.keeping.mounts import check_local, file_system
 from tests.synthetic import make_run
 from trainers.errors import RunError
 from trainers.runs import RunFolder, list_runs
+from trainers.runs.atomic_files import write_bytes
 from trainers.runs.copies import DELETED, MANIFEST, kept_ids, read_manifest, restore, write_copy
-from trainers.runs.files import write_bytes
 
 COPIES = """
 import sys

@@ -25,7 +25,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics import evaluate
 from trainers.metrics.names import ASKED_MENU, MOST, check_size, joined, measurable
 from trainers.runs import list_runs
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 
 ASKED = ("R_at_2", "sum_wAP", "level_mean_R_at_1", "R_at_25")
 

@@ -17,7 +17,7 @@ from trainers.metrics import METRICS, describe
 from trainers.metrics.catalogue import MEASURES
 from trainers.metrics.names import family_of, key_of
 from trainers.plans.config import FairComparisonConfig
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 
 KEYS = {
     "R@1": "R_at_1",

@@ -30,7 +30,7 @@ from trainers.plans.planned import Outcome
 from trainers.plans.report import Report, report
 from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder, list_runs
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 from trainers.training.executor import Device
 from trainers.worker import Worker
 

@@ -15,8 +15,8 @@ from trainers.cli.main import main
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
 from trainers.metrics import evaluate
-from trainers.retrieval.mistakes_over_training import MistakesOverTraining
-from trainers.retrieval.query_metrics import query_metrics
+from trainers.retrieval.mistakes import MistakesOverTraining
+from trainers.retrieval.probe_results import query_metrics
 from trainers.runs import RunFolder
 
 

@@ -15,7 +15,7 @@ from explorer.tabs.live.view import frame_info, poll
 from tests.synthetic import make_run
 from trainers.cli.main import main
 from trainers.cli.work import described, result
-from trainers.retrieval.collapse import diagnosed, equal_by_arm, equal_images, sentence
+from trainers.retrieval.probe_results import diagnosed, equal_by_arm, equal_images, sentence
 from trainers.runs import RunFolder
 from trainers.runs.records import Snapshot
 

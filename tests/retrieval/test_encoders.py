@@ -21,8 +21,7 @@ from trainers.retrieval.encoders import encoders_of, encoders_of_run
 from trainers.retrieval.galleries import Datasets
 from trainers.retrieval.results import Query, RunArm
 from trainers.retrieval.retriever import Retriever
-from trainers.retrieval.stored import stored_vectors
-from trainers.retrieval.vectors import gallery_vectors
+from trainers.retrieval.vectors import gallery_vectors, stored_vectors
 from trainers.runs import RunFolder
 from trainers.training.encoder_file import RunEncoders
 

@@ -17,8 +17,7 @@ from trainers.hierarchy import missed_when_wrong, shared_levels
 from trainers.metrics import evaluate
 from trainers.metrics.catalogue.maps import RECALL
 from trainers.retrieval import probe_results as module
-from trainers.retrieval.mistakes import find_classes, mistakes, severity_shares
-from trainers.retrieval.mistakes_over_training import MistakesOverTraining
+from trainers.retrieval.mistakes import MistakesOverTraining, find_classes, mistakes, severity_shares
 from trainers.retrieval.probe_results import nearest, probe_results
 
 

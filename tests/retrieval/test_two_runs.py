@@ -18,10 +18,9 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.metrics import evaluate
 from trainers.parameters import Choice
-from trainers.retrieval.baseline import differences, paired, subtracted
+from trainers.retrieval.baseline import differences, paired, shared_images, subtracted
 from trainers.retrieval.disagreements import disagreements, ordered
 from trainers.retrieval.probe_results import newest_embeddings
-from trainers.retrieval.same_images import shared_images
 from trainers.runs import RunFolder
 from trainers.runs.records import Probe, Scalar, Snapshot
 

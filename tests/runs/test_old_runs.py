@@ -23,7 +23,7 @@ from trainers.plans.children import Children
 from trainers.plans.config import SweepConfig
 from trainers.plans.more_seeds import add_seeds
 from trainers.runs import RunFolder
-from trainers.runs.files import read_tensors
+from trainers.runs.atomic_files import read_tensors
 from trainers.runs.records import RunState
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

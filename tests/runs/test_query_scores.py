@@ -15,7 +15,7 @@ from trainers.data.labelled.stored import image_fingerprint
 from trainers.errors import RunError
 from trainers.metrics import evaluate
 from trainers.metrics.measures import final_numbers
-from trainers.runs import RunFolder, query_scores
+from trainers.runs import RunFolder, probe
 from trainers.runs.records import QueryScores
 from trainers.worker import Worker
 
@@ -72,7 +72,7 @@ def test_a_damaged_file_is_a_sentence(tmp_path: Path, folder: RunFolder, harm: s
     if harm == "type":
         tensors["labels"] = tensors["labels"] * 1.0
     if harm not in ("about", "nothing"):
-        about = {"about": query_scores.packed_scores(folder.test_queries())[1]["about"]}
+        about = {"about": probe.packed_scores(folder.test_queries())[1]["about"]}
     save_file(tensors, copy.queries_path, metadata=about)
     with pytest.raises(RunError, match=rf"The run folder {copy.id} is incomplete or damaged"):
         copy.test_queries()
@@ -93,10 +93,10 @@ def test_whatever_lies_in_its_place_is_a_sentence(tmp_path: Path, folder: RunFol
 
 
 def test_of_a_very_large_test_set_a_fixed_subset_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert np.array_equal(query_scores.kept_queries(5), np.arange(5))
-    monkeypatch.setattr(query_scores, "MOST", 100)
-    rows = query_scores.kept_queries(1000)
-    assert len(rows) == 100 and (np.diff(rows) > 0).all() and np.array_equal(rows, query_scores.kept_queries(1000))
+    assert np.array_equal(probe.kept_queries(5), np.arange(5))
+    monkeypatch.setattr(probe, "MOST", 100)
+    rows = probe.kept_queries(1000)
+    assert len(rows) == 100 and (np.diff(rows) > 0).all() and np.array_equal(rows, probe.kept_queries(1000))
     assert 400 < rows.mean() < 600
 
     from trainers.kinds.metric_learning.evaluation import Evaluator

@@ -15,12 +15,11 @@ import torch
 
 from tests.synthetic import make_run
 from trainers.runs import RunFolder
-from trainers.runs.files import write_tensors
+from trainers.runs.atomic_files import scratch, sweep, write_tensors
 from trainers.runs.records import Scalar
-from trainers.runs.scratch import scratch, sweep
 
 UNFINISHED = (
-    "import sys, time, pathlib; from trainers.runs.scratch import scratch\n"
+    "import sys, time, pathlib; from trainers.runs.atomic_files import scratch\n"
     "with scratch(pathlib.Path(sys.argv[1])) as place:\n"
     "    (place / '.half').write_bytes(bytes(1000)); print('writing', flush=True); time.sleep(600)"
 )

@@ -32,7 +32,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
-from trainers.runs.files import write_bytes
+from trainers.runs.atomic_files import write_bytes
 from trainers.training.loop import Loop
 
 MODELS = ("test_resnet", "test_vit")

@@ -14,12 +14,11 @@ from trainers.config import Conditions, DataChoice
 from trainers.data import load_data
 from trainers.errors import UserError
 from trainers.kinds import KINDS
+from trainers.retrieval.baseline import shared_images
 from trainers.retrieval.encoders import read_encoder
 from trainers.retrieval.galleries import GALLERIES, Datasets
 from trainers.retrieval.galleries.base import origin
-from trainers.retrieval.same_images import shared_images
-from trainers.retrieval.stored import stored_vectors
-from trainers.retrieval.vectors import gallery_vectors
+from trainers.retrieval.vectors import gallery_vectors, stored_vectors
 from trainers.runs import RunFolder
 from trainers.runs.probe import packed, unpacked
 

@@ -33,8 +33,7 @@ from trainers.metrics.scores import score_roles
 from trainers.parameters import Choice
 from trainers.retrieval.disagreements import disagreements
 from trainers.retrieval.encoders import read_encoder
-from trainers.retrieval.probe_results import newest_embeddings, probe_results, roles_of
-from trainers.retrieval.query_metrics import query_metrics
+from trainers.retrieval.probe_results import newest_embeddings, probe_results, query_metrics, roles_of
 from trainers.retrieval.results import Query, RunArm
 from trainers.retrieval.retriever import Retriever
 from trainers.runs import RunFolder

@@ -11,7 +11,7 @@ from trainers.kinds import KINDS, check
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.optimization import FLOOR, SCHEDULES
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 from trainers.training.stage import Stage
 
 NEW = ("augmentation", "momentum", "schedule", "drops", "warm_up")

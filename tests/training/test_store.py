@@ -18,7 +18,7 @@ from trainers.hierarchy import Hierarchy
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder, list_runs, new_id
-from trainers.runs.config_file import read_config
+from trainers.runs.identity import read_config
 from trainers.runs.lock import RunLock, is_locked
 from trainers.runs.records import Frame, FrameArm, Probe, RunState, Scalar, Snapshot
 

@@ -40,9 +40,15 @@ def show(arguments: argparse.Namespace) -> int:
     """Show how bad a run's results are, what it confuses, where arms differ."""
     from trainers.kinds import arm_titles
     from trainers.metrics.names import key_of
-    from trainers.retrieval.collapse import equal_by_arm, sentence
     from trainers.retrieval.mistakes import mistakes
-    from trainers.retrieval.probe_results import labelled_probe_of, newest_embeddings, probe_results, roles_of
+    from trainers.retrieval.probe_results import (
+        equal_by_arm,
+        labelled_probe_of,
+        newest_embeddings,
+        probe_results,
+        roles_of,
+        sentence,
+    )
 
     if arguments.k < 1:
         raise ParameterError(f"--k needs a whole number of at least 1; got {arguments.k}.")
@@ -100,7 +106,7 @@ def _severities(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes]
 
 def _over_training(probe: Probe, titles: Sequence[str], folder: RunFolder, count: int) -> list[Table]:
     from trainers.hierarchy import severity_words
-    from trainers.retrieval.mistakes_over_training import MistakesOverTraining
+    from trainers.retrieval.mistakes import MistakesOverTraining
 
     series = MistakesOverTraining(folder).series(count)
     if len(series) < 2:
@@ -188,8 +194,7 @@ def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) 
 
 def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> None:
     from trainers.hierarchy import shared_levels
-    from trainers.retrieval.probe_results import probe_of, roles_of
-    from trainers.retrieval.query_metrics import query_metrics
+    from trainers.retrieval.probe_results import probe_of, query_metrics, roles_of
 
     probe, measured = probe_of(folder), query_metrics(folder, k)
     roles = roles_of(probe)

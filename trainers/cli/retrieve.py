@@ -65,9 +65,8 @@ def retrieve(arguments: argparse.Namespace) -> int:
     from trainers.retrieval.galleries import GALLERIES
     from trainers.retrieval.indexes import INDEXES
     from trainers.retrieval.reranking import RERANKINGS
-    from trainers.retrieval.results import Query
+    from trainers.retrieval.results import FILES, Query
     from trainers.retrieval.retriever import Retriever
-    from trainers.retrieval.tables import FILES
 
     if arguments.out is not None and arguments.out.suffix[1:] not in FILES:
         raise UserError(f"A file that ends in .csv or .parquet was needed; got {arguments.out}.")

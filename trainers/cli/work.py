@@ -63,7 +63,7 @@ def result(folder: RunFolder) -> str:
     titles = [arm.title for arm in kind.arms(config)]
     taken = f"{steps} in " if (steps := kind.by_stage(folder)) else ""
     from trainers.plans.lacking import lacks
-    from trainers.retrieval.collapse import diagnosed
+    from trainers.retrieval.probe_results import diagnosed
 
     lines = [f"finished after {taken}{folder.state().seconds:.0f} s; {kind.result(config, folder)}"]
     for title, said in zip(titles, diagnosed(config, folder), strict=True):
@@ -88,7 +88,7 @@ def described(folder: RunFolder) -> dict[str, Any]:
         made = report(folder)
         about |= {"seeds": list(sweep_of(config).seeds), "without_result": made.missing}
         return about | {"parts": [part_json(part) for part in made.parts]}
-    from trainers.retrieval.collapse import diagnosed
+    from trainers.retrieval.probe_results import diagnosed
 
     titles, said = arm_titles(config), diagnosed(config, folder)
     numbers = final_numbers(folder.scalars(), len(titles))

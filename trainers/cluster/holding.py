@@ -21,7 +21,7 @@ from trainers.cluster.address import VARIABLE, address, connected, use
 from trainers.distributed.launch import processes
 from trainers.errors import RunError, UserError
 from trainers.runs import RunFolder
-from trainers.runs.files import write_bytes
+from trainers.runs.atomic_files import write_bytes
 from trainers.runs.regular import read_regular
 
 NAME = "cluster.json"

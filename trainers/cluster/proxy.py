@@ -22,7 +22,7 @@ from trainers.cluster.remote import Remote
 from trainers.errors import DiskFullError, RunError, UserError, brief
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder
-from trainers.runs.files import write_bytes
+from trainers.runs.atomic_files import write_bytes
 from trainers.runs.lock import RunLock
 from trainers.runs.records import PHASES
 from trainers.runs.regular import open_regular

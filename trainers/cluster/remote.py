@@ -14,8 +14,8 @@ from trainers.cluster.address import NAMESPACE
 from trainers.cluster.holding import keeper_name
 from trainers.cluster.packing import Files, Seen, Written, unpack, written_since
 from trainers.runs import RunFolder
+from trainers.runs.atomic_files import discard, held, sweep
 from trainers.runs.lock import is_locked
-from trainers.runs.scratch import discard, held, sweep
 from trainers.training.executor import Device, ProcessExecutor
 
 PREFIX = "rankscope-run-"

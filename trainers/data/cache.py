@@ -26,8 +26,7 @@ import torch
 from torch import Tensor
 
 from trainers.data import settings
-from trainers.runs.file_lock import locked, release
-from trainers.runs.scratch import LOCK, discard, scratch, sweep
+from trainers.runs.atomic_files import LOCK, discard, locked, release, scratch, sweep
 
 FORMAT = 3
 _ABOUT = "about.json"

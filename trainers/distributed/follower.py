@@ -20,8 +20,8 @@ from trainers.distributed.group import Board, LeftError, highest, lost_another, 
 from trainers.errors import UserError
 from trainers.registry import importing
 from trainers.runs import RunFolder
-from trainers.runs.config_file import read_config
 from trainers.runs.database import Database
+from trainers.runs.identity import read_config
 from trainers.runs.records import Probe, QueryScores, Scalar, Snapshot
 
 if TYPE_CHECKING:

@@ -27,13 +27,12 @@ from trainers.plans.config import MOST_RUNS, sweep_of
 from trainers.plans.planned import Child
 from trainers.publishing.comparison import ABOUT, COLUMNS, CURVES, FORMAT, IDENTITY, QUERIES, VERSION
 from trainers.runs import RunFolder, is_id
+from trainers.runs.atomic_files import scratch
 from trainers.runs.checked import json_object
-from trainers.runs.config_file import read_config
 from trainers.runs.folder import created, id_within
-from trainers.runs.probe import packed, unpacked
-from trainers.runs.query_scores import packed_scores, unpacked_scores
+from trainers.runs.identity import read_config
+from trainers.runs.probe import packed, packed_scores, unpacked, unpacked_scores
 from trainers.runs.records import Probe, QueryScores, RunState, Scalar
-from trainers.runs.scratch import scratch
 
 MEGABYTE = 2**20
 BOUNDS = {ABOUT: 16 * MEGABYTE, CURVES: 64 * MEGABYTE, QUERIES: 128 * MEGABYTE}

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trainers.retrieval.probe_results import newest_embeddings, probe_of, roles_of
-from trainers.retrieval.query_metrics import ArmMetrics, query_metrics
-from trainers.retrieval.same_images import shared_images
+from trainers.retrieval.baseline import shared_images
+from trainers.retrieval.probe_results import ArmMetrics, newest_embeddings, probe_of, query_metrics, roles_of
 from trainers.runs.reader import RunReader
 
 

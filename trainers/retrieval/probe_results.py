@@ -1,8 +1,9 @@
-"""The k nearest images of every query, as ids."""
+"""The k nearest images of every query of a run's probe, its metrics, and embeddings that have collapsed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -10,13 +11,15 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.config import Config
+from trainers.data.lru_cache import Cache
 from trainers.data.roles import Roles
 from trainers.errors import RunError, UserError
 from trainers.hierarchy import shared_levels
-from trainers.kinds import kind_of
+from trainers.kinds import arm_titles, diagnoses, kind_of
 from trainers.metrics.blocks import BLOCK, EXACT, GRID
 from trainers.metrics.catalogue.maps import RECALL
 from trainers.metrics.checks import check_finite
+from trainers.metrics.scores import score_roles
 from trainers.runs.reader import RunReader
 from trainers.runs.records import Probe
 from trainers.runs.regular import is_regular
@@ -233,3 +236,112 @@ def _block(part: slice, keys: Tensor, labels: np.ndarray, kept: np.ndarray, coun
             exact = keys[row, some].round().numpy()
             chosen[row] = some[np.lexsort((some, shared_levels(kept[some], asked[row]), -exact))[:count]]
     return chosen
+
+
+METRICS = ("R_at_1", "AP", "HAP", "NDCG")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmMetrics:
+    """Metrics of the queries under one arm.
+
+    Attributes:
+        run: id; arm: from 0; title: of the arm.
+        values: metric name to float64 ``[Q]``, NaN where a query has nothing to find, or an image is no query.
+    """
+
+    run: str
+    arm: int
+    title: str
+    values: dict[str, np.ndarray]
+
+
+def query_metrics(
+    folder: RunReader, k: int, metrics: Sequence[str] = METRICS, points: np.ndarray | None = None
+) -> list[ArmMetrics]:
+    """Compute metrics of every probe image as a query against the others, or of the queries against the gallery, at
+    frame ``k``; arms that diverged are left out.
+
+    Args:
+        metrics: any of :data:`trainers.metrics.METRICS`, numbers filled in.
+        points: int64 ``[Q]``, the images that are queries and gallery; None: the whole probe.
+
+    Raises:
+        UserError: a metric is unknown, or the frame keeps no embeddings, or those of no arm are finite.
+    """
+    probe = labelled_probe_of(folder)
+    labels, roles = torch.from_numpy(probe.labels).long(), roles_of(probe)
+    chosen = slice(None) if points is None else torch.from_numpy(points)
+    roles = roles if roles is None or points is None else roles.take(points)
+    results = []
+    for arm, (title, rows) in enumerate(zip(arm_titles(folder.config), probe_embeddings(folder, k), strict=True)):
+        if rows is None:
+            continue
+        vectors = torch.from_numpy(rows)[chosen]
+        values = score_roles(vectors, labels[chosen], roles, metrics).values
+        results.append(ArmMetrics(run=folder.id, arm=arm, title=title, values=values))
+    return results
+
+
+MANY = 0.5
+"""Share of images with the embedding of another one from which on it is said."""
+_SPREAD = 1e-6  # of the cosine with the mean; that of one embedding stored in 16 bits is about 1e-7
+_NOTHING: tuple[int, ...] = ()
+_counted: Cache[tuple[int, ...]] = Cache(limit=1024)
+
+
+def equal_images(embeddings: np.ndarray) -> int:
+    """Count the images whose embedding is that of another image, to within rounding: 0 to P.
+
+    Args:
+        embeddings: float ``[P, D]``, raw. Those that are not all finite are equal to none.
+    """
+    if len(embeddings) < 2 or not np.isfinite(embeddings).all():
+        return 0
+    unit = functional.normalize(torch.from_numpy(embeddings.astype(np.float64)), dim=1, eps=1e-12)
+    mean = functional.normalize(unit.mean(dim=0), dim=0, eps=1e-12)
+    if not unit.any() or float((unit @ mean).min()) >= 1 - _SPREAD:
+        return len(embeddings)
+    _, inverse, counts = np.unique(unit.half().numpy(), axis=0, return_inverse=True, return_counts=True)
+    return int((counts[inverse.ravel()] > 1).sum())
+
+
+def equal_by_arm(folder: RunReader, k: int) -> tuple[int, ...]:
+    """Return :func:`equal_images` of each arm at snapshot ``k``; empty: its embeddings are not kept.
+
+    Raises:
+        RunError: they are damaged.
+    """
+    path = folder.embeddings_path(k)
+    if not is_regular(path):
+        return _NOTHING
+    key = (path, path.stat().st_mtime_ns)
+    return _counted.get(key, lambda: tuple(equal_images(arm) for arm in folder.embeddings(k)))
+
+
+def sentence(equal: int, images: int) -> str:
+    """Say that embeddings have collapsed; empty where they have not.
+
+    Args:
+        equal: of :func:`equal_images`; images: P.
+    """
+    if images < 2 or equal < MANY * images:
+        return ""
+    which = (
+        f"The embeddings have collapsed: all {images:,} images on the map have the same one"
+        if equal == images
+        else f"{equal:,} of the {images:,} images on the map have the same embedding as another one"
+    )
+    return f"{which}. Of equally similar results the less related count first, in numbers and in lists."
+
+
+def diagnosed(config: Config, folder: RunReader) -> list[list[str]]:
+    """Return for every arm of a run what :func:`trainers.kinds.diagnoses` says, and first whether it has collapsed."""
+    said = diagnoses(config, folder)
+    stored = folder.snapshots() if said else []
+    equal = equal_by_arm(folder, stored[-1][0]) if stored else _NOTHING
+    probe = folder.probe() if any(equal) else None
+    if probe is None or len(equal) != len(said):
+        return said
+    first = [sentence(count, len(probe.labels)) for count in equal]
+    return [[collapsed, *others] if collapsed else others for collapsed, others in zip(first, said, strict=True)]

@@ -7,11 +7,10 @@ import numpy as np
 from trainers.hierarchy import class_path, common_ancestor, shared_levels
 from trainers.metrics.scores import query_block, score_query
 from trainers.parameters import Choice, entry
-from trainers.retrieval.asked import Asked
+from trainers.retrieval.query import Asked
 from trainers.retrieval.query_curves import Curves, curves_of
 from trainers.retrieval.reranking import RERANKINGS
-from trainers.retrieval.results import Ranking, Result
-from trainers.retrieval.ties import on_grid, order
+from trainers.retrieval.results import Ranking, Result, on_grid, order
 
 SCORES = ("AP", "HAP", "NDCG")
 """Metrics of a query against the whole gallery."""
@@ -21,7 +20,7 @@ def nearest(
     similarity: np.ndarray, k: int, left_out: np.ndarray, match: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and similarities of the ``k`` largest, none of ``left_out``, in the order of
-    :func:`trainers.retrieval.ties.order`.
+    :func:`trainers.retrieval.results.order`.
     """
     values = similarity
     if len(left_out):

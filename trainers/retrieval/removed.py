@@ -16,8 +16,8 @@ from trainers.object_removal.fills import FillDescriptor, fill_named
 from trainers.object_removal.reliance.objects import ObjectImages, ObjectRequest, square_mask
 from trainers.object_removal.reliance.queries import ALONE, WHOLE, WITHOUT, filled, mean_colour
 from trainers.object_removal.reliance.sources import load_objects
-from trainers.retrieval.asked import Asked, Removed
 from trainers.retrieval.galleries import Gallery
+from trainers.retrieval.query import Asked, Removed
 from trainers.retrieval.results import Removal
 from trainers.training.embedding import ImageEncoder
 

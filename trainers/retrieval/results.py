@@ -1,22 +1,77 @@
-"""The query that a retriever is asked, and its answer."""
+"""The query that a retriever is asked, and its answer, in order and as a table."""
 
 from __future__ import annotations
 
 import dataclasses
+import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
+from trainers.cells import csv_text, encodable
 from trainers.hierarchy import Ancestor
+from trainers.metrics.blocks import GRID
 from trainers.object_removal.removal import Target
 from trainers.parameters import Choice
 from trainers.retrieval.query_curves import Curves
-from trainers.retrieval.ties import largest_tie
 from trainers.runs import RunFolder
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+_GRIDS = {np.dtype(np.float32): GRID[torch.float32], np.dtype(np.float64): GRID[torch.float64]}
+
+
+def on_grid(similarity: np.ndarray) -> np.ndarray:
+    """Round similarities to the grid of the metrics, on which those that count as equal are equal: same shape, float64.
+
+    Args:
+        similarity: float32 or float64; others are taken as float64.
+    """
+    grid = _GRIDS.get(similarity.dtype, GRID[torch.float64])
+    rounded: np.ndarray = np.rint(similarity.astype(np.float64) * grid)
+    return rounded
+
+
+def order(similarity: np.ndarray, rows: np.ndarray, match: np.ndarray | None) -> np.ndarray:
+    """Order results, the most similar first; of equal ones the less related first, then by row: int64 ``[n]``.
+
+    Args:
+        similarity: float ``[n]``.
+        rows: int64 ``[n]``, of the gallery.
+        match: bool ``[G, L]``, agreement of each image of the gallery with the query; None: not known.
+    """
+    near = -on_grid(similarity)
+    if match is None:
+        return np.lexsort((rows, near))
+    known = match[rows]
+    return np.lexsort((rows, known @ (1 << np.arange(known.shape[1])), known.sum(axis=1), near))
+
+
+def with_equals(rows: np.ndarray, similarity: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+    """Add to some rows all others that are as similar as one of them, but those ``left_out``; in no order.
+
+    Args:
+        rows: int64 ``[n]``.
+        similarity: float ``[G]``, of the whole gallery.
+    """
+    rounded = on_grid(similarity)
+    equal = np.isin(rounded, rounded[rows])
+    equal[left_out] = False
+    return np.flatnonzero(equal)
+
+
+def largest_tie(similarity: np.ndarray) -> int:
+    """Count the results of the largest group of similarities that are equal in float32; 1: no two are, 0: there are
+    none.
+    """
+    return int(np.unique(on_grid(similarity.astype(np.float32)), return_counts=True)[1].max(initial=0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,3 +271,58 @@ class Retrieval:
         about = dataclasses.asdict(dataclasses.replace(self, arms=(), forms={}))
         del about["forms"]
         return {**about, "arms": [arm.as_json() for arm in self.arms]}
+
+
+COLUMNS = ("run", "arm", "title", "step", "rank", "row", "similarity", "severity", "ancestor", "classes", "error")
+"""Ranks count from 1, after re-ranking if there was one; severity and ancestor are empty where they are not known."""
+
+
+def rows(answer: Retrieval) -> list[tuple[Any, ...]]:
+    """Return a row of :data:`COLUMNS` per result, and one per arm without any."""
+    lines: list[tuple[Any, ...]] = []
+    for arm in answer.arms:
+        head = (arm.run, arm.arm, arm.title, arm.step)
+        if arm.final is None:
+            lines.append((*head, None, None, None, None, None, None, arm.error))
+            continue
+        lines += [
+            (
+                *head,
+                rank,
+                result.row,
+                result.similarity,
+                result.severity,
+                None if result.ancestor is None else result.ancestor.name,
+                " < ".join(result.classes),
+                None,
+            )
+            for rank, result in enumerate(arm.final.results, start=1)
+        ]
+    return lines
+
+
+def csv_file(answer: Retrieval) -> bytes:
+    """Write CSV."""
+    return csv_text(COLUMNS, rows(answer)).encode()
+
+
+def parquet_file(answer: Retrieval) -> bytes:
+    """Write Parquet."""
+    from pyarrow import parquet
+
+    out = io.BytesIO()
+    parquet.write_table(table(answer), out, compression="zstd")
+    return out.getvalue()
+
+
+def table(answer: Retrieval) -> pyarrow.Table:
+    """Return the same as a table of Arrow."""
+    import pyarrow
+
+    columns = zip(*rows(answer), strict=True)
+    texts = [[encodable(value) if isinstance(value, str) else value for value in column] for column in columns]
+    return pyarrow.table(dict(zip(COLUMNS, texts, strict=True)))
+
+
+FILES = {"csv": csv_file, "parquet": parquet_file}
+"""Writers by the ending of the file."""

@@ -17,19 +17,17 @@ from trainers.kinds import kind_of
 from trainers.object_removal.reliance.queries import ALONE, WITHOUT
 from trainers.parameters import Choice
 from trainers.progress import Progress, part_of, silent
-from trainers.retrieval.asked import Asked, Removed, among_gallery, gallery_row, with_labels
 from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.encoders import check_arm, image_config
 from trainers.retrieval.galleries import Gallery
 from trainers.retrieval.indexes import INDEXES, Size, choose
 from trainers.retrieval.kept import Kept
+from trainers.retrieval.query import Asked, Removed, among_gallery, gallery_row, with_labels
 from trainers.retrieval.ranked import measured, nearest, ranking, reranked_order, whole_order
 from trainers.retrieval.removed import Removals, seen
-from trainers.retrieval.results import After, ArmResult, IndexUse, Query, Ranking, Retrieval, RunArm
+from trainers.retrieval.results import After, ArmResult, IndexUse, Query, Ranking, Retrieval, RunArm, order, with_equals
 from trainers.retrieval.search_settings import AUTO, SearchSettings
-from trainers.retrieval.stored import stored_vectors
-from trainers.retrieval.ties import order, with_equals
-from trainers.retrieval.vectors import Vectors
+from trainers.retrieval.vectors import Vectors, stored_vectors
 from trainers.runs import RunFolder
 
 RERANKED = 200

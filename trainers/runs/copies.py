@@ -26,11 +26,11 @@ from typing import Annotated, BinaryIO, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trainers.errors import DiskFullError, RunError
+from trainers.runs.atomic_files import scratch
 from trainers.runs.checked import is_id
 from trainers.runs.database import written
 from trainers.runs.folder import RunFolder
 from trainers.runs.regular import IrregularError, is_regular, is_there, open_regular, read_regular
-from trainers.runs.scratch import scratch
 
 MANIFEST, DELETED = "manifest.json", "deleted"
 CHUNK = 2**20

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from trainers.errors import DiskFullError, RunError
-from trainers.runs.files import is_full
+from trainers.runs.atomic_files import is_full
 
 _log = logging.getLogger(__name__)
 _SHORTAGE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EINTR)

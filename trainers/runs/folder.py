@@ -38,18 +38,17 @@ import numpy as np
 from trainers.config import Config
 from trainers.errors import DiskFullError, RunError
 from trainers.runs import checked
+from trainers.runs.atomic_files import as_tensor, is_full, replace, sync, write_bytes, write_tensors
 from trainers.runs.checked import is_id
 from trainers.runs.damage import reading
-from trainers.runs.files import as_tensor, is_full, replace, sync, write_bytes, write_tensors
+from trainers.runs.database import make_durable, sweep_run
 from trainers.runs.identity import PLACE
 from trainers.runs.maps import packed_frame
-from trainers.runs.probe import packed
-from trainers.runs.query_scores import packed_scores
+from trainers.runs.probe import packed, packed_scores
 from trainers.runs.reader import RunReader
 from trainers.runs.records import REFINED, Frame, Probe, QueryScores, Snapshot
 from trainers.runs.regular import is_regular, is_there, open_regular
 from trainers.runs.removal import remove
-from trainers.runs.takeover import make_durable, sweep_run
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
 from pathlib import Path
@@ -11,19 +12,54 @@ from typing import TYPE_CHECKING
 from safetensors import SafetensorError
 
 from trainers.config import MAX_ARMS, Config
-from trainers.errors import RunError, VersionError
+from trainers.errors import ParameterError, RunError, VersionError
+from trainers.parameters import Rule
 from trainers.runs import checked
-from trainers.runs.config_file import read_config
+from trainers.runs.atomic_files import read_tensors
 from trainers.runs.damage import absent, damaged, reading, reads, words
-from trainers.runs.database import Database
-from trainers.runs.files import read_tensors
+from trainers.runs.database import Database, can_write
 from trainers.runs.lock import is_locked
-from trainers.runs.opening import can_write
 from trainers.runs.records import ACTIVE, RunState
 from trainers.runs.regular import check_regular, is_regular, is_there, read_regular
+from trainers.values import check_types
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+_DESCRIPTORS = tuple(Rule(help="", registry=path) for path in ("trainers.kinds:KINDS", "trainers.plans:PLANS"))
+"""Kinds of run and plans by name, looked up when a configuration is read: they stand above this module."""
+
+
+def read_config(text: str) -> Config:
+    """Read the text of :meth:`Config.to_json`.
+
+    Raises:
+        VersionError: it is of another version.
+        ParameterError: it cannot be read.
+    """
+    configs = {name: descriptor.config for entries in _DESCRIPTORS for name, descriptor in entries.entries().items()}
+    try:
+        values = json.loads(text)
+        kind, version = values.pop("kind", ""), values.pop("version", 1)
+        read = configs.get(kind, Config).version
+        if version > read:
+            raise VersionError("It was written by a newer version of this program; update it.")
+        if version < read:
+            raise VersionError(
+                f"It was written by an earlier version of this program: its settings are of version {version}, and "
+                f"version {read} is read here. Open it with that program, or train it again."
+            )
+        if kind not in configs:
+            raise ValueError(f"there is no kind of run {kind!r:.40}")
+        config: Config = configs[kind].read(values)
+        check_types(config)
+        return config
+    except VersionError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ParameterError(f"A run configuration was needed; this one cannot be read: {error}.") from error
+
 
 _COMMIT = re.compile("[0-9a-f]{40,64}", re.ASCII)
 CONFIG_BYTES, OWNER_BYTES, MEMBER_BYTES = 2**20, 200, 2**12

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trainers.errors import RunError
-from trainers.runs.files import write_bytes
+from trainers.runs.atomic_files import write_bytes
 from trainers.runs.regular import read_regular
 
 FILE = "label.json"

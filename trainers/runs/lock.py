@@ -7,10 +7,9 @@ import time
 from pathlib import Path
 
 from trainers.errors import DiskFullError, RunError
+from trainers.runs.atomic_files import is_full, locked, release
 from trainers.runs.damage import absent, words
-from trainers.runs.file_lock import locked, release
-from trainers.runs.files import is_full
-from trainers.runs.opening import can_write
+from trainers.runs.database import can_write
 from trainers.runs.regular import is_at
 
 ATTEMPTS, PAUSE = 20, 0.01

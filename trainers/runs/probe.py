@@ -1,4 +1,4 @@
-"""``probe.safetensors``: the labels and rows of the probe as tensors, the rest as JSON in the metadata."""
+"""The probe of a run and the metrics of every query, as tensors with JSON beside them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from trainers.hierarchy import Hierarchy
 from trainers.runs import checked
-from trainers.runs.files import as_tensor
-from trainers.runs.records import PARTS, Attribute, Probe
+from trainers.runs.atomic_files import as_tensor
+from trainers.runs.records import PARTS, Attribute, Probe, QueryScores
 
 if TYPE_CHECKING:
     from torch import Tensor
+
 
 _OF_ATTRIBUTE = ("ringed", "level")  # what an attribute may have beside names and values
 
@@ -115,3 +116,59 @@ def _check(probe: Probe) -> None:
             raise ValueError("the probe has attributes without a name")
     if probe.sheets and probe.sheets * probe.columns**2 < len(labels):
         raise ValueError("the probe has more points than thumbnails")
+
+
+MOST = 200_000
+"""Queries that are kept: with ten metrics, 8 MB an arm."""
+
+
+def kept_queries(count: int) -> np.ndarray:
+    """Return rows of the queries that are kept of a test set of ``count`` images: all, or :data:`MOST` drawn at random.
+
+    Returns:
+        int64 ``[Q]``, ascending; the same for the same count.
+    """
+    if count <= MOST:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(0).choice(count, MOST, replace=False))
+
+
+def packed_scores(scores: QueryScores) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Pack a record into tensors and metadata."""
+    about = {"metrics": scores.metrics, "images": scores.images, "fingerprint": scores.fingerprint}
+    tensors = {
+        "values": as_tensor(scores.values, np.float32),
+        "labels": as_tensor(scores.labels, np.int32),
+        "rows": as_tensor(scores.rows, np.int64),
+    }
+    return tensors, {"about": json.dumps(about)}
+
+
+def unpacked_scores(tensors: Mapping[str, Tensor], metadata: Mapping[str, str], arms: int) -> QueryScores:
+    """Unpack the record that :func:`packed_scores` was given.
+
+    Raises:
+        ValueError, KeyError: something is missing, or of the wrong type or shape.
+    """
+    about = checked.json_object(metadata["about"], "results per query")
+    scores = QueryScores(
+        metrics=checked.texts(about["metrics"], "metrics"),
+        values=tensors["values"].numpy(),
+        labels=tensors["labels"].numpy(),
+        rows=tensors["rows"].numpy(),
+        images=checked.whole(about["images"], "images"),
+        fingerprint=checked.text(about["fingerprint"], "fingerprint"),
+    )
+    _check_scores(scores, arms)
+    return scores
+
+
+def _check_scores(scores: QueryScores, arms: int) -> None:
+    count, metrics = scores.rows.size, len(scores.metrics)
+    if scores.values.dtype != np.float32 or scores.labels.dtype != np.int32 or scores.rows.dtype != np.int64:
+        raise ValueError("the results per query are of the wrong type")
+    shapes = (scores.values.shape, scores.labels.shape, scores.rows.shape)
+    if shapes != ((arms, metrics, count), (count,), (count,)) or len(set(scores.metrics)) != metrics:
+        raise ValueError("the results per query have the wrong shape")
+    if count and (scores.rows[0] < 0 or scores.rows[-1] >= scores.images or (np.diff(scores.rows) <= 0).any()):
+        raise ValueError("the results per query are not of rows of the test set")

@@ -10,10 +10,8 @@ from trainers.errors import RunError
 from trainers.runs import checked
 from trainers.runs.damage import reads
 from trainers.runs.identity import RunIdentity
-from trainers.runs.map_numbers import MapNumbers
-from trainers.runs.maps import FrameRow, frame_row, unpacked_embeddings, unpacked_frame
-from trainers.runs.probe import unpacked
-from trainers.runs.query_scores import unpacked_scores
+from trainers.runs.maps import FrameRow, MapNumbers, frame_row, unpacked_embeddings, unpacked_frame
+from trainers.runs.probe import unpacked, unpacked_scores
 from trainers.runs.records import REFINED, STAGE, Frame, Probe, QueryScores, Scalar, refined, snapshot_of
 from trainers.runs.regular import is_there, read_regular
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trainers.errors import RunError
 from trainers.runs.damage import absent
-from trainers.runs.opening import can_write
+from trainers.runs.database import can_write
 
 ATTEMPTS = 3
 

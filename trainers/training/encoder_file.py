@@ -16,8 +16,8 @@ from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import ParameterError, UserError
 from trainers.parameters import Choice, entry
 from trainers.runs import RunFolder, checked, is_id, list_runs
+from trainers.runs.atomic_files import read_tensors, write_tensors
 from trainers.runs.damage import reading
-from trainers.runs.files import read_tensors, write_tensors
 from trainers.runs.regular import replaceable
 from trainers.training.arm import under
 from trainers.training.footprint import without_values

@@ -7,7 +7,7 @@ from explorer.page.form.views import address
 from trainers.cells import counted
 from trainers.config import DataChoice
 from trainers.data import DataReport, inspect_data, named
-from trainers.data.labelled.samples import Sample
+from trainers.data.labelled.report import Sample
 from trainers.data.labelled.table import IMAGE_NAMES
 from trainers.errors import UserError
 

@@ -12,8 +12,7 @@ from explorer.tabs.live.view import metrics
 from trainers.data.lru_cache import Cache
 from trainers.errors import RunError, UserError
 from trainers.kinds import arm_titles
-from trainers.retrieval.baseline import paired
-from trainers.retrieval.same_images import shared_images
+from trainers.retrieval.baseline import paired, shared_images
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES
 

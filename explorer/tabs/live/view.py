@@ -20,7 +20,7 @@ from trainers.config import Config
 from trainers.hierarchy import Hierarchy, severity_words
 from trainers.kinds import kind_of
 from trainers.kinds.ablation import ablation
-from trainers.retrieval.collapse import diagnosed
+from trainers.retrieval.probe_results import diagnosed
 from trainers.runs.records import REFINED, Attribute, Probe
 
 if TYPE_CHECKING:

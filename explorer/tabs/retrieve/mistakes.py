@@ -19,13 +19,11 @@ from trainers.hierarchy import severity_words
 from trainers.kinds import arm_titles, kind_of
 from trainers.metrics import METRICS, describe
 from trainers.metrics.names import describe_any, key_of
-from trainers.retrieval.baseline import BaselineDifferences, differences
+from trainers.retrieval.baseline import BaselineDifferences, differences, shared_images
 from trainers.retrieval.disagreements import disagreements
-from trainers.retrieval.mistakes import Mistakes
-from trainers.retrieval.mistakes_over_training import MistakesOverTraining, Moments
+from trainers.retrieval.mistakes import Mistakes, MistakesOverTraining, Moments
+from trainers.retrieval.probe_results import METRICS as USUAL
 from trainers.retrieval.probe_results import probe_of
-from trainers.retrieval.query_metrics import METRICS as USUAL
-from trainers.retrieval.same_images import shared_images
 from trainers.runs.damage import reading
 from trainers.runs.records import Probe
 

@@ -20,7 +20,7 @@ from explorer.tabs.retrieve.mistake_routes import mistake_routes
 from explorer.tabs.retrieve.service import RetrievalService
 from explorer.tabs.retrieve.uploads import LARGEST
 from trainers.parameters import Choice
-from trainers.retrieval.tables import FILES
+from trainers.retrieval.results import FILES
 
 LISTED = 100
 """Rows of a gallery in one reply."""

@@ -12,7 +12,7 @@ import numpy as np
 from trainers.config import DataChoice
 from trainers.data.base import LoadedData
 from trainers.data.conditions.draws import FOLDS, stream
-from trainers.data.conditions.subset import subset
+from trainers.data.conditions.withheld import subset
 from trainers.data.labelled.splits import in_a_row
 from trainers.errors import DataError
 

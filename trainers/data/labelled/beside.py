@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from trainers.cells import some
-from trainers.data.labelled.cell_values import Cell
+from trainers.data.labelled.columns import Cell
 from trainers.data.labelled.split_column import column_note, says_splits, with_roles
 from trainers.data.labelled.splits import is_split
 from trainers.data.labelled.table import MOST_ROWS

@@ -9,7 +9,7 @@ from typing import Any
 
 from trainers.data import settings
 from trainers.data.hf_errors import file_in
-from trainers.data.labelled import tar_keys
+from trainers.data.labelled import archive_names
 from trainers.data.labelled.table import MOST_ROWS
 from trainers.errors import DataError
 
@@ -26,7 +26,7 @@ def bound(builder: Any, source: str) -> Any:
     were more. More bytes than the largest download raise a DataError while they are read.
     """
     if hasattr(builder, "_get_pipeline_from_tar"):
-        tar_keys.correct(builder, source)
+        archive_names.correct(builder, source)
     if getattr(builder.config, "batch_size", _ROWS_AT_ONCE) is None:
         builder.config.batch_size = _ROWS_AT_ONCE
     for name, cut in (("_generate_tables", _tables), ("_generate_examples", _examples)):
@@ -156,9 +156,7 @@ def _other_columns(file: str, source: str, names: list[str], more: list[str]) ->
     )
 
 
-def _examples(
-    inner: Callable[..., Any], take: Callable[[int], None], _source: str
-) -> Callable[..., Iterator[Any]]:
+def _examples(inner: Callable[..., Any], take: Callable[[int], None], _source: str) -> Callable[..., Iterator[Any]]:
     def bounded(*args: Any, **kwargs: Any) -> Iterator[Any]:
         for number, (key, example) in enumerate(inner(*args, **kwargs)):
             if number > MOST_ROWS:

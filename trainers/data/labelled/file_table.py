@@ -14,15 +14,13 @@ from trainers.cells import counted
 from trainers.data.base import CAMERA, ROLE
 from trainers.data.image_file import LARGEST_FILE
 from trainers.data.labelled import beside
-from trainers.data.labelled.cell_values import POINT, Cell, alike, kind_of_cells
-from trainers.data.labelled.columns import describe
+from trainers.data.labelled.columns import POINT, Cell, alike, describe, kind_of_cells, read_one_hot
 from trainers.data.labelled.files import File, FileSource
 from trainers.data.labelled.folders import Folders
 from trainers.data.labelled.layouts import Layout, Reading, read_as_handed_out
-from trainers.data.labelled.one_hot import read_one_hot
+from trainers.data.labelled.rows import level_names
 from trainers.data.labelled.split_column import roles_note
 from trainers.data.labelled.table import Codes, Kind, Splits, Table, encode
-from trainers.data.labelled.tree import level_names
 from trainers.errors import DataError
 
 _SHEETS = (".xlsx", ".xls", ".ods")

@@ -18,7 +18,7 @@ from trainers.data import access
 from trainers.data.cache import content_key
 from trainers.data.image_file import SUFFIXES
 from trainers.data.labelled import beside
-from trainers.data.labelled.zip_names import ZipNames
+from trainers.data.labelled.archive_names import ZipNames
 from trainers.data.names import composed
 from trainers.errors import DataError
 

@@ -2,28 +2,66 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trainers.data import access, settings
+from trainers.data import access, cache, settings
 from trainers.data.hf_errors import explained
-from trainers.data.hf_logging import LOOK_SECONDS, offline, online, quiet, within
-from trainers.data.hub_step import Step
+from trainers.data.hf_logging import LOOK_SECONDS, Step, offline, online, quiet, within
 from trainers.data.labelled import file_table, packed
-from trainers.data.labelled.download import Download
-from trainers.data.labelled.noted import note, noted
+from trainers.data.labelled.download import Download, Shards
 from trainers.data.labelled.opening import OpenedDataset, as_said, make_builder, prepared_splits, read_card
 from trainers.data.labelled.repository import MANY, RemoteFolder, Repository, repository
-from trainers.data.labelled.shards import Shards
 from trainers.data.labelled.table import ArrowTable, Splits
 from trainers.errors import DataError
 from trainers.progress import Progress, silent
+from trainers.runs.atomic_files import write_bytes
+
+_NOTED_COMMIT = 40  # digits of a commit; a shorter revision is the name of a branch or a tag
+
+
+def _about(name: str, subset: str | None) -> Path | None:
+    root = settings.cache_folder()
+    return None if root is None else root / "hub" / f"{cache.content_key((name, subset))}.json"
+
+
+def note(opened: OpenedDataset, name: str, subset: str | None) -> None:
+    """Note what a dataset of which a part was read is called, for times without a network."""
+    path = _about(name, subset)
+    if path is not None:
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(path, json.dumps([opened.key, opened.title, opened.licence, opened.revision]).encode())
+
+
+def noted(name: str, subset: str | None, revision: str | None) -> OpenedDataset | None:
+    """Return a dataset of which a part was read before; its decoded images may be here, its files are not read again.
+
+    None: it was not read here, or at another commit.
+    """
+    path = _about(name, subset)
+    try:
+        key, title, licence, sha = map(str, json.loads(path.read_bytes() if path is not None else "[]"))
+    except (OSError, ValueError, TypeError):
+        return None
+    if revision is not None and len(revision) == _NOTED_COMMIT and sha != revision:
+        return None
+
+    def read(_progress: Progress) -> Splits:
+        raise DataError(
+            f"The Hub cannot be reached, and of {name!r} other images are on this machine than these settings ask for. "
+            "Try again when there is a network, or take the settings that it was read with."
+        )
+
+    return OpenedDataset(key=key, title=title, licence=licence, revision=sha, read=read)
+
 
 WHOLE_BYTES = 200_000_000
 """Up to which a dataset is fetched whole."""

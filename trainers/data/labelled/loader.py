@@ -23,8 +23,7 @@ from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled import stored
 from trainers.data.labelled.image_store import ColourFoundError, Look, decode_all, keep, look, spans_of
 from trainers.data.labelled.opening import OpenedDataset, open_folder
-from trainers.data.labelled.readable import kept_rows, losses
-from trainers.data.labelled.rows import EncodedImages, Part, Selection
+from trainers.data.labelled.rows import EncodedImages, Part, Selection, kept_rows, losses
 from trainers.data.labelled.selection import select, settle
 from trainers.data.labelled.split_column import divided_by_column
 from trainers.data.pixel_range import UNDECIDED, PixelRange, Spans

@@ -11,8 +11,7 @@ from typing import Any
 
 from trainers.data import access
 from trainers.data.hf_errors import explained
-from trainers.data.hf_logging import LOOK_SECONDS
-from trainers.data.hub_step import check_wanted
+from trainers.data.hf_logging import LOOK_SECONDS, check_wanted
 from trainers.data.labelled import beside
 from trainers.data.labelled.files import SUFFIXES, Archive, File
 

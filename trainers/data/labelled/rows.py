@@ -1,4 +1,4 @@
-"""The rows of a labelled dataset that are decoded, with their labels and encoded images."""
+"""The rows that are decoded: labels as a tree, encoded images, and what is left without those that cannot be read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,65 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trainers.cells import counted
+from trainers.cells import counted, some
 from trainers.data.base import ROLE
-from trainers.data.labelled.table import Table
+from trainers.data.labelled.splits import repeated
+from trainers.data.labelled.table import Codes, Table
+from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """Labels int64 [N, L], finest first, and the hierarchy that names them."""
+
+    labels: np.ndarray
+    hierarchy: Hierarchy
+
+
+def grow(levels: Sequence[str], columns: Sequence[Codes]) -> Tree:
+    """Make ids that are unique across parents.
+
+    A value that occurs under two parents (``small`` under shirts and under shoes) becomes two classes, named
+    ``shirts / small`` and ``shoes / small``; a value under one parent keeps its own name.
+
+    Args:
+        levels: names of the levels, finest first.
+        columns: as many columns of N values, none missing.
+    """
+    ids: list[np.ndarray] = []
+    names: list[tuple[str, ...]] = []
+    for codes in reversed(columns):  # from the coarsest, so that each level can ask for its parent
+        parents = ids[-1] if ids else np.zeros_like(codes.values)
+        pairs, level_ids = np.unique(np.stack([codes.values, parents]), axis=1, return_inverse=True)
+        child, parent = pairs
+        shared = np.isin(child, child[1:][child[1:] == child[:-1]])
+        names.append(
+            tuple(
+                f"{names[-1][p]} / {codes.names[o]}" if double else codes.names[o]
+                for o, p, double in zip(child, parent, shared, strict=True)
+            )
+        )
+        ids.append(level_ids.reshape(-1).astype(np.int64))
+    labels = np.stack(ids[::-1], axis=1)
+    return Tree(labels=labels, hierarchy=Hierarchy(levels=tuple(levels), names=tuple(names[::-1])))
+
+
+def compact(tree: Tree) -> Tree:
+    """Drop names that no row uses and count ids from 0 again."""
+    columns, names = [], []
+    for level in range(tree.hierarchy.depth):
+        used, ids = np.unique(tree.labels[:, level], return_inverse=True)
+        columns.append(ids.reshape(-1).astype(np.int64))
+        names.append(tuple(tree.hierarchy.names[level][index] for index in used))
+    labels = np.stack(columns, axis=1)
+    return Tree(labels=labels, hierarchy=Hierarchy(levels=tree.hierarchy.levels, names=tuple(names)))
+
+
+def level_names(depth: int) -> tuple[str, ...]:
+    """Return names for so many levels, finest first, as those of nested folders are called."""
+    return ("class", "group", "supergroup", *(f"supergroup {n}" for n in range(2, depth - 1)))[:depth]
+
 
 NAMED = 3
 """Files that are named of those that cannot be read."""
@@ -140,3 +195,48 @@ class EncodedImages:
                 positions,
                 self.part.rows[rows[positions]],
             )
+
+
+def kept_rows(selection: Selection, part: Part, good: np.ndarray) -> np.ndarray:
+    """Return the rows of a part that are read, ascending: without those of classes of which too little is left.
+
+    Args:
+        good: rows whose images can be read, bool [n].
+    """
+    kept = np.flatnonzero(good)
+    if selection.least < 2:
+        return kept
+    return kept[repeated(part.labels[kept, 0]) | with_role(part.take(kept), selection.tables)]
+
+
+def losses(selection: Selection, parts: Sequence[Part], goods: Sequence[np.ndarray]) -> list[str]:
+    """Return notes about images that cannot be read, and about classes that are left out with them.
+
+    Args:
+        parts: those of the selection; goods: rows whose images can be read, bool [n] each.
+
+    Raises:
+        DataError: too little is left.
+    """
+    lost, names, classes, alone = 0, list[str](), list[np.ndarray](), 0
+    for part, good in zip(parts, goods, strict=True):
+        kept = kept_rows(selection, part, good)
+        if len(np.unique(part.labels[kept, 0])) < selection.least:
+            total, bad = sum(map(len, goods)), sum(int((~each).sum()) for each in goods)
+            raise DataError(
+                f"{bad} of {counted(total, 'image')} in column {selection.columns[0]!r} could not be decoded; too few "
+                "are left to use."
+            )
+        names += EncodedImages(selection=selection, part=part).some_names(np.flatnonzero(~good))
+        lost += int((~good).sum())
+        alone += int(good.sum()) - len(kept)
+        classes.append(np.setdiff1d(part.labels[:, 0], part.labels[kept, 0]))
+    notes = [unreadable(lost, names)] if lost else []
+    if alone:
+        only = "the only readable images of their classes" if alone > 1 else "the only readable image of its class"
+        notes.append(f"{counted(alone, 'more image', 'was')} left out with them: {only}.")
+    gone = np.unique(np.concatenate(classes))
+    if len(gone):
+        named = some([selection.hierarchy.names[0][each] for each in gone])
+        notes.append(f"{counted(len(gone), 'class', 'is')} left out with them: {named}.")
+    return notes

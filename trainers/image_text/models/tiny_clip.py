@@ -29,7 +29,7 @@ from trainers.image_text.losses import (
 from trainers.image_text.small import MEAN, STD, TEXT, SmallModel, caption_features
 from trainers.parameters import parameter
 from trainers.registry import importing
-from trainers.runs.files import read_tensors, write_tensors
+from trainers.runs.atomic_files import read_tensors, write_tensors
 
 SIDE = 64
 ASSETS = Path(__file__).resolve().parents[3] / "assets" / "models"

@@ -13,8 +13,7 @@ from torch.nn import functional
 from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import LoadedData
-from trainers.data.probe import choose_probe
-from trainers.data.roles import Roles
+from trainers.data.roles import Roles, choose_probe
 from trainers.devices.host import send
 from trainers.distributed.group import rank
 from trainers.errors import UserError

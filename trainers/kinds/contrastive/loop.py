@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.data.base import LoadedData
-from trainers.data.probe import choose_probe
-from trainers.data.roles import Roles
+from trainers.data.roles import Roles, choose_probe
 from trainers.encoders import Encoder
 from trainers.errors import UserError
 from trainers.kinds import kind_of

@@ -12,8 +12,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from trainers.data.probe import choose_probe
-from trainers.data.roles import Roles
+from trainers.data.roles import Roles, choose_probe
 from trainers.devices.host import equal, send
 from trainers.distributed.group import meet, rank
 from trainers.encoders import Encoder
@@ -27,7 +26,7 @@ from trainers.metrics.gap import inside_batches
 from trainers.metrics.names import joined, measurable
 from trainers.metrics.scores import score_roles
 from trainers.progress import Progress, silent
-from trainers.runs.query_scores import kept_queries
+from trainers.runs.probe import kept_queries
 from trainers.runs.records import QueryScores
 from trainers.samplers import SAMPLERS, Sampler
 from trainers.training.deferred import HostCopy

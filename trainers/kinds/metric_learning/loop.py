@@ -11,8 +11,7 @@ from torch import Tensor
 
 from trainers.data.base import LoadedData
 from trainers.data.labelled.stored import image_fingerprint
-from trainers.data.probe import choose_probe
-from trainers.data.roles import Roles
+from trainers.data.roles import Roles, choose_probe
 from trainers.distributed.group import rank
 from trainers.encoders import Encoder
 from trainers.kinds.metric_learning.arm import LossArm

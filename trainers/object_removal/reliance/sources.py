@@ -17,8 +17,7 @@ from torch import Tensor
 
 from trainers.config import DataChoice, SceneChoice
 from trainers.data import load_data, named
-from trainers.data.captioned.box_format import corners, decide
-from trainers.data.captioned.columns import CaptionedColumns, find_columns, objects_of
+from trainers.data.captioned.columns import CaptionedColumns, corners, decide, find_columns, objects_of
 from trainers.data.captioned.loader import load_chosen
 from trainers.data.captioned.loader import named as captions_named
 from trainers.data.captioned_images import CaptionedImage

@@ -12,9 +12,17 @@ from trainers.cells import counted
 from trainers.config import DataChoice
 from trainers.data import decode
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
-from trainers.data.captioned.box_format import BoxReading, corners, decide
 from trainers.data.captioned.broader import listed_beside
-from trainers.data.captioned.columns import CaptionedColumns, Object, captions_of, find_columns, objects_of
+from trainers.data.captioned.columns import (
+    BoxReading,
+    CaptionedColumns,
+    Object,
+    captions_of,
+    corners,
+    decide,
+    find_columns,
+    objects_of,
+)
 from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.data.image_file import UndecodableError
 from trainers.data.labelled.loader import open_source

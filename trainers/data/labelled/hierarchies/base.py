@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from trainers.data.labelled.rows import Tree, grow
 from trainers.data.labelled.table import Codes, encode
-from trainers.data.labelled.tree import Tree, grow
 from trainers.registry import Descriptor
 
 P = TypeVar("P")

@@ -23,7 +23,7 @@ from typing import Any
 from trainers.cells import one_line, some
 from trainers.data import access
 from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels
-from trainers.data.labelled.tree import level_names
+from trainers.data.labelled.rows import level_names
 from trainers.data.names import composed_text
 from trainers.errors import DataError
 from trainers.parameters import parameter

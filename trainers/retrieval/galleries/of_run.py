@@ -1,4 +1,4 @@
-"""The probe: the images that the maps show, whose embeddings are stored with every frame."""
+"""The images of a run as galleries: the probe, the whole test set, the training set."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 from trainers.errors import UserError
 from trainers.progress import Progress
 from trainers.retrieval.encoders import images_of
-from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor
+from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor, gallery_of
 from trainers.retrieval.probe_results import roles_of
 from trainers.runs import RunFolder
 from trainers.runs.records import PARTS
 
 
-def _open(folder: RunFolder, _parameters: Any, datasets: Datasets, _progress: Progress) -> Gallery:
+def _probe(folder: RunFolder, _parameters: Any, datasets: Datasets, _progress: Progress) -> Gallery:
     """Open the images on the maps; labels come from the run folder, so that the dataset may be gone."""
     choice, probe = images_of(folder), folder.probe()
     if probe is None:
         raise UserError(f"Run {folder.id} has no images yet; they are there once its dataset is read.")
     return Gallery(
-        name=DESCRIPTOR.name,
+        name=PROBE.name,
         title=f"{len(probe.rows):,} {PARTS[probe.part]} of {probe.data_title} on the maps",
         choice=choice,
         part=probe.part,
@@ -35,10 +35,31 @@ def _open(folder: RunFolder, _parameters: Any, datasets: Datasets, _progress: Pr
     )
 
 
-DESCRIPTOR = GalleryDescriptor(
+PROBE = GalleryDescriptor(
     name="probe",
     title="Images on the maps",
     sentence="Every step that has a map can be searched.",
-    open=_open,
+    open=_probe,
     order=1,
 )
+
+
+def _test(folder: RunFolder, _parameters: Any, datasets: Datasets, progress: Progress) -> Gallery:
+    return gallery_of(TEST.name, "test set of {}", images_of(folder), "test", datasets, progress)
+
+
+TEST = GalleryDescriptor(
+    name="test", title="Test set", sentence="All test images of the run's dataset.", open=_test, order=2
+)
+
+
+def _train(folder: RunFolder, _parameters: Any, datasets: Datasets, progress: Progress) -> Gallery:
+    return gallery_of(TRAIN.name, "training set of {}", images_of(folder), "train", datasets, progress)
+
+
+TRAIN = GalleryDescriptor(
+    name="train", title="Training set", sentence="All images that the run is trained on.", open=_train, order=3
+)
+
+
+DESCRIPTORS = (PROBE, TEST, TRAIN)

@@ -1,4 +1,6 @@
-"""Atomic file writes: write a temporary file beside the target, then replace it.
+"""Files that are whole or not there: locks, temporary folders, and writes that replace.
+
+Atomic file writes: write a temporary file beside the target, then replace it.
 
 torch takes seconds to import, so it is imported where tensors are read or written: commands that list runs need none.
 """
@@ -8,19 +10,119 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import portalocker
+from portalocker import LockFlags
 from safetensors import SafetensorError, safe_open
 
 from trainers.errors import DiskFullError
-from trainers.runs.scratch import scratch, sweep
+from trainers.runs.regular import open_handle
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+def locked(path: Path, flags: int, *, shared: bool = False) -> int | None:
+    """Open a regular file and lock it until :func:`release`; None where another holder forbids it at present.
+
+    Args:
+        shared: any number may hold the lock at once, but nobody an exclusive one.
+
+    Raises:
+        OSError: the file cannot be opened, or its file system has no locks.
+    """
+    handle = open_handle(path, flags)
+    try:
+        portalocker.lock(handle, LockFlags.NON_BLOCKING | (LockFlags.SHARED if shared else LockFlags.EXCLUSIVE))
+    except portalocker.AlreadyLocked:
+        os.close(handle)
+        return None
+    except portalocker.LockException as error:
+        os.close(handle)
+        raise OSError(errno.ENOLCK, "its file system has no locks") from error
+    return handle
+
+
+def release(handle: int) -> None:
+    """Release a lock and close its file; closing alone leaves it to a forked process that has the file open too."""
+    try:
+        portalocker.unlock(handle)
+    finally:
+        os.close(handle)
+
+
+LOCK = ".lock"
+"""Name of the file that is locked as long as somebody needs the folder that it is in."""
+_SUFFIX = ".tmp"
+_OLD = 60.0  # seconds; what has no lock is of an earlier version, or about to get one, so its age must do
+
+
+@contextlib.contextmanager
+def scratch(folder: Path) -> Iterator[Path]:
+    """Make a new folder inside ``folder``, gone at the end.
+
+    A file in it is locked as long as its maker lives: the system drops the lock however the maker dies, and what is not
+    locked was left behind.
+    """
+    path, handle = held(folder)
+    try:
+        yield path
+    finally:
+        discard(path, handle)
+
+
+def held(folder: Path, prefix: str = ".") -> tuple[Path, int]:
+    """Make a new folder inside ``folder``; returns it and the lock in it, for :func:`discard`."""
+    while True:
+        path = Path(tempfile.mkdtemp(dir=folder, prefix=prefix, suffix=_SUFFIX))
+        try:
+            handle = locked(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        except OSError:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        if handle is None:
+            continue  # somebody sweeps it: make another one
+        if path.is_dir():
+            return path, handle
+        release(handle)
+
+
+def sweep(folder: Path, prefix: str = ".") -> None:
+    """Remove what killed writers left in ``folder``, under names with a prefix; files of a live writer stay."""
+    for path in folder.glob(f"{prefix}*{_SUFFIX}"):
+        with contextlib.suppress(OSError):
+            if path.is_symlink():
+                continue
+            if (path / LOCK).exists():
+                handle = locked(path / LOCK, os.O_RDWR)
+                if handle is not None:
+                    discard(path, handle)
+            elif time.time() - path.stat().st_mtime > _OLD:
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()
+
+
+def discard(path: Path, handle: int) -> None:
+    """Remove a folder and close ``handle``, the lock in it.
+
+    Windows removes no file that is open or mapped: there the lock goes last, and what is mapped at a later sweep.
+    """
+    shutil.rmtree(path, ignore_errors=True)
+    release(handle)
+    if os.name == "nt":
+        with contextlib.suppress(OSError):
+            (path / LOCK).unlink()
+            path.rmdir()
+
 
 PATIENCE = 5.0  # seconds; longer than a reader needs for a large file
 
