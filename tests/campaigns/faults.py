@@ -154,7 +154,7 @@ FAULTS = (
         sentence="The last images that are evaluated are not shared evenly between processes.",
         find="missing = -len(images) % processes",
         replace="missing = 0",
-        tests=("tests/distributed/test_equal.py",),
+        tests=("tests/distributed/test_launch.py",),
     ),
     Fault(
         name="noise",

@@ -9,6 +9,7 @@ import torch
 
 from tests.distributed.processes import started
 from trainers.cli.main import whole_parser
+from trainers.distributed import group, whole
 from trainers.distributed.launch import Launch, alone, launched
 from trainers.errors import UserError
 from trainers.training.augmentations import AUGMENTATIONS
@@ -36,6 +37,23 @@ def test_srun() -> None:
 def test_one_process_trains_alone(environment: dict[str, str]) -> None:
     """The last one is a batch script of Slurm, which runs once however many tasks srun would start."""
     assert launched(environment) is None
+
+
+@pytest.mark.parametrize(("count", "world"), [(8, 2), (9, 3), (9, 2), (2, 4), (7, 1)])
+def test_rows_are_shared_evenly_or_not_at_all(count: int, world: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, batches, evaluated = torch.arange(count), [], []
+    for rank in range(world):
+        for module in (group, whole):
+            monkeypatch.setattr(module, "world", lambda: world)
+            monkeypatch.setattr(module, "rank", lambda rank=rank: rank)
+        evaluated.append(whole.spread(rows))
+        if count % world:
+            with pytest.raises(UserError, match=f"shared by {world} processes, which must divide it; got {count}"):
+                group.share(count)
+        else:
+            batches.append(rows[group.share(count)])
+    for parts in filter(None, (batches, evaluated)):  # of images that are evaluated the last ones again
+        assert torch.equal(torch.stack(parts, dim=1).flatten()[:count], rows)
 
 
 ALONE = (["sweep", "--losses", "supcon"], ["fair", "--losses", "supcon"], ["finetune"])
