@@ -174,7 +174,7 @@ def _scalars(arm: int, step: int, seconds: float, progress: float) -> list[Scala
 
 def map_of(vectors: np.ndarray, k: int) -> FrameArm:
     """A linear picture on fixed axes, with exact neighbours in the full space."""
-    axes = np.random.default_rng(7).normal(size=(DIM, 2))
+    axes = np.random.default_rng(7).normal(size=(vectors.shape[1], 2))
     xy = vectors @ axes * (LIMIT / 3)
     coordinates = np.clip((xy / LIMIT + 1) / 2 * 65535, 0, 65535).astype(np.uint16)
     similarity = vectors @ vectors.T
@@ -184,6 +184,14 @@ def map_of(vectors: np.ndarray, k: int) -> FrameArm:
     order = np.argsort(-np.take_along_axis(similarity, nearest, axis=1), axis=1, kind="stable")
     nearest = np.take_along_axis(nearest, order, axis=1).astype(np.int32)
     return FrameArm(xy=coordinates, neighbours=nearest, quality=0.3, drift=0.5 / (k + 1), method="pca")
+
+
+def add_maps(folder: RunFolder) -> RunFolder:
+    """Draw the snapshots of a run that was really trained."""
+    for k, step, seconds in folder.snapshots():
+        arms = tuple(map_of(vectors.astype(np.float32), k) for vectors in folder.embeddings(k))
+        folder.add_frame(Frame(k=k, step=step, seconds=seconds, limit=LIMIT, arms=arms))
+    return folder
 
 
 def _sheet(labels: np.ndarray) -> bytes:

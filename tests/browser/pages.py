@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, BrowserContext, Page, TimeoutError
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, TimeoutError, expect
 
 from tests.browser.conftest import PATIENCE, Site
+from trainers.runs import RunFolder
 
 WIDE = (1280, 900)
 PHONE = (390, 844)
 READINGS = Path(__file__).with_name("readings.js")
+_REFUSED = "Failed to load resource"
+"""What the browser logs of each reply that is no success, and of each that does not come."""
 _CUT_OFF = ("signal is aborted without reason", "Connection errored out")
 """What Gradio logs when a reload ends the stream of its events."""
 _IDLE: WeakKeyDictionary[Browser, dict[bool, list[BrowserContext]]] = WeakKeyDictionary()
@@ -70,17 +74,22 @@ def new_page(
 
 
 @contextlib.contextmanager
-def visit(
-    browser: Browser, site: Site, url: str, *, touch: bool = False, ready: bool = True, **how: Any
-) -> Iterator[Page]:
+def visit(browser: Browser, site: Site, url: str, *, touch: bool = False, **how: Any) -> Iterator[Page]:
     """A page in a profile of its own, see :func:`open_page` and :func:`new_page`."""
-    with profile(browser, site.url, touch) as context, open_page(context, site, url, ready=ready, **how) as page:
+    with profile(browser, site.url, touch) as context, open_page(context, site, url, **how) as page:
         yield page
 
 
 @contextlib.contextmanager
-def open_page(context: BrowserContext, site: Site, url: str, ready: bool = True, **how: Any) -> Iterator[Page]:
-    """A page, see :func:`new_page`; fails at the end if it logged an error or called another host."""
+def open_page(
+    context: BrowserContext, site: Site, url: str, ready: bool = True, refusals: bool = False, **how: Any
+) -> Iterator[Page]:
+    """A page, see :func:`new_page`; fails at the end if it logged an error or called another host.
+
+    Args:
+        ready: wait for the first map.
+        refusals: the server will refuse something, or not answer.
+    """
     page = new_page(context, **how)
     trouble: list[str] = []
     page.on("console", lambda message: message.type == "error" and trouble.append(message.text))
@@ -92,6 +101,8 @@ def open_page(context: BrowserContext, site: Site, url: str, ready: bool = True,
     if ready:
         page.wait_for_function(_READY)
     yield page
+    if refusals:
+        trouble = [said for said in trouble if _REFUSED not in said]
     if len(loads) > 1:
         trouble = [said for said in trouble if not any(words in said for words in _CUT_OFF)]
     assert not trouble, trouble
@@ -159,6 +170,63 @@ def lasso(page: Page) -> None:
     page.keyboard.up("Shift")
 
 
+def downloaded(press: Locator) -> bytes:
+    """What a link or button saves."""
+    with press.page.expect_download() as got:
+        press.click()
+    return Path(got.value.path()).read_bytes()
+
+
 def open_tab(page: Page, name: str) -> None:
     """Open a tab of the page."""
     page.get_by_role("tab", name=name).first.click()
+
+
+def show(page: Page, folder: RunFolder, at: str = "s.k !== null") -> None:
+    """Open another run without loading the page anew."""
+    page.evaluate("(id) => window.rankscope.open(id)", folder.id)
+    until(page, f"s.run === a && {at}", folder.id)
+
+
+# without its preloading: axe looks for imported style sheets at the wrong address
+_RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}, "preload": False}
+
+
+def findings(page: Page, within: str) -> list[str]:
+    """Serious and critical findings against the rules of WCAG 2.1 A and AA that a machine can check, one line each."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    found = axe.Axe().run(page, context=within, options=_RULES)
+    return [
+        f"{rule['id']}: {node['target']} {node['failureSummary']}"
+        for rule in found.response["violations"]
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+    ]
+
+
+def darken(page: Page, view: str) -> None:
+    """Make the page dark as Gradio does, and wait until a view has taken it up."""
+    page.evaluate("() => document.body.classList.add('dark')")
+    expect(page.locator(view)).to_have_css("color", "rgb(236, 238, 244)")
+
+
+def shrink(page: Page) -> None:
+    """Make the window as small as a phone's, and close the sidebar, which would lie over all else."""
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    if page.locator("#rs-sidebar.open").count():
+        page.locator("#rs-sidebar .toggle-button").click()
+
+
+def fits(page: Page) -> None:
+    """Nothing makes the page scroll sideways."""
+    wide, room = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+    assert wide <= room, "the page scrolls sideways"
+
+
+def sound(page: Page, within: str, view: str = "") -> None:
+    """There are no findings, in the dark theme neither where a ``view`` is given, and the page fits its window."""
+    fits(page)
+    assert findings(page, within) == []
+    if view:
+        darken(page, view)
+        assert findings(page, within) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
@@ -50,6 +51,16 @@ def train(page: Page) -> str:
     page.locator(FORM).get_by_role("button", name="Train", exact=True).click()
     page.wait_for_function(f"window.rankscope.current() !== '{before}'")
     return str(page.evaluate("window.rankscope.current()"))
+
+
+def train_on(page: Page, folder: Path, minutes: str) -> str:
+    """Train on small images for some time; the id of the run."""
+    images(page, str(folder))
+    expect(page.locator(".rs-report")).to_contain_text("class")
+    unfold(page)
+    for label, value in {"Budget in minutes": minutes, "Classes per batch": "4", "Images per class": "3"}.items():
+        fill(page, label, value)
+    return train(page)
 
 
 def leave_queue(page: Page) -> None:

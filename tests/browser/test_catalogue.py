@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, WIDE, open_tab, visit
+from tests.browser.pages import PHONE, fits, open_tab, visit
 from trainers.image_text.models import MODELS
 from trainers.kinds import KINDS
 from trainers.losses import FAMILIES
@@ -28,16 +26,8 @@ def open_catalogue(page: Page) -> None:
     expect(page.locator(ENTRY).last).to_be_attached()
 
 
-@pytest.fixture(scope="module")
-def opened(browser: Browser, site: Site) -> Iterator[Page]:
-    """One page for the tests that look at it as it opens."""
-    with visit(browser, site, site.at(site.finished)) as page:
-        yield page
-
-
-@pytest.mark.parametrize(("size", "scheme"), [pytest.param(WIDE, "light", marks=pytest.mark.long), (PHONE, "dark")])
-def test_every_formula_is_drawn(browser: Browser, site: Site, size: tuple[int, int], scheme: str):
-    with visit(browser, site, site.at(site.finished), size=size, scheme=scheme) as page:  # fails on outside requests
+def test_every_formula_is_drawn_on_a_phone(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished), size=PHONE, scheme="dark") as page:  # fails on outside requests
         page.route("**/catalogue/response/*", lambda route: route.fulfill(json=FLAT))  # seconds of work for all of them
         open_catalogue(page)
         assert page.locator("#rs-catalogue *").count() < 800  # closed entries are a title and a sentence
@@ -50,54 +40,53 @@ def test_every_formula_is_drawn(browser: Browser, site: Site, size: tuple[int, i
         )
         expect(page.locator("#rs-catalogue .katex-error")).to_have_count(0)
         assert "$" not in page.locator("#rs-catalogue").inner_text()
-        assert page.evaluate("() => document.documentElement.scrollWidth") <= size[0]
+        fits(page)
 
 
-def test_entries_stand_under_their_families(opened: Page):
-    page = opened
-    open_catalogue(page)
-    shown = page.locator("#rs-catalogue :is(h2, h3)").all_inner_texts()
+def headings() -> list[str]:
+    """All titles of the catalogue, each under its family."""
     wanted = [text for family, losses in FAMILIES.items() for text in (family, *(loss.title for loss in losses))]
     for kind in KINDS.values():
         for listed, place in kind.lists.items():
             entries = Rule(help="", registry=place).entries().values()
             wanted += [f"{listed.capitalize()} of {kind.title.lower()}", *(entry.title for entry in entries)]
-    wanted += ["Metrics", *(metric.title for metric in METRICS.values())]
-    wanted += ["Frozen features", *(metric.title for metric in REPRESENTATION_METRICS.values())]
-    wanted += ["Maps", *(metric.title for metric in MAP_METRICS.values())]
-    between = (*IMAGE_TEXT_METRICS.values(), *MODELS.values())
-    assert shown == [*wanted, "Images and captions", *(entry.title for entry in between)]
+    parts = {"Metrics": METRICS, "Frozen features": REPRESENTATION_METRICS, "Maps": MAP_METRICS}
+    for title, metrics in (parts | {"Images and captions": IMAGE_TEXT_METRICS | MODELS}).items():
+        wanted += [title, *(metric.title for metric in metrics.values())]
+    return wanted
 
 
-def test_an_entry_opens_with_its_formula_and_closes(opened: Page):
-    page = opened
-    open_catalogue(page)
-    entry = page.locator(ENTRY).filter(has=page.get_by_text("HAPPIER", exact=True))
-    title = entry.get_by_role("button", name="HAPPIER", exact=True)
-    title.click()
-    expect(entry.locator(".katex-display")).to_be_visible()
-    expect(entry.locator("li", has_text="weight of the proxy term (weight_proxy)")).to_be_visible()
-    charts = entry.get_by_role("img", name="cosine of the moving image")
-    expect(charts).to_have_count(2)
-    expect(charts.first).to_have_attribute(
-        "aria-label", re.compile(r"^Loss by .*image of another family: 0\.\d+ at 0\.00, ")
-    )
-    expect(charts.first.locator("path.rs-line, .rs-line path")).to_have_count(3)
-    expect(entry.get_by_text("Computed by the code of this loss")).to_be_visible()
-    parameters = entry.locator("details li", has_text="weight_proxy")
-    expect(parameters).to_be_hidden()
-    entry.locator("summary").filter(has_text="parameter").click()
-    expect(parameters).to_be_visible()
-    expect(entry.get_by_role("link")).to_have_attribute("href", "https://arxiv.org/abs/2207.04873")
-    title.click()
-    expect(entry.locator(".katex-display")).to_have_count(0)
-    title.click()
-    expect(parameters).to_be_visible()
+def test_entries_stand_under_their_families_open_and_are_searched(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        open_catalogue(page)
+        fits(page)
+        assert page.locator("#rs-catalogue :is(h2, h3)").all_inner_texts() == headings()
+        searched(page)
+        entry = page.locator(ENTRY).filter(has=page.get_by_text("HAPPIER", exact=True))
+        title = entry.get_by_role("button", name="HAPPIER", exact=True)
+        title.click()
+        expect(entry.locator(".katex-display")).to_be_visible()
+        expect(entry.locator("li", has_text="weight of the proxy term (weight_proxy)")).to_be_visible()
+        charts = entry.get_by_role("img", name="cosine of the moving image")
+        expect(charts).to_have_count(2)
+        expect(charts.first).to_have_attribute(
+            "aria-label", re.compile(r"^Loss by .*image of another family: 0\.\d+ at 0\.00, ")
+        )
+        expect(charts.first.locator("path.rs-line, .rs-line path")).to_have_count(3)
+        expect(entry.get_by_text("Computed by the code of this loss")).to_be_visible()
+        parameters = entry.locator("details li", has_text="weight_proxy")
+        expect(parameters).to_be_hidden()
+        entry.locator("summary").filter(has_text="parameter").click()
+        expect(parameters).to_be_visible()
+        expect(entry.get_by_role("link")).to_have_attribute("href", "https://arxiv.org/abs/2207.04873")
+        title.click()
+        expect(entry.locator(".katex-display")).to_have_count(0)
+        title.click()
+        expect(parameters).to_be_visible()
 
 
-def test_words_and_a_family_leave_the_entries_that_have_them(opened: Page):
-    page = opened
-    open_catalogue(page)
+def searched(page: Page) -> None:
+    """Words and a family leave the entries that have them."""
     entries = page.locator(f"{ENTRY}:visible")
     every = entries.count()
     assert page.evaluate("() => document.documentElement.scrollHeight") < 130 * every

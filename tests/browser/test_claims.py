@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, open_tab, visit
-from tests.browser.test_access import darken, findings
+from tests.browser.pages import downloaded, open_tab, shrink, sound, visit
 from tests.made_up_plan import make_plan
 from trainers.claims.catalogue import CLAIMS
 
@@ -23,17 +20,11 @@ def test_claims_are_read_narrowed_run_and_taken_home(browser: Browser, site: Sit
         cards = view.locator(".rs-claim")
         expect(cards).to_have_count(len(CLAIMS))
         narrow(page)
-        for theme in ("light", "dark"):
-            if theme == "dark":
-                darken(page, ".rs-claims")
-            assert findings(page, "#claims-view") == []
-        page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+        shrink(page)
+        sound(page, "#claims-view", ".rs-claims")
         page.set_viewport_size({"width": 1440, "height": 900})
-        for name, begin in (("CSV", "claim,work,"), ("LaTeX", r"\begin{table}")):
-            with page.expect_download() as taken:
-                view.get_by_role("link", name=name).click()
-            assert Path(taken.value.path()).read_text().startswith(begin)
+        for name, begin in (("CSV", b"claim,work,"), ("LaTeX", rb"\begin{table}")):
+            assert downloaded(view.get_by_role("link", name=name)).startswith(begin)
         card = view.locator(f"[data-claim={QUEUED.name}]")
         expect(card.locator("[role=status]")).to_contain_text("of one processor core")
         card.get_by_role("button", name="Run it here").click()

@@ -9,8 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from explorer.settings import ASSETS
 from tests.browser import sidebar
 from tests.browser.conftest import Site, serve
-from tests.browser.pages import PHONE, open_tab, visit
-from tests.browser.test_access import darken, findings
+from tests.browser.pages import downloaded, open_tab, shrink, sound, visit
 from tests.made_up_plan import make_plan, make_runs, sweep
 from tests.synthetic import make_run
 from trainers.plans.planned import PlannedRun
@@ -73,19 +72,21 @@ def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Pat
         expect(page.locator(".rs-actions")).to_be_hidden()
 
 
-def test_metrics_are_chosen_and_seeds_added(browser: Browser, site: Site) -> None:
-    plan = make_plan(site.root, sweep("smooth_ap", "happier", seeds=2), gains=GAINS)
+def test_runs_that_failed_are_counted_tables_taken_and_seeds_added(browser: Browser, site: Site) -> None:
+    lost = {1: "failed"}
+    plan = make_plan(
+        site.root, sweep("smooth_ap", "happier"), gains=GAINS, stand=lambda run: lost.get(run.seed, "finished")
+    )
     with visit(browser, site, site.at(plan), ready=False) as page:
         view = page.locator(".rs-comparison")
-        latex = view.get_by_role("link", name="LaTeX of this table")
-        with page.expect_download() as taken:
-            latex.click()
-        text = Path(taken.value.path()).read_text()
+        expect(view.locator(".rs-phase[role=status]")).to_have_text("3 of 5 runs failed, 2 finished.")
+        expect(view.get_by_role("button", name="Resume")).to_be_visible()
+        text = downloaded(view.get_by_role("link", name="LaTeX of this table")).decode()
         assert r"\toprule" in text and "H-AP" in text
         view.get_by_label("More seeds").fill("2")
         view.get_by_role("button", name="Add seeds").click()
-        expect(page.locator("#rs-compare-said")).to_contain_text("It resumes with 2 more seeds, 4 in all.")
-        expect(view.locator(".rs-results tbody tr").first).to_contain_text("2 of 4")
+        expect(page.locator("#rs-compare-said")).to_contain_text("It resumes with 2 more seeds, 5 in all.")
+        expect(view.locator(".rs-results tbody tr").first).to_contain_text("2 of 5")
         view.get_by_role("button", name="Stop").click()
 
 
@@ -94,29 +95,12 @@ def look_and_take(page: Page) -> None:
     view = page.locator(".rs-comparison")
     view.get_by_role("button", name="R@1 of HAPPIER: ").press("Enter")
     expect(view.locator(".rs-seeds li")).to_have_count(3)
-    assert findings(page, "#compare-view") == []
-    darken(page, ".rs-comparison")
-    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-    assert findings(page, "#compare-view") == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+    shrink(page)
+    sound(page, "#compare-view", ".rs-comparison")
     page.set_viewport_size({"width": 1280, "height": 900})
     view.locator(".rs-takehome summary").click()
-    with page.expect_download() as table:
-        view.get_by_role("link", name="Table (CSV)").click()
-    assert "HAPPIER" in Path(table.value.path()).read_text()
-    with page.expect_download() as picture:
-        view.get_by_role("button", name='Save "R@1', exact=False).click()
-    assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
-
-
-def test_runs_that_failed_are_counted_and_can_be_resumed(browser: Browser, site: Site) -> None:
-    lost = {1: "failed"}
-    plan = make_plan(site.root, sweep("smooth_ap"), stand=lambda run: lost.get(run.seed, "finished"))
-    with visit(browser, site, site.at(plan), ready=False) as page:
-        view = page.locator(".rs-comparison")
-        expect(view.locator(".rs-phase[role=status]")).to_have_text("1 of 3 runs failed, 2 finished.")
-        expect(view.get_by_role("button", name="Resume")).to_be_visible()
-    plan.db.close()
+    assert b"HAPPIER" in downloaded(view.get_by_role("link", name="Table (CSV)"))
+    assert downloaded(view.get_by_role("button", name='Save "R@1', exact=False)).startswith(b"\x89PNG")
 
 
 def make_again(page: Page) -> None:

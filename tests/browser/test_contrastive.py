@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site, serve
 from tests.browser.contrastive_run import trained
-from tests.browser.pages import PHONE, WIDE, rest, seek, state, visit
+from tests.browser.pages import PHONE, fits, rest, seek, show, state, visit
 from trainers.kinds import diagnoses
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
@@ -53,37 +53,21 @@ def told(page: Page, name: str) -> str:
     return str(page.locator(name).first.get_attribute("aria-label"))
 
 
-@pytest.mark.parametrize(
-    ("size", "scheme"), [pytest.param(WIDE, "light", marks=pytest.mark.long), (PHONE, "dark")], ids=["wide", "phone"]
-)
-def test_the_dictionary_by_age_follows_the_scrubber(
-    browser: Browser, site: Site, momenta: RunFolder, size: tuple[int, int], scheme: str
+def test_the_dictionary_a_number_over_a_parameter_and_both_stages(
+    browser: Browser, site: Site, momenta: RunFolder
 ) -> None:
-    with visit(browser, site, site.at(momenta), size=size, scheme=scheme, motion="reduce") as page:
+    newest = momenta.newest("knn_accuracy", "test/knn_accuracy")
+    last = len(momenta.frames()) - 1
+    with visit(browser, site, site.at(momenta), size=PHONE, scheme="dark") as page:
         rest(page)
         profile = page.locator(".rs-profile")
         expect(profile.locator(SHOWN)).to_have_count(2)
-        seek(page, len(momenta.frames()) - 1)
+        seek(page, last)
         expect(profile.locator(SHOWN).first).to_contain_text("Queue filled 100 %")
         expect(profile.locator(".rs-profilebar rect")).to_have_count(16)
         expect(profile.locator(".rs-unfilled rect")).to_have_count(0)
         full = told(page, ".rs-profile [role=img]")
         assert full.startswith("Keys in the dictionary, by age, MoCo v1 (momentum 0.5") and "4 batches ago" in full
-        seek(page, 1)
-        expect(profile.locator(SHOWN).first).to_contain_text("Queue filled 40 %")
-        expect(profile.locator(SHOWN).first).to_contain_text("60 % still random")
-        expect(profile.locator(".rs-unfilled rect")).to_have_count(2)
-        widest = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert widest <= 0, "the page scrolls sideways"
-        seek(page, 0)
-        expect(profile).to_be_hidden()
-
-
-def test_a_number_over_the_parameter_that_the_arms_vary(browser: Browser, site: Site, momenta: RunFolder) -> None:
-    newest = momenta.newest("knn_accuracy", "test/knn_accuracy")
-    with visit(browser, site, site.at(momenta), motion="reduce") as page:
-        rest(page)
-        seek(page, len(momenta.frames()) - 1)
         plots = page.locator(".rs-ablation .rs-chart")
         expect(plots).to_have_count(2)
         expect(page.locator(".rs-ablation h3")).to_have_text("Over momentum")
@@ -93,17 +77,7 @@ def test_a_number_over_the_parameter_that_the_arms_vary(browser: Browser, site: 
         for arm, momentum in enumerate(("0.5", "0.9")):
             shown, final = (f"{newest[arm, key] + 1e-9:.3f}" for key in ("knn_accuracy", "test/knn_accuracy"))
             assert f"{momentum}: {shown}, at the end {final}" in told(page, ".rs-ablation [role=img]")
-        seek(page, 0)  # equal weights at first: the dots lie level
-        level = plots.first.locator(".rs-shown circle").evaluate_all(
-            "dots => dots.map((dot) => dot.getAttribute('cy'))"
-        )
-        assert len(level) == 2 and level[0] == level[1]
-        expect(plots.first.locator(".rs-final circle")).to_have_count(2)
 
-
-def test_the_second_stage_is_marked_and_its_curve_begins(browser: Browser, site: Site, momenta: RunFolder) -> None:
-    with visit(browser, site, site.at(momenta), motion="reduce") as page:
-        rest(page)
         expect(page.locator(".rs-key")).to_contain_text("linear classifier on the frozen encoder from step 12")
         page.locator(".rs-curves summary").first.click()
         expect(page.locator(".rs-curve", has_text="Classifier accuracy").locator("svg").first).to_be_visible()
@@ -115,35 +89,39 @@ def test_the_second_stage_is_marked_and_its_curve_begins(browser: Browser, site:
         expect(page.locator(".rs-curves table")).to_contain_text("k-NN accuracy")
         expect(page.locator(".rs-curves table")).not_to_contain_text("Stage:")
 
+        seek(page, 1)
+        expect(profile.locator(SHOWN).first).to_contain_text("Queue filled 40 %")
+        expect(profile.locator(SHOWN).first).to_contain_text("60 % still random")
+        expect(profile.locator(".rs-unfilled rect")).to_have_count(2)
+        fits(page)
+        seek(page, 0)  # equal weights at first: the dots lie level
+        expect(profile).to_be_hidden()
+        dots = plots.first.locator(".rs-shown circle")
+        level = dots.evaluate_all("dots => dots.map((dot) => dot.getAttribute('cy'))")
+        assert len(level) == 2 and level[0] == level[1]
+        expect(plots.first.locator(".rs-final circle")).to_have_count(2)
 
-def test_the_diagnosis_stands_under_the_numbers(browser: Browser, site: Site, momenta: RunFolder) -> None:
+
+def test_the_diagnosis_and_numbers_over_the_batch(browser: Browser, site: Site, momenta: RunFolder) -> None:
+    """Of the second run the last arm has no batch of its own: its mark stands at the run's. None has a second stage."""
+    root = momenta.path.parents[1]
     settings = {"norm": "batch", "learning_rate": 0.3, "weight_decay": 0.5, "steps": 24, "head_steps": 2}
-    folder = trained(momenta.path.parents[1], *queues({"momentum": 0.9}), Choice(name="cross_entropy"), **settings)
+    folder = trained(root, *queues({"momentum": 0.9}), Choice(name="cross_entropy"), **settings)
     said, nothing = diagnoses(folder.config, folder)
     assert said and said[0].startswith("The embeddings have collapsed")
+    sizes: tuple[dict[str, object], ...] = ({"batch": 4}, {"batch": 8}, {})
+    over = trained(root, *(Choice(name="cross_entropy", parameters=each) for each in sizes))
     with visit(browser, site, site.at(folder)) as page:
         expect(page.locator(".rs-card").first.locator(".rs-diagnosis li")).to_have_text(said)
         expect(page.locator(".rs-card").nth(1).locator(".rs-diagnosis li")).to_have_count(len(nothing))
         expect(page.locator(".rs-ablation")).to_be_hidden()
         expect(page.locator(".rs-profile").locator(SHOWN)).to_have_count(1)  # of the arm that has a dictionary
         assert state(page)["run"] == folder.id
-
-
-@pytest.mark.parametrize(
-    ("size", "scheme"), [(WIDE, "light"), pytest.param(PHONE, "dark", marks=pytest.mark.long)], ids=["wide", "phone"]
-)
-def test_numbers_over_the_batch_and_a_curve_that_ends_with_the_first_stage(
-    browser: Browser, site: Site, momenta: RunFolder, size: tuple[int, int], scheme: str
-) -> None:
-    """The last arm has no batch of its own: its mark stands at the run's. None is trained in the second stage."""
-    sizes: tuple[dict[str, object], ...] = ({"batch": 4}, {"batch": 8}, {})
-    folder = trained(momenta.path.parents[1], *(Choice(name="cross_entropy", parameters=each) for each in sizes))
-    with visit(browser, site, site.at(folder), size=size, scheme=scheme, motion="reduce") as page:
+        show(page, over)
         rest(page)
-        seek(page, len(folder.frames()) - 1)
+        seek(page, len(over.frames()) - 1)
         expect(page.locator(".rs-ablation h3")).to_have_text("Over batch")
         expect(page.locator(".rs-ablation .rs-chart").first.locator(TICKS)).to_have_text(["4", "8", "16"])
         expect(page.locator(".rs-ablation .rs-chart").first.locator(".rs-shown circle")).to_have_count(3)
         assert spans(page, "Loss", ".rs-line path")[1::2] == pytest.approx([12 / 20] * 3, abs=0.01)
-        widest = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert widest <= 0, "the page scrolls sideways"
+        fits(page)

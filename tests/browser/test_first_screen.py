@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,36 +28,12 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
-def counts(page: Page) -> list[dict]:
-    """For every level the results of each loss that share the query's class, as they are marked on the page."""
-    return page.evaluate("""() => {
-      const { run, lists } = window.rankscope.live.neighbours;
-      const alike = (shared, i) => shared.filter((n) => n >= run.levels.length - i).length;
-      return run.levels.map((level, i) => ({ level, of: lists.map(({ shared }) => alike(shared, i)) }));
-    }""")
-
-
-def test_maps_query_and_results_of_every_loss_are_on_the_first_screen(browser: Browser, recorded: Site) -> None:
-    with visit(browser, recorded, recorded.url, size=SCREEN) as page:
-        rest(page)
-        for place in (".rs-plot", ".rs-value", ".rs-scrubber input", ".rs-query", ".rs-contrast", ".rs-row .rs-tile"):
-            for node in page.locator(place).all():
-                expect(node).to_be_in_viewport(ratio=0.9)
-        titles = page.locator(".rs-card h3").all_inner_texts()
-        told = page.locator(".rs-contrast").inner_text()
-        gaps = {count["level"]: max(count["of"]) - min(count["of"]) for count in counts(page)}
-        level = max(gaps, key=lambda name: gaps[name])
-        of = next(count["of"] for count in counts(page) if count["level"] == level)
-        best, worst = of.index(max(of)), of.index(min(of))
-        assert gaps[level] >= 5, "the losses visibly disagree"
-        begin = f"For this query, of the ten nearest images, {titles[best]} has {max(of)} of the same {level}, "
-        wanted = f"{begin}{titles[worst]} {min(of)}."
-        assert told == wanted
-        seek(page, 0)
-        rest(page)
-        expect(page.locator(".rs-contrast")).not_to_have_text(told)  # it speaks of the step that is shown
-
-
+ALIKE = """() => {
+  const { run, lists } = window.rankscope.live.neighbours;
+  const alike = (shared, i) => shared.filter((n) => n >= run.levels.length - i).length;
+  return Object.fromEntries(run.levels.map((level, i) => [level, lists.map(({ shared }) => alike(shared, i))]));
+}"""
+"""For every level the results of each loss that share the query's class, as they are marked on the page."""
 EVERY_VALUE = """() => {
   window.said = [];
   const read = () => {
@@ -66,21 +43,93 @@ EVERY_VALUE = """() => {
   new MutationObserver(read).observe(document, { childList: true, characterData: true, subtree: true });
 }"""
 """Keep all that the numbers under the maps ever say, in ``window.said``."""
+SPREAD = """() => {
+  const { maps } = window.rankscope.live;
+  const points = maps.cards.flatMap((card, arm) => {
+    const { left, top, width, height } = card.plot.getBoundingClientRect();
+    const places = Array.from({ length: maps.scene.count }, (_, i) => window.debug.place(arm, i));
+    return places.map(([x, y]) => [x - left, y - top, width, height]);
+  });
+  const spread = (at) => Math.max(...points.map((p) => p[at])) - Math.min(...points.map((p) => p[at]));
+  const within = points.every(([x, y, w, h]) => x > 0 && y > 0 && x < w && y < h);
+  return [Math.max(spread(0) / points[0][2], spread(1) / points[0][3]), within];
+}"""
+"""Share of a map's side that its points take, and whether all are inside."""
 
 
-def test_the_numbers_of_a_finished_run_are_its_last_from_the_first_moment(browser: Browser, recorded: Site) -> None:
-    with visit(browser, recorded, recorded.url) as page:
+def test_maps_query_and_results_of_every_loss_are_on_the_first_screen(browser: Browser, recorded: Site) -> None:
+    with visit(browser, recorded, recorded.url, size=SCREEN) as page:
         rest(page)
+        for place in (".rs-plot", ".rs-value", ".rs-scrubber input", ".rs-query", ".rs-contrast", ".rs-row .rs-tile"):
+            for node in page.locator(place).all():
+                expect(node).to_be_in_viewport(ratio=0.9)
+        spread, within = page.evaluate(SPREAD)
+        assert spread > 0.8 and within
+        told = the_losses_visibly_disagree(page)
+        badge, reasons = page.locator(".rs-truthbadge").first, page.locator(".rs-reasons").first
+        expect(badge).to_have_text("faithful")
+        badge.focus()
+        expect(reasons).to_be_visible()
+        for name in ("map keeps", "label T", "label C"):
+            expect(reasons).to_contain_text(name)
+        names_stand_apart_and_are_switched_off(page)
+        seek(page, 0)
+        rest(page)
+        expect(page.locator(".rs-contrast")).not_to_have_text(told)  # it speaks of the step that is shown
         page.add_init_script(f"({EVERY_VALUE})()")
         page.reload()
         page.wait_for_function("() => window.debug?.state().neighbours")
         page.wait_for_timeout(1500)  # a second is between two questions
         said = [value for value in page.evaluate("window.said") if set(value) != {"–", " "}]
-    assert len(said) == 1, said
+    assert len(said) == 1, f"the numbers of a finished run are its last from the first moment: {said}"
 
 
-def test_on_a_phone_the_name_and_train_stand_above_the_tabs_and_hide_nothing(browser: Browser, recorded: Site) -> None:
-    with visit(browser, recorded, recorded.url, size=PHONE, touch=True) as page:
+def the_losses_visibly_disagree(page: Page) -> str:
+    """The sentence on how much they do for this query is true; what it says."""
+    titles = page.locator(".rs-card h3").all_inner_texts()
+    found = page.evaluate(ALIKE)
+    level = max(found, key=lambda name: max(found[name]) - min(found[name]))
+    most, least = max(found[level]), min(found[level])
+    assert most - least >= 5
+    best, worst = (titles[found[level].index(count)] for count in (most, least))
+    told = page.locator(".rs-contrast").inner_text()
+    begin = f"For this query, of the ten nearest images, {best} has {most} of the same {level}, "
+    assert told == f"{begin}{worst} {least}."
+    return told
+
+
+def names_stand_apart_and_are_switched_off(page: Page) -> None:
+    """Names of classes on the maps."""
+    names = page.locator(".rs-classlabel:not([hidden])")
+    assert names.count() > 6
+    boxes = [node.bounding_box() for node in page.locator(".rs-plot").first.locator(".rs-classlabel").all()]
+    for one, other in itertools.combinations(filter(None, boxes), 2):
+        apart = abs(one["y"] - other["y"]) >= 14 or one["x"] >= other["x"] + other["width"] - 8
+        assert apart or other["x"] >= one["x"] + one["width"] - 8, "two names overlap"
+    switch = page.get_by_role("button", name="Class names")
+    switch.click()
+    expect(names).to_have_count(0)
+    switch.click()
+    expect(names.nth(6)).to_be_visible()
+
+
+def test_on_a_phone_train_stands_above_the_tabs_and_three_sentences_are_closed_for_good(
+    browser: Browser, recorded: Site
+) -> None:
+    with visit(browser, recorded, recorded.url, size=PHONE, touch=True, hints=True) as page:
+        hints = page.get_by_role("region", name="How to read the maps")
+        expect(hints.get_by_role("listitem")).to_have_count(3)
+        before = state(page)["chosen"]
+        hints.get_by_role("button", name="Got it").click()
+        expect(hints).to_be_hidden()
+        assert state(page)["chosen"] == before, "the map below was not clicked"
+        page.reload()
+        expect(page.locator(".rs-card")).to_have_count(2)
+        expect(hints).to_be_hidden()
+        page.get_by_role("button", name="How to read the maps").click()
+        expect(hints).to_be_visible()
+        page.keyboard.press("Tab")
+        page.evaluate("window.scrollTo(0, 0)")
         button, name = page.locator("#rs-sidebar .toggle-button"), page.locator(".rs-masthead")
         tabs, label = page.get_by_role("tablist").first.bounding_box(), name.locator("span").bounding_box()
         box = button.bounding_box()
@@ -95,70 +144,6 @@ def test_on_a_phone_the_name_and_train_stand_above_the_tabs_and_hide_nothing(bro
         open_tab(page, "Live")
         button.click()
         expect(page.locator(".rs-trainrow")).to_be_in_viewport()
-
-
-def test_a_map_is_as_large_as_its_points(browser: Browser, recorded: Site) -> None:
-    with visit(browser, recorded, recorded.url, size=SCREEN) as page:
-        rest(page)
-        sides = page.evaluate("""() => {
-          const { maps } = window.rankscope.live;
-          const points = maps.cards.flatMap((card, arm) => {
-            const { left, top, width, height } = card.plot.getBoundingClientRect();
-            const places = Array.from({ length: maps.scene.count }, (_, i) => window.debug.place(arm, i));
-            return places.map(([x, y]) => [x - left, y - top, width, height]);
-          });
-          const spread = (at) => Math.max(...points.map((p) => p[at])) - Math.min(...points.map((p) => p[at]));
-          const within = points.every(([x, y, w, h]) => x > 0 && y > 0 && x < w && y < h);
-          return [Math.max(spread(0) / points[0][2], spread(1) / points[0][3]), within];
-        }""")
-        assert sides[0] > 0.8 and sides[1]
-
-
-@pytest.mark.long
-def test_three_sentences_are_closed_for_good_and_come_back(browser: Browser, recorded: Site) -> None:
-    with visit(browser, recorded, recorded.url, size=PHONE, hints=True) as page:
-        hints = page.get_by_role("region", name="How to read the maps")
-        expect(hints.get_by_role("listitem")).to_have_count(3)
-        before = state(page)["chosen"]
-        hints.get_by_role("button", name="Got it").click()
-        expect(hints).to_be_hidden()
-        assert state(page)["chosen"] == before, "the map below was not clicked"
-        page.reload()
-        expect(page.locator(".rs-card")).to_have_count(2)
-        expect(hints).to_be_hidden()
-        page.get_by_role("button", name="How to read the maps").click()
-        expect(hints).to_be_visible()
-        page.keyboard.press("Tab")
-
-
-def test_a_badge_says_how_far_a_map_is_trusted_and_why(browser: Browser, recorded: Site) -> None:
-    with visit(browser, recorded, recorded.url, size=SCREEN) as page:
-        rest(page)
-        badge = page.locator(".rs-truthbadge").first
-        expect(badge).to_have_text("faithful")
-        badge.focus()
-        reasons = page.locator(".rs-reasons").first
-        expect(reasons).to_be_visible()
-        for name in ("map keeps", "label T", "label C"):
-            expect(reasons).to_contain_text(name)
-
-
-def test_names_of_classes_stand_on_the_maps_until_they_are_switched_off(browser: Browser, recorded: Site) -> None:
-    with visit(browser, recorded, recorded.url, size=SCREEN) as page:
-        rest(page)
-        names = page.locator(".rs-classlabel:not([hidden])")
-        assert names.count() > 6
-        boxes = [node.bounding_box() for node in page.locator(".rs-plot").first.locator(".rs-classlabel").all()]
-        shown = [box for box in boxes if box]
-        for i, one in enumerate(shown):
-            for other in shown[:i]:
-                apart = abs(one["y"] - other["y"]) >= 14 or one["x"] >= other["x"] + other["width"] - 8
-                assert apart or other["x"] >= one["x"] + one["width"] - 8, "two names overlap"
-        switch = page.get_by_role("button", name="Class names")
-        switch.click()
-        expect(names).to_have_count(0)
-        switch.click()
-        expect(names.nth(6)).to_be_visible()
 
 
 STOP = """() => {

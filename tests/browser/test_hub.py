@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, expect
 
+from tests.browser.conftest import Site
 from tests.browser.pages import PHONE, visit
 from tests.browser.program import launched
 from tests.browser.sidebar import FORM, config, named, train, unfold
 from tests.data.world import write_split
+from tests.fake_hub import fake_hub
 from tests.made_up_plan import make_plan, sweep
-from tests.shared import needs
 from trainers.publishing.comparison import write_comparison
 
 CARD = "---\nlicense: mit\ntags:\n- license:mit\n- modality:image\n- size_categories:n<1K\n---\n<b>Birds</b>\n"
@@ -24,34 +24,29 @@ CLASSES = {"species": [n // 3 for n in range(24)], "family": [n // 6 for n in ra
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    spec = importlib.util.spec_from_file_location("fake_hub", needs("tools/fake_hub.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     root = tmp_path_factory.mktemp("seed")
     for name in ("birds", "birds_of_paradise", "slow_birds"):
         write_split(root / "datasets" / "some" / name, "train", CLASSES)
         (root / "datasets" / "some" / name / "README.md").write_text(CARD)
     (root / "models" / "some" / "bird-clip").mkdir(parents=True)
     (root / "models" / "some" / "bird-clip" / "README.md").write_text("---\ntags: [license:mit]\n---\n")
-    server = module.FakeHub(root).start()
     plan = make_plan(root / "runs", sweep("smooth_ap", "happier"), gains={"HAPPIER": 0.05})
     (root / "files").mkdir()
     files = {name: path.read_bytes() for name, path in write_comparison(plan, "ada/seeds", root / "files").items()}
-    for name in ("ada/seeds", "ada/slow", "ada/gated"):
-        server.write("datasets", name, files)
-    server.write("datasets", "ada/bad", files | {"comparison.json": b"\x80\x04<b>pickle"})
-    server.repos["datasets", "ada/gated"].gated = True
-    server.fault(match="/api/datasets/ada/slow", delay=6, times=-1)
-    server.fault(match="POST /api/datasets/bob/.*/preupload", delay=4, times=1)
-    server.fault(match="/api/datasets[?].*search=busy", status=429, headers={"Retry-After": "120"}, times=-1)
-    server.fault(match="/api/datasets/some/slow_birds", delay=4, times=-1)
-    yield server
-    server.close()
+    with fake_hub(root) as server:
+        for name in ("ada/seeds", "ada/slow", "ada/gated"):
+            server.write("datasets", name, files)
+        server.write("datasets", "ada/bad", files | {"comparison.json": b"\x80\x04<b>pickle"})
+        server.repos["datasets", "ada/gated"].gated = True
+        server.fault(match="/api/datasets/ada/slow", delay=6, times=-1)
+        server.fault(match="POST /api/datasets/bob/.*/preupload", delay=4, times=1)
+        server.fault(match="/api/datasets[?].*search=busy", status=429, headers={"Retry-After": "120"}, times=-1)
+        server.fault(match="/api/datasets/some/slow_birds", delay=4, times=-1)
+        yield server
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, hub: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def site(hub: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     root: Path = tmp_path_factory.mktemp("app")
     environment = {
         "HF_ENDPOINT": hub.url,
@@ -60,55 +55,49 @@ def page(browser: Browser, hub: Any, tmp_path_factory: pytest.TempPathFactory) -
         "HF_HUB_OFFLINE": "0",
         "HF_TOKEN": "hf_denied",  # may write, and has no access to what is gated
     }
-    with launched(root, **environment) as program, visit(browser, program.site, program.site.url, size=PHONE) as opened:
-        page = opened
+    with launched(root, **environment) as program:
+        yield program.site
+
+
+def test_a_dataset_is_searched_looked_at_and_trained_on_and_what_is_slow_or_throttled_is_said(
+    browser: Browser, site: Site
+) -> None:
+    with visit(browser, site, site.url, size=PHONE) as page:
         page.get_by_role("button", name="Toggle Sidebar").click()
         named(page, "Images").select_option("")
-        page.site = program.site  # type: ignore[attr-defined]
-        yield page
+        line = page.locator(FORM).get_by_role("combobox", name="Hub id")
+        found = page.get_by_role("listbox", name="On the Hub")
+        line.press_sequentially("bird")
+        expect(found.get_by_role("option")).to_have_count(3)
+        expect(found).to_contain_text("some/birds_of_paradise")
+        expect(found).to_contain_text("under 1K rows · mit")
+        line.press("ArrowDown")
+        line.press("Escape")
+        expect(found).to_be_hidden()
+        line.fill("")
+        line.press_sequentially("busy")
+        expect(page.locator(FORM)).to_contain_text("asked too often from here. Try again in 120 s")
+        line.fill("some/slow_birds")
+        line.press("Tab")
+        report = page.locator(".rs-report")
+        report.get_by_role("button", name="Cancel").click()
+        expect(report).to_have_text("Cancelled. Train looks again.")
+        page.wait_for_timeout(4500)
+        expect(report).to_have_text("Cancelled. Train looks again.")
+        line.fill("")
+        line.press_sequentially("birds_of")
+        expect(found.get_by_role("option")).to_have_count(1)
+        line.press("ArrowDown")
+        line.press("Enter")
+        expect(line).to_have_value("some/birds_of_paradise")
+        expect(report).to_contain_text("species › family")
+        unfold(page)
+        named(page, "Train split").select_option("train")
+        started = config(site, train(page))["data"]
+        assert (started["source"], started["train_split"]) == ("some/birds_of_paradise", "train")
 
 
-def test_words_are_searched_a_result_is_looked_at_and_its_columns_are_trained_on(page: Page) -> None:
-    line = page.locator(FORM).get_by_role("combobox", name="Hub id")
-    found = page.get_by_role("listbox", name="On the Hub")
-    line.press_sequentially("bird")
-    expect(found.get_by_role("option")).to_have_count(3)
-    expect(found).to_contain_text("some/birds_of_paradise")
-    expect(found).to_contain_text("under 1K rows · mit")
-    line.press("ArrowDown")
-    line.press("Escape")
-    expect(found).to_be_hidden()
-    line.fill("")
-    line.press_sequentially("birds_of")
-    expect(found.get_by_role("option")).to_have_count(1)
-    line.press("ArrowDown")
-    line.press("Enter")
-    report = page.locator(".rs-report")
-    expect(line).to_have_value("some/birds_of_paradise")
-    expect(report).to_contain_text("species › family")
-    unfold(page)
-    named(page, "Train split").select_option("train")
-    started = config(page.site, train(page))["data"]  # type: ignore[attr-defined]
-    assert (started["source"], started["train_split"]) == ("some/birds_of_paradise", "train")
-
-
-def test_a_throttled_hub_is_said_under_the_line_and_a_slow_look_is_cancelled(page: Page) -> None:
-    page.locator("#rs-sidebar:not(.open) .toggle-button").click()
-    line = page.locator(FORM).get_by_role("combobox", name="Hub id")
-    line.fill("")
-    line.press_sequentially("busy")
-    expect(page.locator(FORM)).to_contain_text("asked too often from here. Try again in 120 s")
-    line.fill("some/slow_birds")
-    line.press("Tab")
-    report = page.locator(".rs-report")
-    report.get_by_role("button", name="Cancel").click()
-    expect(report).to_have_text("Cancelled. Train looks again.")
-    page.wait_for_timeout(4500)
-    expect(report).to_have_text("Cancelled. Train looks again.")
-
-
-def test_an_image_text_model_is_searched_beside_those_that_are_listed(browser: Browser, page: Page, hub: Any) -> None:
-    site = page.site  # type: ignore[attr-defined]
+def test_an_image_text_model_is_searched_beside_those_that_are_listed(browser: Browser, site: Site, hub: Any) -> None:
     with visit(browser, site, site.url, ready=False) as other:
         other.get_by_role("tab", name="Remove an object").click()
         other.get_by_text("Open another dataset, add a model").click()
@@ -128,8 +117,7 @@ REFUSED = {
 }
 
 
-def test_a_comparison_is_opened_by_its_link_and_by_its_id(browser: Browser, page: Page, hub: Any) -> None:
-    site = page.site  # type: ignore[attr-defined]
+def test_a_comparison_is_opened_by_its_link_and_by_its_id(browser: Browser, site: Site, hub: Any) -> None:
     with visit(browser, site, f"{site.url}/?comparison=ada/seeds", ready=False) as other:
         view = other.locator(".rs-comparison")
         expect(view.locator(".rs-conclusion")).to_contain_text("HAPPIER has the best R@1, ")

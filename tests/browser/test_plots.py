@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.conftest import Site, serve
-from tests.browser.pages import PHONE, rest, seek, visit
-from tests.browser.test_access import darken, findings
+from tests.browser.pages import downloaded, rest, seek, shrink, sound, visit
 from tests.synthetic import STEPS_PER_FRAME, make_run
 from trainers.kinds.metric_learning.measures import MEASURES
 from trainers.metrics.catalogue.training import BATCH_AP as BATCH
@@ -56,15 +54,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield served
 
 
-def download(card: Locator, kind: str) -> bytes:
-    with card.page.expect_download() as got:
-        card.get_by_role("button", name=f"save as {kind}").click()
-    return Path(got.value.path()).read_bytes()
-
-
-def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished, "&__theme=light"), size=PHONE, motion="reduce") as page:
+def test_plots_fill_their_place_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished, "&__theme=light")) as page:
         rest(page)
+        folded = page.locator(".rs-curves details svg")
+        expect(page.locator(".rs-curve svg").first).to_be_visible()
+        expect(folded).to_have_count(0)
+        page.locator(".rs-curves summary").first.click()
+        expect(folded.first).to_be_visible()
+        before = page.locator(".rs-curve svg").first.bounding_box()
+        shrink(page)
+        page.wait_for_function(FILLED)
+        page.wait_for_function(RESIZED, arg=before)  # it is drawn anew: for a moment there is none
         plots = page.get_by_label("Plots", exact=True)
         expect(plots.locator(".rs-plotcard:visible")).to_have_count(3)
         plots.get_by_text("More plots", exact=True).click()
@@ -86,10 +87,11 @@ def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site)
         assert (across, up) == pytest.approx(((left + right) / 2, (low + high) / 2), abs=0.1)
         expect(levels.locator(".rs-profilebar rect")).to_have_count(6)
 
-        rows = list(csv.DictReader(io.StringIO(download(contextual, "CSV").decode())))
+        table = downloaded(contextual.get_by_role("button", name="save as CSV")).decode()
+        rows = list(csv.DictReader(io.StringIO(table)))
         found = [[float(row[name]) for name in ("arm", "step", "contextual loss", "1 − mAP")] for row in rows]
         assert np.allclose(found, [[0, 0, 0.03, 0.75], [0, 25, 0.02, 0.25], [1, 0, 0.03, 0.75], [1, 25, 0.02, 0.25]])
-        picture = Image.open(io.BytesIO(download(levels, "a picture")))
+        picture = Image.open(io.BytesIO(downloaded(levels.get_by_role("button", name="save as a picture"))))
         colours = {colour for _, colour in picture.convert("RGB").getcolors(1 << 24)}
         assert picture.format == "PNG" and {(0x1D, 0x4C, 0x9E), (0xCF, 0x3C, 0x08)} <= colours  # bars of both arms
 
@@ -103,46 +105,9 @@ def test_plots_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site)
         expect(page.get_by_text("One run, one seed, one learning rate: differences may be chance.")).to_be_visible()
         expect(page.get_by_role("button", name="Make it a sweep")).to_be_visible()
 
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        assert findings(page, ".rs-plotsection") == []
-        darken(page, ".rs-live")
-        assert findings(page, ".rs-plotsection") == []
-
-
-@pytest.mark.long
-def test_charts_have_the_width_of_their_place_and_folded_ones_wait(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished), motion="reduce") as page:
-        rest(page)
-        folded = page.locator(".rs-curves details svg")
-        expect(page.locator(".rs-curve svg").first).to_be_visible()
-        expect(folded).to_have_count(0)
-        page.locator(".rs-curves summary").first.click()
-        expect(folded.first).to_be_visible()
-        before = page.locator(".rs-curve svg").first.bounding_box()
-        page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-        page.wait_for_function(FILLED)
-        page.wait_for_function(RESIZED, arg=before)  # it is drawn anew: for a moment there is none
+        sound(page, ".rs-plotsection", ".rs-live")
 
 
 def shown(errors: Locator) -> list[str]:
     """The scores of each severity, the worst first."""
     return [" ".join(row.locator("b").all_text_contents()) for row in errors.locator(".rs-striprow").all()]
-
-
-LIMITS: list[tuple[list[float], list[float]]] = [
-    ([0.024, 0.024], [0, 0.048]),
-    ([0, 0], [0, 1]),
-    ([-2], [-4, 0]),
-    ([0.4, 0.5], [0.4, 0.5]),
-    ([0.1, 0.5], [0, 0.5]),
-    ([], [0, 1]),
-]
-_DOMAIN = """async (rows) => {
-  const { domain } = await import(new URL("gradio_api/rankscope/assets/common/panel.js", document.baseURI));
-  return rows.map((values) => domain(values, "number"));
-}"""
-
-
-def test_limits_of_an_axis_of_values_that_do_not_change_keep_their_sign(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished)) as page:
-        assert page.evaluate(_DOMAIN, [values for values, _ in LIMITS]) == [limits for _, limits in LIMITS]
