@@ -85,6 +85,7 @@ _OUTSIDE = """() => {
 }"""
 _TALL = """(within) => [...document.querySelectorAll(within)].filter((node) => node.checkVisibility())
   .map((node) => node.getBoundingClientRect().height)"""
+_WIDTHS = "all => all.map((one) => one.getBoundingClientRect().width)"
 _LEVEL = """(parts) => {
   document.querySelector(".rs-card h3").textContent = "Smooth-AP (tau 0.01) ".repeat(9);
   document.querySelectorAll(".rs-whole")[2].textContent = "gradient clipped in 3 % of steps ".repeat(6);
@@ -105,8 +106,7 @@ def test_long_names_stay_in_their_place_on_a_phone(browser: Browser, site: Site,
         expect(entries).to_have_count(len(NAMES))
         assert page.evaluate(_OUTSIDE) == []
         assert max(page.evaluate(_TALL, ".rs-classes button")) <= 46
-        widths = entries.evaluate_all("all => all.map((one) => one.getBoundingClientRect().width)")
-        assert max(widths) <= PHONE[0] * 0.6 + 1
+        assert max(entries.evaluate_all(_WIDTHS)) <= PHONE[0] * 0.6 + 1
         _look_at_every_class(page)
         for summary in page.locator(".rs-curves summary").all():
             summary.click()
@@ -151,6 +151,7 @@ def test_the_full_name_is_a_bounded_tooltip_and_cards_end_level(browser: Browser
         for name, most in (("title", 1000), ("aria-label", 400)):
             assert page.locator(f"#live-view [{name}]").evaluate_all(longest, name) <= most
         assert max(len(text) for text in page.locator("#live-view :is(span, h3, p, h2)").all_inner_texts()) < 1000
+        assert max(page.locator(".rs-classes button").evaluate_all(_WIDTHS)) <= 240 + 1
         titles = page.locator(".rs-classes button").evaluate_all("all => all.map((one) => one.title)")
         assert any(LONG[:300] in title for title in titles), "more than the line shows"
         everything = page.locator("#live-view").inner_text() + "".join(titles)

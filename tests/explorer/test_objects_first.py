@@ -24,6 +24,7 @@ from explorer.tabs.object_removal.recorded import RECORD, Recorded, ingredients,
 from explorer.tabs.object_removal.removal import FilledImage
 from explorer.tabs.object_removal.service import Objects
 from tests.explorer.small_world import Tab
+from tests.make import recorded_answer
 from trainers.errors import DataError
 from trainers.image_text.models import MODELS
 
@@ -70,6 +71,17 @@ def test_the_first_answer_comes_from_the_record(objects: Idle) -> None:
         assert len(model["original"]) == len(model["removed"]) == K and model["partial"] is None
         for one in (*model["original"], *model["removed"]):
             assert "".join(part["text"] for part in one["parts"]) == one["text"]
+
+
+@pytest.mark.long
+def test_the_record_is_what_the_models_say() -> None:
+    made, kept = recorded_answer.record(), json.loads(RECORD.read_text(encoding="utf-8"))
+    assert set(kept["notes"]) <= set(made["notes"])
+    for live, old in zip(made["models"], kept["models"], strict=True):
+        for side in ("original", "removed"):
+            near = [one.pop("similarity") for one in old[side]]
+            assert [one.pop("similarity") for one in live[side]] == pytest.approx(near, abs=2e-4)
+    assert (made["models"], made["words"]) == (kept["models"], kept["words"]), "make the record anew"
 
 
 def test_the_readme_says_what_the_first_answer_shows() -> None:
