@@ -122,7 +122,7 @@ def test_from_a_measurement_to_the_images_of_a_query(pots: Page) -> None:
     section(page, LOOKED_AT)
     page.get_by_label("Queries at most").fill("20")
     page.get_by_role("button", name="Measure").click()
-    expect(page.locator(".rs-bar")).to_have_count(18)  # R@1 of ten forms, and what stays of eight
+    expect(page.locator(".rs-bar")).to_have_count(13)  # R@1 of seven forms, and what stays of six
     numbers = page.get_by_label("Numbers", exact=True)
     expect(numbers).to_contain_text("20 queries of Drawn world")
     expect(numbers).to_contain_text("over queries only; another training may differ")
