@@ -79,13 +79,13 @@ def test_the_dictionary_a_number_over_a_parameter_and_both_stages(
             assert f"{momentum}: {shown}, at the end {final}" in told(page, ".rs-ablation [role=img]")
 
         expect(page.locator(".rs-key")).to_contain_text("linear classifier on the frozen encoder from step 12")
-        page.locator(".rs-curves summary").first.click()
+        page.locator(".rs-curves summary").filter(visible=True).first.click()
         expect(page.locator(".rs-curve", has_text="Classifier accuracy").locator("svg").first).to_be_visible()
         assert spans(page, "Classifier accuracy", ".rs-begin line") == pytest.approx([12 / 20] * 2, abs=0.01)
         begins = spans(page, "Classifier accuracy", ".rs-line path")[::2]
         assert len(begins) == 2
         assert all(12 / 20 < begin < 1 for begin in begins), begins  # it is scored once it has been trained
-        page.locator(".rs-curves summary").nth(1).click()
+        page.locator(".rs-curves summary").filter(visible=True).nth(1).click()
         expect(page.locator(".rs-curves table")).to_contain_text("k-NN accuracy")
         expect(page.locator(".rs-curves table")).not_to_contain_text("Stage:")
 

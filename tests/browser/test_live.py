@@ -168,7 +168,7 @@ def test_a_machine_finds_nothing_serious_every_number_explains_itself_and_maps_f
         page.wait_for_function(f"(light) => String(({middle})()) !== String(light)", arg=light)
         page.evaluate("() => document.body.classList.remove('dark')")
         page.wait_for_function(f"(light) => String(({middle})()) === String(light)", arg=light)
-        for fold in page.locator(".rs-live details > summary").all():
+        for fold in page.locator(".rs-live details > summary").filter(visible=True).all():
             fold.click()
         page.get_by_role("button", name="Download").first.click()
         sound(page, "#live-view", ".rs-live")

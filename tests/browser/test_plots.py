@@ -57,10 +57,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def test_plots_fill_their_place_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site) -> None:
     with visit(browser, site, site.at(site.finished, "&__theme=light")) as page:
         rest(page)
-        folded = page.locator(".rs-curves details svg")
+        fold = page.locator(".rs-curves details").filter(has_not_text="More plots").first
+        folded = fold.locator("svg")
         expect(page.locator(".rs-curve svg").first).to_be_visible()
         expect(folded).to_have_count(0)
-        page.locator(".rs-curves summary").first.click()
+        fold.locator("summary").click()
         expect(folded.first).to_be_visible()
         before = page.locator(".rs-curve svg").first.bounding_box()
         shrink(page)
