@@ -274,17 +274,18 @@ def test_in_public_nothing_too_large_no_folder_and_nothing_that_is_not_installed
     browser: Browser, public: Site, tmp_path: Path
 ) -> None:
     with visit(browser, public, public.at(public.finished)) as page:
+        expect(named(page, "Encoder")).to_be_visible()
+        disabled = named(page, "Encoder").locator("option:disabled")
+        expect(disabled).to_have_text(["Frozen features + head (not installed)", "timm model (not installed)"])
+        assert "pip" not in page.locator("#rs-sidebar").inner_text()
+        page.locator(FORM).get_by_text("How to install the greyed-out choices").first.click()
+        expect(page.locator(FORM)).to_contain_text("This encoder needs the timm library: pip install timm")
         drawn(page)
         fill(page, "Classes per batch", "512")
         said = page.locator(".rs-go").get_by_role("alert").filter(has_text="images per batch at most")
         expect(said).to_be_visible()
         fill(page, "Classes per batch", "32")
         expect(said).to_have_count(0)
-        disabled = named(page, "Encoder").locator("option:disabled")
-        expect(disabled).to_have_text(["Frozen features + head (not installed)", "timm model (not installed)"])
-        assert "pip" not in page.locator("#rs-sidebar").inner_text()
-        page.locator(FORM).get_by_text("How to install the greyed-out choices").first.click()
-        expect(page.locator(FORM)).to_contain_text("This encoder needs the timm library: pip install timm")
         named(page, "Images").select_option("")
         expect(page.locator(FORM).get_by_label("Hub id")).to_have_attribute("placeholder", "Hub id, or words")
         expect(page.get_by_text("Start from another run")).to_have_count(0)
