@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, expect
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import downloaded, rest, seek, shrink, sound, visit
 from tests.synthetic import STEPS_PER_FRAME, make_run
+from tests.waiting import wait
 from trainers.kinds.metric_learning.measures import MEASURES
 from trainers.metrics.catalogue.training import BATCH_AP as BATCH
 from trainers.metrics.catalogue.training import CONTEXTUAL_AP, CONTEXTUAL_LOSS, GAP
@@ -81,6 +82,7 @@ def test_plots_fill_their_place_follow_the_scrubber_and_can_be_kept(browser: Bro
             said = f"{sides.y.title} against {sides.x.title} at step {k * STEPS_PER_FRAME}: "
             label = f"{said}Smooth-AP {words}, HAPPIER {words}"
             expect(gap.get_by_role("img").first).to_have_attribute("aria-label", label)
+        wait(lambda: gap.locator("svg").first.evaluate(MARKS)[0][1:] != [0, 0])  # it is drawn in its new width
         marks = gap.locator("svg").first.evaluate(MARKS)
         assert [kind for kind, *_ in marks] == ["start", "end", "now"] * 2
         (_, left, low), (_, right, high), (_, across, up) = marks[:3]
