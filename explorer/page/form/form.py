@@ -183,8 +183,7 @@ class Form:
             {
                 "name": recipe.name,
                 "title": recipe.title,
-                "sentence": f"{recipe.sentence} {recipe.paper}. Sources: "
-                f"`python -m trainers recipe {recipe.name}`.",
+                "sentence": f"{recipe.sentence} {recipe.paper}. Sources: `python -m trainers recipe {recipe.name}`.",
                 "values": self.values(run),
             }
             for recipe, run in fitting
