@@ -17,8 +17,7 @@ from tests.made_up_plan import make_plan, sweep
 from trainers.cli import start as verb
 from trainers.cli.main import main
 from trainers.errors import RunError
-from trainers.plans.children import Children, ended_words, lacking
-from trainers.plans.lacking import lacks
+from trainers.plans.children import Children, ended_words, lacking, lacks
 from trainers.plans.planned import PlannedRun
 from trainers.plans.report import report
 from trainers.runs import RunFolder

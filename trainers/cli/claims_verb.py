@@ -75,7 +75,7 @@ def _show(folder: Path, arguments: argparse.Namespace) -> None:
 def _run(chosen: Sequence[Claim], folder: Path, arguments: argparse.Namespace) -> int:
     from trainers.claims import runs, tables
     from trainers.claims.results import prepare, read, write
-    from trainers.plans.lacking import lacks
+    from trainers.plans.children import lacks
 
     for claim in chosen:
         runs.check_at_hand(claim)

@@ -87,7 +87,7 @@ def _lacking(row: Mapping[str, Any], members: Sequence[RunFolder]) -> str:
         member.db.close()
     if not phases:
         return ""
-    from trainers.plans.lacking import lacking_among
+    from trainers.plans.children import lacking_among
 
     return lacking_among(row["phase"], phases, row["step"] or None)
 

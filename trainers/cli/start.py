@@ -188,7 +188,7 @@ def resume(arguments: argparse.Namespace) -> int:
 
         for run in (folder, *(children_of(folder) if kind_of(folder.config).plans else ())):
             release(run)
-    from trainers.plans.lacking import lacks
+    from trainers.plans.children import lacks
 
     if lost := lacks(folder):
         if not arguments.json:

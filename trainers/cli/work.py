@@ -62,7 +62,7 @@ def result(folder: RunFolder) -> str:
     kind = kind_of(config)
     titles = [arm.title for arm in kind.arms(config)]
     taken = f"{steps} in " if (steps := kind.by_stage(folder)) else ""
-    from trainers.plans.lacking import lacks
+    from trainers.plans.children import lacks
     from trainers.retrieval.probe_results import diagnosed
 
     lines = [f"finished after {taken}{folder.state().seconds:.0f} s; {kind.result(config, folder)}"]
@@ -82,8 +82,7 @@ def described(folder: RunFolder) -> dict[str, Any]:
     about |= {"by_stage": kind_of(config).by_stage(folder), "seconds": state.seconds}
     if kind_of(config).plans:
         from trainers.plans.config import sweep_of
-        from trainers.plans.report import report
-        from trainers.plans.report_json import part_json
+        from trainers.plans.report import part_json, report
 
         made = report(folder)
         about |= {"seeds": list(sweep_of(config).seeds), "without_result": made.missing}

@@ -11,9 +11,9 @@ from typing import Any
 from trainers.cells import csv_text, finite_number
 from trainers.comparison import markup, words
 from trainers.comparison.compare import Comparison, Group, Pair, compare
-from trainers.comparison.conclusion import conclude
 from trainers.comparison.estimate import Cell, Estimate
 from trainers.comparison.markup import Sheet
+from trainers.comparison.words import conclude
 from trainers.metrics.measure import Measure
 from trainers.metrics.names import Described, describe_any
 

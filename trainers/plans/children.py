@@ -198,3 +198,21 @@ def ended_with(folder: RunFolder, config: Config) -> tuple[dict[str, float], ...
 
 def _phase(outcome: Outcome) -> str:
     return "finished" if outcome.finished else "stopped" if outcome.stopped else "failed"
+
+
+def lacks(folder: RunFolder) -> str:
+    """Say of a finished plan how many of its runs have no result: ``2 of 9 runs failed``.
+
+    Returns:
+        nothing where every run has one, and for what is no finished plan.
+    """
+    if not kind_of(folder.config).plans or folder.state().phase != "finished":
+        return ""
+    children = Children(folder).all()
+    return lacking((child.phase for child in children), len(children))
+
+
+def lacking_among(phase: str, runs: Iterable[str], planned: int | None) -> str:
+    """Say the same where the phases of plan and runs are known already; ``planned``: how many runs, None: as many."""
+    phases = list(runs)
+    return lacking(phases, max(planned or 0, len(phases))) if phase == "finished" else ""

@@ -15,9 +15,8 @@ from trainers.claims.verdict import VERDICTS
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
 from trainers.parameters import entry
-from trainers.plans.children import Children, total
+from trainers.plans.children import Children, lacking_among, lacks, total
 from trainers.plans.config import SweepConfig
-from trainers.plans.lacking import lacking_among, lacks
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES

@@ -22,9 +22,8 @@ from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.metrics.names import key_of
 from trainers.plans.base import plan_of
-from trainers.plans.children import Children, ended_words, total
+from trainers.plans.children import Children, ended_words, lacking_among, total
 from trainers.plans.config import sweep_of
-from trainers.plans.lacking import lacking_among
 from trainers.plans.planned import Child
 from trainers.plans.report import Report, report
 from trainers.plans.seeds import MOST_SEEDS

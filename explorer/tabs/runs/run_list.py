@@ -24,7 +24,7 @@ from explorer.server.visitors import NOBODY, Caller
 from trainers.cells import csv_text, finite_number
 from trainers.errors import RunError
 from trainers.kinds import arm_titles, kind_of
-from trainers.plans.lacking import lacking_among
+from trainers.plans.children import lacking_among
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
 from trainers.runs.label import read_label
