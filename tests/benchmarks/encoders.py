@@ -37,10 +37,10 @@ from trainers.kinds.metric_learning.evaluation import embed
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
 from trainers.metrics import evaluate
-from trainers.optimization import schedule
 from trainers.parameters import parse_choice
 from trainers.progress import silent
 from trainers.samplers import SAMPLERS
+from trainers.training.optimization import schedule
 from trainers.training.stage import Stage
 
 KITS = ("omniglot", "cifar100", "grocery_store")

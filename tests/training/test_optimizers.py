@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from trainers.optimization import OPTIMISERS
 from trainers.training.arm import ArmOptimizer, NonFiniteLossError, under
+from trainers.training.optimization import OPTIMISERS
 
 FUSED = [(name, depth) for name, entry in OPTIMISERS.items() for depth in (0, 1) if entry.fused or not depth]
 MOMENTA = (0.0, 0.9)

@@ -10,8 +10,8 @@ import pytest
 from trainers.kinds import KINDS, check
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.optimization import FLOOR, SCHEDULES
 from trainers.runs.identity import read_config
+from trainers.training.optimization import FLOOR, SCHEDULES
 from trainers.training.stage import Stage
 
 NEW = ("augmentation", "momentum", "schedule", "drops", "warm_up")
