@@ -46,11 +46,12 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def test_a_definition_may_move_and_be_called_otherwise(tree: Path) -> None:
-    before, losses = digest(), tree / "losses"
-    edit(losses / "smooth_ap.py", "def smooth_ap(", "def made(")
-    text = (losses / "smooth_ap.py").read_text(encoding="utf-8").replace("build=smooth_ap", "build=made")
-    (losses / "other.py").write_text(text, encoding="utf-8")
-    (losses / "smooth_ap.py").write_text("from trainers.losses.other import made as smooth_ap\n", encoding="utf-8")
+    before, path = digest(), tree / "losses" / "average_precision.py"
+    moved = path.read_text(encoding="utf-8").replace("def sup_ap(", "def made(").replace("=sup_ap", "=made")
+    (path.parent / "other.py").write_text(moved, encoding="utf-8")
+    path.write_text(
+        "from trainers.losses.other import RoadmapParameters, made as sup_ap, roadmap, smooth_ap\n", "utf-8"
+    )
     assert digest() == before
 
 
@@ -65,7 +66,7 @@ def test_comments_docstrings_and_types_change_nothing(tree: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("losses/_smooth_rank.py", "self.", "other."),
+        ("losses/_rank_loss.py", "self.", "other."),
         ("losses/_rank_kernels.py", "+= ", "-= "),
         ("metrics/blocks.py", "GRID = ", "GRID = 1 + "),
         ("kinds/metric_learning/loop.py", "TRAIN_SECONDS = 10.0", "TRAIN_SECONDS = 11.0"),

@@ -14,6 +14,8 @@ import trainers
 
 _ROOT = Path(trainers.__file__).parent
 _TEXTS = ("help", "label", "sentence", "title", "unit")  # keywords that words for the page are given by
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *_COMPREHENSIONS)
 _LONGEST = 8  # names behind each other that only import a definition
 
 
@@ -81,27 +83,31 @@ def _names_of(node: ast.stmt) -> Iterator[str]:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield node.name
     elif not isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield from dict.fromkeys(
-            part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-        )
+        yield from _stored(node)
+
+
+def _stored(node: ast.AST) -> set[str]:
+    """Return the names that a node gives values, without those that are known within functions inside it alone."""
+    parts = list(_outside_scopes(node))
+    return {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+
+
+def _outside_scopes(node: ast.AST) -> Iterator[ast.AST]:
+    if not isinstance(node, _SCOPES):
+        yield node
+        for child in ast.iter_child_nodes(node):
+            yield from _outside_scopes(child)
 
 
 def _imports(body: list[ast.stmt]) -> dict[str, tuple[str, str | None]]:
     """Return what statements import, by the name that it has there: the module, and the name in it (None: itself)."""
     found: dict[str, tuple[str, str | None]] = {}
-    for node in (part for statement in body for part in _outside_functions(statement)):
+    for node in (part for statement in body for part in _outside_scopes(statement)):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
         elif isinstance(node, ast.Import):
             found |= {alias.asname: (alias.name, None) for alias in node.names if alias.asname}
     return found
-
-
-def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        yield node
-        for child in ast.iter_child_nodes(node):
-            yield from _outside_functions(child)
 
 
 def _found(module: str, name: str) -> Definition | None:
@@ -126,7 +132,7 @@ def _code(one: Definition, within: tuple[str, ...]) -> tuple[str, tuple[Definiti
     read = _read(one.module)
     assert read is not None
     nodes = copy.deepcopy(read.defined[one.name])
-    plain = _Plain(one, read, within, [part for node in nodes for part in ast.walk(node)])
+    plain = _Plain(one, read, within)
     dumped = [ast.dump(plain.visit(node)) for node in nodes]
     return "\n".join(dumped), tuple(plain.used)
 
@@ -134,23 +140,28 @@ def _code(one: Definition, within: tuple[str, ...]) -> tuple[str, tuple[Definiti
 class _Plain(ast.NodeTransformer):
     """Leaves out of a definition what changes no number, and puts a mark in place of definitions that it uses."""
 
-    def __init__(self, one: Definition, read: _Module, within: tuple[str, ...], parts: list[ast.AST]) -> None:
+    def __init__(self, one: Definition, read: _Module, within: tuple[str, ...]) -> None:
         self.used: list[Definition] = []
         self._one, self._within = one, within
-        inner: dict[str, tuple[str, str | None]] = {}
-        bound: set[str] = set()
-        for part in parts:
-            if isinstance(part, (ast.Import, ast.ImportFrom)):
-                inner |= _imports([part])
-            elif isinstance(part, ast.arg):
-                bound.add(part.arg)
-            elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id not in read.defined:
-                bound.add(part.id)
-        self._bound = bound
-        self._imported = {**read.imported, **inner}
+        self._imported = dict(read.imported)
+        self._bound: list[set[str]] = []  # by the functions around a node
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda, *_COMPREHENSIONS)):
+            return super().visit(node)
+        inside = [part for child in ast.iter_child_nodes(node) for part in _outside_scopes(child)]
+        self._imported |= _imports([part for part in inside if isinstance(part, ast.stmt)])
+        self._bound.append({part.arg for part in inside if isinstance(part, ast.arg)})
+        self._bound[-1].update(*(_stored(child) for child in ast.iter_child_nodes(node)))
+        try:
+            return super().visit(node)
+        finally:
+            self._bound.pop()
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id in self._bound or isinstance(node.ctx, ast.Store):
+        if any(node.id in bound for bound in self._bound):
+            return node
+        if isinstance(node.ctx, ast.Store):
             return ast.Name("·", node.ctx) if node.id == self._one.name else node
         if node.id in self._imported:
             module, name = self._imported[node.id]
@@ -162,7 +173,7 @@ class _Plain(ast.NodeTransformer):
         return self._mark(node, _found(self._one.module, node.id), node.id)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        if isinstance(node.value, ast.Name) and node.value.id in self._imported and node.value.id not in self._bound:
+        if isinstance(node.value, ast.Name) and node.value.id in self._imported:
             module, name = self._imported[node.value.id]
             inside = module if name is None else f"{module}.{name}"
             if _read(inside) is not None:  # a definition by its module
