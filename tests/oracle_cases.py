@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import cache
 from types import ModuleType
 
 import numpy as np
 import pytest
-import torch
 
 from tests.shared import SHARED, needs
 
@@ -23,16 +23,10 @@ def load(stem: str) -> np.lib.npyio.NpzFile:
     return np.load(needs(f"oracles/{stem}.npz" if stem else "oracles"))
 
 
+@cache
 def checker() -> ModuleType:
     """The checking program, as a module."""
     spec = importlib.util.spec_from_file_location("check_oracles", needs("tools/check_oracles.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def assert_loss(stem: str, dtype: torch.dtype) -> None:
-    """The loss and its gradient are those of the case."""
-    with load(stem) as case:
-        good, detail = checker().check_loss(case, stem.split("__")[0], dtype)
-    assert good, detail

@@ -7,7 +7,7 @@ import json
 import pytest
 import torch
 
-from tests.losses.slow_contrastive import contextual_similarity
+from tests.losses.reference import contextual_similarity
 from tests.metrics import slow
 from trainers.kinds.metric_learning.evaluation import CLASSES, PER_CLASS, ContextualSample
 from trainers.kinds.metric_learning.measures import MEASURES

@@ -1,4 +1,4 @@
-"""The rank losses written as slowly and plainly as their formulas: one pair at a time, gradients by autograd.
+"""The losses written as slowly and plainly as their formulas: one pair at a time, gradients by autograd.
 
 Everything is float64; ``s`` is a row of similarities, ``levels`` the same row's level counts. Nothing is shared with
 the code under test.
@@ -6,7 +6,10 @@ the code under test.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections import deque
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -163,25 +166,6 @@ def patel_as_printed(at_k, tau: float, own: bool):
     return score
 
 
-def calibration(
-    emb: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None, a: float, b: float, every: bool
-) -> Tensor:
-    similarity = cosines(emb, gallery)
-    labels = labels.reshape(len(labels), -1)[:, 0].tolist()
-    others = labels if gallery_labels is None else gallery_labels.reshape(len(gallery_labels), -1)[:, 0].tolist()
-    pull, push = [], []
-    for i, y in enumerate(labels):
-        for j, z in enumerate(others):
-            if gallery is not None or i != j:
-                (pull if y == z else push).append((a - similarity[i, j]) if y == z else (similarity[i, j] - b))
-    total = similarity.sum() * 0.0
-    for side in (pull, push):
-        active = [value for value in side if value > 0]
-        if active:
-            total = total + sum(active) / (len(side) if every else len(active))
-    return total
-
-
 def proxy_softmax(emb: Tensor, labels: Tensor, proxies: Tensor, temperature: float) -> Tensor:
     x = emb / emb.norm(dim=1, keepdim=True)
     w = proxies / proxies.norm(dim=1, keepdim=True)
@@ -200,3 +184,251 @@ def average_precision(s: list[float], relevant: list[bool]) -> float:
         for i in places
     ]
     return sum(precisions) / len(precisions)
+
+
+def rows_of(emb: Tensor) -> Tensor:
+    return emb.double() / emb.double().norm(dim=-1, keepdim=True)
+
+
+def grad(loss: Tensor, leaf: Tensor) -> Tensor:
+    return torch.autograd.grad(loss, leaf, retain_graph=True)[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """A query and what it is compared with: every image there is, and those that are not the query itself."""
+
+    row: Tensor
+    label: int
+    everyone: list[tuple[Tensor, int]]
+    others: list[tuple[Tensor, int]]
+
+    def split(self) -> tuple[list[Tensor], list[Tensor]]:
+        """Cosines of the positives and of the negatives among the others."""
+        found: tuple[list[Tensor], list[Tensor]] = ([], [])
+        for row, label in self.others:
+            found[label != self.label].append(self.row @ row)
+        return found
+
+
+class SlowMemory:
+    """First in, first out; ``size`` entries: a plain list of (who, unit row, label), oldest first.
+
+    Every embedding ever seen has a number of its own, and a query's copy is the entry with its number.
+    """
+
+    def __init__(self, size: int | None = None) -> None:
+        self.held: deque[tuple[int, Tensor, int]] = deque(maxlen=size)
+        self.seen = 0
+
+    def meet(self, emb: Tensor, labels: Tensor, *, kept: bool = True) -> list[Query]:
+        """Push ``emb [B, V, D]`` with labels ``[B]``, image by image; then its queries, first views first.
+
+        ``kept``: without gradient, as what is remembered.
+        """
+        images, views, _ = emb.shape
+        x = rows_of(emb)
+        number = {}
+        for i in range(images):
+            for v in range(views):
+                number[i, v] = self.seen
+                self.held.append((self.seen, x[i, v].detach() if kept else x[i, v], int(labels[i])))
+                self.seen += 1
+        return [
+            Query(
+                row=x[i, v],
+                label=int(labels[i]),
+                everyone=[(row, label) for _, row, label in self.held],
+                others=[(row, label) for who, row, label in self.held if who != number[i, v]],
+            )
+            for v in range(views)
+            for i in range(images)
+        ]
+
+
+def asked(
+    emb: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+) -> list[Query]:
+    """The queries ``emb [B, D]`` or ``[B, V, D]`` of a batch that is compared with itself, or with a gallery."""
+    emb, finest = emb.reshape(len(emb), -1, emb.shape[-1]), labels.reshape(len(labels), -1)[:, 0]
+    queries = SlowMemory().meet(emb, finest, kept=False)
+    if gallery is None:
+        return queries
+    others = list(zip(rows_of(gallery), gallery_labels.reshape(len(gallery), -1)[:, 0].tolist(), strict=True))
+    return [dataclasses.replace(query, everyone=others, others=others) for query in queries]
+
+
+def mean(values: list[Tensor]) -> Tensor:
+    return torch.stack(values).mean() if values else torch.zeros((), dtype=torch.float64)
+
+
+def active(values: list[Tensor]) -> Tensor:
+    return mean([value for value in values if value > 0])
+
+
+def supcon(queries: list[Query], temperature: float, inside: bool) -> Tensor:
+    total = []
+    for query in queries:
+        positives, negatives = ([torch.exp(s / temperature) for s in side] for side in query.split())
+        shares = [weight / sum([*positives, *negatives]) for weight in positives]
+        if not shares:
+            total.append(query.row.sum() * 0)
+        else:
+            total.append(-torch.log(sum(shares) / len(shares)) if inside else mean([-torch.log(s) for s in shares]))
+    return mean(total)
+
+
+def softbin_ap(queries: list[Query], bins: int) -> Tensor:
+    scores, width = [], 2 / (bins - 1)
+    for query in queries:
+        positives, negatives = query.split()
+        score, total, found = torch.zeros((), dtype=torch.float64), 0.0, 0.0
+        for centre in torch.linspace(1, -1, bins, dtype=torch.float64):
+            hit, miss = (
+                sum(torch.clamp(1 - (s - centre).abs() / width, min=0) for s in side) for side in (positives, negatives)
+            )
+            total, found = total + hit + miss, found + hit
+            score = score + (found / total * hit if total > 0 else 0.0)
+        if positives:
+            scores.append(1 - score / len(positives))
+    return mean(scores)
+
+
+def blackbox_ap(queries: list[Query], margin: float) -> Tensor:
+    scores = []
+    for query in queries:
+        positives, negatives = query.split()
+        listed = sorted(
+            [(float(s) - margin / 2, 1) for s in positives] + [(float(s) + margin / 2, 0) for s in negatives]
+        )
+        hits = [hit for _, hit in reversed(listed)]
+        places = [index for index, hit in enumerate(hits) if hit]
+        if places:
+            scores.append(1 - sum(sum(hits[: p + 1]) / (p + 1) for p in places) / len(places))
+    return torch.tensor(scores, dtype=torch.float64).mean()
+
+
+def patel_of(queries: list[Query], at_k: tuple[int, ...], tau: float) -> Tensor:
+    """The query is no positive of itself; its copy stays among the items that push positives down."""
+    scores = []
+    for query in queries:
+        positives, _ = query.split()
+        everyone = [query.row @ row for row, _ in query.everyone]
+        if positives:
+            ranks = [0.5 + sum(sigmoid(s - p, tau) for s in everyone) for p in positives]
+            per_k = [sum(sigmoid(k - r, 1.0) for r in ranks).clamp(max=k) / min(k, len(ranks)) for k in at_k]
+            scores.append(1 - sum(per_k) / len(at_k))
+    return mean(scores)
+
+
+def calibration(queries: list[Query], alpha: float, beta: float, every: bool) -> Tensor:
+    pull, push = [], []
+    for query in queries:
+        positives, negatives = query.split()
+        pull += [torch.clamp(alpha - s, min=0) for s in positives]
+        push += [torch.clamp(s - beta, min=0) for s in negatives]
+    nothing = queries[0].row.sum() * 0
+    return nothing + (mean(pull) + mean(push) if every else active(pull) + active(push))
+
+
+def sup_ap(queries: list[Query]) -> Tensor:
+    """The query's copy counts as a positive, as the query does in the batch."""
+    scores = []
+    for query in queries:
+        s = torch.stack([query.row @ row for row, _ in query.everyone])
+        levels = [int(label == query.label) for _, label in query.everyone]
+        if any(levels):
+            binary = [float(level) for level in levels]
+            scores.append(1 - hap(lambda _, binary=binary: binary, BOUND)(0, s, levels))
+    return mean(scores)
+
+
+def xbm(queries: list[Query], margin: float, hinge: bool = False, cutoff: float = torch.inf) -> Tensor:
+    total = torch.zeros((), dtype=torch.float64)
+    for query in queries:
+        positives, negatives = query.split()
+        total = total + sum(1 - s for s in positives if s < cutoff)
+        total = total + sum(s - margin if hinge else s for s in negatives if s > margin)
+    return total / len(queries)
+
+
+def distance(s: Tensor) -> Tensor:
+    return torch.sqrt(torch.clamp(2 - 2 * s, min=0))
+
+
+def triplet(queries: list[Query], margin: float, mining: str) -> Tensor:
+    hinges = []
+    for query in queries:
+        positives, negatives = ([distance(s) for s in side] for side in query.split())
+        if mining == "hard" and positives and negatives:
+            positives, negatives = [max(positives)], [min(negatives)]
+        hinges += [p - n + margin for p in positives for n in negatives if mining != "semihard" or p < n]
+    return active(hinges)
+
+
+def contrastive(queries: list[Query], inner: float, outer: float) -> Tensor:
+    pull, push = [], []
+    for query in queries:
+        positives, negatives = query.split()
+        pull += [distance(s) - inner for s in positives]
+        push += [outer - distance(s) for s in negatives]
+    return active(pull) + active(push)
+
+
+def multi_similarity(queries: list[Query], epsilon: float | None) -> Tensor:
+    total = []
+    for query in queries:
+        positives, negatives = query.split()
+        if epsilon is not None:
+            positives, negatives = (
+                [p for p in positives if negatives and p - epsilon < max(negatives)],
+                [n for n in negatives if positives and n + epsilon > min(positives)],
+            )
+        none = query.row.sum() * 0
+        near = torch.log1p(sum((torch.exp(-2 * (p - 0.5)) for p in positives), none)) / 2
+        total.append(near + torch.log1p(sum((torch.exp(50 * (n - 0.5)) for n in negatives), none)) / 50)
+    return mean(total)
+
+
+def contextual_similarity(emb, k, eps):
+    """w of the contextual loss, value alone."""
+    x = rows_of(emb)
+    n = len(x)
+    d = [[max(float(2 - 2 * (x[i] @ x[j])), 0.0) for j in range(n)] for i in range(n)]
+
+    def neighbours(i, size):
+        radius = sorted(d[i])[size - 1] + eps
+        return {j for j in range(n) if d[i][j] <= radius}
+
+    near = [neighbours(i, k) for i in range(n)]
+    close = [neighbours(i, k // 2) for i in range(n)]
+    everyone = set(range(n))
+    w1 = torch.zeros(n, n, dtype=torch.float64)
+    for i in range(n):
+        for j in near[i]:
+            both, neither = near[i] & near[j], everyone - near[i] - near[j]
+            w1[i, j] = (len(both) / len(near[i]) + len(neither) / (n - len(near[i]))) / 2
+    w2 = torch.zeros(n, n, dtype=torch.float64)
+    for i in range(n):
+        mutual = [p for p in close[i] if i in close[p]]
+        w2[i] = sum(w1[p] for p in mutual) / len(mutual)
+    return (w2 + w2.T) / 2
+
+
+def contextual_parts(emb, labels, w, pos_margin, neg_margin, target):
+    x = rows_of(emb)
+    n = len(x)
+    context, pull, push, mean = 0.0, [], [], 0.0
+    for i in range(n):
+        for j in range(n):
+            s = x[i] @ x[j]
+            mean = mean + s / n**2
+            if i != j:
+                same = bool(labels[i] == labels[j])
+                context = context + (float(same) - w[i, j]) ** 2 / n**2
+                (pull if same else push).append(pos_margin - s if same else s - neg_margin)
+    contrast = torch.zeros((), dtype=torch.float64)
+    for hinges in (pull, push):
+        active = [h for h in hinges if h > 0]
+        contrast = contrast + (sum(active) / len(active) if active else 0.0)
+    return {"context": context, "contrast": contrast, "regulariser": (mean - target) ** 2}

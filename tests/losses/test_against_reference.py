@@ -41,7 +41,7 @@ def over(batch: Batch, score, labels=whole) -> Tensor:
 
 
 def calibrated(batch: Batch, every: bool = False, a: float = 0.9, b: float = 0.6) -> Tensor:
-    return reference.calibration(*finest(batch), a, b, every)
+    return reference.calibration(reference.asked(*finest(batch)), a, b, every)
 
 
 def proxied(batch: Batch, module, temperature: float = 0.05) -> Tensor:

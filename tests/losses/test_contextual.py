@@ -8,8 +8,8 @@ import sys
 import pytest
 import torch
 
-from tests.losses.slow_contrastive import contextual_parts, contextual_similarity, grad
-from tests.oracle_cases import assert_loss, cases, load
+from tests.losses.reference import contextual_parts, contextual_similarity, grad
+from tests.oracle_cases import cases, load
 from trainers.errors import UserError
 from trainers.losses import LOSSES
 from trainers.losses import contextual as module
@@ -27,12 +27,6 @@ def unweighted(loss: module.Contextual, emb: torch.Tensor, labels: torch.Tensor)
 def world(seed: int, count: int = 15, classes: int = 4) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(seed)
     return torch.randn(count, 5, dtype=torch.float64, requires_grad=True), torch.randint(0, classes, (count,))
-
-
-@pytest.mark.parametrize("stem", cases("contextual"))
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_reference_cases(stem, dtype):
-    assert_loss(stem, dtype)
 
 
 @pytest.mark.parametrize("stem", cases("contextual"))

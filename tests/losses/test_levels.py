@@ -1,12 +1,14 @@
-"""Losses summed over the label tree: every level is the inner loss on that level's labels, by loops in float64."""
+"""Losses summed over the label tree by loops in float64: levels of another loss on that level's labels, and CSL."""
 
 from __future__ import annotations
+
+import math
 
 import pytest
 import torch
 from torch.nn import functional
 
-from tests.losses.slow_contrastive import grad, rows_of
+from tests.losses.reference import grad, rows_of
 from trainers.errors import UserError
 from trainers.losses import LOSSES
 
@@ -93,14 +95,14 @@ def test_proxies_of_every_level(name, depth):
     torch.testing.assert_close(mean(emb, labels), got / depth)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "csl"])
 def test_a_level_at_which_all_agree_adds_nothing(name):
     tree = torch.stack([torch.arange(6), torch.zeros(6, dtype=torch.long)], 1)
     loss = LOSSES[name].build(num_classes=6, dim=5, class_labels=tree).double()
     emb, labels = world(2)
     terms = loss.terms(emb, torch.stack([labels[:, 0], torch.zeros(len(labels), dtype=torch.long)], 1))
     assert terms["level_1"] == 0 and terms["level_0"] > 0
-    assert torch.isfinite(grad(sum(terms.values()), emb)).all()
+    assert all(torch.isfinite(grad(sum(terms.values()), leaf)).all() for leaf in (emb, *loss.parameters()))
 
 
 def test_what_does_not_fit_is_said():
@@ -117,3 +119,71 @@ def test_what_does_not_fit_is_said():
         build("triplet_levels")(emb[:6], TREE)
     with pytest.raises(UserError, match="takes no gallery"):
         build("proxy_nca_pp_levels")(emb, labels, emb, labels)
+
+
+EIGHT = torch.stack([torch.arange(8), torch.arange(8) // 2, torch.arange(8) // 4], 1)
+
+
+def csl(depth: int = 3, **parameters):
+    return LOSSES["csl"].build(num_classes=8, dim=5, class_labels=EIGHT[:, :depth], **parameters).double()
+
+
+def csl_by_loops(emb, labels, proxies, proxy_labels, margins, scale):
+    x, p = rows_of(emb), rows_of(proxies)
+    total = torch.zeros((), dtype=torch.float64)
+    for level, margin in enumerate(margins):
+        for i in range(len(x)):
+            own = sum(torch.exp(-scale * (x[i] @ p[k])) for k in range(len(p)) if proxy_labels[k, 0] == labels[i, 0])
+            others = [k for k in range(len(p)) if proxy_labels[k, level] != labels[i, level]]
+            if others:
+                rest = sum(torch.exp(scale * (x[i] @ p[k])) for k in others)
+                total = total + torch.log1p(rest * own * math.exp(scale * margin)) / len(x)
+    return total
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_csl_by_loops(depth):
+    torch.manual_seed(depth)
+    emb = torch.randn(10, 5, dtype=torch.float64, requires_grad=True)
+    labels = EIGHT[torch.randint(0, 8, (10,))][:, :depth]
+    loss = csl(depth, scale=6.0)
+    margins = {1: (0.25,), 2: (0.25, 0.45), 3: (0.25, 0.35, 0.45)}[depth]
+    want = csl_by_loops(emb, labels, loss.proxies, EIGHT[:, :depth], margins, 6.0)
+    got = loss(emb, labels)
+    torch.testing.assert_close(got, want, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(grad(got, emb), grad(want, emb), rtol=1e-8, atol=1e-10)
+    torch.testing.assert_close(grad(got, loss.proxies), grad(want, loss.proxies), rtol=1e-8, atol=1e-10)
+    mean = csl(depth, scale=6.0, reduce_levels="mean")
+    mean.load_state_dict(loss.state_dict())
+    torch.testing.assert_close(mean(emb, labels), got / depth)
+
+
+def test_the_finest_label_is_enough_and_proxies_may_come_in_any_order():
+    torch.manual_seed(0)
+    emb, finest = torch.randn(6, 5, dtype=torch.float64), torch.tensor([7, 0, 3, 3, 1, 2])
+    loss, order = csl(), torch.randperm(8)
+    want = loss(emb, EIGHT[finest])
+    torch.testing.assert_close(loss(emb, finest), want)
+    other = LOSSES["csl"].build(num_classes=8, dim=5, class_labels=EIGHT[order]).double()
+    with torch.no_grad():
+        other.proxies.copy_(loss.proxies[order])
+    torch.testing.assert_close(other(emb, finest), want)
+
+
+def test_seven_levels_have_the_published_margins():
+    tree = torch.stack([torch.arange(64) // 2**level for level in range(7)], 1)
+    loss = LOSSES["csl"].build(num_classes=64, dim=5, class_labels=tree)
+    assert loss.margins == pytest.approx((0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75))
+    assert torch.isfinite(loss(torch.randn(12, 5), torch.arange(12)))
+
+
+def test_what_does_not_fit_csl_is_said():
+    descriptor = LOSSES["csl"]
+    with pytest.raises(UserError, match="label tree"):
+        descriptor.build(num_classes=8, dim=5)
+    with pytest.raises(UserError, match="each of 9 classes; got 8"):
+        descriptor.build(num_classes=9, dim=5, class_labels=EIGHT)
+    with pytest.raises(UserError, match="one margin for each of 3 levels"):
+        csl(margins_fine_to_coarse=[0.1, 0.2])
+    with pytest.raises(UserError, match="no proxy for class 8"):
+        csl()(torch.randn(2, 5), torch.tensor([0, 8]))

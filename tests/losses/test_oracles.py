@@ -1,16 +1,14 @@
-"""The rank losses against published reference values, in double and single precision."""
+"""Losses against published reference values, in double and single precision."""
 
 from __future__ import annotations
 
 import json
-from types import ModuleType
 
 import numpy as np
 import pytest
 import torch
 
-from tests import oracle_cases
-from tests.shared import SHARED, needs
+from tests.oracle_cases import cases, checker, load
 from trainers.losses import LOSSES
 
 FAMILIES = (
@@ -31,25 +29,21 @@ FAMILIES = (
     "smooth_ndcg",
     "rod_ndcg",
 )
-CASES = sorted(path.stem for path in (SHARED / "oracles").glob("*.npz") if path.name.split("__")[0] in FAMILIES)
-
-
-@pytest.fixture(scope="module")
-def checker() -> ModuleType:
-    return oracle_cases.checker()
+"""The rank losses, which further tests go through."""
+OTHERS = ("supcon_out", "supcon_in", "simclr", "csl", "xbm_contrastive", "contextual")
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["double", "single"])
-@pytest.mark.parametrize("case", CASES or ["absent"])
-def test_equals_the_published_value_and_gradient(checker: ModuleType, case: str, dtype: torch.dtype) -> None:
-    path = needs(f"oracles/{case}.npz")
-    good, detail = checker.check_loss(np.load(path), case.split("__")[0], dtype)
+@pytest.mark.parametrize("stem", cases(*FAMILIES, *OTHERS))
+def test_equals_the_published_value_and_gradient(stem: str, dtype: torch.dtype) -> None:
+    with load(stem) as case:
+        good, detail = checker().check_loss(case, stem.split("__")[0], dtype)
     assert good, detail
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("calibration")] or ["absent"])
-def test_calibration_over_all_pairs_equals_the_printed_formula(case: str) -> None:
-    file = np.load(needs(f"oracles/{case}.npz"))
+@pytest.mark.parametrize("stem", cases("calibration"))
+def test_calibration_over_all_pairs_equals_the_printed_formula(stem: str) -> None:
+    file = load(stem)
     margins = {key: value for key, value in json.loads(str(file["hparams"])).items() if key.endswith("_margin")}
     module = LOSSES["calibration"].build(num_classes=99, dim=8, mean_over="all", **margins)
     embeddings = torch.tensor(file["emb"], dtype=torch.float64, requires_grad=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import pytest
 import torch
@@ -23,10 +24,13 @@ from tests.losses.test_oracles import FAMILIES
 from trainers.errors import UserError
 from trainers.losses import LOSSES
 from trainers.losses._batch import pair_batch
+from trainers.losses._bound import DIFFERS, BoundParameters, resolve
 
 QUICK = settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SUP = ("sup_ap", "sup_hap", "sup_hap_weighted_ap", "sup_ndcg", "sup_recall")
 SMOOTH = ("smooth_ap", "smooth_hap", "smooth_ndcg", "smooth_recall", "recall_at_k_patel")
+
+BOUNDED = [name for name, loss in LOSSES.items() if issubclass(loss.parameters, BoundParameters)]
 
 
 @st.composite
@@ -210,3 +214,31 @@ def test_a_batch_without_images_is_refused_in_words(name: str, levels: tuple[int
 def test_a_batch_without_images_costs_nothing(name: str) -> None:
     loss = LOSSES[name].build(num_classes=4, dim=8)
     assert loss(torch.empty(0, 8), torch.empty(0, dtype=torch.int64)) == 0
+
+
+def test_delta_is_the_printed_one_at_the_printed_tau_and_one_that_is_set_stays() -> None:
+    assert resolve(BoundParameters()).delta == 0.05
+    assert resolve(BoundParameters(tau=0.01, delta=0.05)) == resolve(BoundParameters())
+    assert resolve(BoundParameters(tau=0.1, delta=0.05)).delta == 0.05
+    assert resolve(BoundParameters(tau=0.1, delta=0.0)).delta == 0.0
+
+
+@pytest.mark.parametrize("tau", [0.001, 0.01, 0.03, 0.1, 1.0])
+def test_delta_follows_tau_to_where_the_sigmoid_is_flat(tau: float) -> None:
+    bound = resolve(BoundParameters(tau=tau))
+    eps = 1.0 - bound.edge
+    assert bound.delta == pytest.approx(tau * math.log((1.0 - eps) / eps))
+    assert eps == pytest.approx(1 / (1 + math.e**5)) and eps < 0.01
+    assert bound.edge_slope * tau == pytest.approx(eps * (1.0 - eps))  # the slope there, in units of 1 / tau
+    assert bound.offset == pytest.approx(bound.start + bound.edge)  # continuous
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_every_loss_with_the_bound_lets_delta_follow_and_says_where_the_published_bounds_differ(name: str) -> None:
+    assert LOSSES[name].parameters().delta is None and LOSSES[name].differs.endswith(DIFFERS)
+
+
+def test_happier_f_changes_alpha_alone() -> None:
+    plain, fine = (vars(LOSSES[name].parameters()) for name in ("happier", "happier_f"))
+    assert {name for name in plain if plain[name] != fine[name]} == {"alpha"}
+    assert (plain["alpha"], fine["alpha"]) == (1.0, 5.0)

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from tests.fake_device import DEVICE, fake_device
-from tests.losses.slow_contrastive import supcon
+from tests.losses.reference import asked, supcon
 from trainers.errors import UserError
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.batches import Batch, Batches
@@ -141,7 +141,7 @@ def test_supcon_is_the_loss_over_both_views(positives: str) -> None:
     method = made("supcon", positives=positives, temperature=0.2)
     batch = views(method)
     raw = torch.stack([method.net(part) for part in batch.images], 1)
-    slow = supcon(raw, batch.labels, 0.2, 0.07, inside=positives == "in")
+    slow = supcon(asked(raw, batch.labels), 0.2, positives == "in") * 0.2 / 0.07
     assert method(batch).terms["contrast"].item() == pytest.approx(slow.item(), rel=1e-5)
 
 
