@@ -1,19 +1,17 @@
-"""Metrics that a run is asked for: which names are taken, where they are measured, and where they turn up."""
+"""Metrics that a run is asked for: which names and titles are taken, where they are measured and turn up."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
 
 from explorer.exports.pages import write_curves
 from explorer.page.kinds.metric_learning import configuration
 from explorer.server.library import Library
 from explorer.tabs.live.view import about
-from tests.metrics import slow
 from tests.metrics.worlds import tree
 from tests.tiny import write_images
 from trainers.cli.main import main
@@ -22,8 +20,10 @@ from trainers.kinds import check, kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.evaluation import retrieval
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.metrics import evaluate
-from trainers.metrics.names import ASKED_MENU, MOST, check_size, joined, measurable
+from trainers.metrics import METRICS, describe, evaluate
+from trainers.metrics.catalogue import MEASURES
+from trainers.metrics.names import ASKED_MENU, MOST, check_size, family_of, joined, key_of, measurable
+from trainers.plans.config import FairComparisonConfig
 from trainers.runs import list_runs
 from trainers.runs.identity import read_config
 
@@ -75,7 +75,7 @@ def test_they_stand_where_the_kinds_own_numbers_stand() -> None:
 
 
 def test_the_page_offers_a_menu_and_takes_any_name() -> None:
-    config = configuration(["supcon"], training={"metrics": ["R_at_10", "AP_at_5_level1"]})
+    config = configuration(["supcon"], training={"metrics": ["R@10", "AP_at_5_level1"]})
     assert isinstance(config, MetricLearningConfig) and config.metrics == ("R_at_10", "AP_at_5_level1")
     for broken in (["R@0"], ["\ud800"], "R", [1], {"a": 1}, [["R_at_1"]]):
         with pytest.raises(ParameterError, match="metric"):
@@ -115,36 +115,96 @@ def test_contrastive_training_measures_them_too() -> None:
     assert more == own | {"sum_wAP": evaluate(emb, labels, metrics=["sum_wAP"])["sum_wAP"]}
 
 
-# ------------------------------------------------------------ what they are
+# ---------------------------------------------------------------- by their titles
+
+KEYS = {
+    "R@1": "R_at_1",
+    "r@10": "R_at_10",
+    "Recall@4": "R_at_4",
+    "mAP@R": "AP_at_R",
+    "MAP@R": "AP_at_R",
+    "mAP": "AP",
+    "mAP@100": "AP_at_100",
+    "P@R": "P_at_R",
+    "Precision@5": "P_at_5",
+    "H-AP": "HAP",
+    "nDCG@10": "NDCG_at_10",
+    "true recall@10": "true_R_at_10",
+    "level R@1": "level_mean_R_at_1",
+    "ΣwAP": "sum_wAP",
+    "R@5_level1": "R_at_5_level1",
+    "mAP@R_any_level": "AP_at_R_any_level",
+    "i2t R@5": "i2t_R_at_5",
+    "ODmAP@1": "ODmAP_at_1",
+    "test/R@1": "test/R_at_1",
+    "train_R@1": "train_R_at_1",
+    "k-NN": "knn_accuracy",
+    "R@k": "R_at_k",
+}
+NONE = ("R@0", "R@", "@1", "R@R", "recall", "nonsense", "", "test/", "R@1" * 99)
 
 
-def test_level_means_are_means_of_the_levels_numbers_where_every_query_has_a_classmate() -> None:
-    emb, labels = tree(8, 90, 3, branch=2)
-    counts = torch.bincount(labels[:, 0])
-    kept = counts[labels[:, 0]] > 1
-    names = [f"{name}_level{level}" for name in ("AP", "R_at_3") for level in range(3)]
-    scores = evaluate(emb[kept], labels[kept], metrics=[*names, "level_mean_AP", "level_mean_R_at_3", "sum_wAP"])
-    levels = [[scores[f"{name}_level{level}"] for level in range(3)] for name in ("AP", "R_at_3")]
-    assert scores["level_mean_AP"] == pytest.approx(np.mean(levels[0]), abs=1e-12)
-    assert scores["level_mean_R_at_3"] == pytest.approx(np.mean(levels[1]), abs=1e-12)
-    assert scores["sum_wAP"] == pytest.approx(np.dot(levels[0], [3, 2, 1]) / 6, abs=1e-12)
+@pytest.mark.parametrize(("written", "key"), KEYS.items())
+def test_a_title_is_its_key(written: str, key: str) -> None:
+    assert key_of(written) == key_of(key) == key
 
 
-def test_a_query_without_a_classmate_is_left_out_of_every_level() -> None:
-    emb, labels = torch.eye(4), torch.tensor([[0, 0], [0, 0], [1, 0], [2, 1]])
-    names = ["level_mean_AP", "level_mean_R_at_1", "sum_wAP", "AP_level1"]
-    each = evaluate(emb, labels, metrics=names, per_query=True)
-    for name in names[:3]:
-        assert np.isnan(each[name]).tolist() == [False, False, True, True]
-    assert np.isnan(each["AP_level1"]).tolist() == [False, False, False, True]
+@pytest.mark.parametrize("written", NONE)
+def test_what_is_no_metric_stays_as_it_is(written: str) -> None:
+    assert key_of(written) == family_of(written) == written
 
 
-def test_ndcg_at_k_is_over_the_ideal_of_the_whole_list() -> None:
-    emb, labels = tree(5, 40, 3)
-    names = ["NDCG", *(f"NDCG_at_{k}" for k in (1, 4, 39, 500))]
-    got = evaluate(emb, labels, metrics=names, per_query=True)
-    lists = slow.ranked_levels(emb, labels)
-    for name in names:
-        np.testing.assert_allclose(got[name], [slow.score(name, levels, 3) for levels in lists], atol=1e-12)
-    np.testing.assert_array_equal(got["NDCG_at_39"], got["NDCG"])
-    np.testing.assert_array_equal(got["NDCG_at_500"], got["NDCG"])
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_of_ranked_lists_is_known_by_its_title(name: str) -> None:
+    key = name.replace("_at_k", "_at_10").replace("level_l", "level0")
+    if name != "AP_level_l":  # "AP, class" needs the names of the levels
+        assert key_of(describe(key).title) == key
+    assert family_of(key) in (name, *MEASURES)
+
+
+@pytest.mark.parametrize("kind", [MetricLearningConfig, ContrastiveConfig])
+def test_runs_keep_keys(kind: type) -> None:
+    config = kind(metrics=("R@10", "MAP@R", "sum_wAP"))
+    check(config)
+    assert config.metrics == ("R_at_10", "AP_at_R", "sum_wAP")
+    written = json.loads(config.to_json()) | {"metrics": ["R@10", "MAP@R", "sum_wAP"]}
+    assert read_config(json.dumps(written)) == config
+    fair = FairComparisonConfig(run=config, select_by="R@10")
+    assert (fair.select_by, replace(fair, select_by="mAP@R").select_by) == ("R_at_10", "AP_at_R")
+
+
+@pytest.mark.parametrize(
+    ("written", "first", "sentence"),
+    [
+        ("R@1", "R_at_1: R@1.", "among the top-1 results"),
+        ("R_at_10", "R_at_10: R@10.", "among the top-10 results"),
+        ("R@k", "R_at_k: R@k.", "among the top-k results"),
+        ("R_at_k", "R_at_k: R@k.", "among the top-k results"),
+        ("mAP@R", "AP_at_R: mAP@R.", ""),
+    ],
+)
+def test_the_command_describes_a_metric(
+    written: str, first: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["metrics", written]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(first) and sentence in told
+
+
+@pytest.mark.parametrize("written", ["R_at_0", "R@0", "recall"])
+def test_the_command_says_which_metrics_there_are(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metrics", written]) == 1
+    assert f"There is no metric {written!r}; choose from R_at_k, AP, AP_at_R" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_refused_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_given: object) -> None:
+        raise AssertionError("the images were read before the folder was tried")
+
+    monkeypatch.setattr("trainers.kinds.labelled.Labelled.rehearse", read)
+    (tmp_path / "file").write_text("")
+    assert main(["train", "--steps", "1", "--runs", str(tmp_path / "file" / "runs")]) == 1
+    assert "A run cannot be written in" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()

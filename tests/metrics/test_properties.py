@@ -23,14 +23,6 @@ def close(left: dict, right: dict, order: np.ndarray | None = None) -> None:
 
 
 @QUICK
-@given(WORLDS)
-def test_row_order_changes_nothing(world):
-    emb, labels = tree(*world)
-    order = np.random.default_rng(world[0]).permutation(len(emb))
-    close(evaluate(emb[order], labels[order], per_query=True), evaluate(emb, labels, per_query=True), order)
-
-
-@QUICK
 @given(WORLDS, st.integers(1, 50))
 def test_block_size_changes_nothing(world, rows):
     emb, labels = tree(*world)
@@ -38,13 +30,6 @@ def test_block_size_changes_nothing(world, rows):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "BLOCK", rows * len(emb))
         close(evaluate(emb, labels, per_query=True), whole)
-
-
-@QUICK
-@given(WORLDS, st.floats(0.1, 50.0))
-def test_length_of_embeddings_changes_nothing(world, scale):
-    emb, labels = tree(*world)
-    close(evaluate(emb * scale, labels, per_query=True), evaluate(emb, labels, per_query=True))
 
 
 @QUICK

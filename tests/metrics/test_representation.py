@@ -143,20 +143,6 @@ def test_geometry_agrees_with_loops(size):
         assert class_collapse(rows, labels) == pytest.approx(slow.class_collapse(rows, labels), rel=1e-9)
 
 
-@QUICK
-@given(WORLDS, st.floats(0.1, 50))
-def test_order_length_and_rotation_change_nothing(size, scale):
-    rows, labels = world(*size)
-    order = torch.tensor(np.random.default_rng(size[0]).permutation(len(rows)))
-    turn = torch.linalg.qr(torch.tensor(np.random.default_rng(1).normal(size=(5, 5))))[0]
-    other, names = (rows * scale)[order] @ turn, labels[order] * 3
-    assert uniformity(other) == pytest.approx(uniformity(rows), abs=1e-9)
-    assert alignment(other, other.roll(1, 0)) == pytest.approx(alignment(rows[order], rows[order].roll(1, 0)), abs=1e-9)
-    assert effective_rank(other) == pytest.approx(effective_rank(rows), rel=1e-6)
-    one, two = class_collapse(other, names), class_collapse(rows, labels)
-    assert one == pytest.approx(two, rel=1e-6, abs=1e-12, nan_ok=True)
-
-
 def test_known_values():
     eye = torch.eye(8)
     assert effective_rank(eye) == pytest.approx(8)
