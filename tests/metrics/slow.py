@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
 
+def unit(rows) -> np.ndarray:
+    rows = np.asarray(rows, dtype=np.float64)
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+
+def ranked(query: np.ndarray, label, rows: np.ndarray, labels, among: Iterable[int]) -> list[tuple[int, int]]:
+    """Level shared with the query and row, best first, of unit rows; equal cosines: the less relevant, then the first.
+
+    Args:
+        among: the rows that are searched.
+    """
+    entries = []
+    for j in among:
+        level = sum(int(a == b) for a, b in zip(label, labels[j], strict=True))
+        entries.append((-round(float(query @ rows[j]), 10), level, j))
+    return [(level, j) for _, level, j in sorted(entries)]
+
+
+def nearest(emb, labels, q: int, among: Iterable[int] | None = None) -> list[int]:
+    """The rows that a query of the set finds, best first: of the others, or of those that are given."""
+    rows = unit(emb)
+    found = ranked(rows[q], labels[q], rows, labels, (set(range(len(rows))) - {q}) if among is None else among)
+    return [j for _, j in found]
+
+
 def ranked_levels(emb, labels, gallery=None, gallery_labels=None) -> list[list[int]]:
-    """Levels shared with the query, best first; equal cosines: the less relevant first; the query left out."""
-    emb = np.asarray(emb, dtype=np.float64)
-    labels = np.asarray(labels).reshape(len(emb), -1)
-    own = gallery is None
-    gallery = emb if own else np.asarray(gallery, dtype=np.float64)
-    gallery_labels = labels if own else np.asarray(gallery_labels).reshape(len(gallery), -1)
-    x = emb / np.linalg.norm(emb, axis=1, keepdims=True)
-    y = gallery / np.linalg.norm(gallery, axis=1, keepdims=True)
-    lists = []
-    for q in range(len(x)):
-        entries = []
-        for j in range(len(y)):
-            if not (own and j == q):
-                level = sum(int(a == b) for a, b in zip(labels[q], gallery_labels[j], strict=True))
-                entries.append((-round(float(x[q] @ y[j]), 10), level))
-        lists.append([level for _, level in sorted(entries)])
-    return lists
+    """Levels shared with each query, best first; the query left out where there is no gallery."""
+    own, labels = gallery is None, np.asarray(labels).reshape(len(emb), -1)
+    x = unit(emb)
+    y, others = (x, labels) if own else (unit(gallery), np.asarray(gallery_labels).reshape(len(gallery), -1))
+    whole = range(len(y))
+    lists = [ranked(x[q], labels[q], y, others, (j for j in whole if not own or j != q)) for q in range(len(x))]
+    return [[level for level, _ in entries] for entries in lists]
 
 
 def ap(hits: list[bool], cut: int | None = None) -> float:

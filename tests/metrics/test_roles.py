@@ -44,16 +44,6 @@ def allowed(q: int, labels: np.ndarray, roles: Roles) -> list[int]:
     return kept
 
 
-def slow_list(q: int, emb: np.ndarray, labels: np.ndarray, roles: Roles) -> list[int]:
-    """The images that ``q`` is searched among, best first; of equal ones the less relevant, then the first."""
-    unit = emb / np.linalg.norm(emb, axis=1, keepdims=True)
-    entries = [
-        (-round(float(unit[q] @ unit[j]), 10), int((labels[q] == labels[j]).sum()), j)
-        for j in allowed(q, labels, roles)
-    ]
-    return [j for _, _, j in sorted(entries)]
-
-
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("cameras", "tied"), [(None, False), (3, False), (1, True), (2, True), (None, True)])
 def test_numbers_are_those_of_the_definitions(seed: int, cameras: int | None, tied: bool) -> None:
@@ -66,7 +56,7 @@ def test_numbers_are_those_of_the_definitions(seed: int, cameras: int | None, ti
         if not roles.query[q]:
             assert all(math.isnan(scores.values[name][q]) for name in NAMES) and scores.finest[q] == -1
             continue
-        levels = [int((rows[q] == rows[j]).sum()) for j in slow_list(q, emb.numpy(), rows, roles)]
+        levels = [int((rows[q] == rows[j]).sum()) for j in slow.nearest(emb, rows, q, allowed(q, rows, roles))]
         alone += depth not in levels
         assert scores.finest[q] == levels.count(depth) and scores.related[q] == len(levels) - levels.count(0)
         for name in NAMES:
@@ -84,7 +74,7 @@ def test_labels_without_a_tree_and_of_many_levels() -> None:
         labels = torch.randint(0, 3, (len(emb), depth), generator=torch.Generator().manual_seed(depth))
         scores = score_roles(emb, labels, roles, ["R_at_1", f"AP_level{depth - 1}"])
         for q in roles.queries.tolist():
-            order = slow_list(q, emb.numpy(), labels.numpy(), roles)
+            order = slow.nearest(emb, labels.numpy(), q, allowed(q, labels.numpy(), roles))
             last = [bool(labels[q, -1] == labels[j, -1]) for j in order]
             shared = sum(bool((labels[q] == labels[j]).any()) for j in order)
             assert scores.values[f"AP_level{depth - 1}"][q] == pytest.approx(slow.ap(last), nan_ok=True)
@@ -138,7 +128,7 @@ def test_lists_of_results_are_those_that_are_scored(cameras: int | None) -> None
     ids = nearest(emb, rows, 99, roles=roles)
     assert ids.shape[1] == roles.least(rows[:, 0]) == min(len(allowed(q, rows, roles)) for q in range(len(rows)))
     for q in range(len(rows)):
-        assert ids[q].tolist() == slow_list(q, emb.numpy(), rows, roles)[: ids.shape[1]]
+        assert ids[q].tolist() == slow.nearest(emb, rows, q, allowed(q, rows, roles))[: ids.shape[1]]
     few = nearest(emb, rows, 2, roles=roles)
     result = mistakes(few, rows, roles=roles)
     finding = [q for q in roles.queries if any(rows[j, 0] == rows[q, 0] for j in allowed(q, rows, roles))]

@@ -56,26 +56,6 @@ def test_curves_follow_their_definitions_and_their_areas_are_the_metrics(depth) 
                 assert curve.area == pytest.approx(area, abs=1e-14)
 
 
-def test_with_one_level_both_curves_are_the_same() -> None:
-    emb, labels = tree(1, 40, 1)
-    found = query_curves(emb[3], labels[3], emb, labels, own=3)
-    np.testing.assert_allclose(found.plain.precision, found.hierarchical.precision, atol=1e-15)
-    np.testing.assert_allclose(found.plain.recall, found.hierarchical.recall, atol=1e-15)
-
-
-def test_a_perfect_list_has_full_precision_everywhere() -> None:
-    labels = torch.tensor([[0, 0], [0, 0], [0, 0], [1, 0], [1, 0], [2, 1]])
-    emb = torch.tensor([[0.0], [0.01], [0.02], [0.4], [0.5], [1.5]]).double()
-    found = query_curves(*(each[0] for each in (_on_circle(emb), labels)), _on_circle(emb), labels, own=0)
-    for curve in (found.plain, found.hierarchical):
-        np.testing.assert_allclose(curve.precision, 1.0, atol=1e-15)
-        assert curve.area == pytest.approx(1.0, abs=1e-15) and curve.recall[-1] == 1.0
-
-
-def _on_circle(angle: torch.Tensor) -> torch.Tensor:
-    return torch.cat([angle.cos(), angle.sin()], 1)
-
-
 def test_a_query_without_relatives_has_no_curve() -> None:
     labels = torch.tensor([[0, 0], [1, 0], [2, 1]])
     found = query_curves(torch.eye(3)[0], labels[0], torch.eye(3), labels, own=0)

@@ -11,8 +11,8 @@ from PIL import Image
 
 from explorer.server.library import Library
 from explorer.tabs.live.neighbours import neighbours
+from tests.metrics import slow
 from tests.synthetic import make_run
-from trainers.hierarchy import shared_levels
 from trainers.metrics.scores import score_query
 from trainers.parameters import Choice
 from trainers.retrieval.probe_results import nearest_others, probe_of, probe_results
@@ -148,14 +148,6 @@ def _tied_run(root: Path, kind: str, points: int = 60) -> RunFolder:
     return folder
 
 
-def _slow(vectors: np.ndarray, labels: np.ndarray, query: int, count: int) -> list[int]:
-    unit = vectors.astype(np.float64)
-    unit /= np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
-    shared = shared_levels(labels, labels[query])
-    keys = [(-round(float(unit[row] @ unit[query]), 9), shared[row], row) for row in range(len(unit)) if row != query]
-    return [row for _, _, row in sorted(keys)[:count]]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_lists_of_a_run_have_the_order_of_the_metrics(kind: str, tmp_path: Path) -> None:
     folder = _tied_run(tmp_path, kind)
@@ -167,7 +159,7 @@ def test_lists_of_a_run_have_the_order_of_the_metrics(kind: str, tmp_path: Path)
     for query in range(0, 60, 7):
         live = neighbours(library, run, 0, query)["arms"]
         for arm, vectors in enumerate(embeddings):
-            expected = _slow(vectors, labels, query, 10)
+            expected = slow.nearest(vectors, labels, query)[:10]
             assert live[arm]["ids"] == expected
             assert nearest_others(vectors, labels, np.array([query]), 10)[0].tolist() == expected
             listed = found[arm]
