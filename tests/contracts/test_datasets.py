@@ -6,7 +6,6 @@ import dataclasses
 import io
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import torch
@@ -22,7 +21,6 @@ from trainers.data import SOURCES, inspect_data, load_data
 from trainers.data.captioned import datasets as captioned_datasets
 from trainers.data.captioned.datasets import CAPTIONED
 from trainers.data.captioned.loader import load_captioned, named
-from trainers.data.labelled import datasets as labelled_datasets
 from trainers.data.labelled.datasets.known import KNOWN
 from trainers.data.sources import resolve
 from trainers.errors import ParameterError
@@ -187,11 +185,6 @@ def test_a_hub_id_is_read_as_a_table() -> None:
 
 # ------------------------------------------------------------------------------------- one file is enough
 
-LABELLED = """
-from trainers.data.labelled.descriptor import SourceDescriptor
-from trainers.data.labelled.datasets import drawn
-DESCRIPTOR = SourceDescriptor(name="extra", title="Extra", sentence="Another one.", licence="CC0-1.0", load=drawn.load)
-"""
 CAPTIONED_FILE = """
 from trainers.data.captioned.base import CaptionedDescriptor
 from trainers.data.captioned.datasets.coco_folder import load
@@ -202,25 +195,11 @@ DESCRIPTOR = CaptionedDescriptor(
 """
 
 
-def extended(package: ModuleType, folder: Path, source: str, monkeypatch: pytest.MonkeyPatch):
-    """The catalogue of a package with one file more."""
-    folder.mkdir()
-    (folder / "extra.py").write_text(source, encoding="utf-8")
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
-    monkeypatch.delitem(sys.modules, f"{package.__name__}.extra", raising=False)
-    return load(package)
-
-
-def test_one_file_adds_a_labelled_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainers.data.SOURCES", extended(labelled_datasets, tmp_path / "more", LABELLED, monkeypatch))
-    check_labelled(load_data(DataChoice(source="extra", image_size=16, max_images=192)))
-
-
 def test_one_file_adds_a_captioned_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entries = extended(captioned_datasets, tmp_path / "more", CAPTIONED_FILE, monkeypatch)
+    (tmp_path / "extra.py").write_text(CAPTIONED_FILE, encoding="utf-8")
+    monkeypatch.setattr(captioned_datasets, "__path__", [*captioned_datasets.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, f"{captioned_datasets.__name__}.extra", raising=False)
+    entries, folder = load(captioned_datasets), tmp_path / "extra_folder"
     monkeypatch.setattr("trainers.data.captioned.loader.CAPTIONED", entries)
-    assert (
-        next(each for each in entries.values() if each.recognises and each.recognises(tmp_path / "extra_folder")).name
-        == "extra"
-    )
-    check_captioned(load_captioned(str(write_coco(tmp_path / "extra_folder", train=4, test=4))))
+    assert next(each.name for each in entries.values() if each.recognises and each.recognises(folder)) == "extra"
+    check_captioned(load_captioned(str(write_coco(folder, train=4, test=4))))

@@ -1,4 +1,4 @@
-"""Every image-text model, detector and fill of the menus: described, checked, and honest about what is missing."""
+"""Every image-text model of the menu: described, checked, and honest about what is missing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.data.picture import read_picture
-from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
-from trainers.errors import DataError, ParameterError, UserError
+from trainers.errors import ParameterError, UserError
 from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
-from trainers.object_removal.fills import FILLS, paint
-from trainers.object_removal.pairs import scaled_mask
 
 HERE = [name for name, model in MODELS.items() if model.shipped or not model.trained]
 TEXTS = ["a dog on the grass", "two cats", "", "ein Hund auf der Wiese", "word " * 300]
@@ -73,29 +69,3 @@ def test_a_model_that_can_be_mended_descends_its_own_loss(name):
         model.after_step()
         losses.append(loss.item())
     assert np.isfinite(losses).all() and min(losses[-2:]) < losses[0]
-
-
-@pytest.mark.parametrize("name", FILLS)
-def test_a_fill_changes_the_region_and_nothing_else(name):
-    """Of a drawn scene, of which every fill can take out a class."""
-    scene = drawn_scenes(DrawnScenes(train=1, val=1, test=1)).splits["test"][0]
-    picture, removed = read_picture(scene.load()), scene.classes[-1:]
-    mask = scaled_mask(picture, scene.boxes, scene.classes, removed)
-    given = (FILLS[name], picture.pixels, mask)
-    if FILLS[name].lacking() is not None:
-        with pytest.raises(UserError):
-            paint(*given, scene=scene, removed=removed)
-        return
-    painted = paint(*given, scene=scene, removed=removed)
-    assert (painted == picture.pixels)[~mask].all() and (painted != picture.pixels)[mask].any()
-
-
-@pytest.mark.parametrize("name", [name for name, fill in FILLS.items() if fill.redraw is not None])
-def test_a_fill_that_needs_the_scene_says_so(name):
-    scene = drawn_scenes(DrawnScenes(train=1, val=1, test=1)).splits["test"][0]
-    pixels, mask = read_picture(scene.load()).pixels, np.zeros((scene.height, scene.width), dtype=bool)
-    assert FILLS[name].unfit(scene) is None and FILLS[name].unfit(None) is not None
-    with pytest.raises(DataError, match="Only the drawn scenes"):
-        paint(FILLS[name], pixels, mask, removed=scene.classes[:1])
-    with pytest.raises(DataError, match="whole objects"):
-        paint(FILLS[name], pixels, mask, scene=scene)

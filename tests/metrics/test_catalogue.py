@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import numpy as np
 import pytest
 import torch
@@ -14,10 +10,9 @@ from tests.formulas import check_symbols
 from tests.metrics import slow
 from tests.metrics.worlds import listed, tree
 from trainers.errors import ParameterError
-from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, PUBLISHED, Measure, catalogue, describe, evaluate, names
+from trainers.metrics import IMAGE_TEXT_METRICS, METRICS, PUBLISHED, Measure, catalogue, describe, evaluate
 from trainers.metrics.bitmasks import Judged
 from trainers.metrics.names import describe_any
-from trainers.registry import load
 
 JUDGES = [measure for measure in IMAGE_TEXT_METRICS.values() if measure.judge is not None]
 
@@ -125,21 +120,3 @@ def test_unknown_keys_stand_for_themselves():
         describe("mood")
     assert describe_any("mood").title == "mood" and describe_any("mood").is_curve
     assert not describe("test/HAP").is_curve and not describe("probe_images").is_curve
-
-
-def test_a_metric_is_one_file(tmp_path: Path, monkeypatch):
-    (tmp_path / "first.py").write_text(
-        "from trainers.metrics.measure import Measure\n"
-        "def first(lists, k, level):\n    return lists.column(level).relevant * 0 + k\n"
-        "DESCRIPTOR = Measure(name='first_at_k', title='First@k', sentence='The k.', family='ranking', score=first)\n"
-    )
-    package = ModuleType("toy_metrics")
-    package.__path__ = [str(tmp_path)]
-    monkeypatch.setitem(sys.modules, "toy_metrics", package)
-    together = {**catalogue.MEASURES, **load(package)}
-    monkeypatch.setattr(catalogue, "MEASURES", together)
-    monkeypatch.setattr(names, "MEASURES", together)
-    scores = evaluate(torch.eye(4), torch.tensor([0, 0, 1, 1]), metrics=["first_at_7"])
-    assert scores["first_at_7"] == 7 and describe("first_at_7").title == "First@7"
-    names.describe.cache_clear()
-    monkeypatch.delitem(sys.modules, "toy_metrics.first")

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.errors import ParameterError, UserError
+from trainers.data.captioned_images import CaptionedImage
+from trainers.data.picture import read_picture
+from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
+from trainers.errors import DataError, ParameterError, UserError
 from trainers.object_removal.fills import FILLS, paint
+from trainers.object_removal.pairs import scaled_mask
 
 READY = [name for name, fill in FILLS.items() if name != "lama" and fill.redraw is None]
 
@@ -38,16 +42,29 @@ def lama(tmp_path, monkeypatch):
     return path
 
 
-@pytest.mark.parametrize("name", READY)
-def test_only_the_region_changes(name):
-    picture, mask = scene()
-    before = picture.copy()
-    painted = paint(FILLS[name], picture, mask)
-    assert painted.dtype == np.uint8 and painted.shape == picture.shape
-    np.testing.assert_array_equal(painted[~mask], picture[~mask])
-    np.testing.assert_array_equal(picture, before)
-    np.testing.assert_array_equal(painted, paint(FILLS[name], picture, mask))
-    np.testing.assert_array_equal(paint(FILLS[name], picture, np.zeros_like(mask)), picture)
+def drawn() -> tuple[CaptionedImage, np.ndarray]:
+    """A drawn scene, of which every fill can take out a class, and its pixels."""
+    found = drawn_scenes(DrawnScenes(train=1, val=1, test=1)).splits["test"][0]
+    return found, read_picture(found.load()).pixels
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_the_region_changes_and_nothing_else(name):
+    found, pixels = drawn()
+    removed, before = found.classes[-1:], pixels.copy()
+    mask = scaled_mask(read_picture(found.load()), found.boxes, found.classes, removed)
+    of_scene = {"scene": found, "removed": removed}
+    if FILLS[name].lacking() is not None:
+        with pytest.raises(UserError):
+            paint(FILLS[name], pixels, mask, **of_scene)
+        return
+    painted = paint(FILLS[name], pixels, mask, **of_scene)
+    assert painted.dtype == np.uint8 and painted.shape == pixels.shape
+    assert (painted == pixels)[~mask].all() and (painted != pixels)[mask].any()
+    np.testing.assert_array_equal(pixels, before)
+    np.testing.assert_array_equal(painted, paint(FILLS[name], pixels, mask, **of_scene))
+    if name in READY:
+        np.testing.assert_array_equal(paint(FILLS[name], pixels, np.zeros_like(mask)), pixels)
 
 
 @pytest.mark.parametrize("name", ["telea", "navier_stokes"])
@@ -115,6 +132,17 @@ def test_refusals():
         paint(FILLS["telea"], picture, np.ones_like(mask))
     with pytest.raises(ParameterError):
         paint(FILLS["telea"], picture, mask, {"radius": 99})
+
+
+@pytest.mark.parametrize("name", [name for name, fill in FILLS.items() if fill.redraw is not None])
+def test_a_fill_that_needs_the_scene_says_so(name):
+    scene, pixels = drawn()
+    mask = np.zeros((scene.height, scene.width), dtype=bool)
+    assert FILLS[name].unfit(scene) is None and FILLS[name].unfit(None) is not None
+    with pytest.raises(DataError, match="Only the drawn scenes"):
+        paint(FILLS[name], pixels, mask, removed=scene.classes[:1])
+    with pytest.raises(DataError, match="whole objects"):
+        paint(FILLS[name], pixels, mask, scene=scene)
 
 
 def test_the_catalogue():
