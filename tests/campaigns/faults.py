@@ -70,7 +70,7 @@ FAULTS = (
         sentence="Of equal similarities the more relevant one comes first.",
         find="ranked = sort_rows(keys).bitwise_and_(2**codes.bits - 1)",
         replace="ranked = sort_rows(keys ^ 2**codes.bits - 1).bitwise_and_(2**codes.bits - 1) ^ 2**codes.bits - 1",
-        tests=("tests/metrics/test_properties.py",),
+        tests=("tests/metrics/test_values.py",),
     ),
     Fault(
         name="split",
@@ -133,14 +133,14 @@ FAULTS = (
         sentence="A run that is resumed begins with an empty cross-batch memory.",
         find='self.register_buffer("pushed", torch.tensor(0))',
         replace='self.register_buffer("pushed", torch.tensor(0), persistent=False)',
-        tests=("tests/losses/test_memory_self.py", "tests/losses/test_xbm.py"),
+        tests=("tests/losses/test_memory.py",),
     ),
     Fault(
         name="itself",
         sentence="The match of a query with its copy in the memory counts.",
         find="if self.loss.leaves_self_out and self_index is not None else {}",
         replace="if self_index is None else {}",
-        tests=("tests/losses/test_memory_self.py",),
+        tests=("tests/losses/test_memory.py",),
     ),
     Fault(
         name="norm",

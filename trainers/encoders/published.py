@@ -3,7 +3,7 @@
 Models of timm with published weights that are offered by name; any other name of timm's may be written as well.
 
 Sizes are those that timm counts for the model without its classifier, operations those of one image of the published
-side; ``tests/encoders/test_published.py`` counts both again.
+side; ``tests/contracts/test_encoders.py`` counts both again.
 """
 
 from __future__ import annotations
