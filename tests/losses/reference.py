@@ -407,7 +407,7 @@ def contextual_similarity(emb, k, eps):
     for i in range(n):
         for j in near[i]:
             both, neither = near[i] & near[j], everyone - near[i] - near[j]
-            w1[i, j] = (len(both) / len(near[i]) + len(neither) / (n - len(near[i]))) / 2
+            w1[i, j] = (len(both) / len(near[i]) + len(neither) / max(1, n - len(near[i]))) / 2
     w2 = torch.zeros(n, n, dtype=torch.float64)
     for i in range(n):
         mutual = [p for p in close[i] if i in close[p]]
