@@ -34,9 +34,7 @@ def level_counts(labels: Tensor, others: Tensor) -> list[list[int]]:
 
 
 def cosines(emb: Tensor, gallery: Tensor | None) -> Tensor:
-    x = emb / emb.norm(dim=1, keepdim=True)
-    g = x if gallery is None else gallery / gallery.norm(dim=1, keepdim=True)
-    return x @ g.T
+    return rows_of(emb) @ rows_of(emb if gallery is None else gallery).T
 
 
 def sup_rank(s: Tensor, levels: list[int], i: int, bound: dict) -> Tensor:
@@ -167,23 +165,12 @@ def patel_as_printed(at_k, tau: float, own: bool):
 
 
 def proxy_softmax(emb: Tensor, labels: Tensor, proxies: Tensor, temperature: float) -> Tensor:
-    x = emb / emb.norm(dim=1, keepdim=True)
-    w = proxies / proxies.norm(dim=1, keepdim=True)
+    x, w = rows_of(emb), rows_of(proxies)
     total = x.new_zeros(())
     for row, y in zip(x, labels.reshape(len(labels), -1)[:, 0].tolist(), strict=True):
         logits = [(row * p).sum() / temperature for p in w]
         total = total - (logits[y] - torch.logsumexp(torch.stack(logits), 0))
     return total / len(x)
-
-
-def average_precision(s: list[float], relevant: list[bool]) -> float:
-    """The true AP of a list with the query in it; ties count as ranked above."""
-    places = [i for i, hit in enumerate(relevant) if hit]
-    precisions = [
-        sum(relevant[j] and s[j] >= s[i] for j in range(len(s))) / sum(s[j] >= s[i] for j in range(len(s)))
-        for i in places
-    ]
-    return sum(precisions) / len(precisions)
 
 
 def rows_of(emb: Tensor) -> Tensor:

@@ -13,7 +13,6 @@ from trainers.errors import UserError
 from trainers.losses import LOSSES
 
 TRIPLETS = ("triplet", "triplet_semihard", "triplet_hard", "triplet_distance_weighted")
-PAIRS = (*TRIPLETS, "multi_similarity", "contrastive")
 PROXIES = ("proxy_anchor", "proxy_nca_pp", "arcface")
 RANKING = ("fastap", "softbin_ap", "blackbox_ap")
 LABELS = torch.tensor([2, 0, 1, 0, 2, 0, 1, 3, 2, 4])
