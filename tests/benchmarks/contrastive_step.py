@@ -18,16 +18,14 @@ N of its K columns, once, and the backward pass corrects for them instead of kee
 
 from __future__ import annotations
 
-import argparse
 import copy
-import statistics
-import time
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tests.benchmarks._harness import Work, in_turn
+from tests.programs import arguments, markdown
 from trainers.encoders import ENCODERS
 from trainers.kinds.contrastive.methods import METHODS, Method, Parts, Views
 from trainers.kinds.contrastive.networks import Projected, projector
@@ -35,7 +33,6 @@ from trainers.kinds.contrastive.norms import normalised
 from trainers.parameters import parse_choice
 
 MEGABYTE = 2**20
-Work = Callable[[], object]
 
 
 def network(written: str, side: int, dim: int) -> Projected:
@@ -84,23 +81,6 @@ def bare_of(net: nn.Module, images: tuple[Tensor, Tensor], queue: Tensor, *, bac
     return bare
 
 
-def medians(works: dict[str, Work], rounds: int, device: str) -> dict[str, tuple[float, float]]:
-    """Seconds of each by the clock and of the processor, taken in turn, so that a busy machine is busy for all."""
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
-    for number in range(rounds + 2):
-        for name, work in works.items():
-            clock, used = time.perf_counter(), time.process_time()
-            work()
-            if device != "cpu":
-                torch.cuda.synchronize()
-            if number > 1:  # the first ones allocate and choose kernels
-                times[name].append((time.perf_counter() - clock, time.process_time() - used))
-    return {
-        name: (statistics.median(clock for clock, _ in some), statistics.median(used for _, used in some))
-        for name, some in times.items()
-    }
-
-
 def large_allocations(batch: int, dim: int, size: int) -> list[tuple[str, int]]:
     """Operators of a step on the CPU that allocate as many bytes as the queue has, or more, with the bytes."""
     net = Projected(nn.Linear(8, 8), nn.Linear(8, dim))
@@ -114,39 +94,39 @@ def large_allocations(batch: int, dim: int, size: int) -> list[tuple[str, int]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--encoders", nargs="+", default=["conv4", "timm:resnet18"])
-    parser.add_argument("--queue", type=int, default=65_536)
-    parser.add_argument("--dim", type=int, default=128)
-    parser.add_argument("--batch", type=int, default=256)
-    parser.add_argument("--side", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--device", default="cpu")
-    given = parser.parse_args()
-    if given.threads:
-        torch.set_num_threads(given.threads)
-    threads = f"{torch.get_num_threads()} threads" if given.device == "cpu" else "no threads"
+    """Print the table."""
+    given = arguments(
+        __doc__,
+        encoders=(["conv4", "timm:resnet18"], "of the catalogue"),
+        queue=(65_536, "keys"),
+        dim=(128, "numbers of a key"),
+        batch=(256, "images"),
+        side=(32, "of an image"),
+        rounds=(9, "that count"),
+        threads=(torch.get_num_threads(), "of torch"),
+        device=("cpu", "cpu or cuda"),
+    )
+    torch.set_num_threads(given.threads)
+    threads = f"{given.threads} threads" if given.device == "cpu" else "no threads"
     print(f"{given.queue:,} keys of {given.dim} numbers, {given.batch} images of {given.side} pixels, {threads}")
-    print("| encoder | step, ms | bare work, ms | ratio | of processor time | without it |")
-    print("|---|---|---|---|---|---|")
+    rows = []
     for written in given.encoders:
         torch.manual_seed(0)
         net = network(written, given.side, given.dim).to(given.device)
         pixels = torch.rand(2, given.batch, 3, given.side, given.side, device=given.device)
-        first, second = (part.contiguous(memory_format=torch.channels_last) for part in pixels)
+        images = tuple(part.contiguous(memory_format=torch.channels_last) for part in pixels)
         method = method_on(net, given.dim, given.queue).to(given.device)
-        queue = method.dictionary.queue  # type: ignore[union-attr]
+        queue = method.dictionary.queue
         works = {
-            "step": step_of(method, (first, second)),
-            "bare": bare_of(net, (first, second), queue, back=True),
-            "less": bare_of(net, (first, second), queue, back=False),
+            "step": step_of(method, images),
+            "bare": bare_of(net, images, queue, back=True),
+            "less": bare_of(net, images, queue, back=False),
         }
-        took = medians(works, given.rounds, given.device)
-        (step, step_used), (bare, bare_used), (less, _) = (took[name] for name in works)
-        used = f"{step_used / bare_used:.2f}" if given.device == "cpu" else ""
-        print(f"| {written} | {1000 * step:.0f} | {1000 * bare:.0f} | {step / bare:.2f} | {used} | {step / less:.2f} |")
-    state = method.dictionary.dictionary.buffers()  # type: ignore[union-attr]
+        step, bare, less = in_turn(works, given.rounds, given.device).values()
+        ratios = [step.clock / bare.clock, step.processor / bare.processor, step.clock / less.clock]
+        rows.append([written, f"{1e3 * step.clock:.0f}", f"{1e3 * bare.clock:.0f}", *(f"{one:.2f}" for one in ratios)])
+    print(markdown(["encoder", "step, ms", "bare work, ms", "ratio", "of processor time", "without it"], rows))
+    state = method.dictionary.dictionary.buffers()
     print(f"the queue with what is known of its keys: {sum(one.nbytes for one in state) / MEGABYTE:.1f} MB")
     for name, size in large_allocations(given.batch, given.dim, given.queue):
         print(f"allocated in a step: {name}, {size / MEGABYTE:.1f} MB")

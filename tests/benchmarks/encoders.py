@@ -10,21 +10,19 @@ Results go to --kept as they come; what is there already is not trained again. S
 
 from __future__ import annotations
 
-import argparse
 import copy
 import dataclasses
 import json
 import statistics
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
 
-from tests.campaigns._table import markdown
-from tests.markers import placed
+from tests.benchmarks._harness import timed
+from tests.programs import arguments, markdown, report, say
 from tests.shared import SHARED
 from trainers.config import DataChoice
 from trainers.data import load_data
@@ -94,6 +92,10 @@ class Course:
         rows = self.sampler.batch(step)
         return Batch(views=(self.images[rows].float().div_(255),), labels=self.labels[rows], rows=rows, step=step)
 
+    def step(self, step: int, factor: float) -> None:
+        """Take step ``step``; ``factor``: of the schedule."""
+        self.arm.step(self.batch(step), factor)
+
 
 def _arm(case: Case, config: MetricLearningConfig, labels: torch.Tensor, shape: Sequence[int]) -> LossArm:
     name, parameters = parse_choice(case.encoder)
@@ -114,19 +116,15 @@ def _arm(case: Case, config: MetricLearningConfig, labels: torch.Tensor, shape: 
 
 def train(course: Course, case: Case) -> int:
     """Train for the case's processor seconds; the steps done."""
-    _first_step(course)
+    # on a copy that is thrown away: the libraries compile and choose their kernels for these shapes
+    copy.deepcopy(course.arm).step(course.batch(0), 0.0)
     used, step = 0.0, 0
     while used < case.seconds:
-        started = time.process_time()
+        factor = schedule.warm(step, case.warm_up) * schedule.cosine(used / case.seconds)
         torch.manual_seed(case.seed * 1_000_003 + step)
-        course.arm.step(course.batch(step), schedule.warm(step, case.warm_up) * schedule.cosine(used / case.seconds))
-        used, step = used + time.process_time() - started, step + 1
+        used += timed(partial(course.step, step, factor)).processor
+        step += 1
     return step
-
-
-def _first_step(course: Course) -> None:
-    """Let the libraries compile and choose their kernels for these shapes, on a copy that is thrown away."""
-    copy.deepcopy(course.arm).step(course.batch(0), 0.0)
 
 
 def run(case: Case, data: LoadedData) -> Result:
@@ -195,7 +193,7 @@ def measure(cases: Sequence[Case], path: Path, *, training: bool = True) -> Scor
         done[key] = run(case, loaded[case.data])
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(done[key]) + "\n")
-        print(f"{number}/{len(cases)} {case.data} {case.encoder} {case.loss} {_cell(done[key])}", file=sys.stderr)
+        say(f"{number}/{len(cases)} {case.data} {case.encoder} {case.loss} {_cell(done[key])}")
     results = [done[key] for key in map(dataclasses.astuple, cases) if key in done]
     return {(str(result["data"]), str(result["loss"]), str(result["encoder"])): result for result in results}
 
@@ -204,36 +202,25 @@ def _source(name: str) -> str:
     return str(SHARED / "data" / name) if name in KITS else name
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    menu = [name for name, loss in LOSSES.items() if loss.alias_of is None]
-    there = [name for name in KITS if Path(_source(name)).exists()]
-    parser.add_argument(
-        "--encoders", nargs="+", metavar="NAME[:PARAMETER=VALUE,...]", default=[MetricLearningConfig().encoder.name]
-    )
-    parser.add_argument("--losses", nargs="+", choices=list(LOSSES), metavar="NAME", default=menu)
-    parser.add_argument(
-        "--data",
-        nargs="+",
-        metavar="NAME[=SECONDS]",
-        default=["drawn", *there],
-        help="kits, folders or catalogue names; with seconds where they differ from --seconds",
-    )
-    parser.add_argument("--seconds", type=float, default=80.0, help="processor seconds of training for each")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--learning-rate", type=float, help="in place of the encoder's own")
-    parser.add_argument("--warm-up", type=int, default=schedule.WARM_UP_STEPS, help="steps")
-    parser.add_argument("--kept", type=Path, default=Path("runs/encoders.jsonl"), help="results, one a line")
-    parser.add_argument("--no-training", action="store_true", help="print what is kept")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table between this page's markers")
-    parser.add_argument("--marker", default="encoders", help="name of those markers")
-    return parser
-
-
 def main() -> None:
     """Measure, print the table, and write it where that was asked for."""
-    options = _parser().parse_args()
+    menu = [name for name, loss in LOSSES.items() if loss.alias_of is None]
+    there = [name for name in KITS if Path(_source(name)).exists()]
+    options = arguments(
+        __doc__,
+        encoders=([MetricLearningConfig().encoder.name], "NAME[:PARAMETER=VALUE,...]"),
+        losses=(menu, "of the catalogue", list(LOSSES)),
+        data=(["drawn", *there], "kits, folders or catalogue names; NAME=SECONDS where they differ from --seconds"),
+        seconds=(80.0, "processor seconds of training for each"),
+        threads=(1, "of torch"),
+        seed=(0, "of weights and batches"),
+        learning_rate=(float, "in place of the encoder's own"),
+        warm_up=(schedule.WARM_UP_STEPS, "steps"),
+        kept=(Path("runs/encoders.jsonl"), "results, one a line"),
+        no_training=(False, "print what is kept"),
+        write=(Path, "put the table between this page's markers"),
+        marker=("encoders", "name of those markers"),
+    )
     torch.set_num_threads(options.threads)
     sets = {name: float(own or options.seconds) for name, _, own in (text.partition("=") for text in options.data)}
     same = (options.threads, options.seed, options.learning_rate, options.warm_up)
@@ -243,13 +230,8 @@ def main() -> None:
         for loss in options.losses
         for encoder in options.encoders
     ]
-    text = table(
-        measure(cases, options.kept, training=not options.no_training), options.losses, list(sets), options.encoders
-    )
-    print(text)
-    if options.write:
-        page = options.write.read_text(encoding="utf-8")
-        options.write.write_text(placed(page, options.marker, text), encoding="utf-8")
+    found = measure(cases, options.kept, training=not options.no_training)
+    report(options.marker, table(found, options.losses, list(sets), options.encoders), options.write)
 
 
 if __name__ == "__main__":

@@ -21,37 +21,42 @@ prints how far points of the recorded runs' last embeddings move when nothing ch
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from explorer.layout.environment import environment
 
 for _key, _value in environment().items():
     os.environ.setdefault(_key, _value)
 
+# ruff: noqa: E402  what follows reads the environment when it is imported
+import numpy as np
+from playwright.sync_api import sync_playwright
+
+from explorer.layout.align import procrustes, unpack
+from explorer.layout.effort import CALM, MOVING, TURNED, noise_floor
+from explorer.layout.frames import STORED_NEIGHBOURS, Layouter
+from explorer.layout.labels import LabelPairs
+from explorer.layout.local_join import follow
+from explorer.layout.measuring import Measurer, Moved
+from explorer.layout.neighbours import MANY, nearest, unit_rows
+from explorer.layout.quality import kept_neighbours
+from explorer.layout.umap_step import step, warm_up
+from tests.browser.conftest import FLAGS, chromium, serve
+from tests.programs import arguments, markdown
+from tests.synthetic import make_run
+from trainers.hierarchy import Hierarchy
+from trainers.metrics.catalogue import maps
+from trainers.runs import RunFolder, list_runs
+from trainers.runs.records import Frame, FrameArm, Probe, Snapshot
+
 DIM, IMAGES, FAMILY = 128, 20, 10
 SECONDS = 4.0  # of morphing that is watched
 SETTLING = 5000  # ms until the rest of the page has been drawn
-
-
-class Clock:
-    """Processor seconds of named parts."""
-
-    def __init__(self) -> None:
-        self.parts: dict[str, float] = {}
-
-    def __call__(self, name: str, work: Callable[[], object]) -> object:
-        """Do ``work`` and note its time."""
-        begun = time.process_time()
-        result = work()
-        self.parts[name] = time.process_time() - begun
-        return result
 
 
 def embeddings(points: int, order: float) -> tuple[np.ndarray, np.ndarray]:
@@ -67,20 +72,16 @@ def embeddings(points: int, order: float) -> tuple[np.ndarray, np.ndarray]:
     return unit.astype(np.float16), np.stack([fine, fine // FAMILY], axis=1).astype(np.int32)
 
 
-def measure(points: int) -> tuple[Clock, dict[str, float], list[np.ndarray]]:
-    """Times, what the last map keeps, and the maps of two frames, uint16 ``[points, 2]``."""
-    from explorer.layout.align import unpack
-    from explorer.layout.effort import MOVING, noise_floor
-    from explorer.layout.frames import STORED_NEIGHBOURS, Layouter
-    from explorer.layout.local_join import follow
-    from explorer.layout.measuring import Measurer, Moved
-    from explorer.layout.neighbours import MANY, nearest
-    from explorer.layout.quality import kept_neighbours
-    from explorer.layout.umap_step import step
-    from trainers.metrics.catalogue import maps
-    from trainers.runs.records import Snapshot
+def measure(points: int) -> tuple[dict[str, float], dict[str, float], list[np.ndarray]]:
+    """Processor seconds of the parts, what the last map keeps, and the maps of two frames, uint16 ``[points, 2]``."""
+    parts: dict[str, float] = {}
 
-    clock = Clock()
+    def clock(name: str, work: Callable[[], Any]) -> Any:
+        begun = time.process_time()
+        result = work()
+        parts[name] = time.process_time() - begun
+        return result
+
     (before, labels), (after, _) = embeddings(points, 0.30), embeddings(points, 0.35)
     measurer = clock("classes drawn", lambda: Measurer(labels))
     layouter = Layouter(measurer=measurer)
@@ -105,18 +106,11 @@ def measure(points: int) -> tuple[Clock, dict[str, float], list[np.ndarray]]:
     if maps.RECALL in arm.measures:
         values |= {"recall": arm.measures[maps.RECALL], "kept, all points": kept_neighbours(xy[1], near.ids)}
     values |= {f"kept after {refined.measures[maps.EPOCHS]:.0f} more epochs": refined.quality}
-    return clock, values, [first.arms[0].xy, arm.xy]
+    return parts, values, [first.arms[0].xy, arm.xy]
 
 
 def rates(points: int, coords: list[np.ndarray]) -> Iterator[tuple[str, float]]:
     """Renderer, and frames a second of two maps that morph."""
-    from playwright.sync_api import sync_playwright
-
-    from tests.browser.conftest import FLAGS, chromium, serve
-    from tests.synthetic import make_run
-    from trainers.hierarchy import Hierarchy
-    from trainers.runs.records import Frame, FrameArm, Probe, Snapshot
-
     _, labels = embeddings(points, 0.6)
     names = tuple(tuple(f"{word} {i}" for i in range(labels[:, n].max() + 1)) for n, word in enumerate(("c", "f")))
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
@@ -154,19 +148,16 @@ _WATCH = """async (ms) => {
 }"""
 
 
+def drawn(recorded: Path) -> list[RunFolder]:
+    """The recorded runs that have maps; plans have none."""
+    return [folder for folder in list_runs(recorded, read_only=True) if folder.frames()]
+
+
 def thresholds(recorded: Path) -> None:
     """Print what recorded maps and misleading ones score, level by level."""
-    from explorer.layout.align import unpack
-    from explorer.layout.labels import LabelPairs
-    from explorer.layout.neighbours import unit_rows
-    from trainers.runs import list_runs
-
     rng = np.random.default_rng(0)
-    print(
-        "| run, arm, level | as it is: T, C | classes pulled together: T, C | a third of the points exchanged: T, C |"
-    )
-    print("|---|---|---|---|")
-    for folder in list_runs(recorded, read_only=True):
+    lines = []
+    for folder in drawn(recorded):
         k, probe = folder.frames()[-1], folder.probe()
         frame = folder.frame(k)
         for i, (arm, rows) in enumerate(zip(frame.arms, folder.embeddings(k), strict=True)):
@@ -179,23 +170,17 @@ def thresholds(recorded: Path) -> None:
                 mixed, taken = xy.copy(), rng.permutation(len(xy))[: len(xy) // 3]
                 mixed[taken] = xy[rng.permutation(taken)]
                 found = [pairs.measure(space, one) for one in (xy, own + 0.2 * (xy - own), mixed)]
-                cells = " | ".join(f"{one.trustworthiness:.2f}, {one.continuity:.2f}" for one in found)
-                print(f"| {folder.id[-4:]}, {i}, {name} | {cells} |", flush=True)
+                cells = [f"{one.trustworthiness:.2f}, {one.continuity:.2f}" for one in found]
+                lines.append([f"{folder.id[-4:]}, {i}, {name}", *cells])
+    head = ("as it is: T, C", "classes pulled together: T, C", "a third of the points exchanged: T, C")
+    print(markdown(("run, arm, level", *head), lines))
 
 
 def floors(recorded: Path, times: int = 8) -> None:
     """Print the noise floor of each effort on the recorded runs: mean, least and largest of repeated layouts."""
-    from explorer.layout.align import procrustes, unpack
-    from explorer.layout.effort import CALM, MOVING, TURNED, noise_floor
-    from explorer.layout.frames import STORED_NEIGHBOURS
-    from explorer.layout.neighbours import nearest
-    from explorer.layout.umap_step import step, warm_up
-    from trainers.runs import list_runs
-
     warm_up()
-    print("| run, arm, points | " + " | ".join(f"{one.epochs} epochs" for one in (CALM, MOVING, TURNED)) + " |")
-    print("|---|---|---|---|")
-    for folder in list_runs(recorded, read_only=True):
+    lines = []
+    for folder in drawn(recorded):
         k = folder.frames()[-1]
         frame = folder.frame(k)
         for i, (arm, rows) in enumerate(zip(frame.arms, folder.embeddings(k), strict=True)):
@@ -206,28 +191,29 @@ def floors(recorded: Path, times: int = 8) -> None:
                     found.append(noise_floor(near, xy, effort, seed))
                     xy = procrustes(step(near, xy, epochs=effort.epochs, alpha=effort.alpha, seed=seed), xy)
                 cells.append(f"{np.mean(found):.3f} ({min(found):.3f} to {max(found):.3f})")
-            print(f"| {folder.id[-4:]}, {i}, {len(rows):,} | {' | '.join(cells)} |", flush=True)
+            lines.append([f"{folder.id[-4:]}, {i}, {len(rows):,}", *cells])
+    print(markdown(("run, arm, points", *(f"{one.epochs} epochs" for one in (CALM, MOVING, TURNED))), lines))
 
 
 def main() -> None:
     """Print tables."""
-    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("--points", type=int, nargs="+", default=[1500, 20000, 50000])
-    flags.add_argument("--no-browser", action="store_true", help="leave the frame rates out")
-    flags.add_argument("--thresholds", action="store_true", help="label measures of recorded and of misleading maps")
-    flags.add_argument("--floors", action="store_true", help="noise floor of the recorded runs")
-    given = flags.parse_args()
+    given = arguments(
+        __doc__,
+        points=([1500, 20000, 50000], "of the maps"),
+        no_browser=(False, "leave the frame rates out"),
+        thresholds=(False, "label measures of recorded and of misleading maps"),
+        floors=(False, "noise floor of the recorded runs"),
+    )
     if given.floors:
         return floors(Path("assets") / "recorded")
     if given.thresholds:
         return thresholds(Path("assets") / "recorded")
-    from explorer.layout.umap_step import warm_up
 
     warm_up()
     for points in given.points:
-        clock, values, coords = measure(points)
+        parts, values, coords = measure(points)
         print(f"\n{points:,} points")
-        print("  processor seconds: " + ", ".join(f"{name} {spent:.2f}" for name, spent in clock.parts.items()))
+        print("  processor seconds: " + ", ".join(f"{name} {spent:.2f}" for name, spent in parts.items()))
         print("  " + ", ".join(f"{name} {value:.3f}" for name, value in values.items()), flush=True)
         if not given.no_browser:
             for name, rate in rates(points, coords):

@@ -1,27 +1,31 @@
-"""The page in Chromium against a bare Gradio page that imports torch: start, first map, a change of kind, size.
+"""The page in Chromium against a bare Gradio page that imports torch: start, first map, a change of kind, size,
+memory.
 
 python -m tests.benchmarks.page --times 3
 """
 
 from __future__ import annotations
 
-import argparse
 import os
+import tempfile
 import time
+from pathlib import Path
 from statistics import median
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from explorer.tabs import TABS
-from tests.benchmarks._serving import APP, PATIENCE, serving
 from tests.browser.conftest import FLAGS, chromium
+from tests.campaigns._page import LivePage, descendants, memory
+from tests.programs import arguments
 
 BARE = (
     "-c",
-    "import torch, gradio as gr\n"
+    "import sys, torch, gradio as gr\n"
     "with gr.Blocks() as page: gr.Markdown('A page')\n"
-    "page.launch(server_port=PORT, quiet=True)",
+    "page.launch(server_port=int(sys.argv[-1]), quiet=True)",
 )
+PATIENCE = 180.0  # seconds that a page may take
 WANTED = {"change of kind, ms": 300.0, "first map, s": 5.0, "elements": 6000.0, "heap, MB": 200.0}
 _MAP = """() => {
   const { live } = window.rankscope ?? {};
@@ -42,25 +46,32 @@ _SIZE = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--times", type=int, default=3, help="starts of both programs")
-    given = parser.parse_args()
+    """Start both programs some times, with empty caches, and print medians."""
+    given = arguments(__doc__, times=(3, "starts of both programs"))
     rows: list[dict[str, float]] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         for _ in range(given.times):
-            with serving(BARE) as bare:
-                row = {"bare start, s": bare.start, "bare first, s": _opened(browser, bare.url, "true")[0]}
-            with serving(APP) as served:
-                row |= {"start, s": served.start} | _read(browser, served.url)
+            with tempfile.TemporaryDirectory() as scratch:
+                os.environ["RANKSCOPE_CACHE"] = f"{scratch}/cache"
+                with LivePage(Path(scratch) / "runs", program=BARE, answers="/") as bare:
+                    row = {"bare start, s": bare.seconds, "bare memory, MB": _memory(bare)}
+                with LivePage(Path(scratch) / "runs", answers="/") as page:
+                    row |= {"start, s": page.seconds} | _read(browser, page.url) | {"memory, MB": _memory(page)}
             rows.append(row)
             print(", ".join(f"{name} {value:.2f}" for name, value in row.items()), flush=True)
         browser.close()
     middle = {name: median(row[name] for row in rows) for name in rows[0]}
     print(f"\nmedian of {given.times}; load now {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"start against the bare page  {middle['start, s'] / middle['bare start, s']:.2f} (wanted: 1.2 at most)")
+    print(f"memory of all processes, MB  {middle['memory, MB']:.0f} (bare page: {middle['bare memory, MB']:.0f})")
     for name, most in WANTED.items():
         print(f"{name:<28} {middle[name]:.1f} (wanted: {most:g} at most)")
+
+
+def _memory(page: LivePage) -> float:
+    """Resident MB of a page and of the processes that it started; what they share counts in each."""
+    return sum(memory(pid)["Rss"] for pid in (page.pid, *descendants(page.pid))) / 1e6
 
 
 def _opened(browser: Browser, url: str, condition: str) -> tuple[float, Page]:

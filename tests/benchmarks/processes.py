@@ -14,12 +14,9 @@ medians over the turns of the first process.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import os
-import socket
-import statistics
 import subprocess
 import sys
 import time
@@ -32,7 +29,9 @@ from unittest import mock
 import torch
 import torch.distributed as dist
 
-from tests.campaigns._table import markdown
+from tests.benchmarks._harness import Spent, Work, in_turn, median, timed
+from tests.distributed.processes import free_port
+from tests.programs import arguments, markdown
 from trainers.distributed.group import join, rank, world
 from trainers.encoders import ENCODERS
 from trainers.kinds.metric_learning.arm import LossArm
@@ -96,7 +95,7 @@ def alone() -> Iterator[None]:
 def timed_collectives(spent: list[float]) -> Iterator[None]:
     """Add the seconds inside each collective to ``spent``."""
 
-    def timed(work: Callable[..., Any]) -> Callable[..., Any]:
+    def counted(work: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             started = time.perf_counter()
             done = work(*args, **kwargs)
@@ -105,37 +104,26 @@ def timed_collectives(spent: list[float]) -> Iterator[None]:
 
         return call
 
-    patches = [mock.patch.object(dist, name, timed(getattr(dist, name))) for name in COLLECTIVES]
-    for patch in patches:
-        patch.start()
-    try:
+    with mock.patch.multiple(dist, **{name: counted(getattr(dist, name)) for name in COLLECTIVES}):
         yield
-    finally:
-        for patch in patches:
-            patch.stop()
 
 
-def seconds_of(work: Callable[[], object], times: int) -> tuple[float, float]:
-    """Seconds of one of so many calls, all processes beginning together: by the clock, and of the processor."""
+def seconds_of(work: Work, times: int) -> Spent:
+    """Seconds of one of so many calls, all processes beginning together."""
     if world() > 1:
         dist.barrier()
-    clock, processor = time.perf_counter(), time.process_time()
-    for _ in range(times):
-        work()
-    return (time.perf_counter() - clock) / times, (time.process_time() - processor) / times
+    return timed(lambda: [work() for _ in range(times)]).each(times)
 
 
 def loss_seconds(case: Case) -> float:
     """Processor seconds of the whole loss of the gathered batch and of its gradient; the median."""
-    count = case.batch * world()
-    arm, labels = arm_of(case), torch.arange(count)[:, None] // EACH
-    spent = []
-    for _ in range(WARM_UP + case.turns):
-        rows = torch.randn(count, DIM, requires_grad=True)
-        started = time.process_time()
+    arm, count = arm_of(case), case.batch * world()
+    rows, labels = torch.randn(count, DIM, requires_grad=True), torch.arange(count)[:, None] // EACH
+
+    def loss() -> None:
         torch.stack(list(arm.loss.terms(rows, labels).values())).sum().backward()
-        spent.append(time.process_time() - started)
-    return statistics.median(spent[WARM_UP:])
+
+    return in_turn({"": loss}, case.turns, warm_up=WARM_UP)[""].processor
 
 
 def measured(case: Case) -> dict[str, float]:
@@ -148,15 +136,16 @@ def measured(case: Case) -> dict[str, float]:
         with alone():
             single.step(own, 1.0)
 
-    turns = []
+    group, others, sent = [], [], []
     for _ in range(WARM_UP + case.turns):
         spent: list[float] = []
         with timed_collectives(spent):
-            step = seconds_of(lambda: together.step(batch, 1.0), case.steps)
-        turns.append((*step, *seconds_of(step_alone, case.steps), sum(spent) / case.steps))
-    medians = [statistics.median(column) for column in zip(*turns[WARM_UP:], strict=True)]
+            group.append(seconds_of(lambda: together.step(batch, 1.0), case.steps))
+        others.append(seconds_of(step_alone, case.steps))
+        sent.append(Spent(sum(spent) / case.steps, 0.0))
+    step, apart, talk = (median(some[WARM_UP:]) for some in (group, others, sent))
     names = ("step", "processor", "alone", "processor alone", "communication")
-    return {**dict(zip(names, medians, strict=True)), "loss": loss_seconds(case)}
+    return {**dict(zip(names, (*step, *apart, talk.clock), strict=True)), "loss": loss_seconds(case)}
 
 
 # ------------------------------------------------------------------------------------------------------- the table
@@ -164,11 +153,13 @@ def measured(case: Case) -> dict[str, float]:
 
 def processes(count: int, case: Case) -> dict[str, float]:
     """Have so many processes measure a case; returns what the first one says."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     command = [sys.executable, "-m", "tests.benchmarks.processes", "--measure", json.dumps(dataclasses.asdict(case))]
-    told = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    told = {
+        "WORLD_SIZE": str(count),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+        "OMP_NUM_THREADS": "1",
+    }
     told["PYTHONWARNINGS"] = "ignore"
     environments = [{**os.environ, **told, "RANK": str(r), "LOCAL_RANK": str(r)} for r in range(count)]
     started = [
@@ -271,17 +262,19 @@ def estimates() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--encoders", nargs="+", default=ENCODERS_TRIED)
-    parser.add_argument("--worlds", nargs="+", type=int, default=(1, 2, 4))
-    parser.add_argument("--loss", default="smooth_ap")
-    parser.add_argument("--batch", type=int, default=64, help="images of each process")
-    parser.add_argument("--side", type=int, default=32)
-    parser.add_argument("--turns", type=int, default=9)
-    parser.add_argument("--steps", type=int, default=3, help="of a turn")
-    parser.add_argument("--estimate", action="store_true", help="arithmetic for 8 to 256 GPUs instead")
-    parser.add_argument("--measure", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    """Print a table, or measure in one of the processes."""
+    asked = arguments(
+        __doc__,
+        encoders=(list(ENCODERS_TRIED), "of the catalogue"),
+        worlds=([1, 2, 4], "numbers of processes"),
+        loss=("smooth_ap", "of the catalogue"),
+        batch=(64, "images of each process"),
+        side=(32, "of an image"),
+        turns=(9, "that count"),
+        steps=(3, "of a turn"),
+        estimate=(False, "arithmetic for 8 to 256 GPUs instead"),
+        measure=("", "a case, in JSON, that one process of the group measures"),
+    )
     if asked.measure:
         torch.set_num_threads(1)
         join()

@@ -1,20 +1,19 @@
-"""How fast galleries are searched, beside exact search in the same run.
+"""How fast galleries are searched and scored, beside exact search and the least that scoring takes, in the same run.
 
 python -m tests.benchmarks.retrieval                                   # 60,000 x 512: index, query, ten visitors
 python -m tests.benchmarks.retrieval --disk --count 1000000 --dim 256  # from disk, with the peak of memory
+python -m tests.benchmarks.retrieval --scores --queries 2000           # a whole evaluation
 
 Embeddings are drawn as losses arrange them: classes of 30 around means that lie around 50 coarser ones. With
 ``--random`` they have no structure at all, which no graph and no clustering can use. Processor seconds are summed over
-threads; divided by the number of cores they are what a machine takes that does nothing else.
+threads; divided by the number of cores they are what a machine takes that does nothing else. ``--scores`` compares, on
+the same rows, the similarity product and one sort of keys, :func:`evaluate` with its default metrics, and these written
+down as they read: argsort, gather, one cumulative table for each number.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import resource
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -22,16 +21,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
 
+from tests.benchmarks._harness import Spent, apart, in_turn, memory, timed
+from tests.programs import arguments
+from trainers.metrics import evaluate
+from trainers.metrics.blocks import BLOCK, sort_rows
 from trainers.metrics.scores import score_query
 from trainers.progress import silent
 from trainers.retrieval.built import Built, build
 from trainers.retrieval.comparison import Comparison
-from trainers.retrieval.indexes import INDEXES, Flat
+from trainers.retrieval.indexes import INDEXES
 from trainers.retrieval.vectors import Vectors
 
-CLASS = 30  # images of a class
-BRANCHES = 50  # coarser classes
+CLASS, BRANCHES = 30, 50  # images of a class, coarser classes
 VISITORS = 10
 
 
@@ -42,11 +47,10 @@ def world(count: int, dim: int, *, random: bool, path: Path | None = None) -> tu
     coarse = draws.standard_normal((BRANCHES, dim), np.float32)
     means = 0.7 * coarse[np.arange(classes) % BRANCHES] + 0.7 * draws.standard_normal((classes, dim), np.float32)
     finest = draws.integers(classes, size=count)
-    rows = (
-        np.empty((count, dim), np.float32)
-        if path is None
-        else np.lib.format.open_memmap(path, "w+", np.float16, (count, dim))
-    )
+    if path is None:
+        rows = np.empty((count, dim), np.float32)
+    else:
+        rows = np.lib.format.open_memmap(path, "w+", np.float16, (count, dim))
     for first in range(0, count, 10_000):
         part = finest[first : first + 10_000]
         block = draws.standard_normal((len(part), dim), np.float32) + (0 if random else means[part])
@@ -54,60 +58,55 @@ def world(count: int, dim: int, *, random: bool, path: Path | None = None) -> tu
     return rows, np.stack([finest, finest % BRANCHES], axis=1)
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds on the clock and of the processor."""
-    clock, processor = time.perf_counter(), time.process_time()
-    work()
-    return time.perf_counter() - clock, time.process_time() - processor
-
-
-def line(what: str, seconds: tuple[float, float], floor: float | None = None) -> None:
+def line(what: str, spent: Spent, floor: float | None = None) -> None:
+    """Print one row; ``floor``: processor seconds of a flat search."""
     cores = os.cpu_count() or 1
-    ratio = "" if floor is None else f"  {seconds[1] / floor:8.3f} x flat"
-    print(
-        f"{what:<44} {1e3 * seconds[0]:10.2f} ms  processor / {cores} cores {1e3 * seconds[1] / cores:10.2f} ms{ratio}"
-    )
+    ratio = "" if floor is None else f"  {spent.processor / floor:8.3f} x flat"
+    own = 1e3 * spent.processor / cores
+    print(f"{what:<44} {1e3 * spent.clock:10.2f} ms  processor / {cores} cores {own:10.2f} ms{ratio}", flush=True)
+
+
+def index_of(name: str, vectors: Vectors) -> Built:
+    """Build, write and measure an index, and print what that took."""
+    built: list[Built] = []
+    descriptor = INDEXES[name]
+
+    def make() -> None:
+        built.append(build(descriptor, vectors, descriptor.checked({}), silent))
+
+    line(f"{name} built or read, recall measured", timed(make))
+    print(f"{'recall@10 against flat':<44} {built[0].recall:10.4f}")
+    return built[0]
 
 
 def in_memory(count: int, dim: int, random: bool) -> None:
     """An index, single queries, and visitors at once."""
     rows, labels = world(count, dim, random=random)
     vectors, queries = Vectors(rows=rows, key=f"{count} {dim} {random}"), list(range(0, count, max(1, count // 50)))
-    comparison, built = Comparison(vectors), None
+    comparison, built = Comparison(vectors), index_of("hnsw", vectors)
 
-    def make() -> None:
-        nonlocal built
-        built = build(INDEXES["hnsw"], vectors, INDEXES["hnsw"].checked({}), silent)
-
-    line("index built, written, recall measured", timed(make))
-    assert isinstance(built, Built)
-    print(f"{'recall@10 of HNSW against flat':<44} {built.recall:10.4f}")
-
-    def exact() -> None:
-        for row in queries:
-            comparison.similarities(rows[row])
-
-    def graph() -> None:
-        for row in queries:
-            built.nearest(vectors, rows[row], 10, row)
+    def nearest(row: int) -> None:
+        built.nearest(vectors, rows[row], 10, row)
 
     def ask(row: int) -> None:
         """A whole query: results from the graph, AP, H-AP and NDCG from all similarities."""
-        built.nearest(vectors, rows[row], 10, row)
+        nearest(row)
         whole, match = comparison.similarities(rows[row]), labels == labels[row]
         whole[row], match[row] = -2, False
         score_query(match, ("AP", "HAP", "NDCG"), similarity=whole)
 
-    exact()
-    flat = tuple(value / len(queries) for value in timed(exact))
-    line("a query, flat", flat, flat[1])
-    line("a query, HNSW and exact similarities", tuple(v / len(queries) for v in timed(graph)), flat[1])
-    line(
-        "a query with its AP, H-AP and NDCG",
-        tuple(v / len(queries) for v in timed(lambda: [ask(q) for q in queries])),
-        flat[1],
-    )
-    for what, work in (("results alone", lambda row: built.nearest(vectors, rows[row], 10, row)), ("with scores", ask)):
+    comparison.similarities(rows[0])
+    asked = {
+        "a query, flat": lambda row: comparison.similarities(rows[row]),
+        "a query, HNSW and exact similarities": nearest,
+        "a query with its AP, H-AP and NDCG": ask,
+    }
+    floor = None
+    for what, work in asked.items():
+        spent = timed(lambda work=work: [work(row) for row in queries]).each(len(queries))
+        floor = floor or spent.processor
+        line(what, spent, floor)
+    for what, work in (("results alone", nearest), ("with scores", ask)):
         times, processor = visitors(work, queries)
         p50, p95 = np.percentile(times, (50, 95)) * 1e3
         title = f"{VISITORS} visitors at once, {what}"
@@ -120,9 +119,7 @@ def visitors(work: Callable[[int], object], queries: list[int], each: int = 20) 
 
     def visit(number: int) -> None:
         for turn in range(each):
-            started = time.perf_counter()
-            work(queries[(7 * number + turn) % len(queries)])
-            times.append(time.perf_counter() - started)
+            times.append(timed(lambda turn=turn: work(queries[(7 * number + turn) % len(queries)])).clock)
 
     threads = [threading.Thread(target=visit, args=(number,)) for number in range(VISITORS)]
     before = time.process_time()
@@ -138,39 +135,99 @@ def from_disk(count: int, dim: int, random: bool, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "vectors.npy"
         world(count, dim, random=random, path=path)
-        command = [sys.executable, "-m", "tests.benchmarks.retrieval", "--searched", str(path), "--index", name]
+        os.environ["RANKSCOPE_CACHE"] = folder
         for what in ("built and searched", "searched"):
             print(f"--- {name}, {what}", flush=True)
-            subprocess.run(command, check=True, env={**os.environ, "RANKSCOPE_CACHE": folder})
+            apart(searched, path, name)
 
 
 def searched(path: Path, name: str) -> None:
     """One process of :func:`from_disk`."""
     vectors = Vectors(rows=np.load(path, mmap_mode="r"), key=str(path))
-    built: list[Built] = []
-    line("index", timed(lambda: built.append(build(INDEXES[name], vectors, INDEXES[name].checked({}), silent))))
-    print(f"{'recall@10 against flat':<44} {built[0].recall:10.4f}")
-    queries = range(0, len(vectors), len(vectors) // 50)
-    flat = timed(lambda: [Flat(vectors).search(vectors.take(np.array([q])), 10) for q in list(queries)[:3]])
-    flat = flat[0] / 3, flat[1] / 3
-    line("a query, flat", flat, flat[1])
-    found = timed(lambda: [built[0].nearest(vectors, vectors.take(np.array([q]))[0], 10, q) for q in queries])
-    line(f"a query, {name}", (found[0] / len(queries), found[1] / len(queries)), flat[1])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{'peak of memory, mapped pages included':<44} {peak:10.0f} MB")
+    exact, built = index_of("flat", vectors), index_of(name, vectors)
+    queries = [vectors.take(np.array([row]))[0] for row in range(0, len(vectors), len(vectors) // 50)]
+    flat = timed(lambda: [exact.nearest(vectors, query, 10, None) for query in queries[:3]]).each(3)
+    line("a query, flat", flat, flat.processor)
+    found = timed(lambda: [built.nearest(vectors, query, 10, None) for query in queries]).each(len(queries))
+    line(f"a query, {name}", found, flat.processor)
+    print(f"{'peak of memory, mapped pages included':<44} {memory():10.0f} MB", flush=True)
+
+
+# -------------------------------------------------------------------------------------------------- a whole evaluation
+
+
+def floor(queries: Tensor, gallery: Tensor) -> None:
+    """The product and one sort of whole-number keys, block by block."""
+    gallery, queries = functional.normalize(gallery), functional.normalize(queries) * 2.0**24
+    rows = max(1, BLOCK // len(gallery))
+    for first in range(0, len(queries), rows):
+        sort_rows((queries[first : first + rows] @ gallery.T).to(torch.int32))
+
+
+def straightforward(queries: Tensor, labels: Tensor, gallery: Tensor, gallery_labels: Tensor) -> float:
+    """The same default metrics, each from its own full table in float64, a block at a time."""
+    gallery, queries = functional.normalize(gallery), functional.normalize(queries)
+    place = torch.arange(1, len(gallery) + 1, device=gallery.device, dtype=torch.float64)
+    total, rows = 0.0, max(1, BLOCK // len(gallery) // 4)
+    for first in range(0, len(queries), rows):
+        order = (queries[first : first + rows] @ gallery.T).argsort(dim=1, descending=True)
+        level = (labels[first : first + rows, None] == gallery_labels[None]).sum(2).gather(1, order)
+        for hit in (level == 2, level > 0):
+            precision = hit.cumsum(1) / place * hit
+            total += (precision.sum(1) / hit.sum(1)).sum().item()
+            total += (precision * (place <= hit.sum(1, keepdim=True))).sum().item()
+        counts = torch.stack([(level == v).sum(1) for v in range(3)], 1)
+        rel = torch.where(level > 0, (level / 2) / counts.gather(1, level), 0.0)
+        hrank = torch.zeros_like(rel)
+        for v in (1, 2):
+            worth = (v / 2) / counts[:, v : v + 1].clamp(min=1)
+            hrank += torch.minimum(rel, worth) * (level == v).cumsum(1)
+        total += (hrank / place).sum().item()
+        gain = torch.exp2(level.double()) - 1
+        best = gain.sort(dim=1, descending=True).values
+        total += ((gain / torch.log2(1 + place)).sum(1) / (best / torch.log2(1 + place)).sum(1)).sum().item()
+        ideal = level.sort(dim=1, descending=True).values
+        common = sum(torch.minimum((level == v).cumsum(1), (ideal == v).cumsum(1)) for v in (1, 2))
+        total += (common / place * (place <= (level > 0).sum(1, keepdim=True))).sum().item()
+    return total
+
+
+def scores(count: int, dim: int, asked: int, device: str, plain: bool) -> None:
+    """A whole evaluation of ``asked`` queries, 0 for all, beside its floor and the straightforward one."""
+    rows, labels = (torch.from_numpy(part).to(device) for part in world(count, dim, random=False))
+    chosen = torch.randperm(count)[: asked or count].to(device)
+    queries, own = (rows[chosen], labels[chosen]) if asked else (rows, labels)
+    given = (queries, own, rows, labels) if asked else (rows, labels)
+    before = memory(device)
+    evaluate(*given)
+    grown = memory(device) - before
+    works = {"product + one key sort": lambda: floor(queries, rows), "evaluate": lambda: evaluate(*given)}
+    spent = in_turn(works, 3, device, warm_up=0)
+    if plain:
+        spent["straightforward"] = timed(lambda: straightforward(queries, own, rows, labels), device)
+    print(f"{len(queries)} queries against {count} x {dim}, {device}, {torch.get_num_threads()} thread(s)")
+    least = next(iter(spent.values())).used(device)
+    for name, used in ((name, one.used(device)) for name, one in spent.items()):
+        print(f"{name:<24}{used:9.2f} s  {1e3 * used / len(queries):7.3f} ms/query  {used / least:.2f}")
+    print(f"peak memory while scoring: {grown:.0f} MB above the start")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=60_000)
-    parser.add_argument("--dim", type=int, default=512)
-    parser.add_argument("--random", action="store_true")
-    parser.add_argument("--disk", action="store_true")
-    parser.add_argument("--index", default="ivf_sq8")
-    parser.add_argument("--searched", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.searched:
-        searched(given.searched, given.index)
+    """One of the three."""
+    given = arguments(
+        __doc__,
+        count=(60_000, "images of the gallery"),
+        dim=(512, "of an embedding"),
+        random=(False, "embeddings without structure"),
+        disk=(False, "vectors and index on the disk"),
+        index=("ivf_sq8", "on the disk", list(INDEXES)),
+        scores=(False, "evaluate in place of searching"),
+        queries=(0, "how many are scored; 0: all"),
+        device=("cpu", "of the evaluation"),
+        skip_straightforward=(False, "it takes long on large sets"),
+    )
+    if given.scores:
+        scores(given.count, given.dim, given.queries, given.device, not given.skip_straightforward)
     elif given.disk:
         from_disk(given.count, given.dim, given.random, given.index)
     else:

@@ -11,16 +11,15 @@ Set OMP_WAIT_POLICY=PASSIVE when other work shares the cores.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import torch
 
+from tests.benchmarks._harness import Spent, timed
+from tests.programs import arguments
 from trainers.config import DataChoice, RunConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
@@ -33,22 +32,6 @@ WARM_UP = 10  # steps of either that are not counted: the first ones allocate an
 FIRST_SECONDS = 15.0
 
 
-@dataclass
-class Tally:
-    """Steps and the seconds they took, by the clock and by the processor (summed over threads)."""
-
-    steps: int = 0
-    clock: float = 0.0
-    processor: float = 0.0
-
-    def count(self, work: Callable[[], int]) -> None:
-        """Do ``work``, which returns the steps it took."""
-        clock, processor = time.perf_counter(), time.process_time()
-        self.steps += work()
-        self.clock += time.perf_counter() - clock
-        self.processor += time.process_time() - processor
-
-
 class Bare(MetricLearningLoop):
     """Nothing but training, on the batches and from the weights of a run."""
 
@@ -56,12 +39,11 @@ class Bare(MetricLearningLoop):
         super().__init__(RunFolder.create(run.folder.path.parent, run.folder.config))
         self._run = run
 
-    def train(self, seconds: float) -> int:
-        """Steps taken in about ``seconds``; the schedule is that of the run."""
-        end, before = time.perf_counter() + seconds, self.step
+    def train(self, seconds: float) -> None:
+        """Take steps for about ``seconds``; the schedule is that of the run."""
+        end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             self.train_once()
-        return self.step - before
 
     def train_once(self) -> None:
         """Take one step."""
@@ -79,14 +61,13 @@ class Driven(Worker):
         self._trainer = run
         self._lock.acquire()
 
-    def train(self, seconds: float) -> int:
-        """Steps taken in about ``seconds``."""
-        run, end, before = self._trainer, time.perf_counter() + seconds, self._trainer.step
+    def train(self, seconds: float) -> None:
+        """Take steps for about ``seconds``."""
+        run, end = self._trainer, time.perf_counter() + seconds
         while time.perf_counter() < end and not run.done:
             self._listen()
             run.advance(LISTEN_SECONDS)
             self._show(run)
-        return run.step - before
 
     def end(self) -> None:
         """Let go of the folder."""
@@ -99,17 +80,18 @@ def measure(config: RunConfig, folder: Path) -> None:
     bare, driven = Bare(run), Driven(run)
     for _ in range(WARM_UP):
         bare.train_once()
-    whole, plain = Tally(), Tally()
+    spent: dict[str, list[Spent]] = {"whole run": [], "bare loop": []}
     while not run.done:
-        whole.count(lambda: driven.train(TURN))
-        plain.count(lambda: bare.train(BARE_TURN))
+        spent["whole run"].append(timed(lambda: driven.train(TURN)))
+        spent["bare loop"].append(timed(lambda: bare.train(BARE_TURN)))
     driven.end()
     images = config.classes_per_batch * config.images_per_class
-    for name, tally in (("bare loop", plain), ("whole run", whole)):
-        clock, processor = images * tally.steps / tally.clock, images * tally.steps / tally.processor
-        print(f"{name}  {clock:7.0f} images/s  {processor:7.0f} images per processor second  ({tally.steps} steps)")
-    clock = whole.steps / whole.clock / (plain.steps / plain.clock)
-    processor = whole.steps / whole.processor / (plain.steps / plain.processor)
+    speeds = []
+    for (name, some), steps in zip(spent.items(), (run.step, bare.step - WARM_UP), strict=True):
+        clock, processor = (images * steps / sum(seconds) for seconds in zip(*some, strict=True))
+        speeds.append((clock, processor))
+        print(f"{name}  {clock:7.0f} images/s  {processor:7.0f} images per processor second  ({steps} steps)")
+    clock, processor = (whole / plain for whole, plain in zip(*speeds, strict=True))
     print(f"ratio      {clock:7.3f} by the clock  {processor:7.3f} by the processor; at least 0.85 is wanted")
     times = [seconds for _, _, seconds in run.folder.snapshots()]
     waits = [later - earlier for earlier, later in pairwise([*times, run.seconds])]
@@ -118,12 +100,14 @@ def measure(config: RunConfig, folder: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=180.0, help="of training, as the run counts it")
-    parser.add_argument("--data", default="drawn", help="as in `python -m trainers train --data`")
-    parser.add_argument("--loss", default="smooth_ap")
-    parser.add_argument("--threads", type=int, default=2)
-    given = parser.parse_args()
+    """Train the default encoder."""
+    given = arguments(
+        __doc__,
+        seconds=(180.0, "of training, as the run counts it"),
+        data=("drawn", "as in `python -m trainers train --data`"),
+        loss=("smooth_ap", "of the catalogue"),
+        threads=(2, "of torch"),
+    )
     config = MetricLearningConfig(
         data=DataChoice(source=given.data),
         losses=(Choice(name=given.loss),),

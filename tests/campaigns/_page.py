@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -37,15 +38,28 @@ class LivePage:
         runs: folder of the runs.
         port: 0 for any free one.
         flags: more of the command line.
+        program: what Python runs in place of ``app.py``.
         patience: seconds until it answers.
+        answers: the path that it then serves.
+
+    Attributes:
+        seconds: from its start until it answered.
     """
 
-    def __init__(self, runs: Path, *flags: str, port: int = 0, patience: float = 120) -> None:
-        self._patience = patience
+    def __init__(
+        self,
+        runs: Path,
+        *flags: str,
+        port: int = 0,
+        program: Sequence[str] = (str(APP),),
+        patience: float = 120,
+        answers: str = f"{PREFIX}/start",
+    ) -> None:
+        self._patience, self._answers_at, self.seconds = patience, answers, 0.0
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.errors = runs.parent / f"page-{self.port}.log"
-        command = [sys.executable, str(APP), "--runs", str(runs), "--port", str(self.port), *flags]
+        command = [sys.executable, *program, "--runs", str(runs), *flags, "--port", str(self.port)]
         with self.errors.open("wb") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=os.environ | QUIET, stdout=log, stderr=log, start_new_session=True
@@ -53,7 +67,7 @@ class LivePage:
 
     def __enter__(self) -> LivePage:
         try:
-            wait(self._answers, self._patience, "the page answers")
+            self.seconds = wait(self._answers, self._patience, "the page answers")
         except BaseException:
             self.stop()
             raise
@@ -98,7 +112,7 @@ class LivePage:
         if not self.alive:
             raise RuntimeError(f"the page ended: {self.log()[-2000:]}")
         try:
-            return httpx.get(f"{self.url}{PREFIX}/start", timeout=5, trust_env=False).status_code == 200
+            return httpx.get(f"{self.url}{self._answers_at}", timeout=5, trust_env=False).status_code == 200
         except httpx.TransportError:
             return False
 

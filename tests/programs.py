@@ -1,0 +1,49 @@
+"""What the programs of this folder share: their flags, their tables, and where in the documentation these go."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.markers import placed
+
+
+def arguments(doc: str | None, **flags: tuple[Any, ...]) -> argparse.Namespace:
+    """The flags of a program, each as ``name=(default, help)`` or ``(default, help, choices)``.
+
+    Args:
+        doc: of the program; its help.
+        flags: a default that is a list takes several words, False is a switch, and a type stands for no default.
+    """
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, (default, text, *choices) in flags.items():
+        how: dict[str, Any] = {"type": type(default), "default": default, "choices": choices[0] if choices else None}
+        if default is False:
+            how = {"action": "store_true"}
+        elif isinstance(default, type):
+            how |= {"type": default, "default": None}
+        elif isinstance(default, (list, tuple)):
+            how |= {"type": type(default[0]), "nargs": "*"}
+        parser.add_argument(f"--{name.replace('_', '-')}", help=text, **how)
+    return parser.parse_args()
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table whose first column is text and whose others are numbers."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *([str(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def report(name: str, text: str, page: Path | None) -> None:
+    """Print, and put the text between ``<!-- name -->`` and ``<!-- /name -->`` of a page if one is given."""
+    print(f"\n{text}", flush=True)
+    if page is not None:
+        page.write_text(placed(page.read_text(encoding="utf-8"), name, text), encoding="utf-8")
+
+
+def say(text: str) -> None:
+    """A line of progress, apart from the table."""
+    print(text, file=sys.stderr, flush=True)
