@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.markers import placed
+from tests.programs import arguments, markdown, report
 
 
 @dataclass(kw_only=True)
@@ -57,34 +56,16 @@ class Tally:
 
     def end(self, given: argparse.Namespace) -> int:
         """Print, write where that was asked for; the exit status."""
-        report(self.name, self.markdown(), given)
+        report(self.name, self.markdown(), given.write)
         return int(self.failed > 0)
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table whose first column is text and whose others are numbers."""
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *([str(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def report(name: str, text: str, given: argparse.Namespace) -> None:
-    """Print, and put the text between ``<!-- name -->`` and ``<!-- /name -->`` of ``--write`` if it was given."""
-    print(f"\n{text}", flush=True)
-    if given.write is not None:
-        given.write.write_text(placed(given.write.read_text(encoding="utf-8"), name, text), encoding="utf-8")
-
-
-def arguments(doc: str | None, **flags: tuple[object, str]) -> argparse.Namespace:
+def campaign_arguments(doc: str | None, **flags: tuple[object, str]) -> argparse.Namespace:
     """The flags of a campaign: those given, as ``name=(default, help)``, and the common ones."""
-    parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
-    for name, (default, text) in flags.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default, help=text)
-    parser.add_argument("--seed", type=int, default=0, help="of every random choice")
-    parser.add_argument("--port", type=int, default=0, help="of the page; any free one if not given")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table between this page's markers")
-    return parser.parse_args()
-
-
-def say(text: str) -> None:
-    """A line of progress, apart from the table."""
-    print(text, file=sys.stderr, flush=True)
+    return arguments(
+        doc,
+        **flags,
+        seed=(0, "of every random choice"),
+        port=(0, "of the page; any free one if not given"),
+        write=(Path, "put the table between this page's markers"),
+    )

@@ -15,11 +15,13 @@ import logging
 import os
 import random
 import shutil
+import sqlite3
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from unittest import mock
 
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
@@ -30,40 +32,73 @@ from explorer.server.routes import PREFIX
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
-from tests.campaigns._more_damages import MORE, queued
-from tests.campaigns._table import Tally, arguments, say
-from tests.damages import DAMAGES, Damage
+from tests.campaigns._table import Tally, campaign_arguments
+from tests.damages import DAMAGES, FILES, Damage, missing
 from tests.explorer.page import Watched, routes
+from tests.programs import say
 from tests.synthetic import make_run
 from trainers.cli import main as command_line
 from trainers.errors import UserError
 from trainers.runs import RunFolder, is_id, new_id
-from trainers.training.executor import Ended
+from trainers.training.executor import Device, ProcessExecutor
 
 WAITING = 0.25
+NOBODY = {"free.return_value": Device(), "holds.return_value": False, "reap.return_value": []}
+"""Of an executor on which nothing trains: what is launched stays where it is."""
 PATIENCE = 30.0  # seconds in which a folder must be read by everything
 LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
-class Nobody:
-    """An executor on which nothing trains: what is launched stays where it is."""
+def _cut(path: Path, draws: random.Random) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: draws.randrange(len(content) or 1)])
 
-    def launch(self, folder: Path, environment: dict[str, str]) -> None:
-        """Nothing."""
 
-    def holds(self, run_id: str) -> bool:
-        """No."""
-        return False
+def _flipped(path: Path, draws: random.Random) -> None:
+    content = bytearray(path.read_bytes() or b"\0")
+    for _ in range(max(8, len(content) // 500)):
+        content[draws.randrange(len(content))] ^= 1 << draws.randrange(8)
+    path.write_bytes(content)
 
-    def reap(self) -> list[Ended]:
-        """None."""
-        return []
 
-    def kill(self, run_id: str) -> None:
-        """Nothing."""
+def _overwritten(path: Path, draws: random.Random) -> None:
+    content = bytearray(path.read_bytes() or b"\0")
+    start = draws.randrange(len(content))
+    noise = draws.randbytes(draws.randrange(1, 4000))
+    content[start : start + len(noise)] = noise
+    path.write_bytes(content)
 
-    def close(self) -> None:
-        """Nothing."""
+
+def _endless(path: Path, _draws: random.Random) -> None:
+    missing(path)
+    path.symlink_to("/dev/zero")
+
+
+WAYS: Mapping[str, Callable[[Path, random.Random], None]] = {
+    "cut off somewhere": _cut,
+    "flipped bits": _flipped,
+    "partly overwritten": _overwritten,
+    "endless": _endless,
+}
+
+
+def queued(folder: Path) -> None:
+    """Let the run wait for its turn."""
+    with contextlib.closing(sqlite3.connect(folder / "run.db")) as connection, connection:
+        connection.execute("UPDATE state SET phase = 'queued'")
+
+
+def _at(name: str, way: Callable[[Path, random.Random], None]) -> Damage:
+    def damage(folder: Path) -> None:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        way(path, random.Random(folder.name))
+
+    return damage
+
+
+MORE: Mapping[str, Damage] = {f"{name}: {words}": _at(name, way) for name in FILES for words, way in WAYS.items()}
 
 
 class Readers:
@@ -78,7 +113,7 @@ class Readers:
         """All of it, one after the other."""
         settings = Settings(runs=self._root, recorded=self._root.parent / "recorded")
         with self._guarded("the scheduler's start"):
-            self._served(settings, Scheduler(settings, Nobody()))
+            self._served(settings, Scheduler(settings, mock.create_autospec(ProcessExecutor, instance=True, **NOBODY)))
         with self._guarded("the command line's list"), contextlib.redirect_stdout(io.StringIO()) as out:
             command_line.main(["list", "--runs", str(self._root)])
             self._demand(self._good in out.getvalue(), "the command line's list lacks the good run")
@@ -229,7 +264,7 @@ def _kind(name: str, waits: bool) -> str:
 
 def main() -> int:
     """Exit status 1 if anything failed."""
-    given = arguments(__doc__, folders=(450, "damaged folders to read"))
+    given = campaign_arguments(__doc__, folders=(450, "damaged folders to read"))
     return campaign(given.folders, given.seed).end(given)
 
 

@@ -8,6 +8,7 @@ that is not refused, a half-sent request that stays open, or a page that does no
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import re
@@ -24,7 +25,8 @@ from explorer.server.routes import PREFIX
 from tests.campaigns._half_sent import HALVES
 from tests.campaigns._malformed import Asked, Malformed
 from tests.campaigns._page import API, LivePage, call
-from tests.campaigns._table import Tally, arguments, say
+from tests.campaigns._table import Tally, campaign_arguments
+from tests.programs import say
 from tests.synthetic import make_run
 
 AT_ONCE = 4
@@ -62,7 +64,7 @@ def _followed(asked: Asked, reply: bytes, port: int) -> str | None:
     except (ValueError, KeyError, TypeError):
         return None  # not begun; the refusal was a reply
     name = asked.path.rpartition("/")[2]
-    stream = Asked(kind=asked.kind, method="GET", path=f"{API}/{name}/{event}")
+    stream = Asked(method="GET", path=f"{API}/{name}/{event}")
     said = _exchanged(stream.wire(f"127.0.0.1:{port}"), port, stream)
     return None if b"event: complete" in said or b"event: error" in said else f"no end of the call {asked}"
 
@@ -91,9 +93,10 @@ def _complete(asked: Asked) -> bool:
 
 def requests(makers: Malformed, count: int) -> Iterator[list[Asked]]:
     """``count`` requests, by kind."""
-    kinds = list(makers.kinds().values())
-    for number, make in enumerate(kinds):
-        yield [make() for _ in range(count // len(kinds) + (number < count % len(kinds)))]
+    kinds = makers.kinds()
+    for number, (kind, make) in enumerate(kinds.items()):
+        here = count // len(kinds) + (number < count % len(kinds))
+        yield [dataclasses.replace(make(), kind=kind) for _ in range(here)]
 
 
 def campaign(count: int, seed: int, port: int = 0, *flags: str) -> Tally:
@@ -125,11 +128,10 @@ def _sent(tally: Tally, group: list[Asked], page: LivePage) -> None:
 
 def _half_sent(tally: Tally, page: LivePage) -> None:
     """Requests of which a part is sent: the page has to end them."""
-    halves = [list(HALVES.items())[number % len(HALVES)] for number in range(HALF_SENT)]
+    names = [list(HALVES)[number % len(HALVES)] for number in range(HALF_SENT)]
     with ThreadPoolExecutor(HALF_SENT) as pool:
-        ended = pool.map(lambda half: _is_ended(half[1], page.port), halves)
-        for (name, _), failure in zip(halves, [None if each else "still open" for each in ended], strict=True):
-            tally.note("half-sent requests", [f"{failure}: {name}"] if failure else [])
+        for name, ended in zip(names, pool.map(lambda name: _is_ended(HALVES[name], page.port), names), strict=True):
+            tally.note("half-sent requests", [] if ended else [f"still open: {name}"])
 
 
 def _is_ended(content: bytes, port: int) -> bool:
@@ -166,7 +168,7 @@ def _afterwards(page: LivePage, run_id: str) -> list[str]:
 
 def main() -> int:
     """Exit status 1 if anything failed."""
-    given = arguments(__doc__, requests=(1500, "malformed requests to send"))
+    given = campaign_arguments(__doc__, requests=(1500, "malformed requests to send"))
     return campaign(given.requests, given.seed, given.port).end(given)
 
 

@@ -12,7 +12,6 @@ alone; every other one that is killed has minutes as well, which must change not
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import json
@@ -31,8 +30,9 @@ from explorer.layout.supervisor import LayoutSupervisor
 from tests.campaigns._fuse import trainer
 from tests.campaigns._outcome import Outcome, PlanOutcome
 from tests.campaigns._page import LivePage, call
-from tests.campaigns._table import Tally, arguments, say
+from tests.campaigns._table import Tally, campaign_arguments
 from tests.layout.worlds import make_run, set_phase
+from tests.programs import say
 from tests.synthetic import alive
 from tests.tiny import tiny_config, tiny_contrastive, write_images
 from tests.waiting import wait
@@ -265,7 +265,7 @@ def campaign(kills: int, plans: int, pages: int, layouts: int, seed: int, port: 
 
 def main() -> int:
     """Exit status 1 if anything failed."""
-    given: argparse.Namespace = arguments(
+    given = campaign_arguments(
         __doc__,
         kills=(120, "trainers to kill"),
         plans=(8, "sweeps to kill, and as many fair comparisons"),

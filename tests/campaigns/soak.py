@@ -25,8 +25,9 @@ import httpx
 import numpy as np
 
 from tests.campaigns._page import LivePage, call, descriptors, memory
-from tests.campaigns._table import arguments, markdown, report, say
+from tests.campaigns._table import campaign_arguments
 from tests.campaigns._viewer import ON_DISK, Tally, Viewer
+from tests.programs import markdown, report, say
 from tests.waiting import wait
 from trainers.runs import list_runs
 
@@ -205,7 +206,7 @@ def late(tally: Tally) -> list[str]:
 
 def main() -> int:
     """Exit status 1 if a demand was not met."""
-    given = arguments(
+    given = campaign_arguments(
         __doc__,
         minutes=(60.0, "how long the visitors stay"),
         viewers=(20, "how many visitors there are"),
@@ -227,7 +228,7 @@ def main() -> int:
     report(
         "soak",
         f"{markdown(HEAD, rows)}\n\nThe last line is after everybody had left.{grown}\n\n{asked}\n\n{verdict}",
-        given,
+        given.write,
     )
     return int(bool(said))
 

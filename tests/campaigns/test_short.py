@@ -9,11 +9,12 @@ import pytest
 
 from tests.campaigns import damage, faults, fuzz, kill
 from tests.campaigns._page import LivePage
-from tests.campaigns._table import Tally, markdown
+from tests.campaigns._table import Tally
 from tests.campaigns._viewer import MADE, ON_DISK
 from tests.campaigns._viewer import Tally as Requests
 from tests.campaigns.soak import MEGABYTE, Sample, Soak, late, verdicts
 from tests.markers import placed
+from tests.programs import markdown
 
 
 @pytest.mark.long
