@@ -1,1 +1,1 @@
-"""Scripts that make what ships: recordings, the first answer, the small models, evidence, tables of the docs."""
+"""Scripts that make what ships: recordings, the first answer, the small models, tables of the docs."""

@@ -1,4 +1,4 @@
-"""What the commands that train share: their flags, how they say what is wrong, and smaller sets of drawn scenes."""
+"""What the commands that train share: their parser, and how they say what is wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import functools
 import sys
 from collections.abc import Callable
 
-from trainers.config import SceneChoice
 from trainers.errors import UserError
 
 
@@ -18,19 +17,6 @@ def parser(name: str, description: str | None) -> argparse.ArgumentParser:
         description=description,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-
-
-def add_scene_flags(flags: argparse.ArgumentParser) -> None:
-    """Add ``--scenes``, which :func:`fewer_scenes` takes, and ``--threads``."""
-    flags.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
-    flags.add_argument("--threads", type=int, default=None, help="CPU threads of torch")
-
-
-def fewer_scenes(train: int | None) -> SceneChoice:
-    """The drawn scenes with so many to train on, the other splits in proportion; None: as they are."""
-    if train is None:
-        return SceneChoice()
-    return SceneChoice(source=f"drawn_scenes:train={train},val={train // 12},test={max(20, train // 6)}")
 
 
 def command(main: Callable[[list[str]], None]) -> Callable[[list[str]], int]:

@@ -7,9 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.make._command import add_scene_flags, command, fewer_scenes, parser
+from tests.make._command import command, parser
 from trainers.cli.work import result, train_to_end
-from trainers.config import RunConfig
+from trainers.config import RunConfig, SceneChoice
 from trainers.image_text.models import MODELS
 from trainers.image_text.models.tiny_clip import ASSETS, TinyClip, save_folder
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -49,7 +49,8 @@ def main(argv: list[str]) -> None:
     )
     flags.add_argument("--keep-base", action="store_true", help="fine-tune the tiny_clip that is there")
     flags.add_argument("--seed", type=int, default=0, help="of weights and batches")
-    add_scene_flags(flags)
+    flags.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
+    flags.add_argument("--threads", type=int, default=None, help="CPU threads of torch")
     arguments = flags.parse_args(argv)
     base, finetuned = arguments.out / "tiny_clip", arguments.out / "tiny_clip_mended"
     if not arguments.keep_base:
@@ -80,11 +81,18 @@ def train(config: RunConfig, target: Path, title: str, command: str) -> None:
     print(f"{target.name}: {numbers}")
 
 
+def _fewer_scenes(train: int | None) -> SceneChoice:
+    """The drawn scenes with so many to train on, the other splits in proportion; None: as they are."""
+    if train is None:
+        return SceneChoice()
+    return SceneChoice(source=f"drawn_scenes:train={train},val={train // 12},test={max(20, train // 6)}")
+
+
 def _config(
     arguments: argparse.Namespace, model: Choice, recipe: dict[str, object], steps: int, rate: float
 ) -> RunConfig:
     return FinetuningConfig(
-        scenes=fewer_scenes(arguments.scenes),
+        scenes=_fewer_scenes(arguments.scenes),
         model=model,
         recipes=(recipe,),
         learning_rate=rate,
