@@ -6,16 +6,15 @@ import copy
 import json
 import random
 import re
-import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, quote_from_bytes
 
+import httpx
 from starlette.routing import Route
 
-from explorer import Explorer, Settings
+from explorer import Explorer
 from explorer.exports import EXPORTS
 from explorer.server.routes import PREFIX
 from tests.data.bombs import drawn
@@ -95,20 +94,22 @@ CALLS: dict[str, list[Any]] = {
 GRADIO = (
     *("file={}", "heartbeat/{}", "call/{}/{}", "queue/data?session_hash={}", "{}", "stream/{}/{}/1/playlist.m3u8"),
 )
-JOINED = ("queue/join", "run/predict", "api/start_run", "call/start_run", "reset", "cancel")
+JOINED = ("queue/join", "run/predict", "run/event", "api/start_run", "call/start_run", "reset", "cancel")
 JSON = (("Content-Type", "application/json"),)
 
 
-def table_of_routes() -> list[tuple[str, str]]:
+def routes_of(explorer: Explorer) -> list[tuple[str, str]]:
     """Method and path of every route of the page, below the prefix; the parts of a path that vary are ``{}``."""
-    with tempfile.TemporaryDirectory() as folder:
-        explorer = Explorer(Settings(runs=Path(folder), recorded=Path(folder)))
-        try:
-            (mount,) = explorer.launch_options["app_kwargs"]["routes"]
-        finally:
-            explorer.close()
+    (mount,) = explorer.launch_options["app_kwargs"]["routes"]
     routes = [route for route in mount.routes if isinstance(route, Route)]
     return [(min(route.methods or {"GET"}), re.sub(r"{[^}]*}", "{}", route.path)) for route in routes]
+
+
+def calls_of(client: httpx.Client) -> dict[str, list[Any]]:
+    """Arguments of every public function: :data:`CALLS`, and for the others names of nothing."""
+    functions = client.get("/gradio_api/info").json()["named_endpoints"]
+    others = {name.strip("/"): ["no_such_name"] * len(about["parameters"]) for name, about in functions.items()}
+    return others | CALLS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,12 +148,13 @@ class Malformed:
 
     Attributes:
         run: id of a run that is there.
-        routes: of the page, see :func:`table_of_routes`.
+        routes, calls: of the page, see :func:`routes_of` and :func:`calls_of`.
     """
 
     draws: random.Random
     run: str
-    routes: list[tuple[str, str]] = field(default_factory=table_of_routes)
+    routes: list[tuple[str, str]]
+    calls: dict[str, list[Any]]
 
     def kinds(self) -> dict[str, Callable[[], Asked]]:
         """One maker for each kind of request, by the words of the table."""
@@ -220,16 +222,23 @@ class Malformed:
 
     def call(self) -> Asked:
         """An endpoint of the API with odd, missing or additional arguments."""
-        name = self.draws.choice(list(CALLS))
-        data = self._odd(CALLS[name])
+        name = self.draws.choice(list(self.calls))
+        data = self._odd(self.calls[name])
         body: Any = {"data": data} if self.draws.random() < 0.9 else self._odd({"data": data, "session_hash": "word"})
-        return self._posted(f"/gradio_api/call/{name}", body, event=True)
+        way = self.draws.choice(("call", "call", "call/v2", "run"))
+        return self._posted(f"/gradio_api/{way}/{name}", body, event=way == "call")
 
     def gradio(self) -> Asked:
         """What Gradio answers by itself."""
         if self.draws.random() < 0.5:
             return Asked(method="GET", path="/gradio_api/" + self._filled(self.draws.choice(GRADIO)))
-        whole = {"data": [[], "x"], "fn_index": 0, "session_hash": "word", "event_data": None, "trigger_id": 1}
+        whole = {
+            "data": [[], "x"],
+            "fn_index": self.draws.randrange(99),
+            "session_hash": "word",
+            "event_data": None,
+            "trigger_id": 1,
+        }
         return self._posted(f"/gradio_api/{self.draws.choice(JOINED)}", self._odd(whole))
 
     # -------------------------------------------------------------------- pieces

@@ -21,9 +21,10 @@ from pathlib import Path
 
 import httpx
 
+from explorer import Explorer, Settings
 from explorer.server.routes import PREFIX
 from tests.campaigns._half_sent import HALVES
-from tests.campaigns._malformed import Asked, Malformed
+from tests.campaigns._malformed import Asked, Malformed, calls_of, routes_of
 from tests.campaigns._page import API, LivePage, call
 from tests.campaigns._table import Tally, campaign_arguments
 from tests.programs import say
@@ -106,8 +107,13 @@ def campaign(count: int, seed: int, port: int = 0, *flags: str) -> Tally:
         root = Path(folder).resolve() / "runs"
         made = make_run(root, points=200, frames=4)
         made.db.close()
+        explorer = Explorer(Settings(runs=root, recorded=root))
+        routes = routes_of(explorer)
+        explorer.close()
         with LivePage(root, *flags, port=port) as page:
-            for group in requests(Malformed(random.Random(seed), made.id), count):
+            with httpx.Client(base_url=page.url, timeout=PATIENCE, trust_env=False) as client:
+                makers = Malformed(random.Random(seed), made.id, routes, calls_of(client))
+            for group in requests(makers, count):
                 _sent(tally, group, page)
             _half_sent(tally, page)
             tally.note("a good request afterwards", _afterwards(page, made.id))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.explorer.page import Page
 from tests.explorer.small_world import Tab
+
+OpenTab = Callable[..., Tab]
 
 
 @pytest.fixture
@@ -24,7 +27,18 @@ def page(root: Path, tmp_path: Path) -> Iterator[Page]:
 
 
 @pytest.fixture
-def tab(tmp_path: Path) -> Iterator[Tab]:
-    made = Tab(tmp_path)
-    yield made
-    made.close()
+def open_tab(tmp_path: Path) -> Iterator[OpenTab]:
+    """Open the tab "Remove an object" with other settings, or several of them."""
+    with contextlib.ExitStack() as stack:
+
+        def opened(root: Path = tmp_path, **options: object) -> Tab:
+            made = Tab(root, **options)
+            stack.callback(made.close)
+            return made
+
+        yield opened
+
+
+@pytest.fixture
+def tab(open_tab: OpenTab) -> Tab:
+    return open_tab()

@@ -17,6 +17,7 @@ from explorer.settings import ASSETS, Settings
 from explorer.tabs.object_removal.bodies import Query
 from explorer.tabs.object_removal.models import Loaded
 from explorer.tabs.object_removal.service import Objects
+from tests.explorer.conftest import OpenTab
 from tests.explorer.small_world import (
     DOG,
     FRISBEE,
@@ -249,16 +250,15 @@ def test_more_sentences_than_there_are_is_told(tab: Tab) -> None:
     assert any("100,000 captions were asked for; 50 are shown" in note for note in reply["notes"])
 
 
-def test_long_sentences_are_told(tmp_path: Path) -> None:
+def test_long_sentences_are_told(open_tab: OpenTab) -> None:
     def wordy(source: str, **_: object) -> CaptionedDataset:
         dataset = small_set(source)
         scenes = dataset.splits["test"]
         long = [type(s)(**{**vars(s), "captions": (*s.captions, "a dog " + "very " * 40 + "far away")}) for s in scenes]
         return CaptionedDataset(**{**vars(dataset), "splits": {**dataset.splits, "test": tuple(long)}})
 
-    tab = Tab(tmp_path, loading=wordy)
+    tab = open_tab(loading=wordy)
     notes = tab.ask()["models"][0]["notes"]
-    tab.close()
     assert any("longer than the 24 tokens" in note and "the longest has 46" in note for note in notes)
 
 
@@ -283,7 +283,7 @@ def test_many_visitors_at_once_get_their_own_answers(tab: Tab) -> None:
 VISITS = ((0, "frisbee"), (1, "dog"), (2, "cat"), (8, "person"), (7, "dog"))
 
 
-def test_what_is_read_so_far_answers_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_read_so_far_answers_first(open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("explorer.tabs.object_removal.query.HURRY", 0.0)
     monkeypatch.setattr("explorer.tabs.object_removal.caption_index.ENOUGH", 8)
     monkeypatch.setattr("explorer.tabs.object_removal.caption_index.PIECE", 8)
@@ -297,7 +297,7 @@ def test_what_is_read_so_far_answers_first(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(Loaded, "texts", slow)
     monkeypatch.setenv("RANKSCOPE_CACHE", "off")
-    tab = Tab(tmp_path, loading=load)
+    tab = open_tab(loading=load)
     part = tab.ask()
     both = [model["partial"] for model in part["models"]]
     assert both[0] == both[1] and both[0]["encoded"] in (8, 16) and both[0]["total"] == GALLERY
@@ -310,10 +310,9 @@ def test_what_is_read_so_far_answers_first(tmp_path: Path, monkeypatch: pytest.M
     go.set()
     wait(lambda: not tab.json("encoding")["encoding"])
     assert [model["partial"] for model in tab.ask()["models"]] == [None, None]
-    tab.close()
 
 
-def test_nothing_read_yet_is_told_and_not_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_read_yet_is_told_and_not_an_error(open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch) -> None:
     go, lengths = threading.Event(), Words.lengths
 
     def stuck(self: Words, texts: Sequence[str]) -> list[int]:
@@ -321,11 +320,10 @@ def test_nothing_read_yet_is_told_and_not_an_error(tmp_path: Path, monkeypatch: 
         return lengths(self, texts)
 
     monkeypatch.setattr(Words, "lengths", stuck)
-    tab = Tab(tmp_path)
+    tab = open_tab()
     objects = tab.objects
     reply = objects.answers.answer(Query.of(tab.asked()), wait=0.0)
     go.set()
-    tab.close()
     assert all(
         model["waiting"] and model["removed"] == [] and "Ask again" in model["notes"][0] for model in reply["models"]
     )

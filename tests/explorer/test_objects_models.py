@@ -16,6 +16,7 @@ from explorer.settings import Settings
 from explorer.tabs.object_removal.bodies import Finetune
 from explorer.tabs.object_removal.finetune import Finetuning
 from explorer.tabs.object_removal.service import Objects
+from tests.explorer.conftest import OpenTab
 from tests.explorer.small_world import DOG, Tab, descriptor, load, paint_png
 from trainers.config import MAX_ARMS, SceneChoice
 from trainers.data import access
@@ -179,7 +180,7 @@ def test_anything_may_come_from_a_browser(mending: tuple[Finetuning, Path], data
 
 
 @pytest.mark.long
-def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
+def test_a_mended_arm_answers_by_name(tmp_path: Path, open_tab: OpenTab) -> None:
     """Its checkpoint stands in for a run that was trained: the weights decide, whoever made them."""
     from trainers.image_text.models import MODELS
 
@@ -189,7 +190,7 @@ def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "runs", mended)
     models = [MODELS["vsepp"].build(parameters) for _ in range(2)]
     weights = {f"arm{arm}/model/{name}": v for arm, m in enumerate(models) for name, v in m.state_dict().items()}
-    tab = Tab(tmp_path)
+    tab = open_tab()
     tab.objects.models.menu = MODELS
     assert not [model for model in tab.json("start")["models"] if model["name"].startswith("run:")], "no weights yet"
     folder.write_checkpoint(weights, {"step": 1})
@@ -201,14 +202,13 @@ def test_a_mended_arm_answers_by_name(tmp_path: Path) -> None:
     assert len(digests) == 2 and len(reply["models"]) == 2
     assert tab.post("query", tab.asked(models=[f"run:{folder.id}:2"])).status_code == 404
     folder.db.close()
-    tab.close()
 
 
-def test_a_run_brings_its_images_along_and_names_no_folder(tmp_path: Path) -> None:
+def test_a_run_brings_its_images_along_and_names_no_folder(tmp_path: Path, open_tab: OpenTab) -> None:
     scenes = SceneChoice(source="somebody/photos", limit=50)
     folder = RunFolder.create(tmp_path / "runs", FinetuningConfig(scenes=scenes))
     folder.write_checkpoint({"arm0/model/weight": torch.ones(1)}, {"step": 1})
-    tab = Tab(tmp_path)
+    tab = open_tab()
     models = tab.json("start")["models"]
     (model,) = (one for one in models if one["name"].startswith("run:"))
     assert [one["dataset"] for one in models if one is not model] == [None] * (len(models) - 1)
@@ -218,7 +218,6 @@ def test_a_run_brings_its_images_along_and_names_no_folder(tmp_path: Path) -> No
     reply = tab.post("open", {"source": f"run:{folder.id}:7"})
     assert reply.status_code == 404 and "no such arm" in reply.json()["error"]
     folder.db.close()
-    tab.close()
 
 
 def test_the_routes_stand_beside_the_others(tab: Tab) -> None:

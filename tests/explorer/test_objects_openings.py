@@ -12,6 +12,7 @@ from explorer.server.visitors import Caller
 from explorer.settings import Limits
 from explorer.tabs.object_removal.bodies import Open
 from explorer.tabs.object_removal.service import MOST_OPENINGS
+from tests.explorer.conftest import OpenTab
 from tests.explorer.small_world import Tab, small_set
 from tests.waiting import wait
 from trainers.data.captioned_images import CaptionedDataset
@@ -113,8 +114,8 @@ def test_those_who_wait_for_their_turn_can_be_followed_and_leave_at_once(tab: Ta
     assert [ended(tab, job)["phase"] for job in (first, *jobs[1:])] == ["done"] * len(jobs)
 
 
-def test_one_visitor_of_a_public_page_waits_for_few(tmp_path: Path, slow: Slow) -> None:
-    tab = Tab(tmp_path, public=True, loading=slow)
+def test_one_visitor_of_a_public_page_waits_for_few(open_tab: OpenTab, slow: Slow) -> None:
+    tab = open_tab(public=True, loading=slow)
     ada, eve = Caller(address="192.0.2.1"), Caller(address="192.0.2.2", login="eve")
     asked = Open(source="somebody/photos")
     for visitor in (*[ada] * Limits().openings, eve):
@@ -124,4 +125,3 @@ def test_one_visitor_of_a_public_page_waits_for_few(tmp_path: Path, slow: Slow) 
     slow.go.set()
     wait(lambda: not tab.objects.openings.going())
     assert tab.objects.open(asked, ada)
-    tab.close()

@@ -15,6 +15,7 @@ from explorer.server.routes import PREFIX
 from explorer.tabs.object_removal import datasets, images
 from explorer.tabs.object_removal.caption_index import CaptionIndex
 from tests.data.world import claimed
+from tests.explorer.conftest import OpenTab
 from tests.explorer.small_world import GALLERY, PHOTO, Tab, encoded, load, small_set
 from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.errors import DataError
@@ -209,14 +210,14 @@ def test_reading_addresses_cannot_be_posted_to(tab: Tab) -> None:
 # ----------------------------------------------------------------------------------------------------------- datasets
 
 
-def test_a_set_is_opened_by_name_and_read_once(tmp_path: Path) -> None:
+def test_a_set_is_opened_by_name_and_read_once(open_tab: OpenTab) -> None:
     counted = []
 
     def counting(source: str, **options: object) -> CaptionedDataset:
         counted.append(source)
         return load(source)
 
-    tab = Tab(tmp_path, loading=counting)
+    tab = open_tab(loading=counting)
     dataset = tab.opened("somebody/photos")
     two = tab.opened("somebody/photos")
     assert (
@@ -233,7 +234,6 @@ def test_a_set_is_opened_by_name_and_read_once(tmp_path: Path) -> None:
     assert tab.ask(f"{dataset['name']}.0", models=["tiny_clip"])["models"][0]["notes"][0].startswith(
         "This small model knows"
     )
-    tab.close()
 
 
 def test_only_the_last_sets_stay_open(tab: Tab) -> None:
@@ -267,22 +267,20 @@ def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes() -> None:
     assert free and not opening.is_alive()
 
 
-def test_a_folder_is_told_to_nobody(tmp_path: Path) -> None:
-    tab = Tab(tmp_path, loading=lambda source, **_: small_set("plain"))
+def test_a_folder_is_told_to_nobody(tmp_path: Path, open_tab: OpenTab) -> None:
+    tab = open_tab(loading=lambda source, **_: small_set("plain"))
     dataset = tab.opened(str(tmp_path))
     assert str(tmp_path.parent) not in tab.get("start").text and "/" not in dataset["name"]
-    tab.close()
 
 
 @pytest.mark.parametrize("source", ["/etc", "~/x", "./data", "../data", "C:\\photos"])
-def test_a_public_page_opens_no_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+def test_a_public_page_opens_no_folders(open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
     monkeypatch.setenv("RANKSCOPE_PUBLIC", "on")
-    tab = Tab(tmp_path, public=True)
+    tab = open_tab(public=True)
     assert tab.refused_opening(source) and tab.refused_opening("somebody/photos", captions_from=source)
     for name in (f"large:{source}", f"large:local-dir:{source}", "large:hf-hub:somebody/huge"):
         reply = tab.post("query", tab.asked(models=[name]))
         assert reply.status_code == 400 and "public page" in reply.json()["error"]
-    tab.close()
 
 
 def test_folders_with_weights_open_only_where_folders_may(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,27 +290,25 @@ def test_folders_with_weights_open_only_where_folders_may(tab: Tab, monkeypatch:
     assert tab.objects.models.choice("large:7") == ("large", {"seed": 7})
 
 
-def test_a_public_page_reads_fewer_photos(tmp_path: Path) -> None:
+def test_a_public_page_reads_fewer_photos(open_tab: OpenTab) -> None:
     limits = []
 
     def limited(source: str, **options: object) -> CaptionedDataset:
         limits.append(options.get("limit"))
         return load(source)
 
-    tab = Tab(tmp_path, public=True, loading=limited)
+    tab = open_tab(public=True, loading=limited)
     tab.opened("somebody/photos", limit=10**6)
-    tab.close()
     assert limits == [datasets.PUBLIC_IMAGES]
 
 
-def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
+def test_what_cannot_be_opened_says_why(open_tab: OpenTab) -> None:
     def failing(source: str, **_: object) -> CaptionedDataset:
         raise DataError("This dataset is private. Log in first.")
 
-    tab = Tab(tmp_path, loading=failing)
+    tab = open_tab(loading=failing)
     assert tab.refused_opening("a/b") == "This dataset is private. Log in first."
     assert tab.get("start").status_code == 400, "the drawn scenes failed as well, and that is said too"
-    tab.close()
 
 
 def strange(source: str, captions: tuple[str, ...], boxes: bool = True) -> CaptionedDataset:
@@ -326,17 +322,16 @@ def strange(source: str, captions: tuple[str, ...], boxes: bool = True) -> Capti
     return small_set(source, splits={"train": (scene,)})
 
 
-def test_a_set_in_another_language_is_told(tmp_path: Path) -> None:
-    tab = Tab(tmp_path, loading=lambda source, **_: strange(source, ("Собака бежит по траве", "Кошка спит")))
+def test_a_set_in_another_language_is_told(open_tab: OpenTab) -> None:
+    tab = open_tab(loading=lambda source, **_: strange(source, ("Собака бежит по траве", "Кошка спит")))
     dataset = tab.opened("a/b")
     assert any("do not look English" in note for note in dataset["notes"])
     reply = tab.ask(f"{dataset['name']}.0", remove={"classes": ["dog"]})
     assert any("do not look English" in note for note in reply["notes"])
-    tab.close()
 
 
-def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
-    tab = Tab(tmp_path, loading=lambda source, **_: strange(source, ("", "?!", "a dog", "a dog", "🐕")))
+def test_sentences_without_words_answer_all_the_same(open_tab: OpenTab) -> None:
+    tab = open_tab(loading=lambda source, **_: strange(source, ("", "?!", "a dog", "a dog", "🐕")))
     dataset = tab.opened("a/b")
     reply = tab.ask(f"{dataset['name']}.0", remove={"classes": ["dog"]})
     said = {caption["text"]: caption["verdict"] for caption in reply["models"][0]["removed"]}
@@ -350,11 +345,10 @@ def test_sentences_without_words_answer_all_the_same(tmp_path: Path) -> None:
     photo = tab.json(f"image/{dataset['name']}.0")
     assert [one["class"] for one in photo["objects"]] == ["dog", "cat"]
     assert any("2 boxes have no area" in note for note in photo["notes"])
-    tab.close()
 
 
-def test_a_set_without_sentences_or_boxes(tmp_path: Path) -> None:
-    tab = Tab(tmp_path, loading=lambda source, **_: strange(source, (), boxes=False))
+def test_a_set_without_sentences_or_boxes(open_tab: OpenTab) -> None:
+    tab = open_tab(loading=lambda source, **_: strange(source, (), boxes=False))
     dataset = tab.opened("a/b")
     photo = tab.json(f"image/{dataset['name']}.0")
     assert photo["objects"] == [] and any("draw over one" in note for note in photo["notes"])
@@ -362,17 +356,15 @@ def test_a_set_without_sentences_or_boxes(tmp_path: Path) -> None:
     assert asked.status_code == 400 and "No object is marked" in asked.json()["error"]
     asked = tab.post("query", tab.asked(f"{dataset['name']}.0", remove=BOX))
     assert asked.status_code == 400 and "no captions" in asked.json()["error"]
-    tab.close()
 
 
-def test_a_photo_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
+def test_a_photo_that_cannot_be_read_is_a_sentence(open_tab: OpenTab) -> None:
     def broken(source: str, **_: object) -> CaptionedDataset:
         scene = CaptionedImage(image_id="1", load=lambda: None, captions=("a dog",), boxes=(), classes=())
         return small_set(source, splits={"test": (scene,)})
 
-    tab = Tab(tmp_path, loading=broken)
+    tab = open_tab(loading=broken)
     assert tab.get("image/drawn_scenes.0").status_code == 400
-    tab.close()
 
 
 # --------------------------------------------------------------------------------------------------------------- bounds
@@ -388,15 +380,16 @@ def test_vectors_are_bounded_by_bytes(tab: Tab) -> None:
     index.close()
 
 
-def test_a_cut_cache_file_is_made_again(tab: Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cut_cache_file_is_made_again(
+    tab: Tab, tmp_path: Path, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
     before = tab.ask()
     files = list((tmp_path / "cache" / "captions").glob("*/vectors.npy"))
     assert len(files) == 2
     files[0].write_bytes(b"short")
-    again = Tab(tmp_path / "again")
+    again = open_tab(tmp_path / "again")
     assert {**again.ask(), "fill_ms": 0} == {**before, "fill_ms": 0}
-    again.close()
 
 
 def test_too_many_readings_are_refused(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from explorer.tabs.object_removal.models import Loaded
+from tests.explorer.conftest import OpenTab
 from tests.explorer.small_world import GALLERY, Tab, Words, finished, load, sentences, small_set
 from tests.finetuning.world import write_coco
 from tests.waiting import wait
@@ -74,15 +75,14 @@ def test_the_numbers_are_the_metrics_own(tab: Tab) -> None:
 
 @pytest.mark.parametrize("changes", [{"every": True}, {"queries": 7, "fill": "zero"}], ids=["every", "seven"])
 def test_page_and_command_line_give_the_same_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict
+    tmp_path: Path, open_tab: OpenTab, capsys: pytest.CaptureFixture[str], changes: dict
 ) -> None:
     folder = str(write_coco(tmp_path / "coco"))
     order = {"queries": 500, "every": False, "seed": 4, "fill": "telea"} | changes
-    tab = Tab(tmp_path, loading=lambda source, **_: small_set() if source == "drawn_scenes" else load_captioned(source))
+    tab = open_tab(loading=lambda source, **_: small_set() if source == "drawn_scenes" else load_captioned(source))
     tab.objects.models.menu = MODELS
     name = tab.opened(folder)["name"]
     result = scored(tab, dataset=name, **order)[1]
-    tab.close()
     flags = ["--every"] if order["every"] else []
     flags += ["--queries", str(order["queries"]), "--seed", str(order["seed"]), "--fill", str(order["fill"])]
     capsys.readouterr()
@@ -153,17 +153,16 @@ def test_odd_orders(tab: Tab, changes: dict, status: int, words: str) -> None:
     assert reply.status_code == status and words in reply.json()["error"]
 
 
-def test_a_set_that_asks_nothing_says_why(tmp_path: Path) -> None:
+def test_a_set_that_asks_nothing_says_why(open_tab: OpenTab) -> None:
     def lonely(source: str, **_: object) -> CaptionedDataset:
         dataset = small_set(source)
         return small_set(source, splits={"test": tuple(s for s in dataset.splits["test"] if len(set(s.classes)) < 2)})
 
-    tab = Tab(tmp_path, loading=lonely)
+    tab = open_tab(loading=lonely)
     job = tab.json("score", ORDER)["job"]
     state = finished(tab, job, "failed")
     assert "fewer than two classes" in state["error"] and state["result"] is None
     assert tab.get(f"score/{job}/csv").status_code == 404
-    tab.close()
 
 
 def test_scores_wait_for_each_other_and_can_be_stopped(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:

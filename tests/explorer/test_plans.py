@@ -1,4 +1,4 @@
-"""Plans as the page's addresses tell of them: the list, the report, what a browser keeps, files."""
+"""Plans as the page's addresses tell of them: the list and its order, the report, what a browser keeps, files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from pathlib import Path
 import pytest
 
 from explorer.exports import EXPORTS
+from explorer.server.library import folders
 from explorer.server.visitors import digest
 from explorer.tabs.compare import reports
 from tests.explorer.page import Page
 from tests.made_up_plan import LOST, make_plan, make_runs, sweep
 from tests.synthetic import make_run
+from trainers.config import RunConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.plans.planned import Child, PlannedRun
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import write_bytes
@@ -168,3 +171,13 @@ def test_a_recorded_comparison_is_itself_again_once_an_own_one_of_its_id_is_gone
     page.get(f"plan/{plan.id}")  # what was open is found to be gone
     about = page.json(f"plan/{plan.id}")
     assert about["recorded"] and about["state"]["words"].startswith("2 of 2")
+
+
+def test_the_runs_of_a_plan_are_listed_by_their_place_in_it(tmp_path: Path) -> None:
+    config: RunConfig = MetricLearningConfig()
+    before = RunFolder.create(tmp_path, config)
+    plan = make_plan(tmp_path, sweep("smooth_ap", seeds=11, vary={"dim": [8, 16]}))
+    listed = folders(tmp_path, tmp_path / "none")
+    assert listed[-1].id == before.id
+    places = [folder.place_in_plan for folder in listed if folder.part_of == plan.id]
+    assert places == [f"seed {seed}, embedding size {size}" for seed in range(11) for size in (8, 16)]

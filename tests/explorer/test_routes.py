@@ -1,7 +1,9 @@
-"""The addresses that the page fetches, over real run folders."""
+"""The addresses that the page fetches, over real run folders; odd ones get a sentence."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -9,12 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer.server.routes import PREFIX
 from explorer.server.visitors import digest
+from explorer.tabs.live import baselines
+from explorer.tabs.live.suggestion import most_telling
 from tests.explorer.page import Page
 from tests.synthetic import add_snapshot, alive, make_run
+from trainers.hierarchy import severity_words
+from trainers.kinds.metric_learning.measures import PLOTS
+from trainers.metrics import METRICS, controlled_errors
+from trainers.retrieval.baseline import differences
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import write_bytes
-from trainers.runs.records import ACTIVE, PHASES, Frame, FrameArm, Scalar
+from trainers.runs.records import ACTIVE, PHASES, Frame, FrameArm, RunState, Scalar
 
 
 def test_an_empty_place_has_no_runs(page: Page) -> None:
@@ -201,3 +210,212 @@ def test_twenty_pollers_and_one_writer(page: Page, root: Path) -> None:
         for thread in threads:
             thread.join()
     assert not failed and len(answered) == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("run/..%2f..%2fetc", 404),
+        ("run/%2e%2e", 404),
+        ("run/%00", 404),
+        ("run/ÄÖ☃", 404),
+        ("run/0123456789ABCDEFGHJKMNPQRS", 404),
+        ("run/{id}/poll?after=x", 400),
+        ("run/{id}/poll?after=-2", 400),
+        ("run/{id}/poll?row=99999999999999999999", 400),
+        ("run/{id}/frame/-1", 400),
+        ("run/{id}/frame/99", 404),
+        ("run/{id}/frame/٣", 400),
+        ("run/{id}/frameinfo/" + "9" * 5000, 400),
+        ("run/{id}/frameinfo/99", 404),
+        ("run/{id}/sheet/..%2fconfig.json", 404),
+        ("run/{id}/sheet/0.png", 400),
+        ("run/{id}/neighbours/0/48", 404),
+        ("run/{id}/neighbours/9/0", 404),
+        ("run/{id}/neighbours/0/x", 400),
+        ("run/{id}/download/secrets", 404),
+        ("assets/..%2fapp.py", 404),
+        ("assets/map.py", 404),
+        ("nothing", 404),
+    ],
+)
+def test_odd_addresses_get_a_sentence(page: Page, root: Path, path: str, status: int) -> None:
+    folder = make_run(root, points=48, frames=1)
+    reply = page.get(path.replace("{id}", folder.id))
+    assert reply.status_code == status and len(reply.json()["error"]) > 10
+    assert str(root) not in reply.text
+
+
+def test_only_reading_is_possible(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=1)
+    for method in ("post", "put", "delete", "patch"):
+        reply = getattr(page.client, method)(f"{PREFIX}/run/{folder.id}")
+        assert reply.status_code == 405
+
+
+def test_a_deleted_run_is_gone_at_once(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=1)
+    page.json(f"run/{folder.id}")
+    folder.delete()
+    assert page.get(f"run/{folder.id}/poll").status_code == 404
+    assert page.json("runs")["runs"] == []
+
+
+def test_recordings_are_never_written(page: Page, root: Path, tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "recorded", points=48, frames=2)
+    folder.db.close()
+    kept = sorted(path.name for path in folder.path.rglob("*"))
+    for path in (folder.path, *folder.path.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        (card,) = page.json("runs")["runs"]
+        assert card["recorded"] is True and card["phase"] == "finished"
+        assert page.json("start") == {"id": folder.id}
+        assert page.json(f"run/{folder.id}")["recorded"] is True
+        assert page.json(f"run/{folder.id}/poll")["frame"]["k"] == 1
+        assert page.get(f"run/{folder.id}/frame/1").status_code == 200
+        assert page.watched.ids == []
+        assert sorted(path.name for path in folder.path.rglob("*")) == kept
+    finally:
+        for path in (folder.path, *folder.path.rglob("*")):
+            path.chmod(0o755)
+
+
+def test_a_copy_beside_the_recording_counts_once(page: Page, root: Path, tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "recorded", points=48, frames=1)
+    folder.db.close()
+    shutil.copytree(folder.path, root / folder.id)
+    (card,) = page.json("runs")["runs"]
+    assert card["recorded"] is False
+
+
+def other_images(root: Path) -> RunFolder:
+    """A run whose probe names other images."""
+    folder = make_run(root, points=48, frames=1)
+    config = folder.path / "config.json"
+    config.write_text(config.read_text().replace('"max_images": 20000', '"max_images": 960'))
+    return RunFolder(folder.path)
+
+
+def test_runs_on_the_same_images_can_be_pinned(page: Page, root: Path, tmp_path: Path) -> None:
+    run = make_run(root, points=48, frames=2)
+    recorded = make_run(tmp_path / "recorded", points=48, frames=1)
+    other = make_run(root, points=48, frames=1, arms=1)
+    make_run(root, phase="queued")
+    broken = make_run(root, points=48, frames=1)
+    (broken.path / "probe.safetensors").write_bytes(b"no tensors")
+    apart = other_images(root)
+    runs = page.json(f"run/{run.id}/baselines")["runs"]
+    assert [one["id"] for one in runs] == [other.id, recorded.id]
+    assert runs[0]["title"] == "Smooth-AP on Made-up world" and runs[1]["recorded"]
+    for folder, words in ((apart, "not on the same images"), (broken, broken.id)):
+        refused = page.json(f"run/{run.id}/baseline/{folder.id}")
+        assert list(refused) == ["why"] and words in refused["why"]
+    assert "nothing" in page.json(f"run/{run.id}/baseline/nothing")["why"]
+
+
+def test_its_numbers_are_those_of_its_run(page: Page, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, other = make_run(root, points=48, frames=3), make_run(root, points=40, frames=2, arms=1)
+    whole = page.json(f"run/{run.id}/baseline/{other.id}")
+    assert (whole["why"], whole["moving"], whole["more"], whole["whole"]) == (None, False, False, False)
+    assert whole["arms"] == ["Smooth-AP"]
+    assert tuple(whole["pairs"]) == differences(run, other).pairs == (0, 0)
+    stored = [[scalar.arm, scalar.step, scalar.key, scalar.value] for scalar in other.scalars()]
+    assert sorted(whole["metrics"]) == sorted(stored)
+    monkeypatch.setattr(baselines, "ROWS", 10)
+    found, row, more = [], 0, True
+    while more:
+        part = page.json(f"run/{run.id}/baseline/{other.id}?row={row}")
+        found, row, more = found + part["metrics"], part["row"], part["more"]
+        assert len(part["metrics"]) <= 10
+    assert found == whole["metrics"]
+
+
+def test_a_baseline_that_trains_says_so_and_goes_on(page: Page, root: Path) -> None:
+    run, other = make_run(root, points=48, frames=2), make_run(root, points=48, frames=1, phase="running")
+    with alive(other):
+        first = page.json(f"run/{run.id}/baseline/{other.id}")
+        assert first["moving"]
+        add_snapshot(other, 1)
+        again = page.json(f"run/{run.id}/baseline/{other.id}?row={first['row']}")
+        assert {step for _, step, _, _ in again["metrics"]} == {25}
+        other.db.set_state(RunState(phase="finished", step=25))
+    assert not page.json(f"run/{run.id}/baseline/{other.id}?row={again['row']}")["moving"]
+    assert other.id not in page.watched.ids, "its maps need not be drawn"
+
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "live" / "plots"
+
+
+def test_the_page_has_every_form() -> None:
+    listed = re.search(r"new Map\(\[(.*?)\]", (FOLDER / "forms.js").read_text())
+    assert listed is not None
+    matches = re.findall(
+        r"export const (\w+) = \{ name: \"(\w+)\"", "".join(p.read_text() for p in FOLDER.glob("*.js"))
+    )
+    forms = {name for constant, name in matches if constant in listed[1].split(", ")}
+    assert forms == {plot.form for plot in PLOTS}
+
+
+def test_controlled_mistakes_are_told_in_the_words_of_the_run(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=1)
+    probe = folder.probe()
+    assert probe is not None
+    reply = page.json(f"run/{folder.id}/controlled_errors")
+    assert reply["words"] == severity_words(probe.hierarchy) and len(reply["words"]) == probe.hierarchy.depth + 1
+    assert {case["shared"] for case in reply["cases"]} == set(range(probe.hierarchy.depth))
+    assert [metric["title"] for metric in reply["metrics"]] == [
+        METRICS[name].title for name in controlled_errors.METRICS
+    ]
+    first = reply["cases"][0]
+    assert (first["mistakes"], first["rank"]) == (0, 1) and first["values"] == pytest.approx([1.0] * 4)
+
+
+@pytest.mark.parametrize(("arms", "words"), [(2, "differences may be chance."), (1, "other seeds may give other")])
+def test_a_comparison_says_that_it_is_one_run(page: Page, root: Path, arms: int, words: str) -> None:
+    told = page.json(f"run/{make_run(root, points=48, frames=1, arms=arms).id}")["alone"]
+    assert told.startswith("One run, one seed, one learning rate") and words in told
+
+
+def test_a_run_that_belongs_to_a_plan_does_not_say_so(page: Page, root: Path) -> None:
+    folder = make_run(root, points=48, frames=1)
+    (folder.path / "part_of").write_text("0" * 26)
+    assert page.json(f"run/{folder.id}")["alone"] == ""
+
+
+def test_a_script_two_folders_down_is_served_and_none_further(root: Path, tmp_path: Path) -> None:
+    for name in ("a/b/c.js", "a/b/c/d.js"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("export {};")
+    page = Page(root, root / "recorded", tmp_path)
+    assert page.get("assets/a/b/c.js").status_code == 200
+    for other in ("a/b/c/d.js", "a/../a/b/c.js", "a//b/c.js", "/a/b/c.js"):
+        assert page.get(f"assets/{other.replace('/', '%2f')}").status_code == 404
+
+
+LABELS = np.array([[0, 0], [0, 0], [0, 0], [1, 0], [1, 0], [2, 1], [2, 1], [2, 1]])
+
+
+def test_it_is_the_largest_difference_in_the_direction_of_the_average() -> None:
+    first = np.array([[1, 2], [0, 2], [0, 1], [4, 0], [3, 0], [6, 7], [5, 7], [0, 1]])
+    second = np.array([[1, 5], [0, 5], [5, 6], [4, 5], [3, 5], [0, 1], [5, 0], [5, 6]])
+    # the first arm is the better one on average; image 7, which it gets wrong, is the second arm's best
+    assert most_telling(np.stack([first, second]), LABELS) == 2
+    assert most_telling(np.stack([second, first]), LABELS) == 2
+
+
+def test_it_may_be_a_coarser_level_that_tells() -> None:
+    first = np.array([[3, 4], [3, 4], [3, 4], [0, 1], [0, 1], [6, 7], [5, 7], [5, 6]])
+    second = np.array([[3, 4], [3, 4], [5, 6], [0, 1], [0, 1], [6, 7], [5, 7], [5, 6]])
+    assert most_telling(np.stack([first, second]), LABELS) == 2
+
+
+def test_of_one_loss_it_is_an_image_that_is_half_right() -> None:
+    results = np.array([[1, 2], [0, 2], [0, 1], [4, 3], [3, 0], [6, 7], [5, 7], [5, 6]])
+    assert most_telling(results[None], LABELS) == 4
+
+
+def test_the_page_asks_for_it(page: Page, root) -> None:
+    folder = make_run(root, points=48, frames=2)
+    assert 0 <= page.json(f"run/{folder.id}/suggestion/1")["index"] < 48
+    assert page.get(f"run/{folder.id}/suggestion/9").status_code == 404
