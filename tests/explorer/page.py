@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 from starlette.applications import Starlette
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.testclient import TestClient
 
 from explorer.exports.downloads import download_routes
@@ -18,6 +18,12 @@ from explorer.server.routes import PREFIX, mounted
 from explorer.settings import ASSETS, Settings
 from explorer.tabs import TABS
 from trainers.runs import RunFolder
+
+
+def error(reply: httpx.Response) -> str:
+    """The sentence of a refusal."""
+    assert 400 <= reply.status_code < 500, f"{reply.status_code} {reply.text}"
+    return reply.json()["error"]
 
 
 class Line:
@@ -50,19 +56,40 @@ def routes(library: Library, layout: Any, queue: Any, assets: Path = ASSETS, mor
     return mounted([*more, *of_tabs, *download_routes(library)], assets)
 
 
-class Page:
-    """A client with the prefix filled in."""
+class Client:
+    """A client of routes below one address.
+
+    Attributes:
+        client: for what else is asked.
+    """
+
+    def __init__(self, routes: Sequence[BaseRoute], below: str = PREFIX) -> None:
+        self.client = TestClient(Starlette(routes=routes))
+        self._below = below
+
+    def get(self, path: str, **headers: str) -> httpx.Response:
+        return self.client.get(f"{self._below}/{path}", headers=headers)
+
+    def post(self, path: str, content: object = None, **headers: str) -> httpx.Response:
+        """Bytes, or JSON."""
+        body: dict[str, Any] = {"content": content} if isinstance(content, bytes) else {"json": content or {}}
+        return self.client.post(f"{self._below}/{path}", headers=headers, **body)
+
+    def json(self, path: str, content: object = None) -> dict[str, Any]:
+        """The answer to a question, which has one."""
+        reply = self.get(path) if content is None else self.post(path, content)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def refused(self, path: str, content: object = None) -> str:
+        reply = self.get(path) if content is None else self.post(path, content)
+        return error(reply)
+
+
+class Page(Client):
+    """The addresses about runs."""
 
     def __init__(self, root: Path, recorded: Path, assets: Path) -> None:
         self.library = Library(root, recorded)
         self.watched = Watched()
-        made = routes(self.library, self.watched, Line(), assets)
-        self.client = TestClient(Starlette(routes=made))
-
-    def get(self, path: str, **headers: str) -> httpx.Response:
-        return self.client.get(f"{PREFIX}/{path}", headers=headers)
-
-    def json(self, path: str) -> dict:
-        reply = self.get(path)
-        assert reply.status_code == 200, reply.text
-        return reply.json()
+        super().__init__(routes(self.library, self.watched, Line(), assets))

@@ -5,44 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import httpx
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
-
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX
 from explorer.settings import Settings
 from explorer.tabs.retrieve.routes import retrieval_routes
 from explorer.tabs.retrieve.service import RetrievalService
-from tests.explorer.page import Line, Watched, routes
+from tests.explorer.page import Client, Line, Watched, routes
 from tests.tiny import tiny_config, write_images
 from trainers.runs import RunFolder
 from trainers.worker import Worker
 
 
-class Search:
-    """A client with the prefix filled in."""
+class Search(Client):
+    """The addresses of the tab."""
 
     def __init__(self, runs: Path, **settings: Any) -> None:
         self.settings = Settings(**{"runs": runs, "recorded": runs.parent / "recorded", **settings})
         self.library = Library(self.settings.runs, self.settings.recorded)
         self.service = RetrievalService(self.settings, self.library)
-        self.client = TestClient(
-            Starlette(routes=routes(self.library, Watched(), Line(), more=retrieval_routes(self.service)))
-        )
+        more = retrieval_routes(self.service)
+        super().__init__(routes(self.library, Watched(), Line(), more=more), f"{PREFIX}/retrieval")
         self.client.__enter__()  # one event loop for all requests, as the server has
-
-    def get(self, path: str) -> httpx.Response:
-        return self.client.get(f"{PREFIX}/retrieval/{path}")
-
-    def post(self, path: str, content: object) -> httpx.Response:
-        body = {"content": content} if isinstance(content, bytes) else {"json": content}
-        return self.client.post(f"{PREFIX}/retrieval/{path}", **body)
-
-    def json(self, path: str, content: object = None) -> dict[str, Any]:
-        reply = self.get(path) if content is None else self.post(path, content)
-        assert reply.status_code == 200, reply.text
-        return reply.json()
 
     def done(self, path: str, content: object) -> dict[str, Any]:
         """The answer of ``open`` and ``search``, wherever it was made."""
@@ -51,11 +34,6 @@ class Search:
 
     def search(self, *runs: str, row: int = 3, **changes: object) -> dict[str, Any]:
         return self.done("search", {"runs": runs, "query": {"row": row}, **changes})
-
-    def refused(self, content: object, path: str = "search") -> str:
-        reply = self.post(path, content)
-        assert 400 <= reply.status_code < 500, f"{reply.status_code} {reply.text}"
-        return reply.json()["error"]
 
     def close(self) -> None:
         self.service.close()

@@ -27,12 +27,6 @@ GRADIO_WARNINGS = pytest.mark.filterwarnings(
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
 
-def error(reply: httpx.Response) -> str:
-    """The sentence of a refusal."""
-    assert 400 <= reply.status_code < 500, f"{reply.status_code} {reply.text}"
-    return reply.json()["error"]
-
-
 @contextmanager
 def served(root: Path, **settings: Any) -> Iterator[Served]:
     """A launched page whose trainers are stand-ins that train until they are ended."""

@@ -8,13 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
 import torch
 from PIL import Image
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 from torch import Tensor, nn
 
 from explorer.server.library import Library
@@ -23,7 +20,7 @@ from explorer.settings import Settings
 from explorer.tabs.object_removal.models import Models
 from explorer.tabs.object_removal.routes import objects_routes
 from explorer.tabs.object_removal.service import Objects
-from tests.explorer.page import Line, Watched, routes
+from tests.explorer.page import Client, Line, Watched, routes
 from tests.waiting import wait
 from trainers.data.captioned_images import Box, CaptionedDataset, CaptionedImage
 from trainers.errors import UserError
@@ -174,30 +171,17 @@ def load(
     return small_set(source, drawn=source == "drawn_scenes")
 
 
-class Tab:
-    """A client of the tab's routes with the prefix filled in."""
+class Tab(Client):
+    """The addresses of the tab "Remove an object"."""
 
     def __init__(self, root: Path, *, public: bool = False, loading: object = load) -> None:
         settings = Settings(runs=root / "runs", recorded=root / "recorded", public=public)
         self.library = Library(settings.runs, settings.recorded)
         models = Models(self.library, public=public, menu=MENU)
         self.objects = Objects(settings, self.library, load=loading, models=models)
-        app = Starlette(routes=routes(self.library, Watched(), Line(), more=objects_routes(self.objects)))
-        self.client = TestClient(app)
+        more = objects_routes(self.objects)
+        super().__init__(routes(self.library, Watched(), Line(), more=more), f"{PREFIX}/objects")
         self.client.__enter__()  # one event loop for all requests, as the server has
-
-    def get(self, path: str) -> httpx.Response:
-        return self.client.get(f"{PREFIX}/objects/{path}")
-
-    def post(self, path: str, content: object, **headers: str) -> httpx.Response:
-        if isinstance(content, bytes):
-            return self.client.post(f"{PREFIX}/objects/{path}", content=content, headers=headers)
-        return self.client.post(f"{PREFIX}/objects/{path}", json=content, headers=headers)
-
-    def json(self, path: str, content: object = None) -> dict:
-        reply = self.get(path) if content is None else self.post(path, content)
-        assert reply.status_code == 200, reply.text
-        return reply.json()
 
     def opened(self, source: str, **changes: object) -> dict:
         """What the page is told of a dataset, once it is open."""

@@ -20,6 +20,7 @@ from explorer.settings import Settings as PageSettings
 from explorer.tabs.retrieve.background_routes import background_routes
 from explorer.tabs.retrieve.backgrounds import Backgrounds
 from explorer.tabs.retrieve.service import RetrievalService
+from tests.explorer.page import Client
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, trained, write_images
 from trainers.config import DataChoice
@@ -60,36 +61,26 @@ def plain(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return trained(runs, tiny_config(write_images(tmp_path_factory.mktemp("images")), steps=2))
 
 
-class Site:
+class Site(Client):
     """The routes over a folder of runs."""
 
     def __init__(self, root: Path, *, public: bool = False, each: int | None = None) -> None:
-        from starlette.applications import Starlette
-        from starlette.testclient import TestClient
-
         self.library = Library(root, root / "recorded")
         self.service = Backgrounds(self.library, each=each, public=public)
-        self.client = TestClient(Starlette(routes=background_routes(self.service)))
+        super().__init__(background_routes(self.service), "/retrieval/background")
 
     def close(self) -> None:
         self.service.jobs.close()
         self.library.close()
 
-    def get(self, path: str) -> Any:
-        return self.client.get(f"/retrieval/background/{path}")
-
-    def post(self, what: str, **asked: Any) -> Any:
-        return self.client.post(f"/retrieval/background/{what}", json=asked)
-
     def ended(self, what: str, **asked: Any) -> dict[str, Any]:
         """The job at its end, or what answers at once in its form."""
-        reply = self.post(what, **asked)
-        assert reply.status_code == 200, reply.text
-        if "answer" in reply.json():
-            return {"phase": "done", "result": reply.json()["answer"]}
-        job = reply.json()["job"]
+        reply = self.json(what, asked)
+        if "answer" in reply:
+            return {"phase": "done", "result": reply["answer"]}
+        job = reply["job"]
         self.service.jobs.get(job).done.wait(120)
-        return dict(self.get(f"job/{job}").json())
+        return self.json(f"job/{job}")
 
     def answer(self, what: str, **asked: Any) -> dict[str, Any]:
         job = self.ended(what, **asked)
@@ -97,11 +88,9 @@ class Site:
         return dict(job["result"])
 
     def refused(self, what: str, **asked: Any) -> str:
-        reply = self.post(what, **asked)
-        if reply.status_code == 200:
+        if self.post(what, asked).status_code == 200:
             return str(self.ended(what, **asked)["error"])
-        assert reply.status_code in (400, 404), reply.text
-        return str(reply.json()["error"])
+        return super().refused(what, asked)
 
 
 @pytest.fixture
@@ -136,7 +125,7 @@ def test_a_measurement_and_everything_behind_it(site: Site, pots: RunFolder) -> 
     assert opened(site.get(f"{key}/image/{place}").content).shape[:2] == (16, 16)
     table = list(csv.DictReader(io.StringIO(site.get(f"{key}/numbers.csv").text)))
     assert len(table) == len(answer["numbers"]) and {row["form"] for row in table} == {*TITLES, *CONTRASTS}
-    again = site.post("measure", run=pots.id, queries=20).json()
+    again = site.json("measure", dict(run=pots.id, queries=20))
     assert again["answer"]["key"] == key  # kept: no job
 
 
@@ -222,7 +211,7 @@ def test_it_can_be_stopped(site: Site, pots: RunFolder) -> None:
 
     held = site.service.jobs.add(Task(work=hold))
     assert begun.wait(60)
-    waiting = site.post("measure", run=pots.id, queries=30).json()["job"]
+    waiting = site.json("measure", dict(run=pots.id, queries=30))["job"]
     assert site.get(f"job/{waiting}").json()["phase"] == "waiting"
     for job in (waiting, held.id):
         assert site.post(f"job/{job}/stop").status_code == 200

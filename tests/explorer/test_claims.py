@@ -6,19 +6,17 @@ import csv
 import io
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from explorer.page.tab import Shared
 from explorer.server.library import Library
-from explorer.server.routes import PREFIX, TOKEN_HEADER, mounted
+from explorer.server.routes import TOKEN_HEADER, mounted
 from explorer.tabs.claims import DESCRIPTOR, board
 from tests.claims.world import claim_of
 from tests.explorer.bench import Bench
+from tests.explorer.page import Client
 from tests.made_up_plan import make_plan, sweep
 from tests.synthetic import make_run
 from trainers.claims.base import Difference, Side
@@ -30,7 +28,7 @@ from trainers.runs.label import read_label
 MADE_UP = claim_of(Difference(metric="HAP", first=Side(arm="HAPPIER"), second=Side(arm="Smooth-AP")))
 
 
-class Page:
+class Page(Client):
     """A client of the board's addresses over a folder of runs, in which nothing trains."""
 
     def __init__(self, folder: Path) -> None:
@@ -39,23 +37,10 @@ class Page:
         self.root.mkdir()
         library = Library(self.root, bench.settings.recorded)
         shared = Shared(settings=bench.settings, library=library, runs=bench.runs, layout=None, turns=None)  # type: ignore[arg-type]
-        self.client = TestClient(Starlette(routes=mounted(DESCRIPTOR.routes(board.Board(shared)))))
+        super().__init__(mounted(DESCRIPTOR.routes(board.Board(shared))))
 
-    def get(self, path: str) -> httpx.Response:
-        return self.client.get(f"{PREFIX}/{path}")
-
-    def json(self, path: str) -> dict[str, Any]:
-        reply = self.get(path)
-        assert reply.status_code == 200, reply.text
-        return reply.json()
-
-    def refusal(self, path: str) -> str:
-        reply = self.get(path)
-        assert reply.status_code == 404, reply.text
-        return reply.json()["error"]
-
-    def post(self, path: str) -> httpx.Response:
-        return self.client.post(f"{PREFIX}/{path}", json={}, headers={TOKEN_HEADER: "mine"})
+    def start(self, path: str) -> httpx.Response:
+        return self.post(path, {}, **{TOKEN_HEADER: "mine"})
 
 
 @pytest.fixture
@@ -104,28 +89,28 @@ def test_the_first_of_two_plans_says_that_another_follows(page: Page, monkeypatc
 
 
 def test_no_numbers_before_its_runs_are_finished(page: Page, made_up: None) -> None:
-    assert "are not finished here" in page.refusal("claims/made_up")
+    assert "are not finished here" in page.refused("claims/made_up")
     first = {0: "finished"}
     make_plan(page.root, MADE_UP.plan(), "running", lambda run: first.get(run.seed, "planned"))  # type: ignore[misc]
     (claim,) = page.json("claims")["claims"]
     assert not claim["here"]["finished"] and claim["here"]["words"].startswith("1 of 3 runs finished")
-    assert "are not finished here" in page.refusal("claims/made_up")
-    assert "there is no" in page.refusal("claims/unknown").lower()
+    assert "are not finished here" in page.refused("claims/made_up")
+    assert "there is no" in page.refused("claims/unknown").lower()
 
 
 def test_its_runs_are_queued_once_as_a_sweep(page: Page, made_up: None) -> None:
-    answer = page.post("claims/made_up")
+    answer = page.start("claims/made_up")
     folder = RunFolder.open(page.root, answer.json()["id"])
     assert folder.config.to_json() == MADE_UP.plan().to_json()  # type: ignore[misc]
     assert read_label(folder.path).name == "Claim: Made up"
     folder.db.close()
-    again = page.post("claims/made_up")
+    again = page.start("claims/made_up")
     assert again.status_code == 400 and "already" in again.json()["error"]
 
 
 def test_what_is_not_at_hand_answers_with_its_recipe(page: Page) -> None:
     lacking = next(claim for claim in CLAIMS.values() if claim.plan is None)
-    answer = page.post(f"claims/{lacking.name}")
+    answer = page.start(f"claims/{lacking.name}")
     assert answer.status_code == 400 and lacking.recipe in answer.json()["error"]
 
 

@@ -16,7 +16,8 @@ from explorer.server.root import given_root
 from explorer.settings import Settings
 from tests.campaigns._malformed import Malformed, calls_of, routes_of
 from tests.campaigns.fuzz import ask
-from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
+from tests.explorer.page import error
+from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
 
 pytestmark = GRADIO_WARNINGS
 

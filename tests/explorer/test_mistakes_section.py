@@ -14,6 +14,7 @@ import pytest
 from explorer.server.library import Library
 from explorer.tabs.retrieve.mistake_routes import mistake_routes
 from explorer.tabs.retrieve.mistakes import MistakeAnswers
+from tests.explorer.page import Client
 from tests.synthetic import diverge, make_run
 from trainers.plans.config import SweepConfig
 from trainers.retrieval.disagreements import disagreements
@@ -25,28 +26,18 @@ STARLETTE = "ignore:Using `httpx`:DeprecationWarning"
 pytestmark = pytest.mark.filterwarnings(STARLETTE)
 
 
-class Site:
+class Site(Client):
     """The routes over a folder of runs."""
 
     def __init__(self, root: Path) -> None:
-        from starlette.applications import Starlette
-        from starlette.testclient import TestClient
-
         self.library = Library(root, root / "recorded")
-        self.client = TestClient(Starlette(routes=mistake_routes(MistakeAnswers(self.library))))
-
-    def post(self, what: str, **asked: Any) -> Any:
-        return self.client.post(f"/retrieval/mistakes/{what}", json=asked)
+        super().__init__(mistake_routes(MistakeAnswers(self.library)), "/retrieval/mistakes")
 
     def answer(self, what: str, **asked: Any) -> dict[str, Any]:
-        reply = self.post(what, **asked)
-        assert reply.status_code == 200, reply.text
-        return reply.json()
+        return self.json(what, asked)
 
     def refused(self, what: str, **asked: Any) -> str:
-        reply = self.post(what, **asked)
-        assert reply.status_code in (400, 404), reply.text
-        return str(reply.json()["error"])
+        return super().refused(what, asked)
 
     def table(self, name: str, **asked: Any) -> list[list[str]]:
         reply = self.client.get(f"/retrieval/mistakes/{name}.csv", params=asked)

@@ -25,7 +25,8 @@ from explorer.settings import Limits
 from explorer.tabs.object_removal.images import UPLOADS
 from tests.data.bombs import BOMBS
 from tests.data.world import encode, picture, write_tree
-from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
+from tests.explorer.page import error
+from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
 from trainers.data import access
 from trainers.errors import DataError
 

@@ -209,7 +209,7 @@ def test_an_image_of_ones_own(weights: Search, trained: RunFolder, kind: str) ->
     [(b"", "No image"), (b"%PDF-1.4 no image", "not an image"), (picture()[:60], "cut short")],
 )
 def test_what_is_no_image_is_refused_in_a_sentence(page: Search, content: bytes, words: str) -> None:
-    assert words in page.refused(content, "upload")
+    assert words in page.refused("upload", content)
 
 
 def test_an_upload_that_is_gone(page: Search) -> None:
@@ -324,11 +324,11 @@ def test_strangers_have_bounded_results_and_catalogue_datasets(tmp_path: Path) -
     start = page.json("start")
     assert not start["anywhere"] and start["most"] == 30
     asked = {"runs": [folder.id], "query": {"row": 1}}
-    assert "30 results at most" in page.refused(asked | {"k": 31})
+    assert "30 results at most" in page.refused("search", asked | {"k": 31})
     for source in (str(tmp_path), "somebody/photos", "/etc"):
         gallery = {"name": "dataset", "source": source}
-        assert "catalogue" in page.refused({"run": folder.id, "gallery": gallery}, "open")
-        assert "catalogue" in page.refused(asked | {"gallery": gallery})
+        assert "catalogue" in page.refused("open", {"run": folder.id, "gallery": gallery})
+        assert "catalogue" in page.refused("search", asked | {"gallery": gallery})
         assert "catalogue" in page.get(f"image/{folder.id}/dataset/0?source={source}").json()["error"]
     page.close()
 

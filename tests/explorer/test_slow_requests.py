@@ -13,7 +13,8 @@ import pytest
 
 from explorer.server import slow_requests
 from tests.campaigns._half_sent import HALVES, HOST, JSON, POST, SILENT, WHOLE
-from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, error, served
+from tests.explorer.page import error
+from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
 
 pytestmark = GRADIO_WARNINGS
 
