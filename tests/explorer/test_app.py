@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import subprocess
@@ -17,11 +16,9 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from explorer import Explorer, Settings
-from tests.explorer.served_page import GRADIO_WARNINGS
-from trainers.training.executor import ProcessExecutor
+from explorer import Explorer
+from tests.explorer.served_page import GRADIO_WARNINGS, served
 
-STAND_IN = Path(__file__).with_name("stand_in.py")
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = GRADIO_WARNINGS
 PUBLIC = {
@@ -42,16 +39,8 @@ PUBLIC = {
 
 @pytest.fixture(scope="module")
 def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
-    """A launched page whose trainers are stand-ins that train for a minute."""
-    root = tmp_path_factory.mktemp("explorer")
-    executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "60"])
-    made = Explorer(Settings(runs=root / "runs", recorded=root / "recorded"), executor)
-    made.scheduler.begin()
-    made.blocks.queue(default_concurrency_limit=8, max_size=64)
-    made.blocks.launch(prevent_thread_lock=True, quiet=True, server_port=None, **made.launch_options)
-    yield made
-    made.close()
-    gc.collect()  # Gradio leaves event loops behind; collected here, where the tests expect the warning
+    with served(tmp_path_factory.mktemp("explorer")) as page:
+        yield page.explorer
 
 
 @pytest.fixture(scope="module")
