@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.campaigns._table import markdown, say
+from tests.programs import markdown, say
 from tests.shared import SHARED
 
 ROOT = Path(__file__).parents[2]
@@ -119,7 +119,7 @@ FAULTS = (
         sentence="A body that does not say how long it is may have any length.",
         find="            total += len(part)\n            if total > most:\n",
         replace="            if len(part) > most:\n",
-        tests=("tests/explorer/test_uploads.py",),
+        tests=("tests/explorer/test_public.py",),
     ),
     Fault(
         name="seed",
