@@ -31,7 +31,7 @@ from tests.programs import say
 from tests.synthetic import make_run
 
 AT_ONCE = 4
-PATIENCE = 60.0  # seconds until the whole of a reply is there
+PATIENCE = 120.0  # seconds until the whole of a reply is there
 ENOUGH = 64 * 1024  # bytes of a reply that are looked at
 CHAINED = (
     r"(?:another exception occurred|direct cause of the following exception):\n\n"
