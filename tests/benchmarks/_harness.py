@@ -72,7 +72,7 @@ def memory(device: str = "cpu", *, now: bool = False) -> float:
 def apart(work: Callable[..., Result], *values: object) -> Result | None:
     """``work(*values)`` in a process of its own that has nothing but the libraries; None: it died, out of memory."""
     processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["trainers.encoders", "trainers.losses", "trainers.training.checkpointing"])
+    processes.set_forkserver_preload(["trainers.encoders", "trainers.losses", "trainers.training.memory"])
     with ProcessPoolExecutor(1, mp_context=processes) as pool:
         try:
             return pool.submit(work, *values).result()

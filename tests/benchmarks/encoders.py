@@ -24,6 +24,7 @@ import torch
 from tests.benchmarks._harness import timed
 from tests.programs import arguments, markdown, report, say
 from tests.shared import SHARED
+from trainers import optimization as schedule
 from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import LoadedData

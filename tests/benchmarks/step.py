@@ -41,9 +41,8 @@ from trainers.kinds.metric_learning.batches import Batch
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
 from trainers.parameters import Choice, parse_choice
-from trainers.training.checkpointing import checkpointed
 from trainers.training.compiling import compile_encoders
-from trainers.training.gradient_caching import chunks, encode_in_chunks
+from trainers.training.memory import checkpointed, chunks, encode_in_chunks
 from trainers.training.stage import Stage
 
 DIM, EACH = 512, 4  # numbers of an embedding, images of a class
