@@ -20,7 +20,7 @@ from explorer.settings import Settings as PageSettings
 from explorer.tabs.retrieve.background_routes import background_routes
 from explorer.tabs.retrieve.backgrounds import Backgrounds
 from explorer.tabs.retrieve.service import RetrievalService
-from tests.explorer.page import Client
+from tests.explorer.page import Client, error
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, trained, write_images
 from trainers.config import DataChoice
@@ -75,12 +75,13 @@ class Site(Client):
 
     def ended(self, what: str, **asked: Any) -> dict[str, Any]:
         """The job at its end, or what answers at once in its form."""
-        reply = self.json(what, asked)
+        return self._end(self.json(what, asked))
+
+    def _end(self, reply: dict[str, Any]) -> dict[str, Any]:
         if "answer" in reply:
             return {"phase": "done", "result": reply["answer"]}
-        job = reply["job"]
-        self.service.jobs.get(job).done.wait(120)
-        return self.json(f"job/{job}")
+        self.service.jobs.get(reply["job"]).done.wait(120)
+        return self.json(f"job/{reply['job']}")
 
     def answer(self, what: str, **asked: Any) -> dict[str, Any]:
         job = self.ended(what, **asked)
@@ -88,9 +89,8 @@ class Site(Client):
         return dict(job["result"])
 
     def refused(self, what: str, **asked: Any) -> str:
-        if self.post(what, asked).status_code == 200:
-            return str(self.ended(what, **asked)["error"])
-        return super().refused(what, asked)
+        reply = self.post(what, asked)
+        return str(self._end(reply.json())["error"]) if reply.status_code == 200 else error(reply)
 
 
 @pytest.fixture
