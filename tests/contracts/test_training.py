@@ -11,6 +11,7 @@ import torch
 from tests.equivalence import divided, loop_shape
 from tests.tiny import tiny_config, write_images
 from tests.training.batches import next_batch
+from tests.training.reopened import reopened
 from trainers.config import MAX_ARMS
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.losses import LOSSES
@@ -56,12 +57,7 @@ def train_cut_and_resume(root: Path, images: Path, *losses: str, **changes: obje
 
     broken = MetricLearningLoop(RunFolder.create(root, whole.config))
     start = tensors(broken)
-    for _ in range(CUT):
-        broken.take_step()
-    broken.checkpoint()
-    broken.take_step()  # lost
-    again = MetricLearningLoop(RunFolder.open(root, broken.folder.id))
-    assert again.step == CUT
+    again = reopened(broken, CUT)
     again.advance(60)
     want, got = tensors(whole), tensors(again)
     assert want.keys() == got.keys() > start.keys()

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.finetuning.world import SIDE, mend_config, write_coco
-from tests.tiny import opened, tiny_config, to_end, write_images
+from tests.finetuning.world import SIDE, mend_config
+from tests.tiny import opened, tiny_config, to_end
 from tests.training.reopened import reopened
 from trainers.cli.main import main
 from trainers.config import RunConfig, StartConfig
@@ -36,16 +36,6 @@ STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
 @pytest.fixture(scope="module")
-def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_images(tmp_path_factory.mktemp("images") / "made", train=4, test=3, each=6)
-
-
-@pytest.fixture(scope="module")
-def captioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_coco(tmp_path_factory.mktemp("coco"), train=12, test=6)
-
-
-@pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory, images: Path) -> RunFolder:
     """A trained run of metric learning, whose statistics are no longer those of new layers."""
     alike = tiny_config(images, "supcon_out", steps=3)
@@ -54,13 +44,13 @@ def start(tmp_path_factory: pytest.TempPathFactory, images: Path) -> RunFolder:
     return to_end(loop).folder
 
 
-def config_of(kind: str, images: Path, captioned: Path, **changes: object) -> RunConfig:
+def config_of(kind: str, images: Path, scenes: Path, **changes: object) -> RunConfig:
     """Plain gradient descent, so that a step is the rate times the gradient."""
     plain = {"optimiser": "sgd", "momentum": 0.0, "weight_decay": 0.0, "warm_up": 0, "schedule": "constant"}
     plain |= {"learning_rate": 0.01, "steps": 1}
     if kind == "finetuning":
         towers = Choice(name="two_towers", parameters={"encoder": "conv4:width=8", "dim": 16})
-        return mend_config(captioned, {"removed": False}, model=towers, **(plain | changes))
+        return mend_config(scenes, {"removed": False}, model=towers, **(plain | changes))
     alike = tiny_config(images, "triplet", **plain)
     metric = dataclasses.replace(alike, data=dataclasses.replace(alike.data, image_size=SIDE), encoder=SMALL)
     if kind == "metric_learning":
@@ -128,9 +118,9 @@ def test_frozen_layers_do_not_see_the_batch_and_their_gains_are_trained(name: st
 
 @pytest.mark.parametrize("kind", TRAIN_ENCODERS)
 def test_a_run_keeps_the_statistics_it_starts_with_and_resumes_to_the_bit(
-    kind: str, images: Path, captioned: Path, start: RunFolder
+    kind: str, images: Path, scenes: Path, start: RunFolder
 ) -> None:
-    config = config_of(kind, images, captioned, start=start.id, frozen_norm=True, backbone_rate=0.5, steps=6)
+    config = config_of(kind, images, scenes, start=start.id, frozen_norm=True, backbone_rate=0.5, steps=6)
     whole, cut = (opened(start.path.parent, config) for _ in range(2))
     before, first = [statistics(net) for net in encoders(whole)], weights(whole)
     assert all(float((value - 1).abs().max()) > 1e-3 for value in before[0].values()), "they are learnt ones"
@@ -145,11 +135,11 @@ def test_a_run_keeps_the_statistics_it_starts_with_and_resumes_to_the_bit(
 
 @pytest.mark.parametrize("kind", TRAIN_ENCODERS)
 def test_the_backbone_moves_by_its_rate_and_all_else_as_before(
-    kind: str, tmp_path: Path, images: Path, captioned: Path
+    kind: str, tmp_path: Path, images: Path, scenes: Path
 ) -> None:
     moved = {}
     for rate in (1.0, 0.25, 0.0):
-        loop = opened(tmp_path, config_of(kind, images, captioned, backbone_rate=rate))
+        loop = opened(tmp_path, config_of(kind, images, scenes, backbone_rate=rate))
         before = weights(loop)
         after = weights(to_end(loop))
         moved[rate] = {name: after[name] - value for name, value in before.items()}
@@ -165,9 +155,9 @@ def test_the_backbone_moves_by_its_rate_and_all_else_as_before(
 
 @pytest.mark.parametrize("kind", TRAIN_ENCODERS)
 def test_at_the_rate_of_one_the_optimizer_is_the_one_it_was(
-    kind: str, tmp_path: Path, images: Path, captioned: Path
+    kind: str, tmp_path: Path, images: Path, scenes: Path
 ) -> None:
-    config = config_of(kind, images, captioned)
+    config = config_of(kind, images, scenes)
     values = json.loads(config.to_json())
     before = {name: values.pop(name) for name in ("frozen_norm", "backbone_rate")}
     assert before == {"frozen_norm": False, "backbone_rate": 1.0}
@@ -182,26 +172,26 @@ def test_at_the_rate_of_one_the_optimizer_is_the_one_it_was(
     assert all(layer.training for net in encoders(loop) for layer in net.train().modules())
 
 
-def test_random_weights_have_no_statistics_to_keep(images: Path, captioned: Path) -> None:
+def test_random_weights_have_no_statistics_to_keep(images: Path, scenes: Path) -> None:
     for kind in TRAIN_ENCODERS:
-        config = config_of(kind, images, captioned, frozen_norm=True)
+        config = config_of(kind, images, scenes, frozen_norm=True)
         with pytest.raises(ParameterError, match=r"starts from random weights, as .* Give a run to start from"):
             check(config)
         check(dataclasses.replace(config, start="0" * 26))
     published = Choice(name="timm", parameters={"model": "test_resnet"})
-    check(config_of("metric_learning", images, captioned, frozen_norm=True, encoder=published))
+    check(config_of("metric_learning", images, scenes, frozen_norm=True, encoder=published))
 
 
 @pytest.mark.parametrize("changes", [{"frozen_norm": True}, {"backbone_rate": 0.5}], ids=lambda one: next(iter(one)))
-def test_where_nothing_would_change_they_are_refused(images: Path, captioned: Path, changes: dict[str, object]) -> None:
+def test_where_nothing_would_change_they_are_refused(images: Path, scenes: Path, changes: dict[str, object]) -> None:
     frozen = Choice(name="timm_frozen", parameters={"model": "test_resnet"})
     with pytest.raises(ParameterError, match="trains its head alone"):
-        check(config_of("metric_learning", images, captioned, encoder=frozen, **changes))
+        check(config_of("metric_learning", images, scenes, encoder=frozen, **changes))
     with pytest.raises(ParameterError, match=r"its image tower is none of the encoders.*this one can: two_towers\."):
-        check(mend_config(captioned, **changes))
+        check(mend_config(scenes, **changes))
     if "frozen_norm" in changes:
         with pytest.raises(ParameterError, match="leaves no batch normalisation"):
-            check(config_of("contrastive", images, captioned, norm="group", start="0" * 26, **changes))
+            check(config_of("contrastive", images, scenes, norm="group", start="0" * 26, **changes))
 
 
 def test_they_are_settings_of_every_kind_that_trains_an_encoder(capsys: pytest.CaptureFixture[str]) -> None:

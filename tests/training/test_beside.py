@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.contracts.test_training import train_cut_and_resume
 from tests.tiny import tiny_config
-from tests.training.reopened import reopened
+from tests.training.reopened import numbers
 from trainers.config import RunConfig
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder
 from trainers.training.arm import NonFiniteLossError
+from trainers.training.deferred import HostCopy, Late, depth_for
 from trainers.training.evaluation import Finish, Finisher, ProbeResult
 
 GPU = torch.device("cuda")
@@ -39,12 +41,6 @@ def weights(run: MetricLearningLoop) -> dict[str, torch.Tensor]:
     return checkpoint[0]
 
 
-def numbers(run: MetricLearningLoop) -> dict[tuple[int, int, str], float]:
-    """Those that are no means over stretches of time."""
-    over_time = ("images_per_s", "loss", "term/", "test/processor")
-    return {(s.arm, s.step, s.key): s.value for s in run.folder.scalars() if not s.key.startswith(over_time)}
-
-
 def config(images: Path, **changes: object) -> RunConfig:
     return tiny_config(images, "roadmap", "supcon_out", **({"steps": 9, "snapshot_steps": 2} | changes))
 
@@ -59,7 +55,7 @@ def test_its_frames_and_numbers_are_those_of_a_run_that_waits(
     waiting = new(tmp_path, config(images, clip_norm=20.0))
     waiting.advance(60)
     waiting.finish()
-    found, expected = numbers(begun), numbers(waiting)
+    found, expected = numbers(begun.folder), numbers(waiting.folder)
     assert {step for _, step, key in found if key == "R_at_1"} == {0, 2, 4, 6, 8, 9}
     assert found == expected
     assert [(k, step) for k, step, _ in begun.folder.snapshots()] == list(enumerate((0, 2, 4, 6, 8, 9)))
@@ -97,12 +93,7 @@ def test_training_goes_on_while_an_evaluation_ends(tmp_path: Path, images: Path,
 
 
 def test_resuming_is_exact(tmp_path: Path, images: Path, late: None) -> None:
-    whole = new(tmp_path, config(images))
-    whole.advance(60)
-    again = reopened(new(tmp_path, config(images)))
-    again.advance(60)
-    expected, got = weights(whole), weights(again)
-    assert expected.keys() == got.keys() and all(torch.equal(expected[name], got[name]) for name in expected)
+    train_cut_and_resume(tmp_path, images, "roadmap", "supcon_out", snapshot_steps=2)
 
 
 @pytest.mark.parametrize("found_by", ["the next step", "an evaluation", "a checkpoint"])
@@ -127,3 +118,34 @@ def test_a_bad_step_is_found_before_anything_of_it_is_written(
     assert all(torch.equal(good[0][name], kept[name]) for name in kept)
     assert [step for _, step, _ in run.folder.snapshots()] == [0]
     assert all(math.isfinite(scalar.value) for scalar in run.folder.scalars())
+
+
+def test_each_reading_comes_in_order_and_so_many_later() -> None:
+    for depth in (0, 1, 2):
+        late, seen = Late(depth), []
+        for number in range(4):
+            late.read(torch.tensor([float(number)]), seen.extend)
+            assert seen == [float(n) for n in range(max(0, number + 1 - depth))]
+        late.settle()
+        assert seen == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_what_was_wrong_stays_wrong() -> None:
+    late, seen = Late(1), []
+
+    def refuse(_values: list[float]) -> None:
+        raise ValueError("bad")
+
+    late.read(torch.zeros(1), refuse)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="bad"):
+            late.read(torch.zeros(1), seen.extend)
+    with pytest.raises(ValueError, match="bad"):
+        late.settle()
+    assert not seen
+
+
+def test_the_cpu_is_read_at_once_and_its_tensors_are_not_copied() -> None:
+    values = torch.rand(3)
+    assert HostCopy(values).get().data_ptr() == values.data_ptr()
+    assert depth_for(torch.device("cpu")) == 0 and depth_for(torch.device("cuda", 1)) == 1

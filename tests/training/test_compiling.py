@@ -15,8 +15,9 @@ from torch import Tensor
 from torch._dynamo.utils import counters
 
 from tests.contracts.test_training import tensors
-from tests.finetuning.world import mend_config, write_coco
+from tests.finetuning.world import mend_config
 from tests.tiny import opened, tiny_config, tiny_contrastive
+from tests.training.reopened import reopened
 from tests.training.test_memory import RESNET, VIT
 from tests.training.test_precision import BF16, apart
 from trainers.config import RunConfig
@@ -123,11 +124,6 @@ def test_batches_of_all_sizes_are_compiled_once_and_evaluation_never(chunk: int 
     assert list(net.state_dict()) == list(plain.state_dict())
 
 
-@pytest.fixture(scope="module")
-def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_coco(tmp_path_factory.mktemp("scenes"))
-
-
 @pytest.mark.usefixtures("without_code")
 @pytest.mark.parametrize("kind", ["metric learning", "momentum encoder"])
 def test_compiled_runs_train_the_same_within_rounding(tmp_path: Path, images: Path, kind: str) -> None:
@@ -186,14 +182,9 @@ def test_a_compiled_run_resumes_to_the_bit(tmp_path: Path, images: Path, kind: s
     whole, cut = (opened(tmp_path, replace(config, compiled=True)) for _ in range(2))
     for _ in range(6):
         whole.take_step()
-    for _ in range(3):
-        cut.take_step()
-    cut.checkpoint()
-    cut.take_step()  # lost
+    again = reopened(cut, 3)
     torch._dynamo.reset()
     counters.clear()
-    again = type(cut)(RunFolder.open(tmp_path, cut.folder.id))
-    assert again.step == 3 and again.config.compiled
     for _ in range(3):
         again.take_step()
     assert versions(), "it was compiled again"

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from tests.contracts.test_training import tensors
-from tests.tiny import SIDE, opened, tiny_config, tiny_contrastive, to_end, write_images
+from tests.tiny import SIDE, opened, tiny_config, tiny_contrastive, to_end
 from tests.training.batches import next_batch
 from tests.training.reopened import reopened
 from trainers.cli.main import main
@@ -37,14 +37,12 @@ from trainers.training.loop import Loop
 
 MODELS = ("test_resnet", "test_vit")
 OWN = {name: Choice(name=name, parameters={"width": 8}) for name in ("conv4", "small_conv")}
-TIMM = {model: Choice(name="timm", parameters={"model": model, "pretrained": False}) for model in MODELS}
+TIMM, DEPTHS = (
+    {model: Choice(name="timm", parameters={"model": model, "pretrained": False}) for model in models}
+    for models in (MODELS, ("resnet18", "resnet34"))
+)
 FROZEN = Choice(name="timm_frozen", parameters={"model": "test_resnet", "pretrained": False, "hidden": 16})
 TRAINED = OWN | TIMM
-
-
-@pytest.fixture(scope="module")
-def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_images(tmp_path_factory.mktemp("images") / "made", train=4, test=3, each=6)
 
 
 def metric_learning(images: Path, encoder: Choice, **changes: object) -> RunConfig:
@@ -64,6 +62,13 @@ KINDS: dict[str, Callable[..., RunConfig]] = {"metric_learning": metric_learning
 
 def trained(root: Path, config: RunConfig) -> Loop:
     return to_end(opened(root, config))
+
+
+def begun(root: Path, config: RunConfig) -> Loop:
+    """A run with a checkpoint of what it starts with."""
+    loop = opened(root, config)
+    loop.checkpoint()
+    return loop
 
 
 def encoder_of(loop: Loop, arm: int) -> Encoder:
@@ -154,8 +159,7 @@ def test_arms_differ_and_an_unfinished_run_is_exported_too(tmp_path: Path, image
 
 
 def test_a_run_written_before_checkpoints_knew_the_images_is_exported(tmp_path: Path, images: Path) -> None:
-    loop = opened(tmp_path, metric_learning(images, OWN["conv4"]))
-    loop.checkpoint()
+    loop = begun(tmp_path, metric_learning(images, OWN["conv4"]))
     tensors, about = loop.folder.read_checkpoint() or ({}, {})
     assert about.pop("images") == [3, SIDE]
     loop.folder.write_checkpoint(tensors, about)
@@ -170,12 +174,10 @@ def test_group_normalisation_is_exported_where_it_can_be_loaded(
     net = normalised(built(about), about["norm"])
     net.load_state_dict(load_file(tmp_path / "own.safetensors"))
     assert torch.equal(plain(net)(PIXELS), plain(encoder_of(own, 0))(PIXELS))
-    without = opened(tmp_path, contrastive(images, TIMM["test_vit"], norm="layer"))  # it has no batch normalisation
-    without.checkpoint()
+    without = begun(tmp_path, contrastive(images, TIMM["test_vit"], norm="layer"))  # it has no batch normalisation
     exported(without, 0, tmp_path / "vit.safetensors")
     timm.create_model("test_vit", num_classes=0).load_state_dict(load_file(tmp_path / "vit.safetensors"))
-    other = opened(tmp_path, contrastive(images, TIMM["test_resnet"], norm="group"))
-    other.checkpoint()
+    other = begun(tmp_path, contrastive(images, TIMM["test_resnet"], norm="group"))
     said = refused(capsys, other.folder.id, "--runs", str(tmp_path), "--out", str(tmp_path / "no.safetensors"))
     assert "group normalisation" in said and "cannot load it" in said
     assert not (tmp_path / "no.safetensors").exists()
@@ -300,39 +302,29 @@ def test_it_resumes_to_the_same_bits_after_the_first_run_is_gone(tmp_path: Path,
     assert same(*(tensors(to_end(loop)) for loop in (whole, reopened(cut))))
 
 
+DEPTHS = {
+    depth: Choice(name="timm", parameters={"model": depth, "pretrained": False}) for depth in ("resnet18", "resnet34")
+}
+
+
 @pytest.mark.parametrize(
-    ("encoder", "words"),
+    ("kind", "given", "changes", "encoder", "words"),
     [
-        (
-            Choice(name="conv4", parameters={"width": 16}),
-            "of another shape, the first of them body.0.0.weight",
-        ),
-        (OWN["small_conv"], "is not the one of this run"),
-        (TIMM["test_resnet"], "is not the one of this run"),
+        ("contrastive", "conv4", {}, Choice(name="conv4", parameters={"width": 16}), "first of them body.0.0.weight"),
+        ("contrastive", "conv4", {}, OWN["small_conv"], "is not the one of this run"),
+        ("contrastive", "conv4", {}, TIMM["test_resnet"], "is not the one of this run"),
+        ("contrastive", "conv4", {"norm": "group"}, OWN["conv4"], "It was trained with group normalisation"),
+        # though all that is needed would fit
+        ("metric_learning", "resnet34", {"dim": 4}, DEPTHS["resnet18"], "of another shape"),
     ],
-    ids=["wider", "another", "timm"],
+    ids=["wider", "another", "timm", "group", "deeper"],
 )
-def test_another_encoder_is_refused(tmp_path: Path, images: Path, encoder: Choice, words: str) -> None:
-    source = opened(tmp_path, contrastive(images, OWN["conv4"]))
-    source.checkpoint()
+def test_another_encoder_is_refused(
+    tmp_path: Path, images: Path, kind: str, given: str, changes: dict[str, object], encoder: Choice, words: str
+) -> None:
+    source = begun(tmp_path, KINDS[kind](images, (OWN | DEPTHS)[given], **changes))
     with pytest.raises(UserError, match=words):
         opened(tmp_path, metric_learning(images, encoder, start=source.folder.id))
-
-
-def test_a_deeper_encoder_is_refused_though_all_that_is_needed_would_fit(tmp_path: Path, images: Path) -> None:
-    deep = Choice(name="timm", parameters={"model": "resnet34", "pretrained": False})
-    shallow = Choice(name="timm", parameters={"model": "resnet18", "pretrained": False})
-    source = opened(tmp_path, metric_learning(images, deep, dim=4))
-    source.checkpoint()
-    with pytest.raises(UserError, match="of another shape"):
-        opened(tmp_path, metric_learning(images, shallow, start=source.folder.id))
-
-
-def test_group_normalisation_is_no_start(tmp_path: Path, images: Path) -> None:
-    source = opened(tmp_path, contrastive(images, OWN["conv4"], norm="group"))
-    source.checkpoint()
-    with pytest.raises(UserError, match="It was trained with group normalisation"):
-        opened(tmp_path, metric_learning(images, OWN["conv4"], start=source.folder.id))
 
 
 def test_a_start_that_is_not_there_is_refused(tmp_path: Path, images: Path) -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -72,17 +69,7 @@ def test_a_link_to_a_file_is_written_through(run: RunFolder, tmp_path: Path) -> 
     assert (tmp_path / "out").is_symlink() and (tmp_path / "file").stat().st_size > 1000
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small file system cannot be mounted here (that takes root)")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
+@pytest.mark.parametrize("small_disk", ["8k"], indirect=True)
 def test_a_full_disk_is_said_of_the_export_and_not_of_the_run(
     run: RunFolder, small_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,6 +79,7 @@ def test_a_full_disk_is_said_of_the_export_and_not_of_the_run(
     assert not list(small_disk.iterdir())
 
 
+@pytest.mark.parametrize("small_disk", ["8k"], indirect=True)
 def test_a_run_that_finds_no_room_is_not_to_be_resumed(
     small_disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

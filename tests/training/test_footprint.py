@@ -101,28 +101,23 @@ if "idle" not in sys.argv:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize(("name", "ring"), [("smooth_ap", 8192), ("supcon", 16_384)])
-def test_a_full_memory_takes_what_was_estimated(name: str, ring: int) -> None:
-    batch, classes = 256, 16
-    words = [str(batch), str(ring), str(classes)]
-    idle = peak(["-c", STEP, name, *words, "idle"])
-    measured = peak(["-c", STEP, name, *words]) - idle
-    asked = config(name, memory=ring, classes_per_batch=16, images_per_class=16)
+@pytest.mark.parametrize(
+    ("name", "batch", "ring", "classes"),
+    [
+        ("smooth_ap", 256, 8192, 16),
+        ("supcon", 256, 16_384, 16),
+        ("triplet", 512, 1024, 32),  # these keep more of a batch
+        ("softbin_ap", 512, 1024, 32),
+    ],
+)
+def test_a_loss_with_a_memory_takes_what_was_estimated(name: str, batch: int, ring: int, classes: int) -> None:
+    words = [name, str(batch), str(ring), str(classes)]
+    measured = peak(["-c", STEP, *words]) - peak(["-c", STEP, *words, "idle"])
+    asked = config(name, memory=ring, classes_per_batch=classes, images_per_class=16)
     estimated = footprint(asked, dataclasses.replace(SHAPE, classes=classes)).pairs
     # losses walk through a memory in blocks; whether they hold all of it at once is not known beforehand
-    assert estimated / 16 < measured < 1.5 * estimated, (measured, estimated)
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("name", ["triplet", "softbin_ap"])
-def test_losses_that_keep_more_of_a_batch_take_what_was_estimated(name: str) -> None:
-    words = ["512", "1024", "32"]
-    idle = peak(["-c", STEP, name, *words, "idle"])
-    measured = peak(["-c", STEP, name, *words]) - idle
-    asked = config(name, memory=1024, classes_per_batch=32, images_per_class=16)
-    estimated = footprint(asked, dataclasses.replace(SHAPE, classes=32)).pairs
     assert measured < 1.5 * estimated, (measured, estimated)
+    assert batch > 256 or estimated / 16 < measured, (measured, estimated)
 
 
 def test_triplets_with_a_memory_are_refused_before_they_fill_the_machine() -> None:

@@ -10,6 +10,7 @@ import torch
 
 from explorer.tabs.live.view import about
 from tests.tiny import tiny_config, trained, write_images
+from tests.training.reopened import numbers
 from trainers.config import Conditions, DataChoice
 from trainers.data import load_data
 from trainers.errors import UserError
@@ -59,15 +60,7 @@ def test_the_probe_is_of_training_images_with_true_and_given_labels(runs: dict[s
 
 
 def test_the_numbers_are_those_of_the_same_run_with_maps_of_test_images(runs: dict[str, RunFolder]) -> None:
-    def numbers(name: str) -> list[tuple[object, ...]]:
-        timed = ("images_per_s", "test/processor_seconds")
-        return [
-            (scalar.arm, scalar.step, scalar.key, scalar.value)
-            for scalar in runs[name].scalars()
-            if scalar.key not in timed
-        ]
-
-    assert numbers("train") == numbers("test") != numbers("clean")
+    assert numbers(runs["train"]) == numbers(runs["test"]) != numbers(runs["clean"])
     test = runs["test"].probe()
     assert test is not None and test.part == "test" and test.attributes == ()
     assert '"part"' not in packed(test, 1)[1]["about"], "a probe of test images is stored as before"

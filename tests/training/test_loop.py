@@ -1,32 +1,31 @@
-"""The training loop: paired arms, frames and numbers, honest failures."""
+"""The training loop: paired arms, frames and numbers, honest failures, and the images that a run is resumed on."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.tiny import tiny_config
+from tests.contracts.test_training import tensors, train_cut_and_resume
+from tests.tiny import tiny_config, trained, write_images
 from tests.training.batches import next_batch
 from tests.training.reopened import reopened
-from trainers.config import DataChoice, RunConfig
+from trainers.config import Conditions, DataChoice, RunConfig
 from trainers.data import load_data
 from trainers.data.base import LoadedData
-from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, left_out
+from trainers.errors import RunError
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
 from trainers.training.arm import NonFiniteLossError
+from trainers.training.trained_on import TrainedOn
 
 
 def trainer(root: Path, config: RunConfig) -> MetricLearningLoop:
     return MetricLearningLoop(RunFolder.create(root, config))
-
-
-def weights(one: MetricLearningLoop) -> dict[str, torch.Tensor]:
-    return {name: value.clone() for arm in one.arms for name, value in arm.tensors().items()}
 
 
 def test_arms_start_equal_by_their_seed_and_part_only_by_their_loss(tmp_path: Path, images: Path) -> None:
@@ -49,15 +48,15 @@ class SlowLoop(MetricLearningLoop):
         self.seconds += 5.0
 
 
-def test_with_steps_given_a_slow_machine_trains_the_same_weights(tmp_path: Path, images: Path) -> None:
+def test_with_steps_given_a_slow_machine_trains_the_same_tensors(tmp_path: Path, images: Path) -> None:
     config = tiny_config(images, "smooth_ap", minutes=1.0, steps=6)
     quick = trainer(tmp_path / "quick", config)
     slow = SlowLoop(RunFolder.create(tmp_path / "slow", config))
     for run in (quick, slow):
         run.advance(60)
     assert slow.step == quick.step == 6
-    expected = weights(quick)
-    assert all(torch.equal(value, expected[name]) for name, value in weights(slow).items())
+    expected = tensors(quick)
+    assert all(torch.equal(value, expected[name]) for name, value in tensors(slow).items())
 
 
 def test_a_run_writes_frames_scalars_and_a_final_score(tmp_path: Path, images: Path) -> None:
@@ -81,29 +80,12 @@ def test_a_run_writes_frames_scalars_and_a_final_score(tmp_path: Path, images: P
     assert probe is not None and run.folder.sheet_path(0).is_file() and len(probe.labels) == 30
 
 
-def test_queries_left_out_are_counted() -> None:
-    labels = torch.tensor([[0, 0], [0, 0], [1, 0], [2, 1], [3, 1], [3, 1]])  # classes 1 and 2 have one image
-    images = torch.randint(0, 256, (6, 3, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    evaluator = Evaluator(
-        train=images,
-        train_labels=labels,
-        test=images,
-        test_labels=labels,
-        probe=torch.tensor([0, 1, 2]),
-        device=torch.device("cpu"),
-    )
-    assert evaluator.floor()[LEFT_OUT] == 1
-    assert evaluator.whole_test(torch.nn.Flatten()).numbers[f"test/{LEFT_OUT}"] == 2
-    assert left_out(2, "of the test set").startswith("queries: 2 images of the test set have no second image")
-    assert left_out(0, "of the probe").startswith("queries: every image of the probe has another one")
-
-
 def test_a_loss_that_is_no_number_changes_no_weight(tmp_path: Path, images: Path) -> None:
     run = trainer(tmp_path, tiny_config(images, "supcon_out"))
     run.advance(0)
     run.take_step()
     run.checkpoint()
-    kept = weights(run)
+    kept = tensors(run)
     with torch.no_grad():
         run.arms[0].encoder.head.weight.fill_(float("nan"))
     with pytest.raises(NonFiniteLossError, match=r"stopped being a number.*training rows"):
@@ -145,16 +127,10 @@ def test_every_choice_of_a_backbone_trains_and_resumes(
     tmp_path: Path, images: Path, encoder: str, more: dict[str, object]
 ) -> None:
     parameters = {"model": "test_vit", "pretrained": False, "side": 32} | more
-    config = tiny_config(images, "supcon_out", encoder=encoder, encoder_parameters=parameters, dim=6, steps=7)
-    run = trainer(tmp_path, config)
-    first = {name: value.clone() for name, value in run.arms[0].encoder.state_dict().items()}
-    run.advance(60)
-    after = run.arms[0].encoder.state_dict()
+    run = train_cut_and_resume(tmp_path, images, "supcon_out", encoder=encoder, encoder_parameters=parameters, dim=6)
+    first, after = (each.arms[0].encoder.state_dict() for each in (trainer(tmp_path, run.config), run))
     changed = {name.split(".")[0] for name, value in after.items() if not torch.equal(value, first[name])}
     assert changed == ({"head"} if encoder == "timm_frozen" else {"head", "backbone"})
-    again = reopened(trainer(tmp_path, config))
-    again.advance(60)
-    assert all(torch.equal(value, after[name]) for name, value in again.arms[0].encoder.state_dict().items())
 
 
 def train_scores(run: MetricLearningLoop) -> list[int]:
@@ -217,3 +193,38 @@ def test_a_run_reads_the_commit_of_the_hub_that_it_began_with(
     other = dataclasses.replace(config, data=dataclasses.replace(config.data, revision="b" * 40))
     assert MetricLearningLoop(RunFolder.create(tmp_path, other, part_of=plan.id)).folder.revision == "b" * 40
     assert asked == [None, "a" * 40, "b" * 40], "the runs of a sweep read one commit, unless they vary it"
+
+
+LABELS = torch.tensor([[0, 0], [1, 0], [2, 1]])
+
+
+def test_other_images_and_other_labels_are_refused() -> None:
+    about = TrainedOn.of(LABELS).about()
+    TrainedOn.of(LABELS.clone()).check(about, "r")
+    with pytest.raises(RunError, match="trained on 3 images, and now there are 2"):
+        TrainedOn.of(LABELS[:2]).check(about, "r")
+    for other in (LABELS[[1, 0, 2]], LABELS.clone().index_fill_(0, torch.tensor([2]), 0)):
+        with pytest.raises(RunError, match="other labels of its 3 images"):
+            TrainedOn.of(other).check(about, "r")
+
+
+def test_older_checkpoints_say_less() -> None:
+    TrainedOn.of(LABELS).check({}, "r")
+    TrainedOn.of(LABELS[[1, 0, 2]]).check({"trained_on": 3}, "r")
+
+
+def test_a_noisy_run_is_trained_and_is_not_resumed_with_another_noise(tmp_path: Path) -> None:
+    images = write_images(tmp_path / "images", train=4, test=4, each=4)
+    data = DataChoice(source=str(images), image_size=24, conditions=Conditions(label_noise=0.25))
+    folder = trained(tmp_path / "runs", tiny_config(images, "smooth_ap", steps=1, data=data))
+    probe = folder.probe()
+    assert probe is not None and probe.data_title == "images, 25 % label noise"
+    assert any("4 of 16 training images have the label of another class" in note for note in probe.notes)
+    again = RunFolder.open(tmp_path / "runs", folder.id)
+    assert MetricLearningLoop(again).step == 1
+    path = folder.path / "config.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    stored["data"]["conditions"]["label_noise"] = 0.5
+    path.write_text(json.dumps(stored), encoding="utf-8")
+    with pytest.raises(RunError, match="other labels of its 16 images"):
+        MetricLearningLoop(RunFolder.open(tmp_path / "runs", folder.id))

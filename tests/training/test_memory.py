@@ -1,7 +1,8 @@
-"""Layouts and activation checkpointing: less memory or time, the same numbers."""
+"""Layouts, chunks and activation checkpointing: less memory or time, the same numbers."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +11,16 @@ import torch
 from torch import Tensor
 
 from tests.contracts.test_training import tensors
-from tests.finetuning.world import mend_config, write_coco
+from tests.finetuning.world import mend_config
 from tests.tiny import opened, tiny_config, tiny_contrastive, to_end
 from tests.training.test_precision import apart
+from trainers.config import Config
 from trainers.encoders import ENCODERS
+from trainers.kinds import check, kind_of
+from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.diagnosis import advice
+from trainers.kinds.finetuning.config import FinetuningConfig
+from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.training.memory import checkpointed, computed_again, encode_in_chunks
 
@@ -56,11 +63,6 @@ def test_checkpointing_has_the_same_gradient_to_the_bit(encoder: Choice, chunk: 
     assert chunk or fewer < 0.5 * kept
 
 
-@pytest.fixture(scope="module")
-def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_coco(tmp_path_factory.mktemp("scenes"))
-
-
 TOWERS = Choice(name="two_towers", parameters={"encoder": "timm:model=resnet18;pretrained=false", "side": 32})
 
 
@@ -94,3 +96,28 @@ def test_layouts_differ_by_rounding_and_are_those_asked_for(
             loop.take_step()
         made = [[w.detach() for net in loop.arms[0].networks.values() for w in net.parameters()] for loop in loops]
         assert apart(made[1], made[0]) < 1e-4, config.kind
+
+
+SIMCLR, MOCO = (Choice(name=name) for name in ("simclr", "moco_v2"))
+
+
+@pytest.mark.parametrize("config", [MetricLearningConfig(), ContrastiveConfig(), FinetuningConfig()])
+def test_chunks_are_off_unless_asked_for_and_need_less_memory(config: Config) -> None:
+    kind = kind_of(config)
+    assert config.single.chunk is None and any("chunk" in section.names for section in kind.sections)
+    off, chunked = (dataclasses.replace(config, chunk=size) for size in (0, 16))
+    check(off)
+    check(chunked)
+    whole = kind.footprint(config)
+    assert kind.footprint(off) == whole
+    assert kind.footprint(chunked).activations < 0.5 * whole.activations
+
+
+def test_what_chunks_do_to_batch_statistics_is_said() -> None:
+    def said(**changes: object) -> str:
+        return " ".join(advice(ContrastiveConfig(**{"batch": 64, **changes})))  # type: ignore[arg-type]
+
+    assert "statistics of 4 chunks tell" in said(methods=(SIMCLR,), chunk=32)
+    assert "statistics" not in said(methods=(SIMCLR,), chunk=32, norm="group")
+    assert "not divided by the 3 chunks" in said(methods=(MOCO,), chunk=30)
+    assert "chunks" not in said(methods=(MOCO,), chunk=32)

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from tests.contracts.test_training import tensors, train_cut_and_resume
-from tests.finetuning.world import mend_config, write_coco
+from tests.finetuning.world import mend_config
 from tests.tiny import opened, tiny_config, tiny_contrastive, to_end
 from trainers.devices.precision import HALF, OVERFLOWS_IN_A_ROW, LossScale, autocast, computing_in
 from trainers.encoders import ENCODERS, Encoder
@@ -84,11 +85,6 @@ def watched(nets: Iterable[nn.Module]) -> set[torch.dtype]:
     return kinds
 
 
-@pytest.fixture(scope="module")
-def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_coco(tmp_path_factory.mktemp("scenes"))
-
-
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_encoders_of_every_kind_compute_in_it_and_their_losses_do_not(
     tmp_path: Path, images: Path, scenes: Path, precision: str
@@ -116,44 +112,44 @@ def overflowing(weight: nn.Parameter) -> Tensor:
     return 100 * value.float().sum()
 
 
+GROUP = {"lr": 0.01, "weight_decay": 0.0}
+
+
+def scaled(weight: nn.Parameter, **settings: Any) -> ArmOptimizer:
+    return ArmOptimizer([GROUP | {"params": [weight]}], scale=LossScale("fp16", CPU), **settings)
+
+
 @pytest.mark.parametrize("depth", [0, 1])
 @pytest.mark.parametrize("optimiser", ["sgd", "adamw", "lars"])
 def test_a_step_that_overflows_changes_no_weight_and_halves_the_scale(optimiser: str, depth: int) -> None:
     weight = nn.Parameter(torch.linspace(-1, 1, 5))
     start = weight.detach().clone()
-    group = {"params": [weight], "lr": 0.01, "weight_decay": 0.0}
-    stepper = ArmOptimizer([group], optimiser=optimiser, depth=depth, scale=LossScale("fp16", CPU))
+    stepper = scaled(weight, optimiser=optimiser, depth=depth)
     moved = []
     with computing_in("fp16"):
         for _ in range(9):
-            stepper.step(overflowing(weight), 1.0, lambda loss, norm: f"{loss} {norm}")
+            stepper.step(overflowing(weight), 1.0, "{} {}".format)
             moved.append(not torch.equal(weight, start))
     stepper.settle()
     assert moved == [False] * 7 + [True] * 2  # 65,536 halved seven times is 512
     assert stepper.scale.overflows == 7 and "7 steps of X changed no weight" in stepper.scale.sentence("X")
     plain = nn.Parameter(start.clone())
-    other = ArmOptimizer([group | {"params": [plain]}], optimiser=optimiser)
+    other = ArmOptimizer([GROUP | {"params": [plain]}], optimiser=optimiser)
     for _ in range(2):
-        other.step(100 * plain.sum(), 1.0, lambda loss, norm: f"{loss} {norm}")
+        other.step(100 * plain.sum(), 1.0, "{} {}".format)
     torch.testing.assert_close(weight, plain, rtol=8 * FP16, atol=FP16)
 
 
 @pytest.mark.parametrize("depth", [0, 1])
 def test_a_gradient_that_no_scale_makes_finite_ends_the_run(depth: int) -> None:
     weight = nn.Parameter(torch.zeros(3))
-    group = {"params": [weight], "lr": 0.01, "weight_decay": 0.0}
-    stepper = ArmOptimizer([group], depth=depth, scale=LossScale("fp16", CPU))
+    stepper = scaled(weight, depth=depth)
     with pytest.raises(NonFiniteLossError, match=r"0\.0 inf"):
         for _ in range(OVERFLOWS_IN_A_ROW + 2):
-            stepper.step(weight.sqrt().sum(), 1.0, lambda loss, norm: f"{loss} {norm}")
+            stepper.step(weight.sqrt().sum(), 1.0, "{} {}".format)
     assert stepper.scale.overflows == OVERFLOWS_IN_A_ROW and not weight.any()
-
-
-def test_a_loss_that_is_no_number_ends_the_run_at_once() -> None:
-    weight = nn.Parameter(torch.ones(3))
-    stepper = ArmOptimizer([{"params": [weight], "lr": 0.01, "weight_decay": 0.0}], scale=LossScale("fp16", CPU))
-    with pytest.raises(NonFiniteLossError):
-        stepper.step((weight / 0).sum(), 1.0, lambda loss, norm: f"{loss} {norm}")
+    with pytest.raises(NonFiniteLossError):  # a loss that is no number does so at once
+        scaled(weight).step((weight / 0).sum(), 1.0, "{} {}".format)
 
 
 @pytest.mark.parametrize("chunk", [None, 5])

@@ -37,7 +37,7 @@ from trainers.retrieval.probe_results import newest_embeddings, probe_results, q
 from trainers.retrieval.results import Query, RunArm
 from trainers.retrieval.retriever import Retriever
 from trainers.runs import RunFolder
-from trainers.runs.records import Attribute
+from trainers.runs.records import Attribute, Probe
 
 QUERIES, SEARCHED = 12, 24
 
@@ -61,11 +61,17 @@ def run(images: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return trained(tmp_path_factory.mktemp("runs"), tiny_config(images, snapshot_steps=3, probe_size=200))
 
 
-def test_numbers_are_of_queries_against_the_gallery(run: RunFolder, images: Path) -> None:
-    probe, last = run.probe(), run.scalars()
-    assert probe is not None and len(probe.rows) == QUERIES + SEARCHED
+def known(folder: RunFolder) -> tuple[Probe, Roles]:
+    probe = folder.probe()
+    assert probe is not None
     roles = roles_of(probe)
-    assert roles is not None and roles.query.sum() == QUERIES
+    assert roles is not None
+    return probe, roles
+
+
+def test_numbers_are_of_queries_against_the_gallery(run: RunFolder, images: Path) -> None:
+    (probe, roles), last = known(run), run.scalars()
+    assert len(probe.rows) == QUERIES + SEARCHED and roles.query.sum() == QUERIES
     test = load_data(DataChoice(source=str(images), image_size=24)).test
     sides, labels = [torch.from_numpy(side) for side in (roles.queries, roles.searched)], test.labels
     for arm in range(2):
@@ -123,10 +129,8 @@ def test_cameras_are_kept_and_left_out(images: Path, tmp_path: Path, monkeypatch
     assert value == pytest.approx(expected["AP_at_R"]) and value != pytest.approx(without.means(1)["AP_at_R"])
     said = "searched for among 24, the gallery, without images of the same class by the same camera; each has"
     assert said in folder.path.joinpath("log.txt").read_text()
-    probe = folder.probe()
-    assert probe is not None
-    of_probe, query = roles_of(probe), int(roles.queries[0])
-    assert of_probe is not None and np.array_equal(of_probe.camera, roles.camera)
+    query = int(roles.queries[0])
+    assert np.array_equal(known(folder)[1].camera, roles.camera)
     (arm,) = Retriever().retrieve([RunArm(folder=folder, arm=0)], Query(row=query), Choice(name="probe"), k=99).arms
     assert {result.row for result in arm.ranking.results} == {  # type: ignore[union-attr]
         int(row)
@@ -137,10 +141,8 @@ def test_cameras_are_kept_and_left_out(images: Path, tmp_path: Path, monkeypatch
 
 def test_the_probe_of_a_part_holds_both(images: Path, tmp_path: Path) -> None:
     folder = trained(tmp_path, tiny_config(images, "supcon_out", probe_size=12, steps=2))
-    probe = folder.probe()
-    assert probe is not None
-    roles = roles_of(probe)
-    assert roles is not None and (roles.query.sum(), roles.gallery.sum()) == (6, 6)
+    _, roles = known(folder)
+    assert (roles.query.sum(), roles.gallery.sum()) == (6, 6)
     assert all(s.value == 0 for s in folder.scalars() if s.key == "queries_without_positive")
     assert folder.test_queries().rows.shape == (QUERIES,)  # type: ignore[union-attr]
 
@@ -170,10 +172,7 @@ def test_a_metric_of_more_results_than_the_gallery_has_is_refused(images: Path, 
 
 
 def test_lists_of_mistakes_and_differences_are_of_queries(run: RunFolder, tmp_path: Path) -> None:
-    probe, k = run.probe(), newest_embeddings(run)
-    assert probe is not None
-    roles = roles_of(probe)
-    assert roles is not None
+    (probe, roles), k = known(run), newest_embeddings(run)
     for ids in probe_results(run, k, 10):
         assert ids is not None and ids.shape == (len(probe.rows), 10) and roles.gallery[ids].all()
         assert not (ids == np.arange(len(ids))[:, None]).any()
@@ -244,8 +243,8 @@ def with_cameras(root: Path) -> tuple[RunFolder, Roles]:
     )
     sheets = [folder.sheet_path(number).read_bytes() for number in range(probe.sheets)]
     folder.write_probe(dataclasses.replace(probe, attributes=known), sheets)
-    roles = roles_of(folder.probe())  # type: ignore[arg-type]
-    assert roles is not None and roles.camera is not None
+    _, roles = known(folder)
+    assert roles.camera is not None
     return folder, roles
 
 

@@ -12,20 +12,13 @@ import torch
 
 from tests.synthetic import make_run
 from tests.tiny import opened, tiny_config, tiny_contrastive
+from tests.training.reopened import numbers
 from trainers.config import RunConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training import scalars as windows
 from trainers.training.loop import Loop
 from trainers.training.scalars import ScalarBuffer, ends_window
-
-TIMED = ("images_per_s", "test/processor_seconds")
-Point = tuple[int, int, str]
-
-
-def points(run: Loop) -> dict[Point, float]:
-    """Everything a run has logged that is not of time."""
-    return {(s.arm, s.step, s.key): s.value for s in run.folder.scalars() if s.key not in TIMED}
 
 
 @pytest.mark.parametrize(
@@ -93,8 +86,8 @@ def test_equal_runs_log_equal_curves(
     whole = trained(tmp_path / "whole", config(images))
     monkeypatch.setattr(windows, "WRITE_SECONDS", 0.0)
     parted = trained(tmp_path / "parted", config(images), stopped)
-    assert points(whole) == points(parted)
-    losses = [step for arm, step, key in points(whole) if (arm, key) == (0, "loss")]
+    assert numbers(whole.folder) == numbers(parted.folder)
+    losses = [step for arm, step, key in numbers(whole.folder) if (arm, key) == (0, "loss")]
     assert losses == ([1, 2, 4, 8, 12, 14] if config is labelled else [1, 2, 4, 8, 9, 10, 11, 13, 14])
 
 

@@ -1,9 +1,10 @@
-"""The numbers at the end: over every test image, told while they are made, stopped and taken up again."""
+"""The numbers at the end: over every test image, told while they are made, stopped and taken up again; the gap."""
 
 from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,16 @@ import torch
 
 from explorer.exports.pages import curve_panels, write_curves
 from explorer.server.library import Library
+from tests.finetuning.world import mend_config, write_coco
+from tests.metrics import slow
 from tests.tiny import tiny_config
+from tests.training.conftest import SMALL
+from tests.training.reopened import numbers
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.kinds import kind_of
-from trainers.kinds.metric_learning.evaluation import Evaluator
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, gap_batches, left_out
 from trainers.metrics import describe
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.records import RunState
@@ -26,15 +32,9 @@ class EnoughError(Exception):
     """Raised to stop."""
 
 
-def evaluator(test: torch.Tensor, labels: torch.Tensor) -> Evaluator:
-    return Evaluator(
-        train=test[:8],
-        train_labels=labels[:8],
-        test=test,
-        test_labels=labels,
-        probe=torch.arange(8),
-        device=torch.device("cpu"),
-    )
+def evaluator(images: torch.Tensor, labels: torch.Tensor, **more: Any) -> Evaluator:
+    sides = {"train": images, "train_labels": labels, "test": images, "test_labels": labels}
+    return Evaluator(**{**sides, "probe": torch.arange(3), "device": torch.device("cpu"), **more})
 
 
 def test_a_large_test_set_is_not_cut() -> None:
@@ -80,14 +80,11 @@ def test_the_numbers_stand_beside_the_figures(tmp_path: Path, images: Path, caps
     assert "At the end, test set, 24 of its 36 images under the cap:" in page.read_text(encoding="utf-8")
     counted = {describe(key).title for key in ("train_images", "probe_images")}
     assert not counted & set(curve_panels(folder.scalars(), 2, kind_of(run.config).measures))
-    small = "--steps 2 --classes-per-batch 4 --images-per-class 3 --encoder small_conv:width=8 --dim 16 --threads 1"
-    assert main(["train", "--data", str(images), *small.split(), "--runs", str(tmp_path / "two")]) == 0
+    assert main([*SMALL, "--data", str(images), "--runs", str(tmp_path / "two")]) == 0
     assert "; whole test set, 36 images:" in capsys.readouterr().out
 
 
 def test_a_fine_tuning_says_how_many_removals_and_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tests.finetuning.world import mend_config, write_coco
-
     config = mend_config(write_coco(tmp_path / "coco", test=16), {})
     config = dataclasses.replace(config, queries=10)
     folder = RunFolder.create(tmp_path / "runs", config)
@@ -106,8 +103,6 @@ def test_a_fine_tuning_says_how_many_removals_and_sentences(tmp_path: Path, caps
 def test_a_fine_tuning_on_some_photos_of_a_set_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: int, reached: bool
 ) -> None:
-    from tests.finetuning.world import mend_config, write_coco
-
     config = mend_config(write_coco(tmp_path / "coco", test=16), {"removed": False}, steps=1)
     scenes = dataclasses.replace(config.scenes, limit=limit)
     config = dataclasses.replace(config, scenes=scenes)
@@ -140,8 +135,7 @@ def test_stopped_while_it_scores_it_is_resumed_to_the_same_end(tmp_path: Path, i
     assert (state.phase, state.step) == ("stopped", 6) and folder.test_queries() is None
     assert not [scalar for scalar in folder.scalars() if scalar.key.startswith("test/")]
     assert Worker(folder).run().phase == "finished"
-    for row, other in zip(_rows(whole), _rows(folder), strict=True):
-        assert row == other
+    assert numbers(whole) == numbers(folder)
     kept, again = whole.test_queries(), folder.test_queries()
     assert kept and again and np.array_equal(kept.values, again.values, equal_nan=True)
     assert kept.fingerprint == again.fingerprint != ""
@@ -149,7 +143,69 @@ def test_stopped_while_it_scores_it_is_resumed_to_the_same_end(tmp_path: Path, i
     assert first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
-def _rows(folder: RunFolder) -> list[tuple[int, int, str, float]]:
-    timed = ("images_per_s", "loss", "test/processor")  # speeds, and means over windows of time
-    found = [dataclasses.astuple(s) for s in folder.scalars() if not s.key.startswith((*timed, "term/"))]
-    return sorted((arm, step, key, value) for arm, step, _, key, value in found if step in (0, 6))
+def test_queries_left_out_are_counted() -> None:
+    labels = torch.tensor([[0, 0], [0, 0], [1, 0], [2, 1], [3, 1], [3, 1]])  # classes 1 and 2 have one image
+    images = torch.randint(0, 256, (6, 3, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    scored = evaluator(images, labels)
+    assert scored.floor()[LEFT_OUT] == 1
+    assert scored.whole_test(torch.nn.Flatten()).numbers[f"test/{LEFT_OUT}"] == 2
+    assert left_out(2, "of the test set").startswith("queries: 2 images of the test set have no second image")
+    assert left_out(0, "of the probe").startswith("queries: every image of the probe has another one")
+
+
+def labels_of(sizes: list[int]) -> torch.Tensor:
+    finest = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+    order = torch.randperm(len(finest), generator=torch.Generator().manual_seed(0))
+    return torch.stack([finest, finest // 3], 1)[order]
+
+
+@pytest.mark.parametrize("sampler", ["m_per_class", "two_super_classes"])
+def test_every_image_is_in_one_batch_of_the_samplers_shape(sampler: str) -> None:
+    labels = labels_of([8, 4, 12, 1, 4, 6, 2, 4, 1])
+    config = MetricLearningConfig(sampler=sampler, classes_per_batch=4, images_per_class=4)
+    batches = gap_batches(labels, config)
+    assert batches is not None and torch.equal(batches, gap_batches(labels, config))
+    for batch in batches.unique().tolist():
+        classes, counts = labels[batches == batch, 0].unique(return_counts=True)
+        if batch < 0:
+            assert classes.tolist() == [3, 8]  # alone in their classes, drawn by no sampler
+        else:
+            assert len(classes) <= 4 and int(counts.max()) <= 4
+    assert int(batches.unique(return_counts=True)[1].max()) >= 12  # of 16: classes of fewer images fill less
+
+
+def test_fewer_classes_than_a_batch_has_make_one_batch_and_none_makes_none() -> None:
+    labels = labels_of([4, 4, 4])
+    assert gap_batches(labels, MetricLearningConfig()).unique().tolist() == [0]
+    assert gap_batches(labels_of([1, 1]), MetricLearningConfig()) is None
+    assert gap_batches(labels, MetricLearningConfig(sampler="two_super_classes")) is None  # one super-class
+
+
+@pytest.mark.parametrize("sampler", ["m_per_class", "two_super_classes"])
+def test_the_numbers_are_those_of_equation_6(sampler: str) -> None:
+    labels = labels_of([6, 4, 5, 1, 4, 6, 2, 4])
+    config = MetricLearningConfig(sampler=sampler, classes_per_batch=3, images_per_class=4)
+    draws = torch.Generator().manual_seed(1)
+    images = torch.randint(0, 256, (len(labels), 3, 2, 2), dtype=torch.uint8, generator=draws)
+    scored = evaluator(images, labels, batches=lambda given: gap_batches(given, config))
+    found = scored.train_score(torch.nn.Flatten())
+    emb, batches = images.flatten(1).double(), gap_batches(labels, config)
+    rows, members = torch.arange(len(labels)), [batches == batch for batch in batches.unique()]
+    inside, whole = [], []
+    for q in range(len(labels)):
+        within = [_ap(emb, labels, q, rows[member & (rows != q)]) for member in members]
+        within = [value for value in within if not np.isnan(value)]
+        if within:
+            inside.append(np.mean(within))
+            whole.append(_ap(emb, labels, q, rows[rows != q]))
+    assert found["batch_AP"] == pytest.approx(np.mean(inside), abs=1e-9)
+    assert found["whole_AP"] == pytest.approx(np.mean(whole), abs=1e-9)
+    assert found["decomposability_gap"] == pytest.approx(np.mean(inside) - np.mean(whole), abs=1e-9)
+    assert found["decomposability_gap"] > 0
+
+
+def _ap(emb: torch.Tensor, labels: torch.Tensor, q: int, gallery: torch.Tensor) -> float:
+    if not len(gallery):
+        return float("nan")
+    (levels,) = slow.ranked_levels(emb[q : q + 1], labels[q : q + 1], emb[gallery], labels[gallery])
+    return slow.ap([level == 2 for level in levels])

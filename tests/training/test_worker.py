@@ -1,24 +1,37 @@
-"""The trainer process: kill it, pause it, leave it without a parent."""
+"""The trainer process: paused, in slices, without a parent, with a full disk, and with a run that is deleted or moved.
+
+It is killed at every kind of moment by tests/campaigns/kill.py.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
-from tests.tiny import tiny_config
+from tests.tiny import tiny_config, trained, write_images
 from tests.training.conftest import Trainers
+from tests.training.reopened import numbers
+from tests.training.test_store import frame
 from tests.waiting import wait
-from trainers.runs import RunFolder
+from trainers.cli.main import main
+from trainers.config import RunConfig
+from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.runs import RunFolder, new_id
+from trainers.runs.records import BETWEEN_SLICES
+from trainers.worker import Worker
 
-LONG = 4000  # steps; never reached
+LONG = 100_000  # steps; never reached
 
 
 def test_it_ends_with_a_checkpoint_when_its_parent_is_gone(tmp_path: Path, images: Path, trainers: Trainers) -> None:
@@ -68,20 +81,6 @@ def test_a_failure_ends_as_a_sentence(tmp_path: Path, images: Path, trainers: Tr
     assert state.phase == "failed" and state.error is not None and "coarser level" in state.error
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of six megabytes."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    root = [] if os.geteuid() == 0 else ["sudo", "-n"]  # machines of continuous integration give it without a password
-    mount = [*root, "mount", "-t", "tmpfs", "-o", f"size=6m,uid={os.geteuid()}", "tmpfs", str(folder)]
-    needed = all(map(shutil.which, {mount[0], "mount"}))
-    if not needed or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small file system cannot be mounted here (that takes root)")
-    yield folder
-    subprocess.run([*root, "umount", "-l", str(folder)], check=True)
-
-
 @pytest.mark.long
 def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(
     small_disk: Path, images: Path, trainers: Trainers
@@ -100,3 +99,207 @@ def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(
     filler.unlink()
     trainers.start(folder)
     wait(lambda: folder.state().step > state.step)
+
+
+def test_no_seconds_set_up_and_take_no_step(tmp_path: Path, images: Path) -> None:
+    folder = RunFolder.create(tmp_path, tiny_config(images))
+    told: list[float] = []
+    state = Worker(folder).run(0, told.append)
+    kept = folder.read_checkpoint()
+    assert (state.phase, state.step) == (BETWEEN_SLICES, 0) and kept is not None and kept[1]["step"] == 0
+    assert len(told) == 1 and told[0] > 0
+
+
+def test_the_clock_starts_when_it_is_ready(tmp_path: Path, images: Path) -> None:
+    folder = RunFolder.create(tmp_path, tiny_config(images, steps=LONG))
+    ready: list[float] = []
+    state = Worker(folder).run(1.0, lambda _seconds: (time.sleep(1.2), ready.append(time.monotonic()))[0])
+    assert state.phase == BETWEEN_SLICES == folder.state().phase and state.step > 0
+    assert time.monotonic() - ready[0] < 3  # a step or a snapshot may be under way when the time is up
+
+
+def test_slices_come_to_the_weights_of_one_go(tmp_path: Path, images: Path) -> None:
+    config = tiny_config(images, steps=80, snapshot_steps=40)
+    whole = trained(tmp_path / "whole", config).read_checkpoint()
+    folder = RunFolder.create(tmp_path / "sliced", config)
+    phases = []
+    while not phases or phases[-1] == BETWEEN_SLICES:
+        phases.append(Worker(RunFolder.open(folder.path.parent, folder.id)).run(0.4 if phases else 0).phase)
+        assert len(phases) < 60
+    sliced = folder.read_checkpoint()
+    assert phases[-1] == "finished" and len(phases) > 2
+    assert whole is not None and sliced is not None and whole[0].keys() == sliced[0].keys()
+    assert all(torch.equal(whole[0][name], sliced[0][name]) for name in whole[0])
+
+
+def test_a_paused_slice_gives_its_device_back(tmp_path: Path, images: Path) -> None:
+    folder = RunFolder.create(tmp_path, tiny_config(images, steps=LONG))
+    started = time.monotonic()
+    state = Worker(folder).run(60, lambda _seconds: folder.send("pause"))
+    assert state.phase == "stopped" and time.monotonic() - started < 50
+
+
+STEPS = 6
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    # enough of them that scoring takes a while
+    return write_images(tmp_path_factory.mktemp("images"), test=150, each=8)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, many: Path) -> RunFolder:
+    """A run that nothing happened to."""
+    folder = RunFolder.create(tmp_path_factory.mktemp("whole"), kept_config(many))
+    assert Worker(folder).run().phase == "finished"
+    return folder
+
+
+def kept_config(many: Path, **changes: object) -> RunConfig:
+    return tiny_config(many, "supcon_out", "contrastive", **({"steps": STEPS, "snapshot_steps": 3} | changes))
+
+
+def repeated(folder: RunFolder) -> list[tuple[object, ...]]:
+    rows = folder.db.rows("SELECT arm, step, key FROM metrics")
+    return [row for row, count in Counter(rows).items() if count > 1]
+
+
+def last_words(child: subprocess.Popen[bytes]) -> list[str]:
+    assert child.stderr is not None
+    with child.stderr as stream:
+        return stream.read().decode().splitlines()
+
+
+def test_a_run_that_lost_its_first_numbers_gets_them_back(tmp_path: Path, many: Path, whole: RunFolder) -> None:
+    """Earlier versions wrote them after the probe, and never again."""
+    folder = RunFolder.create(tmp_path, kept_config(many))
+    MetricLearningLoop(folder)
+    folder.db.write("DELETE FROM metrics")
+    assert folder.probe() is not None
+    assert Worker(folder).run().phase == "finished"
+    assert numbers(folder) == numbers(whole)
+
+
+def test_resuming_a_finished_run_says_so_and_changes_nothing(
+    tmp_path: Path, whole: RunFolder, trainers: Trainers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(whole.path, tmp_path / whole.id)
+    folder = RunFolder.open(tmp_path, whole.id)
+    before, log = folder.db.rows("SELECT * FROM metrics"), (folder.path / "log.txt").read_text()
+    assert main(["resume", folder.id, "--runs", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "is finished; there is nothing to resume" in said and "whole test set, 1,200 images" in said
+    assert trainers.start(folder).wait(60) == 0
+    assert folder.state().phase == "finished"
+    assert folder.db.rows("SELECT * FROM metrics") == before and (folder.path / "log.txt").read_text() == log
+
+
+@pytest.mark.parametrize(
+    "when",
+    [pytest.param("setting up", marks=pytest.mark.long), "training", pytest.param("scoring", marks=pytest.mark.long)],
+)
+def test_deleted_under_its_trainer_a_run_ends_and_stays_gone(
+    tmp_path: Path, many: Path, trainers: Trainers, when: str
+) -> None:
+    changes = {"setting up": {"steps": LONG}, "training": {"steps": LONG}, "scoring": {}}[when]
+    folder = RunFolder.create(tmp_path, kept_config(many, **changes))
+    child = trainers.start(folder, stderr=subprocess.PIPE)
+    points: dict[str, Callable[[], bool]] = {
+        "setting up": lambda: (folder.path / "log.txt").exists(),
+        "training": lambda: folder.db.state().step > 2,
+        "scoring": lambda: folder.db.state().message.startswith(("embedding", "scoring")),
+    }
+    wait(points[when], 120)
+    folder.db.close()
+    shutil.rmtree(folder.path, ignore_errors=True)
+    assert child.wait(60) == 1
+    (line,) = last_words(child)
+    assert line == f"The run {folder.id} was deleted or moved while it trained, so its training has ended."
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+def test_moved_under_its_trainer_a_run_is_whole_in_its_new_place(
+    tmp_path: Path, many: Path, trainers: Trainers
+) -> None:
+    folder = RunFolder.create(tmp_path / "old", kept_config(many, steps=LONG))
+    child = trainers.start(folder, stderr=subprocess.PIPE)
+    wait(lambda: (folder.path / "ckpt" / "last.safetensors").exists(), 120)
+    folder.db.close()
+    (tmp_path / "new").mkdir()
+    folder.path.rename(tmp_path / "new" / folder.id)
+    assert child.wait(60) == 1
+    assert len(last_words(child)) == 1
+    assert not list((tmp_path / "old").iterdir())
+    moved = RunFolder.open(tmp_path / "new", folder.id)
+    assert moved.state().phase == "interrupted"
+    again = MetricLearningLoop(moved)
+    assert again.step > 0 and not repeated(moved)
+
+
+def test_what_a_writer_meets_in_a_deleted_run_is_an_error_and_no_new_folder(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / new_id())
+    for write in (
+        lambda: folder.add_frame(frame(0)),
+        lambda: folder.write_checkpoint({}, {}),
+        lambda: folder.log("hello"),
+        folder.take_over,
+        lambda: Worker(folder),
+    ):
+        with pytest.raises(Exception, match=r"No such file|missing"):
+            write()
+    assert not list(tmp_path.iterdir())
+
+
+PARENT = """
+import subprocess, sys, time
+
+child = subprocess.Popen([sys.executable, sys.argv[1]], stdin=subprocess.PIPE)
+print(child.pid, flush=True)
+time.sleep(600)
+"""
+WATCH = "from trainers.training import parent_watch\n"
+HOLD = WATCH + "parent_watch.hold(0.5)\nopen(__file__ + '.held', 'w').close()\n"
+BUSY = {
+    "code that holds the interpreter": "import ctypes\nctypes.PyDLL(None).sleep(600)\n",
+    "a step of many seconds": "import numpy as np\nwhile True: np.sort(np.random.default_rng(0).random(30_000_000))\n",
+    "the end of the interpreter": "import atexit, time\natexit.register(time.sleep, 600)\n",
+    "nothing, where there is no fork": "import time\ntime.sleep(600)\n",
+    "a thread that never ends": "import threading\nthreading.Thread(target=threading.Event().wait).start()\n",
+}
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked for in /proc")
+@pytest.mark.parametrize("doing", BUSY)
+def test_it_is_gone_soon_after_its_parent_was_killed(tmp_path: Path, doing: str) -> None:
+    script = tmp_path / "held.py"
+    no_fork = "import os\ndel os.fork\n" if "no fork" in doing else ""
+    script.write_text(no_fork + HOLD + BUSY[doing])
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(script)], stdout=subprocess.PIPE, env=env)
+    with parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        wait((tmp_path / "held.py.held").exists)
+        time.sleep(0.5)
+        assert _is_there(child)
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+        wait(lambda: not _is_there(child), words="it outlived its parent")
+
+
+def test_without_a_pipe_nothing_is_held(tmp_path: Path) -> None:
+    script = tmp_path / "free.py"
+    script.write_text(WATCH + "import os\nparent_watch.hold(0)\nprint(os.getpid())\nparent_watch.leave(7)\n")
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    done = subprocess.run([sys.executable, str(script)], stdin=subprocess.DEVNULL, capture_output=True, env=env)
+    assert done.returncode == 7 and done.stdout.strip().isdigit()
