@@ -24,6 +24,8 @@ CHANGING = [name for name in AUGMENTATIONS if name != "none"]
 EACH = ("randaugment", "autoaugment")
 """Those that go through torchvision image by image."""
 DRAWN = {"seed": 3, "step": 7, "view": 0}
+SHAPES = [(4, channels, side, side) for channels in (1, 3) for side in (8, 32, 37, 224)]
+SHAPES += [(3, 3, 12, 24), (1, 3, 12, 24)]
 
 
 def drawings(count: int = 6, channels: int = 3, side: int = 16, width: int | None = None) -> Tensor:
@@ -38,14 +40,7 @@ def augmented(name: str, given: Tensor, parameters: dict[str, object] | None = N
     return AUGMENTATIONS[name].build(parameters or {}, given.shape[1])(given, **(DRAWN | drawn))
 
 
-SHAPES = [
-    *((4, channels, side, side) for channels in (1, 3) for side in (8, 32, 37, 224)),
-    (3, 3, 12, 24),
-    (1, 3, 12, 24),
-]
-
-
-@pytest.mark.parametrize("shape", [*SQUARE, (3, 3, 12, 24), (1, 3, 12, 24)], ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", AUGMENTATIONS)
 def test_range_shape_and_type(name: str, shape: tuple[int, ...]) -> None:
     given = drawings(*shape)

@@ -302,11 +302,6 @@ def test_it_resumes_to_the_same_bits_after_the_first_run_is_gone(tmp_path: Path,
     assert same(*(tensors(to_end(loop)) for loop in (whole, reopened(cut))))
 
 
-DEPTHS = {
-    depth: Choice(name="timm", parameters={"model": depth, "pretrained": False}) for depth in ("resnet18", "resnet34")
-}
-
-
 @pytest.mark.parametrize(
     ("kind", "given", "changes", "encoder", "words"),
     [
