@@ -45,6 +45,14 @@ class Cluster:
         self._wait(f"from trainers.cluster.holding import slots; assert slots() == {count}")
         return len(self.nodes) - 1
 
+    def asked(self, program: str, *words: str) -> str:
+        """What a program prints that places runs there, after ``ray = connected()``."""
+        first = f"from trainers.cluster.address import connected; ray = connected()\n{program}"
+        command = [sys.executable, "-c", first, *words]
+        done = subprocess.run(command, env=dict(self.environment), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
     def kill(self, number: int) -> None:
         """Kill a node and all that runs on it, at once."""
         node = psutil.Process(self.nodes[number].pid)

@@ -1,4 +1,4 @@
-"""Two nodes of a Ray cluster on this machine: what is killed is lost nowhere."""
+"""Two nodes of a Ray cluster on this machine: what is killed is lost nowhere, and is found again unnamed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.campaigns._page import LivePage
 from tests.cluster.cluster import Cluster
 from tests.tiny import tiny_config, write_images
 from tests.waiting import wait
-from trainers.cluster.holding import FORGET
+from trainers.cluster.address import VARIABLE
+from trainers.cluster.holding import FORGET, has_record, read_record
 from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder, list_runs
+from trainers.runs.records import RunState
 from trainers.training.executor import Device, ProcessExecutor
 from trainers.worker import Worker
 
@@ -176,16 +179,16 @@ def test_a_run_is_followed_stopped_and_resumed_and_outlives_all(cluster: Cluster
     folder.db.close()
 
 
+ACTORS = "print(ray.util.list_named_actors())"
 UNFOLLOWED = """
 import sys, time
 from pathlib import Path
-from trainers.cluster.address import connected
 from trainers.cluster.holding import keeper_name
 from trainers.cluster.packing import packed
 from trainers.cluster.remote import Remote
 from trainers.runs import RunFolder
 
-ray, path = connected(), Path(sys.argv[1])
+path = Path(sys.argv[1])
 actor = ray.remote(Remote).options(name=path.name, lifetime="detached", num_cpus=1, max_restarts=-1)
 actor = actor.remote(path.name, 2.0)
 assert ray.get(actor.begin.remote(packed(RunFolder.open(path.parent, path.name)), 1)) is not None
@@ -203,21 +206,16 @@ def test_a_run_that_ends_unfollowed_gives_its_processor_back_and_loses_nothing(i
     folder, alone = (RunFolder.create(tmp_path / name, config) for name in ("runs", "alone"))
     made = Cluster(processors=2)
     try:
-        command = [sys.executable, "-c", UNFOLLOWED, str(folder.path)]
-        done = subprocess.run(command, env=dict(made.environment), capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
+        made.asked(UNFOLLOWED, str(folder.path))
         assert folder.state().phase == "queued" and not folder.snapshots()
         said, _ = start(
             made, "resume", folder.id, "--runs", str(tmp_path / "runs"), "--ray", made.address
         ).communicate()
-        listed = "from trainers.cluster.address import connected; print(connected().util.list_named_actors())"
-        left = subprocess.run(
-            [sys.executable, "-c", listed], env=dict(made.environment), capture_output=True, text=True
-        )
+        left = made.asked(ACTORS)
     finally:
         made.close()
     assert folder.state().phase == "finished", said
-    assert left.stdout.strip() == "[]", left
+    assert left == "[]"
     Worker(alone).run()
     final = [
         {(s.step, s.key): s.value for s in run.scalars() if s.key.startswith("test/") and "seconds" not in s.key}
@@ -228,3 +226,141 @@ def test_a_run_that_ends_unfollowed_gives_its_processor_back_and_loses_nothing(i
     weights = [load_file(run.path / "ckpt" / "last.safetensors") for run in (alone, folder)]
     assert weights[0].keys() == weights[1].keys()
     assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
+
+
+@pytest.fixture(scope="module")
+def lone() -> Iterator[Cluster]:
+    made = Cluster(processors=2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def told(lone: Cluster, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
+    """The cluster's token in the environment, but not its address."""
+    token = {name: value for name, value in lone.environment.items() if name != VARIABLE}
+    for name, value in token.items():
+        monkeypatch.setenv(name, value)
+    return token
+
+
+def workers(run_id: str) -> list[tuple[psutil.Process, Path]]:
+    """The processes that were started to train a run, and the folder of each."""
+    every = [(process, process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
+    named = [(process, Path(words[-1])) for process, words in every if "trainers.worker" in words]
+    return [(process, path) for process, path in named if path.name == run_id]
+
+
+def trained(run: RunFolder) -> set[Path]:
+    """The folders, other than its own, in which trainers train a run now."""
+    return {path for _, path in workers(run.id)} - {run.path}
+
+
+def unfollowed(root: Path) -> None:
+    """Kill every process that follows a run."""
+    for proxy in proxies(root):
+        with contextlib.suppress(psutil.Error):
+            proxy.kill()
+    wait(lambda: not proxies(root))
+
+
+@pytest.mark.usefixtures("told")
+def test_a_run_that_nobody_follows_is_followed_and_not_trained_twice(lone: Cluster, tmp_path: Path) -> None:
+    images, root = write_images(tmp_path / "images"), tmp_path / "runs"
+    run = ["train", *words(images, "--losses", "contrastive", "--steps", "100000"), "--runs", str(root)]
+    first = start(None, *run, "--ray", lone.address)
+    wait(lambda: reached(root) > 20, SECONDS)
+    (folder,) = list_runs(root)
+    record = read_record(folder)
+    assert record is not None and record.is_of(folder)
+    assert record.address.rpartition(":")[2] == lone.address.rpartition(":")[2]
+    (there,) = trained(folder)
+    ended(first)
+    unfollowed(root)
+    before = folder.db.state().step
+    second = start(None, "resume", folder.id, "--runs", str(root))
+    wait(lambda: folder.state().step > before, SECONDS)
+    assert trained(folder) == {there} and len(proxies(root)) == 1
+    ended(second)
+    unfollowed(root)
+    before = folder.db.state().step
+    wait(lambda: folder.state().phase == "interrupted")
+    with LivePage(root, patience=400):
+        wait(lambda: folder.state().step > before, SECONDS)
+        assert trained(folder) == {there}
+        before = folder.db.state().step
+        (standing,) = {one.pid for one, path in workers(folder.id) if path == folder.path and heads(one)}
+        psutil.Process(standing).kill()
+        wait(lambda: folder.is_alive() and folder.db.state().step > before + 50, SECONDS)
+        assert trained(folder) == {there}
+        folder.send("stop")
+        wait(lambda: folder.state().phase == "stopped" and not folder.is_alive(), SECONDS)
+    assert not has_record(folder) and lone.asked(ACTORS) == "[]"
+    assert (folder.path / "log.txt").read_text().count("  device: ") == 1
+    third = start(None, "resume", folder.id, "--runs", str(root))
+    wait(lambda: folder.state().phase == "running", SECONDS)
+    assert not trained(folder)
+    folder.send("stop")
+    said = third.communicate(timeout=120)[0]
+    assert "stopped" in said and "Ray" not in said, said
+    folder.db.close()
+
+
+def heads(process: psutil.Process) -> bool:
+    """Whether it is no fork of another one with the same command."""
+    parent = process.parent()
+    return parent is None or parent.cmdline() != process.cmdline()
+
+
+LEFT = """
+import sys, time
+from pathlib import Path
+from trainers.cluster.address import address
+from trainers.cluster.proxy import write
+from trainers.cluster.packing import Seen, packed
+from trainers.cluster.holding import write_record
+from trainers.cluster.remote import Remote
+from trainers.runs import RunFolder
+
+path = Path(sys.argv[1])
+folder = RunFolder.open(path.parent, path.name)
+actor = ray.remote(Remote).options(name=path.name, lifetime="detached", num_cpus=1, max_restarts=-1)
+actor = actor.remote(path.name, float(sys.argv[2]))
+seen = ray.get(actor.begin.remote(packed(folder), 1))
+write_record(folder, address())
+while True:
+    written = ray.get(actor.look.remote(seen))
+    write(folder, written)
+    seen = written.seen
+    if written.code is not None:
+        break
+    time.sleep(0.5)
+while float(sys.argv[2]) < 60 and path.name in ray.util.list_named_actors():
+    time.sleep(0.5)
+print(ray.util.list_named_actors())
+"""
+"""A proxy that dies between its last write and its clean-up: before or after the actor has left its processor."""
+
+
+@pytest.mark.parametrize("linger", [2.0, 60.0], ids=["keeper", "actor"])
+@pytest.mark.parametrize("by", ["resume", "page"])
+@pytest.mark.usefixtures("told")
+def test_what_a_cluster_keeps_of_a_finished_run_is_taken(lone: Cluster, tmp_path: Path, linger: float, by: str) -> None:
+    config = tiny_config(write_images(tmp_path / "images"), "contrastive", steps=20, snapshot_steps=10)
+    folder = RunFolder.create(tmp_path / "runs", config)
+    assert folder.id in lone.asked(LEFT, str(folder.path), str(linger))
+    state, numbers = folder.db.state(), folder.scalars()
+    assert state.phase == "finished" and has_record(folder)
+    if by == "page":
+        with LivePage(folder.path.parent, patience=400):
+            wait(lambda: not has_record(folder), SECONDS)
+    else:
+        said, _ = start(None, "resume", folder.id, "--runs", str(folder.path.parent)).communicate(timeout=300)
+        assert "finished after" in said, said
+    assert lone.asked(ACTORS) == "[]" and not has_record(folder)
+    assert same(folder.db.state(), state) and sorted(map(str, folder.scalars())) == sorted(map(str, numbers))
+    folder.db.close()
+
+
+def same(one: RunState, other: RunState) -> bool:
+    return (one.phase, one.step, one.seconds, one.message) == (other.phase, other.step, other.seconds, other.message)

@@ -1,8 +1,11 @@
-"""A run that trains in a copy of its folder leaves in the first folder what it would have left there."""
+"""A run that trains in a copy of its folder leaves in the first folder what it would have left there; it is kept."""
 
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +14,15 @@ import torch
 from safetensors.torch import load_file
 
 from tests.tiny import tiny_config, write_images
+from tests.training.reopened import numbers
 from trainers.cluster import address
 from trainers.cluster.packing import Seen, packed, unpack, written_since
 from trainers.cluster.proxy import rewind, write
+from trainers.cluster.remote import PREFIX, Keeper, remove_abandoned
 from trainers.data import access
 from trainers.errors import RunError, UserError
 from trainers.runs import RunFolder
+from trainers.runs.lock import RunLock
 from trainers.worker import Worker
 
 
@@ -25,11 +31,6 @@ def elsewhere(folder: RunFolder, root: Path) -> tuple[RunFolder, Seen]:
     unpack(packed(folder), root)
     copy = RunFolder.open(root, folder.id)
     return copy, written_since(copy, Seen(), None).seen
-
-
-def numbers(folder: RunFolder) -> set[tuple[int, int, str, float]]:
-    timed = ("images_per_s", "processor")
-    return {(s.arm, s.step, s.key, s.value) for s in folder.scalars() if not any(word in s.key for word in timed)}
 
 
 @pytest.fixture
@@ -67,14 +68,14 @@ def test_a_machine_that_is_lost_costs_what_came_after_the_last_checkpoint(tmp_pa
     assert reached is not None and 3 <= reached[1]["step"] < 149
     made.db.write("INSERT INTO metrics (arm, step, seconds, key, value) VALUES (0, 149, 1.0, 'loss', 1.0)")
     rewind(made)
-    assert max(step for _, step, _, _ in numbers(made)) <= reached[1]["step"]
+    assert max(step for _, step, _ in numbers(made)) <= reached[1]["step"]
     second, seen = elsewhere(made, tmp_path / "other")
     Worker(second).run()
     write(made, written_since(second, seen, 0))
     alone = RunFolder.create(tmp_path / "alone", made.config)
     Worker(alone).run()
     assert alone.snapshots()[-1][:2] == made.snapshots()[-1][:2]
-    final = [{number for number in numbers(run) if number[2].startswith("test/")} for run in (alone, made)]
+    final = [{at: value for at, value in numbers(run).items() if at[2].startswith("test/")} for run in (alone, made)]
     assert final[0] == final[1] and final[0]
     weights = [load_file(run.path / "ckpt" / "last.safetensors") for run in (alone, made)]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
@@ -155,3 +156,69 @@ def test_what_strangers_may_read_here_holds_on_the_cluster(monkeypatch: pytest.M
         undo()
     told = {access.PUBLIC: "1", access.NO_TOKEN: "1", access.FOLDERS: "/offered"}
     assert asked["runtime_env"]["env_vars"] == told
+
+
+HOLDER = f"""
+import sys, time
+from pathlib import Path
+from trainers.runs.atomic_files import held
+print(held(Path(sys.argv[1]), {PREFIX!r})[0], flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files of a machine of the cluster."""
+    path = tmp_path / "there"
+    path.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(path))
+    return path
+
+
+def holder(there: Path) -> tuple[subprocess.Popen[str], Path]:
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(there)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    return process, Path(process.stdout.readline().strip())
+
+
+def test_folders_of_processes_that_are_gone_are_removed_and_no_others(there: Path, tmp_path: Path) -> None:
+    alive, dead, leaving = (holder(there) for _ in range(3))
+    run = leaving[1] / "run"
+    run.mkdir()
+    lock = RunLock(run)
+    assert lock.acquire()
+    foreign, link = there / "rankscope-other", there / f"{PREFIX}link.tmp"
+    foreign.mkdir()
+    link.symlink_to(tmp_path)
+    try:
+        for process, _ in (dead, leaving):
+            process.kill()
+            process.wait()
+        remove_abandoned(there)
+        assert set(there.iterdir()) == {alive[1], leaving[1], foreign, link} and tmp_path.is_dir()
+        lock.release()
+        remove_abandoned(there)
+        assert set(there.iterdir()) == {alive[1], foreign, link}
+    finally:
+        for process, _ in (alive, dead, leaving):
+            process.kill()
+            process.communicate()
+
+
+def test_a_keeper_has_all_of_a_run_that_has_ended_until_it_is_taken(there: Path, tmp_path: Path) -> None:
+    config = tiny_config(write_images(tmp_path / "images"), "contrastive", steps=4, snapshot_steps=2)
+    made = RunFolder.create(tmp_path / "here", config)
+    copy, _ = elsewhere(made, tmp_path / "machine")
+    Worker(copy).run()
+    trained, rows = (copy.path / "log.txt").read_bytes(), numbers(copy)
+    copy.db.close()
+    keeper = Keeper((str(copy.path), 0))
+    assert not copy.path.exists() and keeper.holds()
+    for _ in range(2):  # a command that follows it may be killed, and another one begins from nothing
+        look = keeper.look(Seen())
+        write(made, look, afresh=True)
+        assert look.code == 0 and numbers(made) == rows and (made.path / "log.txt").read_bytes() == trained
+    assert made.state().phase == "finished" and made.has_checkpoint
+    keeper.clear()
+    assert not list(there.glob(f"{PREFIX}*"))

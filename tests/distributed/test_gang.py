@@ -154,25 +154,13 @@ def test_nothing_is_left_of_a_run_that_ends(images: Path, page: Page, how: str) 
 
 
 COMMAND = (sys.executable, "-m", "trainers")
-TINY = (
-    "--losses",
-    "contrastive",
-    "--encoder",
-    "conv4:width=8",
-    "--image-size",
-    "24",
-    "--probe-size",
-    "20",
-    "--dim",
-    "8",
-)
+TINY = "--losses contrastive --encoder conv4:width=8 --image-size 24 --probe-size 20 --dim 8"
+TINY += " --device cpu --processes 2 --classes-per-batch 4 --images-per-class 4"
 
 
 def command(verb: str, images: Path, root: Path, *more: str) -> subprocess.Popen[str]:
-    told = (*TINY, "--data", str(images), "--device", "cpu", "--processes", "2", "--runs", str(root), *more)
-    told = (*told, "--classes-per-batch", "4", "--images-per-class", "4")
     return subprocess.Popen(
-        [*COMMAND, verb, *told],
+        [*COMMAND, verb, *TINY.split(), "--data", str(images), "--runs", str(root), *more],
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         text=True,
