@@ -12,12 +12,8 @@ from torch import Tensor, nn
 
 from explorer.page.kinds.metric_learning import configuration
 from tests.contracts.test_training import train_cut_and_resume
-from tests.tiny import tiny_config
 from trainers.errors import ParameterError
-from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.training.optimization import OPTIMISERS
-from trainers.runs import RunFolder
 from trainers.training.arm import ArmOptimizer, NonFiniteLossError, under
 
 FUSED = [(name, depth) for name, entry in OPTIMISERS.items() for depth in (0, 1) if entry.fused or not depth]
@@ -194,15 +190,6 @@ def test_only_a_gradient_beyond_the_limit_is_shortened(
     stepper.step((300 * weight).sum(), 1.0, lambda value, norm: f"{value} {norm}")
     assert weight.grad is not None and weight.grad.item() == pytest.approx(left, rel=1e-5)
     assert (stepper.clipping.steps, stepper.clipping.clipped) == counts
-
-
-def test_a_run_is_not_clipped_unless_it_asks(tmp_path: Path, images: Path) -> None:
-    assert MetricLearningConfig().clip_norm is None
-    run = MetricLearningLoop(RunFolder.create(tmp_path, tiny_config(images, "csl", "supcon_out", steps=3)))
-    run.advance(60)
-    run.finish()
-    assert not [s for s in run.folder.scalars() if s.key == "clipped_share"]
-    assert "clipping" not in (run.folder.path / "log.txt").read_text()
 
 
 def test_where_it_binds_is_counted_said_and_resumed(tmp_path: Path, images: Path) -> None:

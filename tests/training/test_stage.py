@@ -13,8 +13,8 @@ from torch import Tensor
 from trainers.kinds import KINDS, check
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.training.optimization import FLOOR, SCHEDULES
 from trainers.runs.identity import read_config
+from trainers.training.optimization import FLOOR, SCHEDULES
 from trainers.training.stage import (
     CLOSEST_SECONDS,
     FIRST_FRAMES,
@@ -107,15 +107,12 @@ def test_the_default_is_a_warm_up_of_thirty_steps_and_a_half_cosine() -> None:
     assert factors([0.0, 1 / 3, 0.5, 2 / 3, 1.0]) == pytest.approx([1, 0.75, 0.5, 0.25, FLOOR])
 
 
-def test_steps_are_those_of_moco() -> None:
+def test_steps_are_those_of_moco_and_constant_is_one() -> None:
     epochs = [0, 119, 120, 159, 160, 199]
     found = factors([epoch / 200 for epoch in epochs], schedule="step")
     assert found == pytest.approx([1, 1, 0.1, 0.1, 0.01, 0.01])
     assert factors([0.2, 0.3, 0.95], schedule="step", drops=(0.9, 0.25, 0.9)) == pytest.approx([1, 0.1, 0.001])
     assert factors([0.2, 0.95], schedule="step", drops=()) == [1, 1]
-
-
-def test_constant_is_one() -> None:
     assert factors([0.0, 0.5, 1.0], schedule="constant") == [1, 1, 1]
 
 
