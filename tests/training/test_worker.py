@@ -139,9 +139,6 @@ def test_a_paused_slice_gives_its_device_back(tmp_path: Path, images: Path) -> N
     assert state.phase == "stopped" and time.monotonic() - started < 50
 
 
-STEPS = 6
-
-
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # enough of them that scoring takes a while
@@ -157,7 +154,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, many: Path) -> RunFolder:
 
 
 def kept_config(many: Path, **changes: object) -> RunConfig:
-    return tiny_config(many, "supcon_out", "contrastive", **({"steps": STEPS, "snapshot_steps": 3} | changes))
+    return tiny_config(many, "supcon_out", "contrastive", **({"snapshot_steps": 3} | changes))
 
 
 def repeated(folder: RunFolder) -> list[tuple[object, ...]]:
