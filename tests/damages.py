@@ -194,10 +194,7 @@ def _config(change: Callable[[dict[str, Any]], object]) -> Damage:
 
 
 def _config_text(text: str) -> Damage:
-    def damage(folder: Path) -> None:
-        (folder / "config.json").write_text(text)
-
-    return damage
+    return lambda folder: (folder / "config.json").write_text(text) and None
 
 
 def _set(**values: object) -> Damage:
@@ -267,10 +264,6 @@ def _overwritten(start: int) -> Damage:
     return damage
 
 
-def _beside(name: str, harm: Callable[[Path], None]) -> Damage:
-    return lambda folder: harm(folder / name)
-
-
 _STATE = "UPDATE state SET "
 _ANY_ROWS = "DROP INDEX metrics_once"  # as folders had it before numbers were unique
 _METRIC = "INSERT INTO metrics (arm, step, seconds, key, value)"
@@ -324,18 +317,23 @@ DATABASES: Mapping[str, Damage] = {
     "a schema overwritten": _overwritten(200),
     "a page overwritten": _overwritten(4096),
     "later pages overwritten": _overwritten(12_000),
-    "a log of garbage": _beside("run.db-wal", garbage),
-    "a log that is a pipe": _beside("run.db-wal", a_pipe),
-    "a log that is a folder": _beside("run.db-wal", a_folder),
-    "a log that is a link loop": _beside("run.db-wal", a_link_loop),
-    "an index that is a folder": _beside("run.db-shm", a_folder),
-    "an index that is a pipe": _beside("run.db-shm", a_pipe),
-    "a journal of garbage": _beside("run.db-journal", garbage),
-    "a journal that is a folder": _beside("run.db-journal", a_folder),
+    "a log of garbage": _at("run.db-wal", garbage),
+    "a log that is a pipe": _at("run.db-wal", a_pipe),
+    "a log that is a folder": _at("run.db-wal", a_folder),
+    "a log that is a link loop": _at("run.db-wal", a_link_loop),
+    "an index that is a folder": _at("run.db-shm", a_folder),
+    "an index that is a pipe": _at("run.db-shm", a_pipe),
+    "a journal of garbage": _at("run.db-journal", garbage),
+    "a journal that is a folder": _at("run.db-journal", a_folder),
 }  # fmt: skip
 
 
 # ---------------------------------------------------------------------- tensors
+
+
+def _header_of(path: Path) -> dict[str, Any]:
+    size = int.from_bytes(path.read_bytes()[:8], "little")
+    return json.loads(path.read_bytes()[8 : 8 + size])
 
 
 def _about(**changes: object) -> Damage:
@@ -343,8 +341,7 @@ def _about(**changes: object) -> Damage:
 
     def damage(folder: Path) -> None:
         path = folder / "probe.safetensors"
-        size = int.from_bytes(path.read_bytes()[:8], "little")
-        about = json.loads(json.loads(path.read_bytes()[8 : 8 + size])["__metadata__"]["about"]) | changes
+        about = json.loads(_header_of(path)["__metadata__"]["about"]) | changes
         about = {name: value for name, value in about.items() if value is not ...}
         save_file(load_file(path), path, {"about": json.dumps(about)})
 
@@ -354,9 +351,7 @@ def _about(**changes: object) -> Damage:
 def _tensors(name: str, change: Callable[[dict[str, np.ndarray]], object], about: str | None = None) -> Damage:
     def damage(folder: Path) -> None:
         path = folder / name
-        content = path.read_bytes()
-        size = int.from_bytes(content[:8], "little")
-        metadata = json.loads(content[8 : 8 + size]).get("__metadata__", {})
+        metadata = _header_of(path).get("__metadata__", {})
         tensors = load_file(path)
         change(tensors)
         save_file(tensors, path, metadata if about is None else {"about": about})

@@ -21,10 +21,7 @@ SAID = {
 }
 PLAY = ["[/EN#1/people Two men] play with [/EN#2/animals a dog] .", "[/EN#1/people They] are outside ."]
 TEST: tuple[tuple[list[str], dict[int, list[int]]], ...] = (
-    (
-        [*PLAY, "[/EN#2/animals A puppy] and [/EN#0/notvisual nothing] else ."],
-        {1: [1, 3], 2: [2]},
-    ),
+    ([*PLAY, "[/EN#2/animals A puppy] and [/EN#0/notvisual nothing] else ."], {1: [1, 3], 2: [2]}),
     (["[/EN#1/people The choir] and [/EN#2/other a toy dog] on [/EN#3/vehicles a rickshaw] ."], {1: [1], 3: [2]}),
     (["[/EN#1/people/clothing Men in kilts] with [/EN#2/instruments/other bagpipes] ."], {1: [1], 2: [2]}),
     # the same sentences at another photo, and two phrases of one class

@@ -30,9 +30,8 @@ class WaitingCopyError(AssertionError):
 class _Device(TorchDispatchMode):
     """Sends what concerns the device to torch's fake mode, and lets the host compute."""
 
-    def __init__(self, patient: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._patient = patient
         self._fake = FakeTensorMode(allow_non_fake_inputs=True)
 
     def __torch_dispatch__(
@@ -48,14 +47,9 @@ class _Device(TorchDispatchMode):
             found = func(*args, **kwargs)
         source = {"_to_copy": 0, "copy_": 1}.get(func.overloadpacket.__name__)
         if source is not None and not _goes_on(args, kwargs) and args[source].device != found.device:
-            self._refuse(args[source], found)
+            there = f"{found.dtype} {list(found.shape)} from {args[source].device} to {found.device}"
+            raise WaitingCopyError(f"the host waits for a copy of {there}; make it non_blocking")
         return found
-
-    def _refuse(self, source: Tensor, found: Tensor) -> None:
-        if self._patient and found.device == DEVICE and not found.is_floating_point():
-            return
-        there = f"{found.dtype} {list(found.shape)} from {source.device} to {found.device}"
-        raise WaitingCopyError(f"the host waits for a copy of {there}; make it non_blocking")
 
 
 def _parts(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
@@ -67,13 +61,10 @@ def _goes_on(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
 
 
 @contextmanager
-def fake_device(*, patient: bool = False) -> Iterator[None]:
+def fake_device() -> Iterator[None]:
     """Within it, tensors of ``DEVICE`` behave as a GPU's do, without their values; see the module.
 
     Modules are to be built on ``DEVICE``, by ``with torch.device(DEVICE)``: torch cannot move their weights there.
-
-    Args:
-        patient: let the host wait for copies of whole numbers to the device, such as labels.
     """
     optimisers, autocast = sys.modules["torch.optim.optimizer"], torch.autocast
 
@@ -84,6 +75,6 @@ def fake_device(*, patient: bool = False) -> Iterator[None]:
         mock.patch.object(optimisers, "_get_fused_kernels_supported_devices", lambda: [DEVICE.type]),
         mock.patch.object(torch, "autocast", known),
         mock.patch.object(torch.nn.Module, "to", lambda self, *_args, **_kwargs: self),
-        _Device(patient),
+        _Device(),
     ):
         yield

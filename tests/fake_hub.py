@@ -5,7 +5,6 @@ The libraries read the server's address once, so who asks it is a process of its
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -15,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.shared import needs
+from tests.shared import tool
 
 ROOT = Path(__file__).parents[1]
 
@@ -23,11 +22,7 @@ ROOT = Path(__file__).parents[1]
 @contextmanager
 def fake_hub(seed: Path | None = None) -> Iterator[Any]:
     """Serve the repositories below a folder, and those written later."""
-    spec = importlib.util.spec_from_file_location("fake_hub", needs("tools/fake_hub.py"))
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    server = module.FakeHub(seed).start()
+    server = tool("fake_hub").FakeHub(seed).start()
     yield server
     server.close()
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from functools import cache
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-from tests.shared import SHARED, needs
+from tests.shared import SHARED, needs, tool
 
 
 def cases(*families: str) -> list:
@@ -26,7 +25,4 @@ def load(stem: str) -> np.lib.npyio.NpzFile:
 @cache
 def checker() -> ModuleType:
     """The checking program, as a module."""
-    spec = importlib.util.spec_from_file_location("check_oracles", needs("tools/check_oracles.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return tool("check_oracles")

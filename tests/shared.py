@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pathlib
+from types import ModuleType
 
 import pytest
 
@@ -15,3 +17,12 @@ def needs(path: str) -> pathlib.Path:
     if not folder.exists():
         pytest.skip(f"shared/{path} is not here")
     return folder
+
+
+def tool(name: str) -> ModuleType:
+    """A program of the shared folder, as a module."""
+    spec = importlib.util.spec_from_file_location(name, needs(f"tools/{name}.py"))
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -51,12 +51,15 @@ def test_a_model_embeds_photos_and_sentences_into_one_space(name):
     assert lengths[4] > model.context >= lengths[0] >= 3
 
 
-@pytest.mark.parametrize("name", HERE)
-def test_a_model_that_can_be_mended_descends_its_own_loss(name):
+OTHER_LOSSES = [("tiny_clip", {"fresh": True, "loss": loss}) for loss in ("siglip", "triplet")]
+
+
+@pytest.mark.parametrize(("name", "values"), [*((name, {}) for name in HERE), *OTHER_LOSSES])
+def test_a_model_that_can_be_mended_descends_its_own_loss(name, values):
     torch.manual_seed(0)
     entry = MODELS[name]
     assert entry.trainable
-    model = entry.build({}).train()
+    model = entry.build(values).train()
     photos = torch.rand(8, 3, model.side, model.side)
     tokens = model.tokenise([f"a dog number {number}" for number in range(8)])
     optimiser = torch.optim.Adam(model.parameters(), entry.learning_rate)

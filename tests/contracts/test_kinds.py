@@ -50,8 +50,6 @@ def test_a_kind_says_all_that_is_asked_of_it(kind) -> None:
     shown = (*kind.measures.numbers, *kind.measures.headline, *kind.measures.whole)
     assert all(describe_any(key).title for key in shown)
     assert kind.footprint(config).total > 0
-    for preset in kind.presets():
-        assert set(preset.settings) <= {field.name for field in dataclasses.fields(kind.config)}
     with pytest.raises(ParameterError, match="budget"):
         check(dataclasses.replace(config, minutes=None, steps=None, epochs=None))
 
@@ -182,3 +180,43 @@ def test_it_is_paused_killed_and_resumed_to_the_same_weights_in_its_second_stage
     assert done.returncode == 0, done.stderr
     results = [inside(runs, WEIGHTS).split()[1:] for runs in (whole, broken)]
     assert results[0] == results[1] and results[0][:3] == ["finished", "2030", "1"]
+
+
+ADDED = """
+from dataclasses import dataclass
+from typing import ClassVar
+from trainers.parameters import parameter
+from trainers.kinds.metric_learning.kind import MetricLearning
+from trainers.kinds.metric_learning.config import MetricLearningConfig
+
+@dataclass(frozen=True, kw_only=True)
+class OtherConfig(MetricLearningConfig):
+    kind: ClassVar[str] = "{name}"
+    {setting}
+
+class Other(MetricLearning):
+    name, verb, old_verbs, config = "{name}", "{verb}", (), OtherConfig
+
+DESCRIPTOR = Other()
+"""
+LISTED = """
+import sys
+from trainers.kinds import KINDS
+print(*KINDS)
+from trainers.cli.main import main
+sys.exit(main(["list", "--runs", sys.argv[1]]))
+"""
+
+
+def test_a_kind_whose_verb_or_flags_are_taken_has_no_command_and_all_else_works(tmp_path: Path) -> None:
+    taken = "runs: int = parameter(1, help='A setting whose flag is taken.')"
+    for name, verb, setting in (("taken_flag", "own", taken), ("taken_verb", "list", "pass")):
+        (tmp_path / "kinds" / name).mkdir(parents=True)
+        code = ADDED.format(name=name, verb=verb, setting=setting)
+        (tmp_path / "kinds" / name / "__init__.py").write_text(code, encoding="utf-8")
+    env = ENV | {"RANKSCOPE_KINDS": os.pathsep.join(map(str, (FOLDER, tmp_path / "kinds", tmp_path / "nowhere")))}
+    line = [sys.executable, "-c", LISTED, str(tmp_path)]
+    done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    assert set(done.stdout.split("\n")[0].split()) == {*KINDS, "toy", "taken_flag", "taken_verb"}
+    assert done.stderr.count("has no command: its flags cannot be made") == 2, done.stderr

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 import torch
 
+from tests.entities import SAID, write_entities
 from tests.finetuning.world import mend_config, write_coco
 from tests.image_text.blip import write_blip
 from trainers.cli.main import main
+from trainers.data.captioned.loader import load_captioned
 from trainers.errors import DataError, UserError
 from trainers.image_text.models.tiny_clip import WEIGHTS, TinyClip, load_weights, save_folder
+from trainers.kinds.finetuning.images import removed_pairs
 from trainers.kinds.finetuning.loop import FinetuningLoop
+from trainers.kinds.finetuning.recipes import recipe
+from trainers.object_removal.vocabulary import load_words
 from trainers.parameters import Choice
 from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
 from trainers.training.arm import NonFiniteLossError
 from trainers.worker import Worker
-
-
-@pytest.fixture(scope="module")
-def photos(tmp_path_factory):
-    return write_coco(tmp_path_factory.mktemp("coco"))
 
 
 def test_a_run_of_two_recipes_from_start_to_end(photos, tmp_path):
@@ -49,26 +49,6 @@ def test_a_run_of_two_recipes_from_start_to_end(photos, tmp_path):
     assert "72 original pairs of an image and a caption, no object-removed ones" in log
     assert "72 original and 6 object-removed pairs" in log and "a phrase was deleted from 100%" in log
     assert any("|D′| / |D| is 0.0833" in note for note in probe.notes)
-
-
-@pytest.mark.long
-def test_a_resumed_run_ends_with_the_same_weights(photos, tmp_path):
-    config = mend_config(photos, {}, steps=4)
-    whole = FinetuningLoop(RunFolder.create(tmp_path, config))
-    while whole.advance(5.0):
-        pass
-    folder = RunFolder.create(tmp_path, config)
-    half = FinetuningLoop(folder)
-    half.snapshot()
-    while half.step < 2:
-        half.take_step()
-    half.checkpoint()
-    again = FinetuningLoop(folder)
-    assert again.step == 2
-    while again.advance(5.0):
-        pass
-    ours, theirs = (dict(one.arms[0].model.state_dict()) for one in (whole, again))
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 def test_a_loss_that_is_no_number_stops_before_the_step(photos, tmp_path):
@@ -163,3 +143,43 @@ def test_a_base_model_is_left_as_it_is(photos, tmp_path):
     load_weights(first, base)
     pairs = zip(mended.parameters(), first.parameters(), strict=True)
     assert any(not torch.equal(one, other) for one, other in pairs)
+
+
+# --------------------------------------------------------- Flickr30k Entities
+
+
+@pytest.fixture(scope="module")
+def entities(tmp_path_factory):
+    return write_entities(tmp_path_factory.mktemp("entities"))
+
+
+def test_entities_are_scored_on_the_command_line(entities, capsys):
+    assert main(["score", "--data", str(entities), "--model", "tiny_clip:fresh=true"]) == 0
+    said = capsys.readouterr().out
+    assert "4 queries against all 53 captions, of 9 images" in said and "left out, fewer than two classes: 5" in said
+    assert "skipped no correct sentence: 0" in said and "ODmAP_at_1" in said
+
+
+def test_a_model_is_mended_on_entities(entities, tmp_path):
+    run = RunFolder.create(tmp_path, mend_config(entities, {"ratio": None}, steps=2))
+    assert Worker(run).run().phase == "finished"
+    log = (run.path / "log.txt").read_text()
+    assert "36 original and 12 object-removed pairs" in log and "phrases that are annotated" in log
+    tree = run.probe().hierarchy
+    assert {name for one in tree.names[0] for name in one.split(" + ")} <= {*SAID}
+
+
+def test_kept_pairs_are_not_those_of_another_annotation(entities):
+    scenes = load_captioned(str(entities)).splits["train"]
+    other = [
+        dataclasses.replace(
+            scene,
+            phrases=tuple(
+                tuple(dataclasses.replace(phrase, end=phrase.end - 1) for phrase in phrases)
+                for phrases in scene.phrases
+            ),
+        )
+        for scene in scenes
+    ]
+    one, two = (removed_pairs(found, load_words(), recipe({}), 32, 0, lambda *_: None) for found in (scenes, other))
+    assert [len(text) for (text,) in one.texts] != [len(text) for (text,) in two.texts]

@@ -1,4 +1,4 @@
-"""The two shipped models show what they are shipped for: the mended one names what is gone less often."""
+"""The shipped models show what they are shipped for; the command behind them, at a toy size."""
 
 from __future__ import annotations
 
@@ -7,11 +7,30 @@ import dataclasses
 import pytest
 
 from explorer.tabs.object_removal.first import OPENING, TAKEN
+from tests.make import tiny_clip
 from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.image_text.models import MODELS
+from trainers.image_text.models.tiny_clip import WEIGHTS
 from trainers.metrics.bitmasks import CORRECT
 from trainers.object_removal.benchmark import Evaluator, make_benchmark
 from trainers.object_removal.vocabulary import load_words
+
+SMALL = ["--scenes", "60", "--threads", "1"]
+
+
+@pytest.mark.long
+def test_weights_are_trained_mended_and_written(tmp_path, capsys):
+    assert tiny_clip.main([*SMALL, "--steps", "2", "--finetune-steps", "1", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    for name in ("tiny_clip", "tiny_clip_mended"):
+        assert (tmp_path / name / WEIGHTS).stat().st_size < 6_000_000
+        MODELS["tiny_clip"].build({"weights": str(tmp_path / name)})
+        card = (tmp_path / name / "README.md").read_text()
+        assert "python -m tests.make.tiny_clip" in card and "ODmAP_at_1" in card and f"{name}:" in said
+    first = (tmp_path / "tiny_clip" / WEIGHTS).read_bytes()
+    assert first != (tmp_path / "tiny_clip_mended" / WEIGHTS).read_bytes()
+    assert tiny_clip.main([*SMALL, "--keep-base", "--finetune-steps", "1", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "tiny_clip" / WEIGHTS).read_bytes() == first
 
 
 @pytest.fixture(scope="module")

@@ -1,34 +1,33 @@
-"""How a mending run trains: the model's own learning rate, and the paper's budget, optimiser and halving."""
+"""How a mending run trains: the model's own learning rate, the paper's budget and halving; the progress it tells."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 
-from tests.finetuning.world import mend_config, write_coco
+from tests.finetuning.world import mend_config
 from tests.tiny import tiny_config, write_images
 from trainers.cli.start import add_start_flags, configuration
 from trainers.config import RunConfig, SceneChoice
 from trainers.data.captioned.loader import load_chosen
-from trainers.errors import ParameterError
+from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.image_text.models import MODELS
 from trainers.kinds import check
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.object_removal.benchmark import Evaluator, make_benchmark
+from trainers.object_removal.vocabulary import load_words
 from trainers.retrieval.encoders import images_of
 from trainers.runs import RunFolder
 from trainers.runs.identity import read_config
 from trainers.training.augmentations import AUGMENTATIONS
-
-
-@pytest.fixture(scope="module")
-def photos(tmp_path_factory):
-    return write_coco(tmp_path_factory.mktemp("coco"))
+from trainers.training.progress import Stages, with_share
 
 
 def asked(*flags: str) -> RunConfig:
@@ -41,12 +40,8 @@ def asked(*flags: str) -> RunConfig:
 def test_the_learning_rate_is_the_models_own(model):
     assert asked("--model", model).learning_rate == MODELS[model].learning_rate
     assert asked("--model", model, "--learning-rate", "0.003").learning_rate == 0.003
-
-
-def test_a_published_clip_is_not_trained_at_the_rate_of_a_small_one():
-    assert asked("--model", "clip_vit_b32").learning_rate == 2e-6
-    assert asked("--model", "tiny_clip").learning_rate == 2e-4
-    assert FinetuningConfig().learning_rate == 2e-4, "what the help of the flag prints"
+    assert asked("--model", "clip_vit_b32").learning_rate == 2e-6, "a published model's is lower"
+    assert FinetuningConfig().learning_rate == MODELS["tiny_clip"].learning_rate, "what the help of the flag prints"
 
 
 def test_the_papers_recipe_is_a_preset():
@@ -100,20 +95,6 @@ def test_metric_learning_counts_epochs_too(tmp_path):
     assert type(optimiser) is torch.optim.Adam and optimiser.param_groups[0]["lr"] == config.learning_rate / 2
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"epochs": -1.0}, "epochs needs a number above 0"),
-        ({"halve_every": 0.0}, "halve_every needs a number above 0"),
-        ({"optimiser": "magic"}, "optimiser needs one of adamw, adam, sgd, lars, rmsprop; got 'magic'"),
-        ({"steps": None}, "steps, minutes or epochs; got none"),
-    ],
-)
-def test_what_is_refused(photos, changes, words):
-    with pytest.raises(ParameterError, match=words):
-        check(mend_config(photos, **changes))
-
-
 def test_images_are_augmented_before_the_model_if_the_run_asks(photos, tmp_path):
     plain = FinetuningLoop(RunFolder.create(tmp_path, mend_config(photos, {"removed": False}, {})))
     assert plain.config.augmentation.name == "none"
@@ -149,3 +130,56 @@ def test_a_run_reads_the_commit_of_the_hub_that_it_began_with(tmp_path, photos, 
     FinetuningLoop(RunFolder.open(tmp_path, folder.id))
     assert asked == ["", "a" * 40]
     assert images_of(folder).scenes.source == f"{photos}@{'a' * 40}", "and is searched among these"
+
+
+# ------------------------------------------------- progress of several stages
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_the_stages_tell_the_whole_goes_forward(seed):
+    rng, said = np.random.default_rng(seed), []
+    weights = rng.uniform(0.1, 5, int(rng.integers(1, 6))).tolist()
+    stages = Stages(lambda text, done: said.append((text, done)), weights)
+    for number in range(len(weights)):
+        tell = stages.next()
+        for fraction in (*rng.uniform(0, 1, int(rng.integers(0, 5))), 1.0):
+            tell(f"stage {number}", float(fraction))
+        assert said[-1] == (f"stage {number}", pytest.approx(sum(weights[: number + 1]) / sum(weights)))
+    fractions = [done for _, done in said]
+    assert fractions == sorted(fractions) and fractions[0] >= 0 and fractions[-1] == pytest.approx(1)
+    with pytest.raises(StopIteration):
+        stages.next()
+
+
+@pytest.mark.parametrize(
+    ("text", "fraction", "said"),
+    [
+        ("loading the model", 0.35, "loading the model, 35%"),
+        ("Decoding images: 0 of 1,879", 0.35, "Decoding images: 0 of 1,879"),  # 35 % of what is none of 1,879?
+        *(("loading the model", none, "loading the model") for none in (0.0, 1.0)),
+    ],
+)
+def test_what_counts_for_itself_is_told_without_the_share_of_the_whole(text, fraction, said):
+    assert with_share(text, fraction) == said
+
+
+def test_setting_up_a_run_and_scoring_it_never_fall_back(tmp_path, photos):
+    config = mend_config(photos, {"removed": False}, {}, {"fill": "mean"}, {"fill": "mean", "ratio": 0.1})
+    said: list[tuple[str, float]] = []
+    mender = FinetuningLoop(RunFolder.create(tmp_path, config), lambda *one: said.append(one))
+    assert len({text for text, _ in said}) >= 4 and [done for _, done in said] == sorted(done for _, done in said)
+    scored: list[float] = []
+    mender.finish(lambda _, done: scored.append(done))
+    assert scored == sorted(scored) and len(scored) >= 4 * 4
+    mender.folder.db.close()
+
+
+def test_a_benchmark_tells_forward_on_its_own():
+    found, said = drawn_scenes(DrawnScenes(train=50, val=0, test=140)), []
+    model = MODELS["tiny_clip"].build({}).eval()
+    benchmark = make_benchmark(found, load_words(), model.side, progress=lambda *one: said.append(one))
+    assert [done for _, done in said] == sorted(done for _, done in said)
+    assert {"drawing scenes", "filling objects", "matching captions with classes"} <= {text for text, _ in said}
+    said.clear()
+    Evaluator(benchmark, model).evaluate(model, lambda *one: said.append(one))
+    assert [done for _, done in said] == sorted(done for _, done in said) and len({text for text, _ in said}) == 2

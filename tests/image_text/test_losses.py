@@ -31,24 +31,6 @@ def cosine(first: Tensor, second: Tensor) -> float:
     return dot / math.sqrt(sum(a * a for a in first.tolist()) * sum(b * b for b in second.tolist()))
 
 
-def slow_clip(images: Tensor, texts: Tensor, scale: float) -> float:
-    total, count = 0.0, len(images)
-    for i in range(count):
-        right = math.exp(scale * cosine(images[i], texts[i]))
-        total -= math.log(right / sum(math.exp(scale * cosine(images[i], texts[j])) for j in range(count)))
-        total -= math.log(right / sum(math.exp(scale * cosine(images[j], texts[i])) for j in range(count)))
-    return total / (2 * count)
-
-
-def slow_siglip(images: Tensor, texts: Tensor, scale: float, bias: float) -> float:
-    total, count = 0.0, len(images)
-    for i in range(count):
-        for j in range(count):
-            sign = 1 if i == j else -1
-            total += math.log(1 + math.exp(-sign * (scale * cosine(images[i], texts[j]) + bias)))
-    return total / count
-
-
 def slow_triplet(images: Tensor, texts: Tensor, margin: float) -> float:
     total, count = 0.0, len(images)
     for i in range(count):
@@ -59,32 +41,21 @@ def slow_triplet(images: Tensor, texts: Tensor, margin: float) -> float:
 
 
 @pytest.mark.parametrize("size", [2, 3, 9])
-def test_against_loops(size):
+@pytest.mark.parametrize("margin", [0.0, 0.2, 1.5])
+def test_triplets_against_loops(size, margin):
     images, texts = pairs(size)
-    for scale in (1.0, 14.3, 100.0):
-        assert clip_loss(images, texts, torch.tensor(scale)).item() == pytest.approx(slow_clip(images, texts, scale))
-        found = siglip_loss(images, texts, torch.tensor(scale), torch.tensor(-3.0)).item()
-        assert found == pytest.approx(slow_siglip(images, texts, scale, -3.0))
-    for margin in (0.0, 0.2, 1.5):
-        found = hardest_triplet_loss(images, texts, margin).item()
-        assert found == pytest.approx(slow_triplet(images, texts, margin))
+    found = hardest_triplet_loss(images, texts, margin).item()
+    assert found == pytest.approx(slow_triplet(images, texts, margin))
 
 
-def test_against_open_clip():
-    images, texts = pairs(12, 8, torch.float32)
+@pytest.mark.parametrize("size", [2, 3, 12])
+@pytest.mark.parametrize("value", [1.0, 14.3, 100.0])
+def test_against_open_clip(size, value):
+    images, texts = pairs(size, 8)
     units = functional.normalize(images), functional.normalize(texts)
-    scale, bias = torch.tensor(10.0), torch.tensor(-10.0)
+    scale, bias = torch.tensor(value), torch.tensor(-3.0)
     torch.testing.assert_close(clip_loss(images, texts, scale), ClipLoss()(*units, scale))
     torch.testing.assert_close(siglip_loss(images, texts, scale, bias), SigLipLoss()(*units, scale, bias))
-
-
-def test_a_worked_triplet():
-    texts = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-    images = torch.tensor([[2.0, 0.0], [3.0, 4.0]])  # cosines: 1 and 0, 0.6 and 0.8
-    # rows: max(0, .2-1+0) and max(0, .2-.8+.6)=0; columns: max(0, .2-1+.6) and max(0, .2-.8+0)
-    assert hardest_triplet_loss(images, texts, 0.2).item() == pytest.approx(0.0, abs=1e-6)
-    # with .5: rows 0 and .3, columns .1 and 0
-    assert hardest_triplet_loss(images, texts, 0.5).item() == pytest.approx((0.3 + 0.1) / 2)
 
 
 @every
@@ -108,12 +79,6 @@ def test_the_order_and_length_of_rows_do_not_matter(name):
     torch.testing.assert_close(LOSSES[name](images[order], texts[order]), expected)
     torch.testing.assert_close(LOSSES[name](images * 30, texts * torch.arange(1, 8)[:, None]), expected)
     torch.testing.assert_close(LOSSES[name](texts, images), expected)  # both directions count alike
-
-
-@every
-def test_right_pairs_cost_less_than_shuffled_ones(name):
-    images, _ = pairs(8, 16)
-    assert LOSSES[name](images, images) < LOSSES[name](images, images.roll(1, 0))
 
 
 @every
@@ -141,12 +106,15 @@ def test_equal_and_zero_rows_keep_finite_gradients(name):
 
 
 @every
-def test_refusals(name):
-    with pytest.raises(UserError, match="at least 2"):
-        LOSSES[name](torch.ones(1, 3), torch.ones(1, 3))
-    with pytest.raises(UserError, match="at least 2"):
-        LOSSES[name](torch.ones(0, 3), torch.ones(0, 3))
-    with pytest.raises(UserError, match="one shape"):
-        LOSSES[name](torch.ones(4, 3), torch.ones(3, 3))
-    with pytest.raises(UserError, match="one shape"):
-        LOSSES[name](torch.ones(4), torch.ones(4))
+@pytest.mark.parametrize(
+    ("images", "texts", "words"),
+    [
+        ((1, 3), (1, 3), "at least 2"),
+        ((0, 3), (0, 3), "at least 2"),
+        ((4, 3), (3, 3), "one shape"),
+        ((4,), (4,), "one shape"),
+    ],
+)
+def test_refusals(name, images, texts, words):
+    with pytest.raises(UserError, match=words):
+        LOSSES[name](torch.ones(images), torch.ones(texts))

@@ -57,6 +57,25 @@ def build(model: str, pretrained: str = "", name: str = "open_clip"):
     return MODELS[name].build({"model": model, "pretrained": pretrained})
 
 
+def made(folder: Path, **config):
+    """The model of a folder, which is written."""
+    write(folder, tiny(**config))
+    return build(f"local-dir:{folder}")
+
+
+def refused(words: str):
+    return pytest.raises(UserError, match=words)
+
+
+def in_cache(root: Path, repository: str) -> Path:
+    """The folder of a repository's only commit in the Hub's cache, as its library lays it out."""
+    folder = root / f"models--{repository.replace('/', '--')}"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text("0" * 40)
+    (folder / "snapshots" / ("0" * 40)).mkdir(parents=True)
+    return folder / "snapshots" / ("0" * 40)
+
+
 def test_a_folder_is_loaded_as_open_clip_does(tmp_path):
     net = write(tmp_path / "clip", tiny())
     model = build(f"local-dir:{tmp_path / 'clip'}")
@@ -80,10 +99,8 @@ def test_half_weights_are_lifted(tmp_path):
 
 
 def test_losses_follow_the_model(tmp_path):
-    write(tmp_path / "clip", tiny())
-    write(tmp_path / "siglip", tiny(bias=-10.0))
     images, texts = torch.randn(2, 4, 8, generator=torch.Generator().manual_seed(2))
-    clip, siglip = (build(f"local-dir:{tmp_path / name}") for name in ("clip", "siglip"))
+    clip, siglip = made(tmp_path / "clip"), made(tmp_path / "siglip", bias=-10.0)
     units = torch.nn.functional.normalize(images), torch.nn.functional.normalize(texts)
     assert list(clip.terms(images, texts)) == ["clip"] and list(siglip.terms(images, texts)) == ["siglip"]
     expected = open_clip.loss.SigLipLoss()(*units, torch.tensor(10.0), torch.tensor(-10.0))
@@ -95,28 +112,20 @@ def test_losses_follow_the_model(tmp_path):
 
 
 def test_a_step_of_training_reaches_both_towers(tmp_path):
-    write(tmp_path / "clip", tiny())
-    model = build(f"local-dir:{tmp_path / 'clip'}").train()
+    model = made(tmp_path / "clip").train()
     images = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(1))
     loss = model.terms(model.image_features(images), model.text_features(model.tokenise(SENTENCES)))["clip"]
     loss.backward()
     assert all(value.grad is not None and value.grad.isfinite().all() for value in model.parameters())
-
-
-def test_lengths_are_counted_before_cutting(tmp_path):
-    write(tmp_path / "clip", tiny())
-    model = build(f"local-dir:{tmp_path / 'clip'}")
     assert model.lengths(["", "a dog", "dog " * 50]) == [2, 4, 52]
-    assert model.tokenise(["dog " * 50]).shape == (1, 20)
+    assert model.tokenise(["dog " * 50]).shape == (1, 20), "cut after it was counted"
 
 
 def test_the_small_vocabulary_is_recognised(tmp_path):
-    write(tmp_path / "small", tiny(vocab_size=6514))
-    model = build(f"local-dir:{tmp_path / 'small'}")
+    model = made(tmp_path / "small", vocab_size=6514)
     assert model.tokenise(SENTENCES).max() == 6513 and encode_texts(model, SENTENCES).isfinite().all()
-    write(tmp_path / "other", tiny(vocab_size=5000))
-    with pytest.raises(UserError, match="5000 word pieces"):
-        build(f"local-dir:{tmp_path / 'other'}")
+    with refused("5000 word pieces"):
+        made(tmp_path / "other", vocab_size=5000)
 
 
 def test_a_name_with_a_checkpoint(tmp_path, builtin):
@@ -136,79 +145,86 @@ class Planted:
         return (Path.touch, (Path("planted"),))
 
 
-def test_a_checkpoint_with_code_is_refused(tmp_path, builtin, monkeypatch):
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"state_dict": Planted()}, "could not be loaded"),
+        ([1, 2], "could not be loaded"),
+        ({"something": torch.zeros(2)}, "Missing key"),
+    ],
+    ids=["code", "list", "other weights"],
+)
+def test_a_checkpoint_of_something_else_is_refused(tmp_path, builtin, monkeypatch, content, words):
     monkeypatch.chdir(tmp_path)
-    torch.save({"state_dict": Planted()}, tmp_path / "bad.pt")
-    with pytest.raises(UserError, match="could not be loaded"):
+    torch.save(content, tmp_path / "bad.pt")
+    with refused(words):
         build(builtin, str(tmp_path / "bad.pt"))
     assert not (tmp_path / "planted").exists()
 
 
 def test_what_can_be_wrong_with_a_folder(tmp_path):
-    refused = lambda match: pytest.raises(UserError, match=match)  # noqa: E731
-    with refused("no folder"):
-        build(f"local-dir:{tmp_path / 'none'}")
+    source = f"local-dir:{tmp_path / 'bare'}"
     bare = tmp_path / "bare"
+    with refused("no folder"):
+        build(source)
     bare.mkdir()
     with refused("no open_clip_config.json"):
-        build(f"local-dir:{bare}")
+        build(source)
     (bare / "open_clip_config.json").write_text(json.dumps({"model_cfg": tiny()}))
     with refused("no weights"):
-        build(f"local-dir:{bare}")
-    assert "no weights" in MODELS["open_clip"].lacking({"model": f"local-dir:{bare}"})
+        build(source)
+    assert "no weights" in MODELS["open_clip"].lacking({"model": source})
     (bare / "open_clip_model.safetensors").write_bytes(b"nothing")
     with refused("could not be loaded"):
-        build(f"local-dir:{bare}")
+        build(source)
     save_file(network({**tiny(), "embed_dim": 4}).state_dict(), bare / "open_clip_model.safetensors")
     with refused("size mismatch"):
-        build(f"local-dir:{bare}")
+        build(source)
     for broken in ("{", "[]", '{"model_cfg": {}}', '{"model_cfg": {"vision_cfg": 1, "text_cfg": 2}}'):
         (bare / "open_clip_config.json").write_text(broken)
         with refused("vision_cfg"):
-            build(f"local-dir:{bare}")
+            build(source)
 
 
 @pytest.mark.parametrize("asked", [{"trust_remote_code": True}, {"bpe_path": "/etc/hostname"}])
 def test_configurations_that_ask_for_more_than_weights(tmp_path, asked):
-    write(tmp_path / "clip", tiny())
-    config = {"model_cfg": tiny(tokenizer_kwargs=asked)}
-    (tmp_path / "clip" / "open_clip_config.json").write_text(json.dumps(config))
-    with pytest.raises(UserError, match="not followed here"):
-        build(f"local-dir:{tmp_path / 'clip'}")
+    with refused("not followed here"):
+        made(tmp_path / "clip", tokenizer_kwargs=asked)
 
 
 def test_folders_that_may_not_be_opened(tmp_path, monkeypatch, builtin):
     write(tmp_path / "clip", tiny())
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
-    with pytest.raises(UserError, match="RANKSCOPE_FOLDERS"):
+    with refused("RANKSCOPE_FOLDERS"):
         build(f"local-dir:{tmp_path / 'clip'}")
-    with pytest.raises(UserError, match="RANKSCOPE_FOLDERS"):
+    with refused("RANKSCOPE_FOLDERS"):
         build(builtin, str(tmp_path / "clip" / "open_clip_model.safetensors"))
     inside = tmp_path / "inside"
     inside.mkdir()
     monkeypatch.setenv("RANKSCOPE_FOLDERS", str(inside))
     (inside / "open_clip_config.json").write_text(json.dumps({"model_cfg": tiny()}))
     (inside / "model.safetensors").symlink_to(tmp_path / "clip" / "open_clip_model.safetensors")
-    with pytest.raises(UserError, match="link"):
+    with refused("link"):
         build(f"local-dir:{inside}")
 
 
-def test_names_and_weights_that_do_not_exist(tmp_path, builtin):
-    with pytest.raises(UserError, match=r"no model 'ViT-B-23'; near it: .*ViT-B-32"):
-        build("ViT-B-23", "openai")
-    with pytest.raises(UserError, match="knows no model ''"):
-        build("", "openai")
-    with pytest.raises(UserError, match="openai, laion"):
-        build("ViT-B-32", "opnai")
-    with pytest.raises(UserError, match="needs weights"):
-        build("ViT-B-32", "")
-    with pytest.raises(UserError, match=r"no checkpoint 'w\.pt'"):
-        build(builtin, str(tmp_path / "w.pt"))
+@pytest.mark.parametrize(
+    ("model", "weights", "words"),
+    [
+        ("ViT-B-23", "openai", r"no model 'ViT-B-23'; near it: .*ViT-B-32"),
+        ("", "openai", "knows no model ''"),
+        ("ViT-B-32", "opnai", "openai, laion"),
+        ("ViT-B-32", "", "needs weights"),
+        ("tiny-rankscope", "./w.pt", r"no checkpoint 'w\.pt'"),
+        ("tiny-rankscope", "./w.npz", "must end in"),
+        ("hf-hub:../etc", "", "organisation/name"),
+    ],
+)
+def test_names_and_weights_that_do_not_exist(tmp_path, builtin, monkeypatch, model, weights, words):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "w.npz").write_bytes(b"")
-    with pytest.raises(UserError, match="must end in"):
-        build(builtin, str(tmp_path / "w.npz"))
-    with pytest.raises(UserError, match="organisation/name"):
-        build("hf-hub:../etc")
+    with refused(words):
+        build(model, weights.replace(".", str(tmp_path), 1) if "/" in weights else weights)
 
 
 def test_without_network(hub_cache):
@@ -219,25 +235,22 @@ def test_without_network(hub_cache):
     ):
         entry = MODELS[name]
         assert "local-dir:" in entry.lacking(parameters)
-    with pytest.raises(UserError, match="cannot be downloaded now"):
+    with refused("cannot be downloaded now"):
         build("hf-hub:nobody/nothing")
-    with pytest.raises(UserError, match="check the network"):
+    with refused("check the network"):
         MODELS["clip_vit_b32"].build({})
 
 
-def test_a_repository_in_the_cache(tmp_path, hub_cache):
-    """The Hub's cache as its library lays it out, without network."""
-    folder = tmp_path / "models--someone--small"
-    (folder / "refs").mkdir(parents=True)
-    (folder / "refs" / "main").write_text("0" * 40)
-    (folder / "snapshots").mkdir()
-    net = write(folder / "snapshots" / ("0" * 40), tiny())
+def test_a_repository_in_the_cache(hub_cache):
+    """Without network."""
+    folder = in_cache(hub_cache, "someone/small")
+    net = write(folder, tiny())
     entry = MODELS["open_clip"]
     assert entry.lacking({"model": "hf-hub:someone/small"}) is None
     torch.testing.assert_close(build("hf-hub:someone/small").net.visual.proj, net.visual.proj)
-    (folder / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").unlink()
+    (folder / "open_clip_model.safetensors").unlink()
     assert "cannot be downloaded" in entry.lacking({"model": "hf-hub:someone/small"})
-    with pytest.raises(UserError, match="check the network"):
+    with refused("check the network"):
         build("hf-hub:someone/small")
 
 
@@ -249,7 +262,7 @@ def test_the_published_clip_is_built_with_its_own_activation(monkeypatch):
         raise RuntimeError("enough seen")
 
     monkeypatch.setattr(open_clip, "create_model_from_pretrained", instead)
-    with pytest.raises(UserError, match="enough seen"):
+    with refused("enough seen"):
         MODELS["clip_vit_b32"].build({})
     assert asked["name"] == "ViT-B-32" and asked["force_quick_gelu"] and asked["weights_only"]
 
@@ -260,10 +273,9 @@ def test_without_transformers_the_line_that_installs_it(tmp_path, monkeypatch):
     config = {"model_cfg": tiny(hf_tokenizer_name="some/tokeniser")}
     (tmp_path / "hf" / "open_clip_config.json").write_text(json.dumps(config))
     for name, parameters in (("open_clip", {"model": f"local-dir:{tmp_path / 'hf'}"}), ("siglip_b16", {})):
-        entry = MODELS[name]
-        assert "pip install transformers" in entry.lacking(parameters)
-        with pytest.raises(UserError, match="pip install transformers"):
-            entry.build(parameters)
+        assert "pip install transformers" in MODELS[name].lacking(parameters)
+        with refused("pip install transformers"):
+            MODELS[name].build(parameters)
 
 
 def test_a_tokeniser_of_transformers(tmp_path):
@@ -297,33 +309,18 @@ def test_siglips_tokeniser(tmp_path):
     assert encode_texts(model, ["a dog", "two dogs"]).shape == (2, 8)
 
 
-def test_unknown_weights_inside_a_file(tmp_path, builtin):
-    save_file({"something": torch.zeros(2)}, tmp_path / "w.safetensors")
-    with pytest.raises(UserError, match="Missing key"):
-        build(builtin, str(tmp_path / "w.safetensors"))
-    torch.save([1, 2], tmp_path / "list.pt")
-    with pytest.raises(UserError, match="could not be loaded"):
-        build(builtin, str(tmp_path / "list.pt"))
-
-
 @pytest.mark.parametrize(("name", "tag"), list(REGISTERED), ids="/".join)
 @pytest.mark.parametrize("transformers", [True, False], ids=["with transformers", "without"])
-def test_the_menu_is_told_without_open_clip_as_open_clip_would(
-    name, tag, transformers, monkeypatch, tmp_path, hub_cache
-):
+def test_the_menu_is_told_without_open_clip_as_open_clip_would(name, tag, transformers, monkeypatch, hub_cache):
     """Listing the models imports nothing that takes seconds, and says the same."""
     if not transformers:
         monkeypatch.setitem(sys.modules, "transformers", None)
     repository, hf_tokenizer = REGISTERED[name, tag]
     assert open_clip.get_pretrained_cfg(name, tag)["hf_hub"] == f"{repository}/"
     assert hf_tokenizer == bool(open_clip.get_model_config(name)["text_cfg"].get("hf_tokenizer_name"))
-    folder = tmp_path / f"models--{repository.replace('/', '--')}"
     for cached in (False, True):
         if cached:
-            (folder / "refs").mkdir(parents=True)
-            (folder / "refs" / "main").write_text("0" * 40)
-            (folder / "snapshots" / ("0" * 40)).mkdir(parents=True)
-            (folder / "snapshots" / ("0" * 40) / "open_clip_model.safetensors").write_bytes(b"")
+            (in_cache(hub_cache, repository) / "open_clip_model.safetensors").write_bytes(b"")
         long = missing(name, tag)
         with monkeypatch.context() as patch:
             patch.delitem(sys.modules, "open_clip")

@@ -16,32 +16,26 @@ def of_methods(name: str, *parameters: dict[str, object]) -> Ablation | None:
     return ablation(KINDS["contrastive"].arms(config))
 
 
-def test_a_queue_has_a_logarithmic_axis() -> None:
-    found = of_methods("moco_v1", *({"queue": size} for size in (256, 1024, 4096)))
-    assert found is not None and (found.title, found.scale) == ("Queue", "log")
-    assert found.values == ("256", "1,024", "4,096") and found.places == pytest.approx((0, 0.5, 1))
-    assert found.help
-
-
-def test_a_default_that_is_not_written_counts() -> None:
-    found = of_methods("moco_v2", {}, {"temperature": 0.5})
-    assert found is not None and found.values == ("0.2", "0.5")
-    assert of_methods("moco_v2", {}, {"temperature": 0.2}) is None
-
-
-def test_values_too_close_for_their_marks_are_spaced_evenly() -> None:
-    found = of_methods("moco_v1", *({"momentum": value} for value in (0.99, 0.0, 0.9, 0.999)))
-    assert found is not None and found.scale == "even"
-    assert found.places == pytest.approx((2 / 3, 0, 1 / 3, 1))
-    wide = of_methods("moco_v1", *({"momentum": value} for value in (0.0, 0.5, 1.0)))
-    assert wide is not None and (wide.scale, wide.places) == ("linear", (0, 0.5, 1))
-
-
-def test_words_and_switches_keep_their_order() -> None:
-    switched = of_methods("moco_v1", {"shuffle": True}, {"shuffle": False})
-    assert switched is not None and (switched.values, switched.places) == (("yes", "no"), (0, 1))
-    optional = of_methods("supcon", {"base_temperature": None}, {})
-    assert optional is not None and optional.values == ("none", "0.07")
+@pytest.mark.parametrize(
+    ("name", "parameter", "given", "title", "scale", "values", "places"),
+    [
+        ("moco_v1", "queue", (256, 1024, 4096), "Queue", "log", ("256", "1,024", "4,096"), (0, 0.5, 1)),
+        ("moco_v1", "momentum", (0.0, 0.5, 1.0), "Momentum", "linear", ("0", "0.5", "1"), (0, 0.5, 1)),
+        # too close for their marks
+        ("moco_v1", "momentum", (0.99, 0.0, 0.9), "Momentum", "even", ("0.99", "0", "0.9"), (1, 0, 0.5)),
+        ("moco_v1", "shuffle", (True, False), "Shuffle", "even", ("yes", "no"), (0, 1)),
+        ("supcon", "base_temperature", (None, ...), "Base temperature", "even", ("none", "0.07"), (0, 1)),
+        ("moco_v2", "temperature", (..., 0.5), "Temperature", "log", ("0.2", "0.5"), (0, 1)),
+    ],
+)
+def test_the_axis_of_the_parameter_that_differs(
+    name: str, parameter: str, given: tuple, title: str, scale: str, values: tuple[str, ...], places: tuple[float, ...]
+) -> None:
+    """A default that is not written counts."""
+    found = of_methods(name, *({} if value is ... else {parameter: value} for value in given))
+    assert found is not None and found.help
+    assert (found.title, found.scale, found.values) == (title, scale, values)
+    assert found.places == pytest.approx(places)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +45,7 @@ def test_words_and_switches_keep_their_order() -> None:
         (Choice(name="moco_v1"), Choice(name="moco_v1", parameters={"queue": 64, "momentum": 0.5})),
         (Choice(name="simclr"),),
         (Choice(name="simclr"), Choice(name="simclr")),
+        (Choice(name="moco_v2"), Choice(name="moco_v2", parameters={"temperature": 0.2})),  # the default
     ],
 )
 def test_no_axis_where_more_or_less_than_one_parameter_differs(methods: tuple[Choice, ...]) -> None:

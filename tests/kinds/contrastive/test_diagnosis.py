@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,8 @@ from trainers.kinds.contrastive.diagnosis import diagnosis
 from trainers.parameters import Choice
 
 MOCO = Choice(name="moco_v2", parameters={"queue": 1024})
+STILL = Choice(name="moco_v2", parameters={"queue": 1024, "momentum": 0.0})
+HOT = Choice(name="moco_v2", parameters={"queue": 1024, "temperature": 2.0})
 CHANCE = math.log(1025)
 FULL = {"loss": 3.0, "term/contrast": 3.0, "contrast_accuracy": 0.4, "queue_filled": 1.0, "key_variance": 0.9}
 HEALTHY = {**FULL, "uniformity": -2.0, "effective_rank": 40.0, "queue_similarity/1 of 8": 0.8}
@@ -41,16 +44,12 @@ def said(method: Choice, numbers: dict[str, float], batch: int = 64) -> str:
         (MOCO, {"term/contrast": 6.5, "contrast_accuracy": 0.8}, "lower the temperature"),
         (MOCO, {"term/contrast": 0.001, "contrast_accuracy": 1.0}, "The task is solved"),
         (MOCO, {"term/contrast": 0.001, "contrast_accuracy": 0.9}, ""),
-        (
-            MOCO,
-            {"queue_filled": 0.4, "term/contrast": 0.0, "contrast_accuracy": 1.0},
-            "filling (40%). The loss rises",
-        ),
-        (
-            MOCO,
-            {"queue_similarity/8 of 8": 0.5},
-            "The oldest keys in the dictionary are stale",
-        ),
+        (MOCO, {"queue_filled": 0.4, "term/contrast": 0.0, "contrast_accuracy": 1.0}, "filling (40%). The loss rises"),
+        (MOCO, {"queue_similarity/8 of 8": 0.5}, "The oldest keys in the dictionary are stale"),
+        (MOCO, {"term/contrast": CHANCE, "key_variance": 0.0002}, "Lower the learning rate."),
+        (STILL, {"term/contrast": CHANCE, "key_variance": 0.0002}, "Raise the momentum, 0; 0.99 to 0.999 is usual."),
+        (HOT, {"term/contrast": 6.8}, "The temperature, 2, is too high"),
+        (HOT, {"term/contrast": 6.8}, f"would be {math.log(1 + 1024 * math.exp(-0.5)):.2f}"),
     ],
 )
 def test_numbers_of_a_queue(method: Choice, changes: dict[str, float], words: str) -> None:
@@ -84,19 +83,6 @@ def test_the_plateau_of_supcon_is_no_failure() -> None:
     assert "normal for hundreds of steps" in found and "learning rate" not in found
     unlabelled = {"loss": 6.24, "term/contrast": 6.24}
     assert "change the learning rate" in said(Choice(name="simclr"), unlabelled, batch=256)
-
-
-def test_keys_that_collapse_for_want_of_momentum() -> None:
-    numbers = HEALTHY | {"term/contrast": CHANCE, "key_variance": 0.0002}
-    none = Choice(name="moco_v2", parameters={"queue": 1024, "momentum": 0.0})
-    assert said(none, numbers).endswith("Raise the momentum, 0; 0.99 to 0.999 is usual.")
-    assert said(MOCO, numbers).endswith("Lower the learning rate.")
-
-
-def test_a_temperature_that_leaves_no_room() -> None:
-    hot = Choice(name="moco_v2", parameters={"queue": 1024, "temperature": 2.0})
-    assert said(hot, HEALTHY | {"term/contrast": 6.8}).startswith("The temperature, 2, is too high")
-    assert f"would be {math.log(1 + 1024 * math.exp(-0.5)):.2f}" in said(hot, HEALTHY | {"term/contrast": 6.8})
 
 
 def test_queries_without_a_positive() -> None:
@@ -136,9 +122,27 @@ def test_a_run_that_collapses_says_so_in_its_last_lines(tmp_path: Path) -> None:
 
 
 def test_a_healthy_run_and_one_too_hot(tmp_path: Path) -> None:
-    folder = trained(tmp_path, Choice(name="simclr"), MOCO_HOT, steps=40, head_steps=2)
+    too_hot = Choice(name="moco_v2", parameters={"queue": 64, "momentum": 0.9, "temperature": 2.0})
+    folder = trained(tmp_path, Choice(name="simclr"), too_hot, steps=40, head_steps=2)
     cool, hot = diagnoses(folder.config, folder)
     assert cool == [] and hot[0].startswith("The temperature, 2, is too high")
 
 
-MOCO_HOT = Choice(name="moco_v2", parameters={"queue": 64, "momentum": 0.9, "temperature": 2.0})
+@pytest.mark.parametrize(
+    ("sentence", "settings", "told"),
+    [
+        ("Without augmentation", {"methods": ("simclr",), "augmentation": Choice(name="none")}, True),
+        ("Without augmentation", {"methods": ("memory_bank",), "augmentation": Choice(name="none")}, True),
+        ("Without augmentation", {"methods": ("simclr",), "augmentation": Choice(name="moco_v2")}, False),
+        ("Without augmentation", {"methods": ("supcon",), "augmentation": Choice(name="none")}, False),
+        ("Without augmentation", {"methods": ("cross_entropy",), "augmentation": Choice(name="none")}, False),
+        ("begins anew", {"start": "A" * 26, "norm": "group"}, True),
+        ("begins anew", {"start": "A" * 26}, False),
+        ("begins anew", {"norm": "group"}, False),
+    ],
+)
+def test_advice_before_a_run(sentence: str, settings: dict[str, Any], told: bool) -> None:
+    """Views that are the same image where methods compare views, and normalisation that a start does not give."""
+    methods = tuple(Choice(name=name) for name in settings.get("methods", ("simclr",)))
+    found = KINDS["contrastive"].advice(ContrastiveConfig(**settings | {"methods": methods}))
+    assert any(sentence in each for each in found) == told

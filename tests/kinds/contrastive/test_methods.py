@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import math
+import dataclasses
 
 import pytest
 import torch
@@ -12,16 +12,21 @@ from torch.nn import functional
 
 from tests.fake_device import DEVICE, fake_device
 from tests.losses.reference import asked, supcon
+from trainers.config import DataChoice
+from trainers.encoders import ENCODERS
 from trainers.errors import UserError
 from trainers.kinds.contrastive.arm import MethodArm
-from trainers.kinds.contrastive.batches import Batch, Batches
+from trainers.kinds.contrastive.batches import Batch
 from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.kinds.contrastive.footprint import footprint
 from trainers.kinds.contrastive.methods import METHODS, Parts, Views
 from trainers.kinds.contrastive.networks import Projected, projector
-from trainers.training.augmentations import AUGMENTATIONS
+from trainers.parameters import Choice
+from trainers.training.footprint import COPIES, Shape
 from trainers.training.stage import Stage
 
 IMAGES, CLASSES, FEATURES, DIM = 40, 4, 6, 5
+CPU = torch.device("cpu")
 SMALL = {"queue": 16, "negatives": 16}
 
 
@@ -56,25 +61,11 @@ def unit(rows: torch.Tensor) -> torch.Tensor:
     return functional.normalize(rows.double(), dim=1)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_step_trains_the_encoder_and_nothing_else_than_its_parts(name: str) -> None:
-    method = made(name)
-    arm = MethodArm(0, name, method, nn.Linear(FEATURES, CLASSES), 0, torch.device("cpu"))
-    config = ContrastiveConfig(learning_rate=0.1, momentum=0.0)
-    arm.begin(Stage.of(config))
-    before = copy.deepcopy({key: value for key, value in method.encoder.state_dict().items()})
-    batch = Batches(
-        torch.randint(0, 256, (IMAGES, 3, 8, 8), dtype=torch.uint8),
-        torch.arange(IMAGES) % CLASSES,
-        size=8,
-        view=AUGMENTATIONS["moco_v2"].build({}, 3),
-        seed=0,
-        device=torch.device("cpu"),
-    ).batch(0)
-    scalars = arm.step(batch, 1.0)
-    assert math.isfinite(float(scalars["loss"])) and scalars["examples"] == 8 * method.views
-    assert any(not torch.equal(value, before[key]) for key, value in method.encoder.state_dict().items())
-    assert not any(value is None for value in arm.tensors().values())
+def arm_of(name: str, stage: Stage | None = None, **parameters: object) -> MethodArm:
+    """The arm of a small method, which begins a stage, the first one unless another is given."""
+    arm = MethodArm(0, name, made(name, **parameters), nn.Linear(FEATURES, CLASSES), 7, CPU)
+    arm.begin(stage or Stage.of(ContrastiveConfig()))
+    return arm
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -189,7 +180,7 @@ def test_supcon_needs_labels() -> None:
 
 def test_the_second_stage_trains_the_classifier_alone_from_new_weights() -> None:
     method = made("supcon")
-    arm = MethodArm(0, "SupCon", method, nn.Linear(FEATURES, CLASSES), 7, torch.device("cpu"))
+    arm = MethodArm(0, "SupCon", method, nn.Linear(FEATURES, CLASSES), 7, CPU)
     first = arm.classifier.weight.clone()
     with torch.no_grad():
         arm.classifier.weight.zero_()
@@ -219,8 +210,7 @@ def terms_of(arm: MethodArm) -> dict[str, torch.Tensor]:
 def test_joint_training_stops_the_classifiers_gradient() -> None:
     grads = []
     for joint in (False, True):
-        arm = MethodArm(0, "", made("supcon", joint=joint), nn.Linear(FEATURES, CLASSES), 7, torch.device("cpu"))
-        arm.begin(Stage.of(ContrastiveConfig()))
+        arm = arm_of("supcon", joint=joint)
         terms = terms_of(arm)
         assert set(terms) == ({"contrast", "classifier"} if joint else {"contrast"})
         grads.append([weight.grad for weight in arm.method.parameters()])
@@ -238,8 +228,7 @@ def test_half_precision_ends_at_the_encoder(name: str, monkeypatch: pytest.Monke
         return real("cpu", torch.bfloat16) if device == "cuda" else real(device, dtype, enabled)
 
     for half in (False, True):
-        arm = MethodArm(0, name, made(name), nn.Linear(FEATURES, CLASSES), 0, torch.device("cpu"))
-        arm.begin(Stage.of(ContrastiveConfig()))
+        arm = arm_of(name)
         given = torch.randn(8 * arm.method.views, DIM, generator=torch.Generator().manual_seed(3)).requires_grad_()
         arm.method.net.projector = Stored(given[:8] if name in ONE_BY_ONE else given)
         for net in (module for module in arm.method.modules() if isinstance(module, Projected)):
@@ -277,19 +266,6 @@ def test_a_step_does_not_wait_for_a_gpu(name: str, size: int | None) -> None:
             assert arm.step(batch, 1.0)["loss"].device == DEVICE
 
 
-@pytest.mark.parametrize(("name", "parameters"), [("supcon", {"joint": True}), ("cross_entropy", {})])
-def test_a_classifier_that_was_trained_with_the_encoder_waits_in_the_second_stage(
-    name: str, parameters: dict[str, object]
-) -> None:
-    arm = MethodArm(0, "", made(name, **parameters), nn.Linear(FEATURES, CLASSES), 7, torch.device("cpu"))
-    trained = arm.classifier.weight.detach().clone()
-    config = ContrastiveConfig(head_learning_rate=1.0)
-    arm.begin(Stage.of(config))
-    assert not arm.waits
-    arm.begin(Stage.of(config, networks=("classifier",)))
-    assert arm.waits and torch.equal(arm.classifier.weight, trained)
-
-
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
@@ -311,3 +287,24 @@ def test_what_a_method_says_it_needs_is_what_it_holds(name: str, parameters: dic
     assert (needs.compared > 0) == (method.dictionary is not None)
     if needs.compared:
         assert METHODS[name].candidates(method.settings, 8) == 1 + needs.compared
+
+
+def test_a_memory_bank_holds_all_images() -> None:
+    shape = Shape(images=500_000, channels=3, side=32, classes=10)
+    config = ContrastiveConfig(
+        methods=(Choice(name="memory_bank", parameters={"negatives": 16}),), data=DataChoice(held_out="images")
+    )
+    more = footprint(dataclasses.replace(config, dim=256), shape).memories - footprint(config, shape).memories
+    assert more >= 500_000 * 128 * 4
+
+
+def test_the_head_is_as_wide_as_the_features() -> None:
+    """Counted in a network as it is trained; images, activations and evaluation are not in it."""
+    net = ENCODERS["conv4"].build(channels=3, side=64, dim=128, parameters={})
+    own = Projected(net, projector(net.without_head(), 128, mlp=True))
+    weights = sum(weight.numel() for weight in own.parameters())
+    shape = Shape(images=1000, channels=3, side=64, classes=10)
+    bytes_needed = footprint(ContrastiveConfig(methods=(Choice(name="simclr"),)), shape)
+    assert 4 * COPIES * weights <= bytes_needed.encoders <= 2 * 4 * COPIES * weights
+    followed = footprint(ContrastiveConfig(methods=(Choice(name="moco_v2", parameters={"queue": 64}),)), shape)
+    assert followed.encoders - bytes_needed.encoders >= 2 * 4 * weights

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
-from tests.shared import SHARED, needs
+from tests.oracle_cases import cases, checker, load
 from trainers.errors import UserError
 from trainers.kinds.contrastive.moco import MoCo, first_cross_entropy
 from trainers.kinds.contrastive.queue import NONE, KeyQueue
-
-CASES = sorted(path.stem for path in (SHARED / "oracles").glob("moco__*.npz"))
 
 
 def _net(dim: int = 6) -> nn.Sequential:
@@ -24,14 +20,10 @@ def _net(dim: int = 6) -> nn.Sequential:
     return nn.Sequential(nn.Linear(5, 7), nn.BatchNorm1d(7), nn.ReLU(), nn.Linear(7, dim)).double()
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases("moco"))
 def test_stored_reference(case: str) -> None:
-    spec = importlib.util.spec_from_file_location("check_oracles", needs("tools/check_oracles.py"))
-    assert spec is not None and spec.loader is not None
-    checker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(checker)
-    with np.load(SHARED / "oracles" / f"{case}.npz") as arrays:
-        good, words = checker.check_moco({name: arrays[name] for name in arrays.files})
+    with load(case) as arrays:
+        good, words = checker().check_moco({name: arrays[name] for name in arrays.files})
     assert good, words
 
 
@@ -126,9 +118,11 @@ def test_sharing(sharing: str, own: int) -> None:
     assert all(weight.grad is not None for weight in moco.encoder.parameters())
 
 
-def test_unknown_sharing_is_refused() -> None:
+def test_what_is_no_dictionary_is_refused() -> None:
     with pytest.raises(UserError, match="separate, partly, shared"):
         MoCo(_net(), dim=6, queue_size=8, sharing="half")
+    with pytest.raises(UserError, match="at least one key"):
+        KeyQueue(4, 0)
 
 
 def test_what_is_known_of_keys_travels_with_them() -> None:
@@ -186,11 +180,6 @@ def test_products_beside_own_numbers_and_their_gradient_after_a_batch_has_entere
         torch.allclose(one, other, atol=1e-14)
         for one, other in zip(torch.autograd.grad(logits, (own, queries), slopes), expected, strict=True)
     )
-
-
-def test_an_empty_queue_is_refused() -> None:
-    with pytest.raises(UserError, match="at least one key"):
-        KeyQueue(4, 0)
 
 
 # ------------------------------------------------------------------------- picking

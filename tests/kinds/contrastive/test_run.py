@@ -10,14 +10,12 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.tiny import tiny_contrastive, write_images
+from tests.tiny import tiny_contrastive
 from tests.training.batches import next_batch
 from tests.training.reopened import reopened
 from trainers.cli.main import main
-from trainers.config import DataChoice
-from trainers.errors import ParameterError, RunError, UserError
-from trainers.kinds import KINDS, check, diagnoses, kind_of
-from trainers.kinds.contrastive.config import ContrastiveConfig
+from trainers.errors import RunError, UserError
+from trainers.kinds import KINDS, diagnoses, kind_of
 from trainers.kinds.contrastive.diagnosis import short_of_an_epoch
 from trainers.kinds.contrastive.loop import TIMED, ContrastiveLoop
 from trainers.kinds.contrastive.norms import SplitBatchNorm
@@ -32,14 +30,6 @@ EPOCH = 5
 SMALL = {"queue": 12, "momentum": 0.9}
 
 
-@pytest.fixture(scope="module")
-def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """48 images of 4 classes."""
-    root = tmp_path_factory.mktemp("images")
-    write_images(root / "made", train=4, test=2, each=12)
-    return Path(shutil.move(root / "made" / "train", root / "classes"))
-
-
 def run(root: Path, source: Path, *methods: Choice, **changes: object) -> ContrastiveLoop:
     methods = methods or (Choice(name="moco_v2", parameters=SMALL), Choice(name="supcon"))
     few = {"steps": 6, "head_steps": 3, "snapshot_steps": 4}
@@ -50,12 +40,67 @@ def numbers(loop: ContrastiveLoop) -> dict[tuple[int, str], float]:
     return {(each.arm, each.key): each.value for each in loop.folder.scalars()}
 
 
+def finished(loop: ContrastiveLoop) -> dict[tuple[int, str], float]:
+    """The numbers of a run that is trained to its end."""
+    while loop.advance(60):
+        pass
+    loop.finish()
+    return numbers(loop)
+
+
+def again(loop: ContrastiveLoop) -> ContrastiveLoop:
+    """The run, opened anew from its folder."""
+    return ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
+
+
+def after_a_step(loop: ContrastiveLoop) -> ContrastiveLoop:
+    """The run after its first step, which is kept."""
+    loop.advance(0)
+    loop.take_step()
+    loop.checkpoint()
+    return loop
+
+
+def in_second_stage(loop: ContrastiveLoop) -> ContrastiveLoop:
+    loop.advance(0)
+    while loop.step < (loop.stages[0].steps or 0):
+        loop.take_step()
+    loop.begin_next_stage()
+    return loop
+
+
+def tensors(loop: ContrastiveLoop, arm: int = 0) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in loop.arms[arm].tensors().items()}
+
+
+def assert_equal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
+    assert one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+def assert_none_is_kept(loop: ContrastiveLoop, kept: dict[str, torch.Tensor], words: str) -> ContrastiveLoop:
+    """After a step that is no number nothing can be written any more; the run that goes on from the good step."""
+    for attempt in (loop.take_step, loop.checkpoint, loop.snapshot):
+        with pytest.raises(NonFiniteLossError, match=words):
+            attempt()
+    opened = again(loop)
+    assert opened.step == 1
+    assert_equal(tensors(opened), kept)
+    return opened
+
+
+def loose(folder: Path, count: int) -> Path:
+    """Write images without classes, none like another."""
+    folder.mkdir()
+    draws = np.random.default_rng(0)
+    for number in range(count):
+        Image.fromarray(draws.integers(0, 255, (16, 16, 3), dtype=np.uint8)).save(folder / f"{number}.png")
+    return folder
+
+
 def test_both_stages_end_with_numbers_of_the_whole_test_set(tmp_path: Path, images: Path) -> None:
     loop = run(tmp_path, images)
-    assert not loop.advance(60)
-    loop.finish()
+    known = finished(loop)
     assert loop.step == 9 and [stage.steps for stage in loop.stages] == [6, 3]
-    known = numbers(loop)
     for arm in range(2):
         for key in ("knn_accuracy", "probe_accuracy", "R_at_1", "effective_rank", "uniformity", "classifier_accuracy"):
             assert np.isfinite(known[arm, f"test/{key}"]), key
@@ -98,8 +143,7 @@ def assert_same_bits(*loops: ContrastiveLoop) -> None:
             pass
         assert loop.step == 9
         loop.checkpoint()
-    one, other = ((loop.folder.read_checkpoint() or ({}, {}))[0] for loop in loops)
-    assert one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
+    assert_equal(*((loop.folder.read_checkpoint() or ({}, {}))[0] for loop in loops))
 
 
 @pytest.mark.parametrize(("methods", "changes"), RESUMED.values(), ids=RESUMED)
@@ -110,58 +154,32 @@ def test_a_run_resumes_to_the_same_bits(tmp_path: Path, images: Path, methods: l
 
 def test_the_second_stage_resumes_to_the_same_bits(tmp_path: Path, images: Path) -> None:
     whole, cut = (run(tmp_path, images) for _ in range(2))
-    cut.advance(0)
-    for _ in range(6):
-        cut.take_step()
-    cut.begin_next_stage()
-    cut.take_step()
+    in_second_stage(cut).take_step()
     cut.checkpoint()
     cut.take_step()
-    again = ContrastiveLoop(RunFolder.open(cut.folder.path.parent, cut.folder.id))
-    assert again.step == 7 and again.stage.networks == ("classifier",)
-    assert_same_bits(whole, again)
+    opened = again(cut)
+    assert opened.step == 7 and opened.stage.networks == ("classifier",)
+    assert_same_bits(whole, opened)
 
 
 def test_images_without_classes_are_trained_on_and_not_scored_by_class(tmp_path: Path) -> None:
-    folder = tmp_path / "loose"
-    folder.mkdir()
-    draws = np.random.default_rng(0)
-    for number in range(30):
-        Image.fromarray(draws.integers(0, 255, (16, 16, 3), dtype=np.uint8)).save(folder / f"{number}.png")
-    loop = run(tmp_path / "runs", folder, Choice(name="simclr"))
-    assert not loop.advance(60)
-    loop.finish()
-    known = numbers(loop)
+    loop = run(tmp_path / "runs", loose(tmp_path / "loose", 30), Choice(name="simclr"))
+    known = finished(loop)
     assert len(loop.stages) == 1 and loop.arms[0].classifier is None
     assert (0, "test/uniformity") in known and not any("knn" in key or "R_at" in key for _, key in known)
 
 
-def loose(folder: Path, count: int) -> Path:
-    """Write images without classes."""
-    folder.mkdir()
-    for number in range(count):
-        Image.new("RGB", (16, 16), (number, 0, 0)).save(folder / f"{number}.png")
-    return folder
-
-
 @pytest.mark.parametrize(
     ("count", "method", "words"),
-    [(6, "supcon", "SupCon needs the class of every image"), (1, "simclr", "At least 3 images")],
+    [
+        (6, "supcon", "SupCon needs the class of every image"),
+        (1, "simclr", "At least 3 images"),
+        (48, "moco_v2", "The queue holds 65,536 keys and there are"),
+    ],
 )
 def test_images_that_a_method_cannot_be_trained_on(tmp_path: Path, count: int, method: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
         run(tmp_path / "runs", loose(tmp_path / "loose", count), Choice(name=method))
-
-
-def test_a_queue_larger_than_the_dataset_says_what_to_change(tmp_path: Path, images: Path) -> None:
-    with pytest.raises(UserError, match="The queue holds 65,536 keys and there are"):
-        run(tmp_path, images, Choice(name="moco_v2"))
-
-
-def test_an_encoder_of_features_that_never_change_is_refused_before_the_run_is_queued() -> None:
-    frozen = Choice(name="timm_frozen", parameters={"pretrained": False})
-    with pytest.raises(ParameterError, match="Choose an encoder that is trained whole, such as conv4"):
-        check(ContrastiveConfig(encoder=frozen))
 
 
 def test_a_batch_larger_than_the_dataset_takes_all(tmp_path: Path, images: Path) -> None:
@@ -171,53 +189,17 @@ def test_a_batch_larger_than_the_dataset_takes_all(tmp_path: Path, images: Path)
     assert {s.value for s in loop.folder.scalars() if s.key == counts.EPOCHS} == {2.0}  # a batch an epoch
 
 
-def test_grey_and_tiny_images(tmp_path: Path) -> None:
-    for label in range(2):
-        folder = tmp_path / "grey" / str(label)
-        folder.mkdir(parents=True)
-        for number in range(8):
-            Image.new("L", (8, 8), 30 * number + label).save(folder / f"{number}.png")
-    loop = run(
-        tmp_path / "runs",
-        tmp_path / "grey",
-        Choice(name="simclr"),
-        data=DataChoice(source=str(tmp_path / "grey"), held_out="images"),
-    )
-    assert not loop.advance(60)
-    assert np.isfinite(numbers(loop)[0, "loss"])
-
-
-def test_transfer(tmp_path: Path, images: Path) -> None:
-    loop = run(tmp_path, images, Choice(name="simclr"), transfer=str(images), steps=2, head_steps=0)
-    assert not loop.advance(60)
-    told: list[float] = []
-    loop.finish(lambda _text, fraction: told.append(fraction))
-    known = numbers(loop)
-    assert 0 <= known[0, "test/transfer_accuracy"] <= 1
-    assert told and all(0 <= fraction <= 1 for fraction in told)
-
-
 @pytest.mark.parametrize(
     "method",
     [Choice(name="moco_v2", parameters=SMALL), Choice(name="memory_bank", parameters={"negatives": 12})],
     ids=lambda choice: choice.name,
 )
 def test_keys_of_a_bad_step_are_never_kept(tmp_path: Path, images: Path, method: Choice) -> None:
-    """They are in memory, but nothing of it can be written any more: the run goes on from the good step."""
-    loop = run(tmp_path, images, method)
-    loop.advance(0)
-    loop.take_step()
-    loop.checkpoint()
-    kept = {name: value.clone() for name, value in loop.arms[0].tensors().items()}
+    loop = after_a_step(run(tmp_path, images, method))
+    kept = tensors(loop)
     with torch.no_grad():
         next(iter(loop.arms[0].encoder.parameters())).fill_(float("nan"))
-    for attempt in (loop.take_step, loop.checkpoint, loop.snapshot):
-        with pytest.raises(NonFiniteLossError, match="stopped being a number"):
-            attempt()
-    again = ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
-    assert again.step == 1
-    assert all(torch.equal(value, kept[name]) for name, value in again.arms[0].tensors().items())
-    again.take_step()
+    assert_none_is_kept(loop, kept, "stopped being a number").take_step()
 
 
 def scored_classifiers(loop: ContrastiveLoop) -> set[int]:
@@ -229,19 +211,13 @@ def scored_classifiers(loop: ContrastiveLoop) -> set[int]:
 
 def test_a_joint_classifier_ends_with_the_first_stage(tmp_path: Path, images: Path) -> None:
     methods = [Choice(name="supcon", parameters={"joint": joint}) for joint in (False, True)]
-    loop = run(tmp_path, images, *methods)
-    loop.advance(0)
-    for _ in range(6):
-        loop.take_step()
-    before = [arm.classifier.weight.detach().clone() for arm in loop.arms]
-    loop.begin_next_stage()
+    loop = in_second_stage(run(tmp_path, images, *methods))
+    before = loop.arms[1].classifier.weight.detach().clone()
     assert scored_classifiers(loop) == {1}
+    new = loop.arms[0].classifier.weight.detach().clone()
     loop.take_step()
     assert scored_classifiers(loop) == {0, 1}
-    assert [torch.equal(arm.classifier.weight, old) for arm, old in zip(loop.arms, before, strict=True)] == [
-        False,
-        True,
-    ]
+    assert torch.equal(loop.arms[1].classifier.weight, before) and not torch.equal(loop.arms[0].classifier.weight, new)
 
 
 def test_labels_are_on_the_host(tmp_path: Path, images: Path) -> None:
@@ -282,22 +258,21 @@ def test_what_was_measured_stays_when_the_other_dataset_is_gone_at_the_end(tmp_p
         loop.finish()
     assert (0, "test/knn_accuracy") in numbers(loop)
     shutil.copytree(images, other)
-    again = ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
-    again.finish()
-    keys = [each.key for each in again.folder.scalars()]
+    opened, told = again(loop), []
+    opened.finish(lambda _text, fraction: told.append(fraction))
+    keys = [each.key for each in opened.folder.scalars()]
     assert keys.count("test/knn_accuracy") == keys.count("test/transfer_accuracy") == 1
+    assert 0 <= numbers(opened)[0, "test/transfer_accuracy"] <= 1
+    assert told and all(0 <= fraction <= 1 for fraction in told)
 
 
 def test_a_run_whose_images_changed_says_so(tmp_path: Path, images: Path) -> None:
     """The queue knows its keys by their rows, which mean other images now, or none."""
     path = Path(shutil.copytree(images, tmp_path / "own"))
-    loop = run(tmp_path / "runs", path)
-    loop.advance(0)
-    loop.take_step()
-    loop.checkpoint()
+    loop = after_a_step(run(tmp_path / "runs", path))
     next(path.rglob("*.png")).unlink()
     with pytest.raises(RunError, match=r"has been trained on \d+ images, and now there are \d+\. Restore"):
-        ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
+        again(loop)
 
 
 @pytest.mark.parametrize("damage", [{"last_snapshot": 5}, {"stage": [9, 0, 0]}, {"stage": [0, "a", None]}])
@@ -310,17 +285,13 @@ def test_a_checkpoint_that_does_not_fit_says_what_to_do(
     tensors, about = loop.folder.read_checkpoint() or ({}, {})
     loop.folder.write_checkpoint(tensors, about | damage)
     with pytest.raises(RunError, match=r"does not fit its configuration and images \([^\n]*\). Restore"):
-        ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
+        again(loop)
 
 
 def test_the_steps_planned_are_those_of_both_stages(tmp_path: Path, images: Path) -> None:
     loop = run(tmp_path, images, steps=6, head_steps=40)
     assert loop.planned_steps == 46
-    loop.advance(0)
-    for _ in range(6):
-        loop.take_step()
-    loop.begin_next_stage()
-    loop.take_step()
+    in_second_stage(loop).take_step()
     assert loop.planned_steps == 46
     timed = run(tmp_path, images, steps=None, minutes=60.0, head_steps=40)
     assert timed.planned_steps is None
@@ -346,10 +317,7 @@ def test_steps_are_told_by_stage(tmp_path: Path, images: Path, capsys: pytest.Ca
     kind = kind_of(loop.config)
     assert kind.budget(loop.config) == ["6 contrastive steps"]
     assert kind.by_stage(loop.folder) == "0 contrastive steps"
-    while loop.step < 7:
-        loop.take_step()
-        if loop.step == 6:
-            loop.begin_next_stage()
+    in_second_stage(loop).take_step()
     assert loop.how_far == "classifier step 1 of about 3"
     loop.folder.db.set_state(RunState(phase="stopped", step=7, seconds=1.0))
     assert kind.by_stage(loop.folder) == "6 contrastive, 1 classifier steps"

@@ -10,13 +10,12 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from tests.kinds.contrastive.test_run import SMALL, run
+from tests.kinds.contrastive.test_run import SMALL, in_second_stage, numbers, run
 from tests.training.batches import next_batch
 from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.kinds.contrastive.loop import ContrastiveLoop
 from trainers.kinds.contrastive.methods import METHODS
-from trainers.kinds.contrastive.presets import PRESETS
 from trainers.parameters import Choice
 from trainers.training.augmentations import AUGMENTATIONS
 
@@ -42,14 +41,6 @@ def halves(tmp_path_factory: pytest.TempPathFactory) -> Path:
             pixels[:, :8], pixels[:, 8:] = draws.integers(0, 256, (2, 1, 1, 3), dtype=np.uint8)
             Image.fromarray(pixels).save(folder / f"{number}.png")
     return root
-
-
-def in_second_stage(loop: ContrastiveLoop) -> ContrastiveLoop:
-    loop.advance(0)
-    while loop.step < (loop.stages[0].steps or 0):
-        loop.take_step()
-    loop.begin_next_stage()
-    return loop
 
 
 def seen(net: nn.Module, loop: ContrastiveLoop) -> tuple[Tensor, Tensor]:
@@ -103,11 +94,11 @@ def test_another_augmentation_can_be_chosen(tmp_path: Path, halves: Path) -> Non
     assert torch.equal(views, trained_on)
 
 
-def test_grey_images_are_cropped_and_not_mirrored(tmp_path: Path) -> None:
+def test_grey_and_tiny_images_are_cropped_and_not_mirrored(tmp_path: Path) -> None:
     for label in range(2):
         folder = tmp_path / "grey" / str(label)
         folder.mkdir(parents=True)
-        ramp = np.tile(np.linspace(60 + 20 * label, 200, 16).astype(np.uint8), (16, 1))
+        ramp = np.tile(np.linspace(60 + 20 * label, 200, 8).astype(np.uint8), (8, 1))
         for number in range(10):
             Image.fromarray(ramp).save(folder / f"{number}.png")
             ramp = ramp + 1
@@ -116,11 +107,7 @@ def test_grey_images_are_cropped_and_not_mirrored(tmp_path: Path) -> None:
     loop = in_second_stage(run(tmp_path / "runs", source, Choice(name="simclr"), data=data, steps=1))
     _, views = seen(loop.arms[0].encoder, loop)
     assert bool((views[..., -1] > views[..., 0]).all())
-
-
-def test_the_preset_of_mocos_paper_crops_as_its_code_does() -> None:
-    (preset,) = (preset for preset in PRESETS if preset.name == "paper_moco_v1")
-    assert preset.settings["head_augmentation"] == Choice(name="crop_flip", parameters={"smallest": 0.08})
+    assert np.isfinite(numbers(loop)[0, "loss"])
 
 
 def test_whole_crops_are_the_image_or_its_mirror() -> None:

@@ -1,4 +1,4 @@
-"""Methods that take the batch of a step in parts, each an optimizer step of its own: the ablation of the batch size."""
+"""Arms: the batch of a step in parts, each an optimizer step of its own; the mean cosine, and the processor time."""
 
 from __future__ import annotations
 
@@ -11,27 +11,34 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tests.kinds.contrastive.test_methods import CLASSES, FEATURES, made, views
-from tests.kinds.contrastive.test_run import SMALL, assert_same_bits, images, numbers, run
+from tests.kinds.contrastive.test_methods import CLASSES, CPU, FEATURES, arm_of, made, views
+from tests.kinds.contrastive.test_run import (
+    SMALL,
+    after_a_step,
+    again,
+    assert_equal,
+    assert_none_is_kept,
+    assert_same_bits,
+    finished,
+    in_second_stage,
+    run,
+    tensors,
+)
+from tests.metrics.slow_representation import mean_cosine
 from tests.training.batches import next_batch
-from trainers.errors import ParameterError
-from trainers.kinds import KINDS, check
+from trainers.kinds import KINDS
 from trainers.kinds.ablation import ablation
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.batches import Batch
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.diagnosis import diagnosis
 from trainers.kinds.contrastive.footprint import footprint
-from trainers.kinds.contrastive.loop import ContrastiveLoop
+from trainers.kinds.contrastive.measures import MEASURES
 from trainers.kinds.contrastive.methods import METHODS, Views
 from trainers.kinds.contrastive.presets import PRESETS
 from trainers.parameters import Choice
-from trainers.runs import RunFolder
 from trainers.training.arm import NonFiniteLossError
 from trainers.training.stage import Stage
-
-__all__ = ["images"]  # a fixture
-CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +79,10 @@ WITH_CLASSIFIER = [("cross_entropy", {}), ("max_margin", {}), ("supcon", {"joint
     [*((name, {}) for name in METHODS if name not in ("cross_entropy", "max_margin")), *WITH_CLASSIFIER],
 )
 def test_parts_are_a_hand_written_loop_of_sgd_steps(name: str, parameters: dict[str, object]) -> None:
-    """Ten images in parts of 4, 4 and 2; rates of 0.4, 0.4 and 0.2 of the step's; numbers are means over images."""
+    """Ten images in parts of 4, 4 and 2; rates of 0.4, 0.4 and 0.2 of the step's; numbers are means over images.
+
+    A queue and its key encoder move with every part.
+    """
     arm = MethodArm(0, "", made(name, batch=4, **parameters), nn.Linear(FEATURES, CLASSES), 7, CPU)
     slow, classifier = copy.deepcopy(arm.method), copy.deepcopy(arm.classifier)
     arm.begin(Stage.of(ContrastiveConfig(learning_rate=0.5, momentum=0.9, weight_decay=1e-2)))
@@ -126,31 +136,6 @@ def _slow_loss(method: nn.Module, classifier: nn.Linear, part: Views) -> tuple[t
     return loss, found
 
 
-def test_a_queue_and_its_key_encoder_move_with_every_part() -> None:
-    """Three parts a step are three batches of the queue, and three times the momentum."""
-    method = made("moco_v2", batch=4, momentum=0.5)
-    arm = MethodArm(0, "", method, None, 0, CPU)
-    arm.begin(Stage.of(ContrastiveConfig(learning_rate=1e-7, momentum=0.0, weight_decay=0.0)))
-    key, query = (next(net.parameters()) for net in (method.moco.key_encoder, method.moco.encoder))
-    with torch.no_grad():
-        key.add_(1.0)
-    given = views(method, count=10)
-    arm.step(Batch(view=given.images.__getitem__, labels=None, rows=given.rows, step=0), 1.0)
-    queue = method.moco.dictionary
-    assert int(queue.batches) == 3 and int(queue.pointer) == 10
-    assert queue.written.tolist() == [0] * 4 + [1] * 4 + [2] * 2 + [-1] * 6
-    assert queue.rows[:10].tolist() == given.rows.tolist()
-    assert torch.allclose(key - query, torch.tensor(1 / 8), atol=1e-4)
-
-
-@pytest.mark.long
-def test_the_whole_batch_as_a_part_changes_no_bit(tmp_path: Path, images: Path) -> None:
-    names = [("moco_v2", SMALL), ("simclr", {}), ("supcon", {"joint": True}), ("cross_entropy", {})]
-    unset = run(tmp_path, images, *(Choice(name=name, parameters=own) for name, own in names))
-    given = run(tmp_path, images, *(Choice(name=name, parameters={**own, "batch": 8}) for name, own in names))
-    assert_same_bits(unset, given)
-
-
 def test_arms_see_the_same_images_in_smaller_batches(tmp_path: Path, images: Path) -> None:
     """Hooks note what the encoders are called with: the same views, cut where the parts end."""
     loop = run(tmp_path, images, *(Choice(name="end_to_end", parameters={"batch": size}) for size in (8, 4, 2)))
@@ -166,57 +151,32 @@ def test_arms_see_the_same_images_in_smaller_batches(tmp_path: Path, images: Pat
 def test_a_part_that_is_no_number_is_named_and_nothing_of_its_step_is_kept(tmp_path: Path, images: Path) -> None:
     """The first part's step at an absurd rate makes the second part's loss no number, within one step."""
     method = Choice(name="moco_v2", parameters={**SMALL, "batch": 4})
-    loop = run(tmp_path, images, method, learning_rate=0.06)
-    loop.advance(0)
-    loop.take_step()
-    loop.checkpoint()
-    kept = {name: value.clone() for name, value in loop.arms[0].tensors().items()}
+    loop = after_a_step(run(tmp_path, images, method, learning_rate=0.06))
+    kept = tensors(loop)
     whole = run(tmp_path, images, method, learning_rate=0.06)
     whole.take_step()
-    rows = next_batch(whole).rows
+    row = int(next_batch(whole).rows[4])
     loop.arms[0].optimizer.rates = [1e30]
-    with pytest.raises(NonFiniteLossError, match=rf"in step 2\. The batch held 4 images, .* rows {int(rows[4])}, "):
+    with pytest.raises(NonFiniteLossError, match=rf"in step 2\. The batch held 4 images, .* rows {row}, "):
         loop.take_step()
-    for attempt in (loop.take_step, loop.checkpoint, loop.snapshot):
-        with pytest.raises(NonFiniteLossError, match=rf"rows {int(rows[4])}, "):
-            attempt()
-    again = ContrastiveLoop(RunFolder.open(loop.folder.path.parent, loop.folder.id))
-    assert again.step == 1
-    assert all(torch.equal(value, kept[name]) for name, value in again.arms[0].tensors().items())
-    assert_same_bits(again, whole)
+    assert_same_bits(assert_none_is_kept(loop, kept, rf"rows {row}, "), whole)
 
 
 def test_the_second_stage_is_trained_on_whole_batches_and_calls_no_arm_that_waits(tmp_path: Path, images: Path) -> None:
     methods = [Choice(name=name, parameters={"batch": 4}) for name in ("simclr", "cross_entropy")]
-    loop = run(tmp_path, images, *methods)
-    loop.advance(0)
-    for _ in range(6):
-        loop.take_step()
-    loop.begin_next_stage()
+    loop = in_second_stage(run(tmp_path, images, *methods))
     assert [arm.waits for arm in loop.arms] == [False, True]
     called: list[list[int]] = [[], []]
     for arm, sizes in zip(loop.arms, called, strict=True):
         arm.encoder.register_forward_pre_hook(lambda _net, inputs, sizes=sizes: sizes.append(len(inputs[0])))
-    before = {name: value.clone() for name, value in loop.arms[1].tensors().items()}
+    before = tensors(loop, 1)
     loop.take_step()
     assert called == [[8], []]
-    assert all(torch.equal(value, before[name]) for name, value in loop.arms[1].tensors().items())
-    while loop.advance(60):
-        pass
-    loop.finish()
+    assert_equal(tensors(loop, 1), before)
+    known = finished(loop)
     steps = [[each.step for each in loop.folder.scalars() if (each.arm, each.key) == (arm, "loss")] for arm in (0, 1)]
     assert max(steps[0]) == 9 and max(steps[1]) == 6
-    assert {(arm, "test/classifier_accuracy") for arm in (0, 1)} <= numbers(loop).keys()
-
-
-def test_a_batch_larger_than_the_runs_is_refused_before_the_run_is_queued() -> None:
-    method = Choice(name="supcon", parameters={"batch": 512})
-    with pytest.raises(ParameterError, match="SupCon: batch 512 is larger than the batch of the run, 256"):
-        check(ContrastiveConfig(methods=(method,)))
-    check(ContrastiveConfig(methods=(method,), batch=512))
-    for wrong in (1, 0, 2.5):
-        with pytest.raises(ParameterError, match="batch needs a whole number from 2"):
-            check(ContrastiveConfig(methods=(Choice(name="supcon", parameters={"batch": wrong}),)))
+    assert {(arm, "test/classifier_accuracy") for arm in (0, 1)} <= known.keys()
 
 
 def test_the_plot_is_over_the_batch_and_an_unset_one_is_the_runs() -> None:
@@ -242,3 +202,65 @@ def test_the_diagnosis_and_the_estimate_know_the_batch_of_a_method() -> None:
     whole, part = (footprint(config(size)) for size in (None, 32))
     assert footprint(config(256)) == whole
     assert part.activations < whole.activations / 2 and part.pairs == whole.pairs // 64
+
+
+# -------------------------------------------------- what an arm tells of its steps
+
+
+def step(arm: MethodArm, seconds: float = 0.0) -> dict[str, torch.Tensor | float]:
+    given = views(arm.method, count=10)
+    return arm.step(
+        Batch(
+            view=given.images.__getitem__, labels=given.labels, rows=given.rows, step=0, seconds=lambda _view: seconds
+        ),
+        1.0,
+    )
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_mean_cosine_is_that_of_the_first_views_projections(name: str) -> None:
+    arm = arm_of(name)
+    projected: list[torch.Tensor] = []
+    arm.method.net.register_forward_hook(lambda _net, _inputs, output: projected.append(output.detach()))
+    found = step(arm)
+    if name in ("cross_entropy", "max_margin"):  # they have no projection
+        assert "projection_cosine" not in found
+    else:
+        assert float(found["projection_cosine"]) == pytest.approx(mean_cosine(projected[0][:10]), abs=1e-5)
+
+
+def test_it_is_a_curve_of_every_arm_with_a_projection(tmp_path: Path, images: Path) -> None:
+    methods = Choice(name="supcon"), Choice(name="moco_v2", parameters=SMALL)
+    known = finished(run(tmp_path, images, *methods, head_steps=0))
+    assert all(-1 / 7 <= known[arm, "projection_cosine"] <= 1 for arm in range(2))
+    assert "projection_cosine" in MEASURES.later and MEASURES.describe("projection_cosine").measure.sentence
+
+
+def test_each_arm_is_charged_for_the_views_that_it_takes() -> None:
+    """They are made once for all arms, by the first that asks."""
+    supcon, cross_entropy = arm_of("supcon"), arm_of("cross_entropy")
+    for arm in (supcon, cross_entropy):
+        step(arm, seconds=1000.0)
+    assert 2000 <= supcon.processor_seconds < 2900 and 1000 <= cross_entropy.processor_seconds < 1900
+
+
+def test_processor_time_goes_on_after_a_resume_and_is_told_at_the_end(tmp_path: Path, images: Path) -> None:
+    cut = after_a_step(run(tmp_path, images, Choice(name="supcon"), Choice(name="cross_entropy")))
+    for arm in cut.arms:
+        assert arm.processor_seconds > 0
+        arm.processor_seconds += 500.0 * (arm.index + 1)
+    spent = [arm.processor_seconds for arm in cut.arms]
+    cut.checkpoint()
+    opened = again(cut)
+    assert [arm.processor_seconds for arm in opened.arms] == spent
+    known = finished(opened)
+    assert all(known[arm, "test/processor_seconds"] > spent[arm] for arm in range(2))
+    assert "processor_seconds 5" in "\n".join(MEASURES.last_lines(opened.folder.scalars(), ["a", "b"]).splitlines())
+
+
+def test_a_checkpoint_from_before_it_was_measured_resumes(tmp_path: Path, images: Path) -> None:
+    loop = after_a_step(run(tmp_path, images, Choice(name="supcon")))
+    values, about = loop.folder.read_checkpoint() or ({}, {})
+    about.pop("processor_seconds", None)
+    loop.folder.write_checkpoint(values, about)
+    assert again(loop).arms[0].processor_seconds == 0.0
