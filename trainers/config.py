@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pydantic import ConfigDict
 
 from trainers.errors import ParameterError
+from trainers.optimization import DROPS, OPTIMISERS, SCHEDULES, WARM_UP_STEPS
 from trainers.parameters import Choice, parameter, specs
-from trainers.training.optimization import DROPS, OPTIMISERS, SCHEDULES, WARM_UP_STEPS
 from trainers.values import CHECKED, build
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ def read_socks() -> None:
     """Write ``socks://`` of the environment's proxies, as desktops set it, in the form that Python's clients know."""
     for name in _set():
         if os.environ[name].lower().startswith(_SOCKS):
-            os.environ[name] = f"socks5://{os.environ[name][len(_SOCKS):]}"
+            os.environ[name] = f"socks5://{os.environ[name][len(_SOCKS) :]}"
 
 
 @contextmanager

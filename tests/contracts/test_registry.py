@@ -16,6 +16,7 @@ from trainers.image_text.models import MODELS
 from trainers.losses import LOSSES
 from trainers.object_removal.detectors import DETECTORS
 from trainers.object_removal.fills import FILLS
+from trainers.optimization import OPTIMISERS
 from trainers.parameters import specs
 from trainers.registry import Descriptor
 from trainers.retrieval.galleries import GALLERIES
@@ -23,7 +24,6 @@ from trainers.retrieval.indexes import INDEXES
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.samplers import SAMPLERS
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.optimization import OPTIMISERS
 
 FAMILIES = {
     "losses": LOSSES,

@@ -15,10 +15,10 @@ from tests.training.reopened import reopened
 from trainers.config import MAX_ARMS
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.losses import LOSSES
+from trainers.optimization import OPTIMISERS
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.optimization import OPTIMISERS
 
 STEPS, CUT = 5, 3
 GALLERY = [name for name, loss in LOSSES.items() if loss.gallery]

@@ -171,9 +171,7 @@ def test_proxies_are_kept_for_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="owners of folders")
 @pytest.mark.parametrize("there", ["nothing", "a folder", "a file", "a link to what cannot be written", "another's"])
-def test_temporary_files_have_a_folder_of_ones_own(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, there: str
-) -> None:
+def test_temporary_files_have_a_folder_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, there: str) -> None:
     monkeypatch.setenv("GRADIO_TEMP_DIR", "")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     usual = tmp_path / "gradio"

@@ -29,7 +29,7 @@ _WITHIN = (
     "trainers.losses",
     "trainers.metrics",
     "trainers.object_removal",
-    "trainers.training.optimization",
+    "trainers.optimization",
     "trainers.samplers",
     "trainers.training.augmentations",
 )

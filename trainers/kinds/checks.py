@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from trainers.config import C, DataChoice, EncoderConfig, RunConfig, StartConfig
 from trainers.errors import ParameterError, UserError
+from trainers.optimization import DROPS
 from trainers.parameters import Choice
 from trainers.registry import title_of
-from trainers.training.optimization import DROPS
 
 if TYPE_CHECKING:
     from trainers.data.base import LoadedData

@@ -16,9 +16,9 @@ from trainers.devices.precision import LossScale
 from trainers.distributed.whole import add_gradients
 from trainers.encoders import Encoder
 from trainers.errors import UserError
+from trainers.optimization import OPTIMISERS
 from trainers.training.deferred import Late, depth_for
 from trainers.training.memory import computed_again
-from trainers.training.optimization import OPTIMISERS
 from trainers.training.stage import Stage
 
 
@@ -79,7 +79,7 @@ class ArmOptimizer:
     Args:
         groups: parameter groups, each with ``params``, ``lr`` and ``weight_decay``; and ``equal``, those weights whose
             whole gradient each of several processes has, not that of its own images alone.
-        optimiser: one of :data:`trainers.training.optimization.OPTIMISERS`.
+        optimiser: one of :data:`trainers.optimization.OPTIMISERS`.
         momentum: of those that have one, 0..1.
         clip_norm: largest L2 norm of the gradient; None: no clipping.
         depth: how many steps late a bad one is detected, see :class:`trainers.training.deferred.Late`. Above 0 the

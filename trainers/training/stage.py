@@ -11,7 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from trainers.config import RunConfig, converted
-from trainers.training.optimization import SCHEDULES, halved, warm
+from trainers.optimization import SCHEDULES, halved, warm
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,8 +35,8 @@ from trainers.kinds.finetuning.kind import training_of
 from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
 from trainers.object_removal.fills import FILLS
+from trainers.optimization import OPTIMISERS
 from trainers.progress import Progress
-from trainers.training.optimization import OPTIMISERS
 
 MOST_OPENINGS = 64
 """Datasets that may be waited for at once."""
