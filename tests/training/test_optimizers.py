@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from explorer.page.kinds.metric_learning import configuration
 from tests.contracts.test_training import train_cut_and_resume
 from trainers.errors import ParameterError
+from trainers.optimization import OPTIMISERS
 from trainers.training.arm import ArmOptimizer, NonFiniteLossError, under
-from trainers.training.optimization import OPTIMISERS
 
 FUSED = [(name, depth) for name, entry in OPTIMISERS.items() for depth in (0, 1) if entry.fused or not depth]
 MOMENTA = (0.0, 0.9)

@@ -13,8 +13,8 @@ from torch import Tensor
 from trainers.kinds import KINDS, check
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.optimization import FLOOR, SCHEDULES
 from trainers.runs.identity import read_config
-from trainers.training.optimization import FLOOR, SCHEDULES
 from trainers.training.stage import (
     CLOSEST_SECONDS,
     FIRST_FRAMES,
