@@ -172,7 +172,7 @@ _ROADMAP = {"ROADMAP": "ROADMAP (terms tables_i_iii_proxies)", "ROADMAP with pai
 _QUEUES = _moco("queue={},momentum=0.99", 128, 512, 2048)
 _SHUFFLES = _moco("queue=1024,momentum=0.99,shuffle={}", "true", "false")
 _QUEUED = "supcon_queue:queue=1024,momentum=0.99"
-_VIEWS = {"augmentation": Choice(name="moco_v2", parameters={"blur": 0.0})}
+_VIEWS: Mapping[str, Any] = {"augmentation": Choice(name="moco_v2", parameters={"blur": 0.0})}
 _D = {"removed": False}
 
 PLANS: Mapping[str, Plan] = MappingProxyType(

@@ -174,6 +174,6 @@ class Remote(Keeper):
                 )
                 .remote((str(self._folder.path), self._code))
             )
-            ray.get(keeper.holds.remote(), timeout=KEEPER_SECONDS)  # type: ignore[union-attr]  # an actor's method
+            ray.get(keeper.holds.remote(), timeout=KEEPER_SECONDS)  # type: ignore[attr-defined]  # an actor's method
         super().clear()
         ray.kill(ray.get_actor(self._name, namespace=NAMESPACE), no_restart=True)
