@@ -61,7 +61,7 @@ def run(images: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return trained(tmp_path_factory.mktemp("runs"), tiny_config(images, snapshot_steps=3, probe_size=200))
 
 
-def known(folder: RunFolder) -> tuple[Probe, Roles]:
+def probe_and_roles(folder: RunFolder) -> tuple[Probe, Roles]:
     probe = folder.probe()
     assert probe is not None
     roles = roles_of(probe)
@@ -70,7 +70,7 @@ def known(folder: RunFolder) -> tuple[Probe, Roles]:
 
 
 def test_numbers_are_of_queries_against_the_gallery(run: RunFolder, images: Path) -> None:
-    (probe, roles), last = known(run), run.scalars()
+    (probe, roles), last = probe_and_roles(run), run.scalars()
     assert len(probe.rows) == QUERIES + SEARCHED and roles.query.sum() == QUERIES
     test = load_data(DataChoice(source=str(images), image_size=24)).test
     sides, labels = [torch.from_numpy(side) for side in (roles.queries, roles.searched)], test.labels
@@ -130,7 +130,7 @@ def test_cameras_are_kept_and_left_out(images: Path, tmp_path: Path, monkeypatch
     said = "searched for among 24, the gallery, without images of the same class by the same camera; each has"
     assert said in folder.path.joinpath("log.txt").read_text()
     query = int(roles.queries[0])
-    assert np.array_equal(known(folder)[1].camera, roles.camera)
+    assert np.array_equal(probe_and_roles(folder)[1].camera, roles.camera)
     (arm,) = Retriever().retrieve([RunArm(folder=folder, arm=0)], Query(row=query), Choice(name="probe"), k=99).arms
     assert {result.row for result in arm.ranking.results} == {  # type: ignore[union-attr]
         int(row)
@@ -141,7 +141,7 @@ def test_cameras_are_kept_and_left_out(images: Path, tmp_path: Path, monkeypatch
 
 def test_the_probe_of_a_part_holds_both(images: Path, tmp_path: Path) -> None:
     folder = trained(tmp_path, tiny_config(images, "supcon_out", probe_size=12, steps=2))
-    _, roles = known(folder)
+    _, roles = probe_and_roles(folder)
     assert (roles.query.sum(), roles.gallery.sum()) == (6, 6)
     assert all(s.value == 0 for s in folder.scalars() if s.key == "queries_without_positive")
     assert folder.test_queries().rows.shape == (QUERIES,)  # type: ignore[union-attr]
@@ -172,7 +172,7 @@ def test_a_metric_of_more_results_than_the_gallery_has_is_refused(images: Path, 
 
 
 def test_lists_of_mistakes_and_differences_are_of_queries(run: RunFolder, tmp_path: Path) -> None:
-    (probe, roles), k = known(run), newest_embeddings(run)
+    (probe, roles), k = probe_and_roles(run), newest_embeddings(run)
     for ids in probe_results(run, k, 10):
         assert ids is not None and ids.shape == (len(probe.rows), 10) and roles.gallery[ids].all()
         assert not (ids == np.arange(len(ids))[:, None]).any()
@@ -243,7 +243,7 @@ def with_cameras(root: Path) -> tuple[RunFolder, Roles]:
     )
     sheets = [folder.sheet_path(number).read_bytes() for number in range(probe.sheets)]
     folder.write_probe(dataclasses.replace(probe, attributes=known), sheets)
-    _, roles = known(folder)
+    _, roles = probe_and_roles(folder)
     assert roles.camera is not None
     return folder, roles
 
