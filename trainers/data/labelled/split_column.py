@@ -30,7 +30,7 @@ def has_roles(values: Collection[str]) -> bool:
 
 
 def with_roles(values: Sequence[str]) -> tuple[list[str], list[str | None] | None]:
-    """Return the split of every value, queries and gallery together being the test, and its role; None: there are none."""
+    """Return the split of every value, queries and gallery together being the test, and its role; None: no roles."""
     splits = [value.strip().lower() for value in values]
     if not has_roles({*splits}):
         return splits, None
