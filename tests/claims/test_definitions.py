@@ -57,7 +57,7 @@ def test_a_definition_may_move_and_be_called_otherwise(tree: Path) -> None:
 
 def test_comments_docstrings_and_types_change_nothing(tree: Path) -> None:
     before = digest()
-    edit(tree / "samplers" / "walk.py", "def turns(", "# a comment\ndef turns(")
+    edit(tree / "samplers" / "base.py", "def turns(", "# a comment\ndef turns(")
     edit(tree / "samplers" / "m_per_class.py", '"""Walks', '"""Otherwise: walks')
     edit(tree / "metrics" / "topk.py", "queries: Tensor", "queries: object")
     assert digest() == before
