@@ -24,6 +24,7 @@ import torch
 from tests.benchmarks._harness import timed
 from tests.programs import arguments, markdown, report, say
 from tests.shared import SHARED
+from trainers import optimization as schedule
 from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import LoadedData
@@ -38,7 +39,6 @@ from trainers.metrics import evaluate
 from trainers.parameters import parse_choice
 from trainers.progress import silent
 from trainers.samplers import SAMPLERS
-from trainers.training import optimization as schedule
 from trainers.training.stage import Stage
 
 KITS = ("omniglot", "cifar100", "grocery_store")

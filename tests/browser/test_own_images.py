@@ -66,6 +66,35 @@ def drag(page: Page, path: Path, over: Locator, *events: str) -> None:
     session.detach()
 
 
+def test_the_whole_way_to_the_end_and_a_kill(browser: Browser, tmp_path: Path) -> None:
+    """``python app.py``, a folder of images, Train, moving maps, and a killed page, which takes its trainer along."""
+    images = write_images(tmp_path / "images", each=8)
+    with launched(tmp_path) as program:
+        site = program.site
+        with visit(browser, site, site.at(site.finished)) as page:
+            run_id = train_on(page, images, "0.15")
+            until(page, "s.run === a && s.k !== null", run_id, timeout=120_000)
+            expect(page.locator(".rs-card")).to_have_count(2)
+            until(page, "s.frames > 1 && s.k > 0", timeout=120_000)
+            until(page, "s.phase === 'finished'", timeout=90_000)
+            expect(page.locator(".rs-actions")).to_be_hidden()
+            folder = RunFolder.open(site.root, run_id)
+            wait(lambda: folder.frames()[-1:] == [folder.snapshots()[-1][0]])
+            keys = {scalar.key for scalar in folder.scalars()}
+            assert {"loss", "R_at_1", "HAP", "test/R_at_1", "train_R_at_1"} <= keys
+            assert folder.state().step > 5
+            fill(page, "Budget in minutes", "5")
+            killed = RunFolder.open(site.root, train(page))
+            wait(lambda: killed.state().step > 3)
+        program.process.kill()
+        program.process.wait()
+        wait(lambda: not is_locked(killed.path), 2)
+        checkpoint = killed.read_checkpoint()
+        assert checkpoint is not None and checkpoint[1]["step"] > 3
+        assert killed.state().phase == "interrupted"
+        assert killed.id in {run.id for run in list_runs(site.root)}
+
+
 def test_zips_and_folders_are_dropped_seen_and_trained_on(browser: Browser, public: Site, tmp_path: Path) -> None:
     folder = write_images(tmp_path / "pears")
     with visit(browser, public, public.at(public.finished)) as page:
@@ -117,32 +146,3 @@ def test_files_dropped_beside_the_box_replace_no_page(browser: Browser, public: 
         drag(page, folder, plot, "dragEnter", "dragOver", "drop")  # is opened in the settings
         expect(report).to_contain_text("plums.")
         expect(box).to_be_in_viewport()
-
-
-def test_the_whole_way_to_the_end_and_a_kill(browser: Browser, tmp_path: Path) -> None:
-    """``python app.py``, a folder of images, Train, moving maps, and a killed page, which takes its trainer along."""
-    images = write_images(tmp_path / "images", each=8)
-    with launched(tmp_path) as program:
-        site = program.site
-        with visit(browser, site, site.at(site.finished)) as page:
-            run_id = train_on(page, images, "0.15")
-            until(page, "s.run === a && s.k !== null", run_id, timeout=120_000)
-            expect(page.locator(".rs-card")).to_have_count(2)
-            until(page, "s.frames > 1 && s.k > 0", timeout=120_000)
-            until(page, "s.phase === 'finished'", timeout=90_000)
-            expect(page.locator(".rs-actions")).to_be_hidden()
-            folder = RunFolder.open(site.root, run_id)
-            wait(lambda: folder.frames()[-1:] == [folder.snapshots()[-1][0]])
-            keys = {scalar.key for scalar in folder.scalars()}
-            assert {"loss", "R_at_1", "HAP", "test/R_at_1", "train_R_at_1"} <= keys
-            assert folder.state().step > 5
-            fill(page, "Budget in minutes", "5")
-            killed = RunFolder.open(site.root, train(page))
-            wait(lambda: killed.state().step > 3)
-        program.process.kill()
-        program.process.wait()
-        wait(lambda: not is_locked(killed.path), 2)
-        checkpoint = killed.read_checkpoint()
-        assert checkpoint is not None and checkpoint[1]["step"] > 3
-        assert killed.state().phase == "interrupted"
-        assert killed.id in {run.id for run in list_runs(site.root)}

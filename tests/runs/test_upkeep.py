@@ -71,18 +71,6 @@ def test_a_recording_of_before_is_read_and_left_as_it_is(tmp_path: Path, folder:
     assert (folder.path / "run.db").read_bytes() == before
 
 
-def test_a_trainer_brings_a_folder_of_before_to_the_rule(folder: RunFolder) -> None:
-    of_before(folder)
-    expected = folder.scalars()
-    folder.take_over()
-    assert folder.scalars() == expected
-    assert folder.db.rows("SELECT value FROM metrics WHERE step = 7") == [(0.3,)]
-    folder.db.add_metrics([number(0.4)])
-    assert folder.db.rows("SELECT value FROM metrics WHERE step = 7") == [(0.4,)]
-    folder.take_over()  # once is enough
-    assert len(folder.scalars()) == len(expected)
-
-
 def test_unfinished_files_of_killed_writers_go_and_those_of_living_ones_stay(folder: RunFolder) -> None:
     place = folder.path / "emb"
     killed = subprocess.Popen([sys.executable, "-c", UNFINISHED, str(place)], stdout=subprocess.PIPE)
