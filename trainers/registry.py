@@ -49,6 +49,7 @@ class Descriptor:
         missing: called with checked parameters; None if the entry can be used now, else a sentence with what to
             install or point to. Cheap: it loads nothing.
         order: place in lists, smaller first.
+        listed: menus of the page offer it; False: settings and the command line alone.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Descriptor:
     parameters: type = NoParameters
     missing: Callable[[Any], str | None] = available
     order: int = 100
+    listed: bool = True
 
     def checked(self, values: Mapping[str, Any]) -> Any:
         """Check parameters; those not given take their defaults.

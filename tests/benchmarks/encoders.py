@@ -24,7 +24,7 @@ import torch
 from tests.benchmarks._harness import timed
 from tests.programs import arguments, markdown, report, say
 from tests.shared import SHARED
-from trainers import optimization as schedule
+from trainers import optimization
 from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import LoadedData
@@ -93,7 +93,7 @@ class Course:
         return Batch(views=(self.images[rows].float().div_(255),), labels=self.labels[rows], rows=rows, step=step)
 
     def step(self, step: int, factor: float) -> None:
-        """Take step ``step``; ``factor``: of the schedule."""
+        """Take step ``step``; ``factor``: of the optimization."""
         self.arm.step(self.batch(step), factor)
 
 
@@ -120,7 +120,7 @@ def train(course: Course, case: Case) -> int:
     copy.deepcopy(course.arm).step(course.batch(0), 0.0)
     used, step = 0.0, 0
     while used < case.seconds:
-        factor = schedule.warm(step, case.warm_up) * schedule.cosine(used / case.seconds)
+        factor = optimization.warm(step, case.warm_up) * optimization.cosine(used / case.seconds)
         torch.manual_seed(case.seed * 1_000_003 + step)
         used += timed(partial(course.step, step, factor)).processor
         step += 1
@@ -215,7 +215,7 @@ def main() -> None:
         threads=(1, "of torch"),
         seed=(0, "of weights and batches"),
         learning_rate=(float, "in place of the encoder's own"),
-        warm_up=(schedule.WARM_UP_STEPS, "steps"),
+        warm_up=(optimization.WARM_UP_STEPS, "steps"),
         kept=(Path("runs/encoders.jsonl"), "results, one a line"),
         no_training=(False, "print what is kept"),
         write=(Path, "put the table between this page's markers"),

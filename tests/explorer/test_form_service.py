@@ -175,9 +175,10 @@ def test_the_settings_of_a_run_fill_the_form(site: Site, tmp_path: Path) -> None
     assert "There is no run" in site.get(f"run/{'0' * 26}")["error"]
 
 
-def test_a_run_starts_from_an_arm_of_a_finished_one(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["conv4", "small_conv"])  # the second is in no menu
+def test_a_run_starts_from_an_arm_of_a_finished_one(name: str, site: Site, tmp_path: Path) -> None:
     config = tiny_config(write_images(tmp_path / "images", train=4, test=3, each=6), "smooth_ap", "supcon_out", steps=2)
-    encoder = Choice(name="conv4", parameters={"width": 8})
+    encoder = Choice(name=name, parameters={"width": 8})
     folder = RunFolder.create(site.settings.runs, dataclasses.replace(config, encoder=encoder))
     assert site.get("starters/metric_learning")["runs"] == []  # it has no checkpoint yet
     loop = kind_of(config).loop()(folder)
@@ -187,7 +188,7 @@ def test_a_run_starts_from_an_arm_of_a_finished_one(site: Site, tmp_path: Path) 
     (tmp_path / "runs" / ("1" * 26)).mkdir()  # a damaged one stops no other
     first, second = site.get("starters/metric_learning")["runs"]
     assert (first["value"], second["value"]) == (folder.id, f"{folder.id}:1") and " on " in first["title"]
-    assert first["sets"]["encoder"] == {"name": "conv4", "parameters": {"width": 8}}
+    assert first["sets"]["encoder"] == {"name": name, "parameters": {"width": 8}}
     assert first["sets"]["data.source"] == config.data.source
     started = site.post("train", settings={**second["sets"], "start": second["value"]})
     assert site.runs.find(started["id"]).config.single.start == second["value"]  # type: ignore[attr-defined]

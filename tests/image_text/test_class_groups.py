@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch import Tensor
 
+import trainers.image_text.class_groups as grouping
 from tests.data.world import write_tree
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.errors import UserError
-from trainers.image_text import class_groups as name_embeddings
 from trainers.image_text.base import ImageTextModel
 from trainers.image_text.class_groups import NameEncoder, centres, class_groups, kmeans, nearest_groups
 from trainers.image_text.class_table import ClassTable, Similarity
@@ -133,7 +133,7 @@ def test_names_without_letters_and_of_other_alphabets_have_embeddings() -> None:
 
 
 def test_a_model_of_the_registry_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(name_embeddings, "TOWER", Choice(name="tiny_clip"))
+    monkeypatch.setattr(grouping, "TOWER", Choice(name="tiny_clip"))
     assert {*class_groups(NAMES, 3).of} == {0, 1, 2}
 
 

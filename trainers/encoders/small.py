@@ -134,6 +134,7 @@ SMALL_CONV = EncoderDescriptor(
     make=SmallConv,
     learning_rate=4e-3,
     order=4,
+    listed=False,
 )
 
 

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from trainers.devices.host import columns, tensor
 from trainers.errors import UserError
-from trainers.losses import pairs as _triplets
 from trainers.losses._batch import Pairings, PairLoss
 from trainers.losses._proxies import PROXY_LEARNING_RATE
 from trainers.losses._symbols import HINGE, LEVEL_SOFTMAX
 from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses.pairs import every, hardest
 from trainers.losses.proxies import ProxyNCA, ProxyNCAParameters, ProxyNSM, ProxyNSMParameters
 from trainers.parameters import parameter
 
@@ -226,9 +226,9 @@ LEVEL_NSM = LossDescriptor(
 
 _COSTS: Mapping[str, Callable[[Pairings, float, bool], Tensor]] = MappingProxyType(
     {
-        "all": _triplets.every,
-        "semihard": partial(_triplets.every, semihard=True),
-        "hard": _triplets.hardest,
+        "all": every,
+        "semihard": partial(every, semihard=True),
+        "hard": hardest,
     }
 )
 

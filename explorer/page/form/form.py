@@ -150,8 +150,11 @@ class Form:
             made |= {"control": "slider", "low": 1, "high": most_processes(), "step": 1, "whole": True}
         if made["control"] == "entries":
             made |= {"added": list(self.page.added), "most": MAX_ARMS}
-        if name in self.page.entries:
-            made["offered"] = list(self.page.entries[name])
+        if spec.rule.registry:
+            entries = spec.rule.entries()
+            offered = [entry for entry in self.page.entries.get(name, entries) if entries[entry].listed]
+            if len(offered) < len(entries):
+                made["offered"] = offered
         if name in self.page.sets:
             follow = self.page.sets[name]
             made["sets"] = {entry: dict(follow(follower)) for entry, follower in spec.rule.entries().items()}

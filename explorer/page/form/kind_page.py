@@ -8,9 +8,6 @@ from typing import Any
 
 from explorer.server.runs import Runs
 
-SMALL_CONV = "small_conv"
-"""An encoder that menus leave out: earlier runs, their copies and the command line have it."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class KindPage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from explorer.page.form.fields import Json
-from explorer.page.form.kind_page import SMALL_CONV, KindPage
+from explorer.page.form.kind_page import KindPage
 from explorer.page.form.views import drawn_views
 from trainers.encoders import ENCODERS
 from trainers.kinds.contrastive import DESCRIPTOR as KIND
@@ -34,7 +34,7 @@ def views(config: ContrastiveConfig) -> Json:
 
 DESCRIPTOR = KindPage(
     name=KIND.name,
-    entries={"encoder": [name for name, encoder in ENCODERS.items() if not encoder.frozen and name != SMALL_CONV]},
+    entries={"encoder": [name for name, encoder in ENCODERS.items() if not encoder.frozen]},
     unlabelled=f"{', '.join(method.title for method in METHODS.values() if method.labels)} need classes, as do "
     "hard conditions and further metrics; the other methods do without.",
     views=views,

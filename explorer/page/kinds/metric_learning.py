@@ -8,11 +8,10 @@ from typing import Any
 import gradio as gr
 
 from explorer.page.form import Form
-from explorer.page.form.kind_page import SMALL_CONV, KindPage
+from explorer.page.form.kind_page import KindPage
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
 from trainers.config import MAX_ARMS, RunConfig
-from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
 from trainers.kinds.metric_learning import DESCRIPTOR as KIND
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -96,7 +95,6 @@ def endpoints(runs: Runs) -> list[Callable[..., Any]]:
 DESCRIPTOR = KindPage(
     name=KIND.name,
     presets=False,
-    entries={"encoder": [name for name in ENCODERS if name != SMALL_CONV]},
     sets={"encoder": lambda encoder: {"learning_rate": encoder.learning_rate}},
     added=("supcon", "proxy_anchor", "roadmap", "smooth_ap"),
     endpoints=endpoints,

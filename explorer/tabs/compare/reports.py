@@ -71,8 +71,7 @@ class PlanReports:
         Raises:
             RunError: it is no plan, or cannot be read.
         """
-        plan_of(run.config)
-        plan = self._kept.get(run.folder.path, lambda: _Plan(run))  # an own one may have the id of a recording
+        plan = self._plan(run)
         children, report = plan.look(run)
         state = run.folder.state()
         about = {
@@ -105,12 +104,16 @@ class PlanReports:
         Raises:
             RunError: it is no plan, there is no such part, or it has no such metric.
         """
-        plan_of(run.config)
-        made = self._kept.get(run.folder.path, lambda: _Plan(run)).tables(run).get(part)
+        made = self._plan(run).tables(run).get(part)
         shown = None if made is None else made.only(list(map(key_of, metrics)))
         if shown is None or not shown.metrics:
             raise RunError(f"A part of the comparison with results, and metrics of it were needed; got {part[:40]!r}.")
         return shown.latex()
+
+    def _plan(self, run: Run) -> _Plan:
+        """Return what is kept of a plan; RunError: it is none."""
+        plan_of(run.config)
+        return self._kept.get(run.folder.path, lambda: _Plan(run))  # an own one may have the id of a recording
 
     def _is_plan(self, run_id: str) -> bool:
         if run_id not in self._plans:

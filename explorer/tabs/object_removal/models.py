@@ -39,7 +39,6 @@ UNTRAINED = "This model is not trained yet: train it first, under Fine-tune this
 STRANGER = "This small model knows the drawn scenes only; it does not know photographs."
 _RUN = re.compile(r"run:([0-9A-HJKMNP-TV-Z]{26}):([0-9])")
 _LISTED = 24
-_ADDED_BY_NAME = "open_clip"  # with the name of a model behind it; without one it is no choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +140,7 @@ class Models:
 
     def listed(self) -> list[Known]:
         """List the models of the menu, then the newest fine-tuned ones."""
-        registered = [Known.of(entry, entry.name) for entry in self.menu.values() if entry.name != _ADDED_BY_NAME]
+        registered = [Known.of(entry, entry.name) for entry in self.menu.values() if entry.listed]
         of_runs: list[Known] = []
         for folder in self._library.folders():
             if len(of_runs) >= _LISTED:

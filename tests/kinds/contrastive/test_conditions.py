@@ -17,7 +17,6 @@ from trainers.data import load_data
 from trainers.data.base import ImageSet
 from trainers.errors import DataError, UserError
 from trainers.kinds.contrastive import evaluation
-from trainers.kinds.contrastive import evaluation as final_numbers
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.diagnosis import advice
 from trainers.kinds.contrastive.loop import ContrastiveLoop
@@ -41,9 +40,8 @@ class Seen:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.scored: list[tuple[str, list[int], list[int]]] = []
-        for module in (evaluation, final_numbers):
-            for name in ("knn_accuracy", "linear_probe"):
-                monkeypatch.setattr(module, name, self._noting(name, getattr(module, name)))
+        for name in ("knn_accuracy", "linear_probe"):
+            monkeypatch.setattr(evaluation, name, self._noting(name, getattr(evaluation, name)))
 
     def _noting(self, name: str, score: Any) -> Any:
         def noted(train: Tensor, train_labels: Tensor, test: Tensor, test_labels: Tensor, **options: Any) -> Any:

@@ -194,5 +194,6 @@ DESCRIPTORS = (
         make=lambda chosen: load(chosen.model, chosen.pretrained),
         missing=lambda chosen: missing(chosen.model, chosen.pretrained),
         order=22,
+        listed=False,  # "Add a model" names one
     ),
 )
