@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trainers.errors import DataError
 from trainers.progress import Progress
-from trainers.publishing.reopened import ORIGIN, reopen
+from trainers.publishing.comparison import ORIGIN, reopen
 from trainers.publishing.upload import fetch
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.atomic_files import sweep
@@ -36,13 +36,13 @@ class OpenedComparisons:
         Raises:
             DataError: there is none, or it cannot be opened; with what to do.
         """
-        files, repository = fetch(name, progress)
+        file, repository = fetch(name, progress)
         progress(f"Reading {repository.name}", 0.9)
         try:
             with self._lock:
                 self._root.mkdir(parents=True, exist_ok=True)
                 sweep(self._root)
-                run_id = reopen(files, repository.name, repository.sha, self._root)
+                run_id = reopen(file, repository.name, repository.sha, self._root)
                 os.utime(self._root / run_id / ORIGIN, ns=(time.time_ns(), time.time_ns()))  # finer than the disk's
                 self._forget()
         except OSError as error:

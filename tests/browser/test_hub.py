@@ -36,7 +36,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with fake_hub(root) as server:
         for name in ("ada/seeds", "ada/slow", "ada/gated"):
             server.write("datasets", name, files)
-        server.write("datasets", "ada/bad", files | {"comparison.json": b"\x80\x04<b>pickle"})
+        server.write("datasets", "ada/bad", files | {"comparison.safetensors": b"\x80\x04<b>pickle"})
         server.repos["datasets", "ada/gated"].gated = True
         server.fault(match="/api/datasets/ada/slow", delay=6, times=-1)
         server.fault(match="POST /api/datasets/bob/.*/preupload", delay=4, times=1)
@@ -153,7 +153,7 @@ def push(view: Locator, hub: Any) -> None:
     line = panel.get_by_label("Repository")
     line.fill("bob/stopped")
     line.press("Enter")
-    expect(panel).to_contain_text("Uploading 6 files")
+    expect(panel).to_contain_text("Uploading 4 files")
     panel.get_by_role("button", name="Stop").click()
     expect(panel.get_by_role("alert")).to_have_text("It was stopped, and nothing was committed.")
     line.fill("bob/again")
@@ -161,6 +161,6 @@ def push(view: Locator, hub: Any) -> None:
     expect(panel).to_contain_text("Pushed: bob/again")
     assert panel.get_by_role("link", name="bob/again").get_attribute("href").startswith(f"{hub.url}/")
     repo = hub.repos["datasets", "bob/again"]
-    assert repo.private and "comparison.json" in repo.commits[repo.sha("main")]
+    assert repo.private and "comparison.safetensors" in repo.commits[repo.sha("main")]
     stopped = hub.repos["datasets", "bob/stopped"]
     assert not any(stopped.commits.values()), "it was made, and nothing was committed"

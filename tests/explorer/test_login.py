@@ -165,7 +165,7 @@ def test_a_visitor_pushes_with_their_own_token_and_never_with_that_of_the_server
     about = space.client.get(f"{PREFIX}/hub/about", headers=cookie("88", "ada")).json()
     assert (about["can"], about["name"]) == (True, "ada")
     done = pushed(space, asked, **cookie("88", "ada"))
-    assert done["result"] == {"url": "https://huggingface.co/datasets/ada/seeds/commit/6"}
+    assert done["result"] == {"url": "https://huggingface.co/datasets/ada/seeds/commit/4"}
     assert targets == [Target(name="ada/seeds", private=True, token="hf_88")] and "hf_88" not in f"{done} {targets}"
     written = [path.read_bytes() for path in space.explorer.library.root.rglob("*") if path.is_file()]
     assert written and not any(b"hf_88" in content for content in written)

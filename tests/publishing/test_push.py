@@ -100,7 +100,7 @@ def test_other_encoders_are_uploaded_and_refusals_are_sentences(hub: Any, runs: 
 def test_a_comparison_is_a_dataset_that_opens_again(hub: Any, tmp_path: Path) -> None:
     plan = make_plan(tmp_path / "runs", sweep("smooth_ap", "happier"))
     done = push(hub, tmp_path, tmp_path / "runs", plan.id, "--to", "tester/seeds", "--json")
-    assert done.returncode == 0 and "comparison.json" in json.loads(done.stdout)["files"], done.stderr
+    assert done.returncode == 0 and "comparison.safetensors" in json.loads(done.stdout)["files"], done.stderr
     program = "import datasets; print(len(datasets.load_dataset('tester/seeds', 'results', split='train')))"
     env = environment(hub.url, tmp_path, HF_TOKEN="hf_x")
     opened = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False)

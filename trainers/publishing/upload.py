@@ -19,15 +19,14 @@ from trainers.errors import DataError, UserError, brief
 from trainers.kinds import kind_of
 from trainers.progress import Progress
 from trainers.publishing.card import named, write_model
-from trainers.publishing.comparison import write_comparison
-from trainers.publishing.reopened import BOUNDS, MEGABYTE, NEEDED
+from trainers.publishing.comparison import MEGABYTE, MOST_BYTES, RUNS, write_comparison
 from trainers.runs import RunFolder
 
 _FETCH_SECONDS = 120.0
 
 
-def fetch(source: str, progress: Progress) -> tuple[Mapping[str, Path], Repository]:
-    """Fetch what is needed of a comparison, ``owner/name`` or ``owner/name@revision``; files by name.
+def fetch(source: str, progress: Progress) -> tuple[Path, Repository]:
+    """Fetch a comparison, ``owner/name`` or ``owner/name@revision``: its file of the runs.
 
     Args:
         progress: called while the Hub is waited for; what it raises ends the wait.
@@ -42,17 +41,14 @@ def fetch(source: str, progress: Progress) -> tuple[Mapping[str, Path], Reposito
     if not online():
         raise DataError("The Hugging Face Hub cannot be reached. Check the network, then open the comparison again.")
     known = within(LOOK_SECONDS, name, lambda: repository(name, revision), progress)
-    if missing := [file for file in NEEDED if file not in known.files]:
-        raise DataError(f"{name!r} is no comparison of this program: it has no {missing[0]}. Its card names the id.")
-    files = {}
-    for done, (file, most) in enumerate(BOUNDS.items()):
-        size = known.files.get(file, 0)
-        if size > most:
-            raise DataError(f"{file} of {name!r} has {size / MEGABYTE:,.0f} MB; {most // MEGABYTE} MB can be opened.")
-        if file in known.files:
-            progress(f"Fetching {file} of {name}", 0.1 + 0.2 * done)
-            files[file] = within(_FETCH_SECONDS, name, partial(fetched, known, file), progress)
-    return files, known
+    if RUNS not in known.files:
+        todo = "Its card names the id; what an earlier version of this program pushed is pushed again."
+        raise DataError(f"{name!r} is no comparison of this program: it has no {RUNS}. {todo}")
+    if (size := known.files[RUNS]) > MOST_BYTES:
+        most = MOST_BYTES // MEGABYTE
+        raise DataError(f"{RUNS} of {name!r} has {size / MEGABYTE:,.0f} MB; {most} MB can be opened.")
+    progress(f"Fetching {RUNS} of {name}", 0.3)
+    return within(_FETCH_SECONDS, name, partial(fetched, known, RUNS), progress), known
 
 
 REPOSITORY = re.compile(r"[\w][\w.-]{0,95}/[\w][\w.-]{0,95}", re.ASCII)

@@ -27,7 +27,7 @@ from trainers.plans.config import sweep_of
 from trainers.plans.planned import Child
 from trainers.plans.report import Report, report
 from trainers.plans.seeds import MOST_SEEDS
-from trainers.publishing.reopened import origin
+from trainers.publishing.comparison import origin
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES
 
