@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from explorer import Explorer, Settings
+from tests.explorer.bench import STAND_IN
 from trainers.training.executor import ProcessExecutor
 
 PREFIX = "/gradio_api/rankscope"
@@ -24,7 +25,6 @@ GRADIO_WARNINGS = pytest.mark.filterwarnings(
     "ignore:.*no_silent_downcasting",
     "ignore:The copy keyword is deprecated",
 )
-STAND_IN = Path(__file__).with_name("stand_in.py")
 
 
 @contextmanager

@@ -31,19 +31,23 @@ from trainers.publishing import upload as pushing
 from trainers.publishing.upload import Target
 
 pytestmark = GRADIO_WARNINGS
-SECRET = "a secret of the space"
+SECRET, SCOPES = "a secret of the space", "openid profile contribute-repos"
+SPACE = "somebody-rankscope.hf.space"
+
+
+def on_a_space(patch: pytest.MonkeyPatch, provider: str) -> None:
+    for name, value in {"SYSTEM": "spaces", "SPACE_ID": "somebody/rankscope", "SPACE_HOST": SPACE}.items():
+        patch.setenv(name, value)
+    given = {"OAUTH_CLIENT_ID": "id", "OAUTH_CLIENT_SECRET": SECRET, "OAUTH_SCOPES": SCOPES}
+    for name, value in {**given, "OPENID_PROVIDER_URL": provider}.items():
+        patch.setattr(gradio.oauth, name, value)
+    patch.setattr(gradio.http_server, "get_space", lambda: None)  # it would watch the files of the tests
 
 
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SYSTEM", "spaces")
-        patch.setenv("SPACE_ID", "somebody/rankscope")
-        patch.setenv("SPACE_HOST", "somebody-rankscope.hf.space")
-        given = {"OAUTH_CLIENT_ID": "id", "OAUTH_CLIENT_SECRET": SECRET, "OAUTH_SCOPES": "openid profile"}
-        for name, value in {**given, "OPENID_PROVIDER_URL": "http://127.0.0.1:9"}.items():
-            patch.setattr(gradio.oauth, name, value)
-        patch.setattr(gradio.http_server, "get_space", lambda: None)  # it would watch the files of the tests
+        on_a_space(patch, "http://127.0.0.1:9")
         root = tmp_path_factory.mktemp("login")
         with served(root, public=True, on_space=True, login=True, limits=Limits(hourly=100)) as page:
             yield page
@@ -89,6 +93,9 @@ def test_the_run_of_a_login_is_theirs_in_the_frame_and_outside_it(space: Served)
     for headers in ({}, cookie("2"), cookie("1", lasts=-5)):
         assert "Only the visitor" in stop(space, run, "of the frame", **headers)
     assert stop(space, run, "", **cookie("1")) == "stopped"
+    assert (space.explorer.library.root / run / "owner").read_text() == f"login {digest('1')}"
+    files = [path.read_bytes() for path in space.explorer.library.root.rglob("*") if path.is_file()]
+    assert files and not any(b"hf_1" in content for content in files), "its token is stored nowhere"
 
 
 def test_what_was_started_before_signing_in_stays_with_its_token(space: Served) -> None:
@@ -107,20 +114,12 @@ def test_a_login_counts_for_nothing_in_what_another_site_sends(space: Served, he
 
 
 def test_the_page_says_who_has_signed_in(space: Served) -> None:
-    address = "https://somebody-rankscope.hf.space"
-    assert space.client.get(f"{PREFIX}/login").json() == {"offered": True, "name": None, "address": address}
+    told = space.client.get(f"{PREFIX}/login").json()
+    assert told == {"offered": True, "name": None, "address": f"https://{SPACE}"}
     about = space.client.get(f"{PREFIX}/login", headers=cookie("1", "ada")).json()
     assert about["name"] == "ada" and "hf_1" not in json.dumps(about)
     forged = {"cookie": cookie("1")["cookie"][:-2] + "xx"}
     assert space.client.get(f"{PREFIX}/login", headers=forged).json()["name"] is None
-
-
-def test_a_login_is_stored_as_a_digest_and_its_token_nowhere(space: Served, tmp_path: Path) -> None:
-    run = train(space, "", **cookie("77", "ada"))
-    assert stop(space, run, "", **cookie("77")) == "stopped"
-    assert (space.explorer.library.root / run / "owner").read_text() == f"login {digest('77')}"
-    for file in space.explorer.library.root.rglob("*"):
-        assert not file.is_file() or b"hf_77" not in file.read_bytes(), file
 
 
 def test_the_token_for_the_hub_is_that_of_the_request() -> None:
@@ -135,13 +134,6 @@ def test_no_made_up_token_counts_as_a_login() -> None:
         assert not owns(owner, token), token
     assert owns(owner, "", Caller(login="1")) and not owns(owner, "", Caller(login="2"))
     assert not owns("", "", Caller()) and not owns("", "", Caller(login="1")), "a run without an owner is nobody's"
-
-
-def test_off_a_space_nobody_signs_in(tmp_path: Path) -> None:
-    with served(tmp_path) as page:
-        assert page.client.get(f"{PREFIX}/login").json() == {"offered": False, "name": None, "address": ""}
-        assert page.client.get("/login/huggingface").status_code == 404
-        assert "rs-login" not in page.client.get("/config").text
 
 
 def test_a_visitor_pushes_with_their_own_token_and_never_with_that_of_the_server(
@@ -176,9 +168,6 @@ def pushed(page: Served, asked: dict[str, object], **headers: str) -> dict[str, 
     job = page.post(f"{PREFIX}/hub/push", asked, **headers).json()["job"]
     page.explorer.hub.jobs.get(job).done.wait(30)
     return dict(page.client.get(f"{PREFIX}/hub/job/{job}").json())
-
-
-SPACE = "somebody-rankscope.hf.space"
 
 
 class Provider(ThreadingHTTPServer):
@@ -243,16 +232,7 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture
 def signing(provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    for name, value in {"SYSTEM": "spaces", "SPACE_ID": "somebody/rankscope", "SPACE_HOST": SPACE}.items():
-        monkeypatch.setenv(name, value)
-    given = {
-        "OAUTH_CLIENT_ID": "id",
-        "OAUTH_CLIENT_SECRET": "secret",
-        "OAUTH_SCOPES": "openid profile contribute-repos",
-    }
-    for name, value in {**given, "OPENID_PROVIDER_URL": provider.url}.items():
-        monkeypatch.setattr(gradio.oauth, name, value)
-    monkeypatch.setattr(gradio.http_server, "get_space", lambda: None)  # it would watch the files of the tests
+    on_a_space(monkeypatch, provider.url)
     with served(tmp_path, public=True, on_space=True, login=True) as page:
         yield page
 
@@ -269,7 +249,7 @@ def sign_in(signing: Served, provider: Provider) -> tuple[httpx.Response, str]:
 def test_a_visitor_signs_in_comes_back_and_signs_out(signing: Served, provider: Provider) -> None:
     reply, _ = sign_in(signing, provider)
     assert (reply.status_code, reply.headers["location"]) == (307, "/?run=1")
-    assert provider.asked[0]["scope"] == "openid profile contribute-repos" and provider.asked[0]["client_id"] == "id"
+    assert provider.asked[0]["scope"] == SCOPES and provider.asked[0]["client_id"] == "id"
     session = reply.headers["set-cookie"]
     assert "httponly" in session.lower() and "secure" in session.lower()
     cookie = {"cookie": session.partition(";")[0]}

@@ -24,11 +24,13 @@ from explorer.server.turns import Turns
 from explorer.server.visitors import Caller, address_of
 from explorer.settings import Limits
 from explorer.tabs.object_removal.images import UPLOADS
+from explorer.tabs.retrieve.uploads import SIDE, Uploads
 from tests.data.bombs import BOMBS
-from tests.data.world import encode, picture, write_tree
+from tests.data.world import encode, write_tree
 from tests.explorer.page import error
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
 from trainers.data import access
+from trainers.data.decode import header, square
 from trainers.errors import DataError
 
 pytestmark = GRADIO_WARNINGS
@@ -94,10 +96,8 @@ def test_settings_that_the_page_does_not_offer_are_no_strangers_business(public:
 def test_their_product_is_held_against_the_memory(public: Served) -> None:
     large = {"minutes": 1, "classes_per_batch": 64, "images_per_class": 16, "dim": 512, "memory": 65_536}
     losses = ["xbm_contrastive", "supcon", "smooth_ap", "sup_ap"]
-    reply = public.run(
-        "start_run", losses, "drawn", None, "small_conv", {"width": 128}, "m_per_class", large, "x", None
-    )
-    assert "GB of memory" in error(reply)
+    given = (losses, "drawn", None, "small_conv", {"width": 128}, "m_per_class", large, "x", None)
+    assert "GB of memory" in error(public.run("start_run", *given))
     stop(public, public.start(training={"minutes": 1}), "mine")
 
 
@@ -110,12 +110,6 @@ def test_the_gate_ends_with_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert access.public() and access.token() is False
     made.close()
     assert [os.environ.get(name) for name in names] == before and not access.public()
-
-
-def test_a_photo_of_ones_own_is_still_taken(public: Served) -> None:
-    for kind in ("application/octet-stream", "image/png"):
-        reply = public.client.post(f"{PREFIX}/objects/upload", content=picture(1), headers={"content-type": kind})
-        assert reply.json()["source"] == "upload"
 
 
 def test_tokens_that_are_made_up_bring_no_more_runs(public: Served) -> None:
@@ -265,7 +259,9 @@ def test_whoever_had_no_turn_for_the_longest_time_is_next() -> None:
     assert "".join(order) == "bcabaa"
 
 
-def test_a_visitor_has_one_place_of_several() -> None:
+def test_a_visitor_has_one_place_of_several_and_a_turn_that_does_not_come_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     turns = Turns(capacity=2)
     begun = threading.Event()
 
@@ -280,21 +276,12 @@ def test_a_visitor_has_one_place_of_several() -> None:
             assert not begun.wait(0.1)
     thread.join(60)
     assert begun.is_set()
-
-
-def test_a_turn_that_does_not_come_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("explorer.server.turns.PATIENCE", 0.05)
-    turns = Turns()
     with turns.turn("a"), pytest.raises(DataError, match="try again in a minute"), turns.turn("a"):
-        pass
-    with turns.turn("a"):
         pass
 
 
 def test_the_same_image_is_found_by_a_large_file(tmp_path: Path) -> None:
-    from explorer.tabs.retrieve.uploads import SIDE, Uploads
-    from trainers.data.decode import header, square
-
     draws = np.random.default_rng(0)
     coarse = draws.integers(0, 255, (8, 12, 3), np.uint8)
     data = encode(np.kron(coarse, np.ones((250, 250, 1), np.uint8)), "BMP")
