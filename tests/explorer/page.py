@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
+from PIL import Image
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.testclient import TestClient
 
 from explorer.exports.downloads import download_routes
+from explorer.page.form_routes import form_routes
+from explorer.page.form_service import FormService
 from explorer.page.tab import Shared
+from explorer.server.drops import DropLimits, Drops, drop_limits
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, mounted
+from explorer.server.runs import Runs
+from explorer.server.scheduler import Scheduler
 from explorer.settings import ASSETS, Settings
 from explorer.tabs import TABS
 from trainers.runs import RunFolder
+from trainers.training.executor import ProcessExecutor
 
 
 def error(reply: httpx.Response) -> str:
     """The sentence of a refusal."""
     assert 400 <= reply.status_code < 500, f"{reply.status_code} {reply.text}"
     return reply.json()["error"]
+
+
+def picture(content: bytes) -> np.ndarray:
+    """The pixels of an image file."""
+    return np.array(Image.open(io.BytesIO(content)).convert("RGB"))
 
 
 class Line:
@@ -93,3 +107,14 @@ class Page(Client):
         self.library = Library(root, recorded)
         self.watched = Watched()
         super().__init__(routes(self.library, self.watched, Line(), assets))
+
+
+class FormPage(Client):
+    """The addresses of the form over a folder of runs, and what they take."""
+
+    def __init__(self, root: Path, *, public: bool = False, limits: DropLimits | None = None) -> None:
+        self.settings = Settings(runs=root / "runs", recorded=root / "none", public=public)
+        self.scheduler = Scheduler(self.settings, ProcessExecutor())
+        self.runs = Runs(self.settings, self.scheduler)
+        self.drops = Drops(limits or drop_limits(self.settings))
+        super().__init__(mounted(form_routes(FormService(self.runs, self.drops))), f"{PREFIX}/form")

@@ -78,11 +78,11 @@ def test_finished_runs_here_have_numbers_and_a_verdict_of_their_own(page: Page, 
     assert [len(side["values"]) for side in difference["sides"]] == [3, 3]
 
 
-def test_the_first_of_two_plans_says_that_another_follows(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_of_two_plans_says_that_another_follows(
+    page: Page, made_up: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     search = sweep("smooth_ap", "happier", seeds=1)
     monkeypatch.setattr(board, "CLAIMS", {MADE_UP.name: replace(MADE_UP, begins=lambda: search)})
-    monkeypatch.setattr(board.tables, "results", lambda: {MADE_UP.name: None})
-    monkeypatch.setattr(board.tables, "rows", lambda _results: [("made_up", "", "", "not run yet")])
     make_plan(page.root, search)
     (claim,) = page.json("claims")["claims"]
     assert not claim["here"]["finished"] and claim["here"]["part"] == "part 1 of 2, "

@@ -10,60 +10,36 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 import explorer.server.drops as drops_module
-from explorer.page.form_routes import form_routes
-from explorer.page.form_service import FormService
-from explorer.server.drops import DropLimits, Drops, drop_limits
-from explorer.server.routes import PREFIX, mounted
-from explorer.server.runs import Runs
-from explorer.server.scheduler import Scheduler
+from explorer.server.drops import DropLimits
 from explorer.server.visitors import Caller
-from explorer.settings import Settings
+from tests.explorer.page import FormPage
 from tests.tiny import write_images
 from trainers.config import DataChoice
 from trainers.data import access, load_data, sources
 from trainers.errors import DataError
-from trainers.training.executor import ProcessExecutor
 
 SOMEBODY, ANOTHER = Caller(address="1.2.3.4"), Caller(address="5.6.7.8")
 LIMITS = DropLimits(size=10_000, files=5, held=2, total=25_000, unused=60.0)
 HOSTILE = [
-    "../up.png",
-    "/etc/up.png",
-    "a//b.png",
-    "a/./b.png",
-    "a\\b.png",
-    "C:x.png",
-    "a\0.png",
-    "run.py",
-    "a/",
-    ".png/",
+    *("../up.png", "/etc/up.png", "a//b.png", "a/./b.png", "a\\b.png", "C:x.png", "a\0.png"),
+    *("run.py", "a/", ".png/"),
 ]
 
 
-class Page:
-    """The addresses of the form, and what they take."""
-
-    def __init__(self, root: Path, limits: DropLimits | None = None) -> None:
-        settings = Settings(runs=root / "runs", recorded=root / "none", public=True)
-        self.scheduler = Scheduler(settings, ProcessExecutor())
-        self.drops = Drops(limits or drop_limits(settings))
-        service = FormService(Runs(settings, self.scheduler), self.drops)
-        self.client = TestClient(Starlette(routes=mounted(form_routes(service))))
+class Page(FormPage):
+    """The addresses of the form of a public page."""
 
     def ask(self, action: str, key: str = "") -> Any:
-        reply = self.client.post(f"{PREFIX}/form/dropping", json={"action": action, "id": key})
-        return reply.json()
+        return self.post("dropping", {"action": action, "id": key}).json()
 
     def send(self, key: str, files: Sequence[tuple[str, int, bytes]]) -> str:
         """Send pieces; returns the refusal, or nothing."""
         head = {"id": key, "files": [{"path": path, "at": at, "size": len(part)} for path, at, part in files]}
         written = json.dumps(head).encode()
         body = len(written).to_bytes(4, "big") + written + b"".join(part for _, _, part in files)
-        reply = self.client.post(f"{PREFIX}/form/drop", content=body)
+        reply = self.post("drop", body)
         assert reply.status_code in (200, 400), reply.text
         return reply.json().get("error", "")
 
@@ -82,7 +58,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[Page]:
-    made = Page(tmp_path, LIMITS)
+    made = Page(tmp_path, public=True, limits=LIMITS)
     yield made
     made.scheduler.close()
 
@@ -90,7 +66,7 @@ def page(tmp_path: Path) -> Iterator[Page]:
 def test_a_folder_arrives_and_is_read_where_no_folder_is_opened(tmp_path: Path) -> None:
     folder = write_images(tmp_path / "images")
     paths = sorted(folder.rglob("*.png"))
-    whole = Page(tmp_path)
+    whole = Page(tmp_path, public=True)
     release = access.serve_strangers()
     try:
         pieces = [(f"fruit/{path.relative_to(folder)}", 0, path.read_bytes()) for path in paths]
@@ -127,14 +103,12 @@ def test_names_lead_nowhere_else(page: Page, cache: Path, path: str) -> None:
 
 def test_what_is_said_must_be_so(page: Page) -> None:
     key = page.ask("begin")["id"]
-    post = page.client.post
     for body in (b"", b"\0\0\0\5abc", b"\xff\xff\xff\xff{}", b"\0\0\0\2[]", b'\0\0\0\11{"id":"x"}'):
-        reply = post(f"{PREFIX}/form/drop", content=body)
-        assert reply.status_code == 400 and reply.json()["error"]
+        assert page.refused("drop", body)
     assert "number" in page.send(key, [("a.png", -1, b"x")]) or page.send(key, [("a.png", -1, b"x")])
     assert page.send("0" * 32, [("a.png", 0, b"x")]) and page.ask("end", "../..")["error"]
     head = json.dumps({"id": key, "files": [{"path": "a.png", "at": 0, "size": 5}]}).encode()
-    assert "not as long" in post(f"{PREFIX}/form/drop", content=len(head).to_bytes(4, "big") + head + b"x").text
+    assert "not as long" in page.refused("drop", len(head).to_bytes(4, "big") + head + b"x")
 
 
 def test_it_is_bounded(page: Page, cache: Path) -> None:

@@ -42,25 +42,12 @@ class Everything:
     noise: str = parameter("symmetric", registry="trainers.data.conditions.noise:NOISE_KINDS", help="Noise.")
 
 
-WANTED = {
-    "margin": "slider",
-    "temperature": "slider",
-    "proxies": "slider",
-    "size": "number",
-    "cap": "number",
-    "squared": "check",
-    "distance": "select",
-    "power": "select",
-    "ks": "numbers",
-    "words": "words",
-    "name": "text",
-    "noise": "select",
-}
-
-
 def test_each_kind_of_value_has_its_control() -> None:
     fields = {spec.name: field(spec) for spec in specs(Everything)}
-    assert {name: made["control"] for name, made in fields.items()} == WANTED
+    assert [made["control"] for made in fields.values()] == [
+        *("slider", "slider", "slider", "number", "number", "check"),
+        *("select", "select", "numbers", "words", "text", "select"),
+    ]
     assert fields["power"]["choices"] == [[1, "1"], [2, "2"]]
     assert (fields["temperature"]["log"], fields["temperature"]["low"]) == (True, 0.01)
     assert [name for name, made in fields.items() if made["optional"]] == ["cap", "words", "name"]
@@ -127,9 +114,3 @@ def test_entries_stand_by_family_and_say_what_is_missing(monkeypatch: pytest.Mon
     assert len(dict.fromkeys(families)) == sum(a != b for a, b in zip(families, ["", *families], strict=False))
     aliases = {name for name, loss in LOSSES.items() if loss.alias_of is not None}
     assert {entry["name"] for entry in entries(LOSSES)} == set(LOSSES) - aliases
-
-
-def test_every_setting_that_the_page_shows_has_help() -> None:
-    for kind in KINDS.values():
-        for spec in specs(kind.config):
-            assert spec.rule.help.endswith((".", "?")), f"{kind.name}: {spec.name}"

@@ -23,17 +23,18 @@ def _labels(coarse: int, children: int) -> np.ndarray:
 def test_known_colours() -> None:
     lightness, chroma, hue = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.627955, 0.257683, 29.2339]]).T
     assert oklch(lightness, chroma, hue) == ["#ffffff", "#000000", "#ff0000"]
+    (impossible,) = oklch(np.array([0.95]), np.array([0.4]), np.array([260.0]))
+    assert re.fullmatch("#[0-9a-f]{6}", impossible), "it loses chroma"
 
 
-def test_impossible_colours_lose_chroma() -> None:
-    (colour,) = oklch(np.array([0.95]), np.array([0.4]), np.array([260.0]))
-    assert re.fullmatch("#[0-9a-f]{6}", colour)
-
-
-def test_every_class_has_its_own_colour() -> None:
+def test_every_class_has_its_own_colour_in_that_of_its_family() -> None:
     found = palette(_labels(5, 4))
     assert found.level == 1 and len(found.families) == 5
     assert len(set(found.colours.values())) == 20 == len(found.colours)
+    single = palette(np.array([[0], [1], [1], [2]]))
+    assert single.level == 0 and single.families == (1, 0, 2), "one level is its own family"
+    fine = np.arange(60)
+    assert palette(np.stack([fine, fine // 2, fine // 20], axis=1)).level == 2, "of many, a coarser level"
 
 
 def test_beyond_twenty_four_families_are_grey() -> None:
@@ -49,16 +50,6 @@ def test_two_dozen_classes_of_one_level_are_told_apart(mode: Mode) -> None:
     rgb = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (*colours, mode.grey)])
     apart = np.linalg.norm(rgb[:, None] - rgb[None], axis=2)
     assert apart[~np.eye(len(rgb), dtype=bool)].min() > 20
-
-
-def test_one_level_is_its_own_family() -> None:
-    found = palette(np.array([[0], [1], [1], [2]]))
-    assert found.level == 0 and found.families == (1, 0, 2)
-
-
-def test_a_coarser_level_is_taken_when_there_are_many() -> None:
-    fine = np.arange(60)
-    assert palette(np.stack([fine, fine // 2, fine // 20], axis=1)).level == 2
 
 
 def test_a_class_has_its_colour_at_every_level_and_in_both_modes() -> None:

@@ -1,8 +1,9 @@
-"""What the forms and the API ask for becomes a checked configuration, or a sentence."""
+"""What the forms and the API ask for becomes a checked configuration of a run or of several, or a sentence."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +12,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.page.form import Form
+from explorer.page.form import plans as page
 from explorer.page.form.kind_page import KindPage
 from explorer.page.kinds import PAGES
 from explorer.page.kinds.metric_learning import configuration
 from explorer.server.run import Run
+from explorer.server.titles import run_title, summary, work
+from explorer.settings import Limits
 from explorer.tabs.live.view import about
+from tests.explorer.bench import Bench
 from tests.synthetic import make_run
 from trainers.config import MAX_ARMS, Conditions, DataChoice, RunConfig, StartConfig
-from trainers.errors import ParameterError, UserError
+from trainers.errors import ParameterError, RunError, UserError
 from trainers.hierarchy import Hierarchy
-from trainers.kinds import KINDS, check
+from trainers.kinds import KINDS, arm_titles, check, kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics.names import MOST
 from trainers.parameters import Choice, specs
+from trainers.plans.axes import axes, offered
+from trainers.plans.config import FairComparisonConfig, SweepConfig
 from trainers.recipes.catalogue import RECIPES
-from trainers.runs.identity import read_config
+from trainers.runs import RunFolder
 from trainers.runs.records import Attribute, Probe
 
 
@@ -81,29 +88,18 @@ WRONG: dict[str, list[tuple[dict[str, Any], str]]] = {
     "metric_learning": [
         ({"losses": []}, f"one to {MAX_ARMS} losses; got 0"),
         ({"losses": [{"name": "nope"}]}, "There is no loss 'nope'; choose from"),
-        ({"losses": "supcon"}, "Loss needs a name and parameters"),
         ({"losses": [{"name": "supcon", "parameters": {"heat": 1}}]}, "has no parameter 'heat'"),
         ({"encoder": None}, "Encoder needs a name and parameters"),
-        ({"sampler": "fair"}, "There is no sampler 'fair'"),
-        ({"learning_rate": "fast"}, "learning_rate needs a number from 1e-07 to 100; got 'fast'"),
         ({"learning_rate": ""}, "Learning rate needs a number from 1e-07 to 100; got nothing"),
         ({"data.source": " "}, "Images needs text; got nothing"),
         ({"data.source": "drawn:bias=2"}, "bias needs a number"),
-        ({"data.conditions.label_noise": 1.5}, "label_noise needs"),
-        ({"data.conditions.noise_kind": "loud"}, "loud"),
         ({"minutes": None, "steps": ""}, "needs a budget"),
-        ({"memory": 300_000}, "memory needs a whole number from 0 to 262144; got 300000"),
     ],
     "contrastive": [
         ({"methods": [{"name": "simclr"}] * (MAX_ARMS + 1)}, f"one to {MAX_ARMS} methods; got {MAX_ARMS + 1}"),
-        ({"methods": [{"name": "moco_v2", "parameters": {"momentum": 2}}]}, "momentum needs a number from 0 to 1"),
-        ({"augmentation": {"name": "huge"}}, "There is no augmentation 'huge'"),
         ({"head_augmentation": {"name": "huge"}}, "There is no (head )?augmentation 'huge'"),
         ({"encoder": {"name": "timm_frozen"}}, "Choose an encoder that is trained whole"),
-        ({"batch": 1}, "batch needs a whole number from 2 to 8192; got 1"),
         ({"drops": [0.5, "late"]}, "drops needs"),
-        ({"data.image_size": "big"}, "image_size needs a whole number"),
-        ({"metrics": ["R@0"]}, "no metric 'R@0'"),
         ({"metrics": [f"R_at_{k}" for k in range(2, MOST + 3)]}, f"at most {MOST} metrics beside its own"),
     ],
 }
@@ -138,15 +134,14 @@ def test_whatever_is_sent_is_a_configuration_or_a_sentence(form: Form, data: st.
 # ----------------------------------------------------------------------- the API
 
 
-def test_the_untouched_function_asks_for_the_default_run() -> None:
+def test_losses_keep_their_order_and_their_own_parameters_and_the_rest_is_the_default_or_as_asked() -> None:
     config = MetricLearningConfig()
     assert configuration([loss.name for loss in config.losses]) == config
-
-
-def test_losses_keep_their_order_and_their_own_parameters() -> None:
     parameters = [{"temperature": 0.2}, {}, {"temperature": 0.1}]
-    made = configuration(["supcon", "smooth_ap", "supcon"], loss_parameters=parameters)
+    further = {"conditions": {"folds": 3, "fold": 2}, "training": {"memory": 512}}
+    made = configuration(["supcon", "smooth_ap", "supcon"], loss_parameters=parameters, **further)
     assert isinstance(made, MetricLearningConfig)
+    assert made.data.conditions == Conditions(folds=3, fold=2) and made.memory == 512
     assert [loss.name for loss in made.losses] == ["supcon", "smooth_ap", "supcon"]
     assert [dict(loss.parameters) for loss in made.losses] == parameters
 
@@ -154,10 +149,8 @@ def test_losses_keep_their_order_and_their_own_parameters() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"losses": []}, "A run needs a loss"),
         ({"losses": ["supcon"] * (MAX_ARMS + 1)}, f"one to {MAX_ARMS} losses; got {MAX_ARMS + 1}"),
         ({"loss_parameters": [{}, {}]}, "Got 2 sets of loss parameters for 1 losses"),
-        ({"loss_parameters": [{"temperature": 50}]}, "temperature needs"),
         ({"encoder": "huge"}, "There is no encoder 'huge'"),
         ({"training": {"device": "cuda:7"}}, "has no setting 'device' here"),
         ({"conditions": {"source": "x"}}, "has no setting 'data.conditions.source' here"),
@@ -166,12 +159,6 @@ def test_losses_keep_their_order_and_their_own_parameters() -> None:
 def test_what_a_program_asks_wrongly_is_named(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ParameterError, match=sentence):
         configuration(**{"losses": ["supcon"], **changes})
-
-
-def test_a_program_may_ask_for_a_fold() -> None:
-    made = configuration(["supcon"], conditions={"folds": 3, "fold": 2}, training={"memory": 512})
-    assert isinstance(made, MetricLearningConfig)
-    assert made.data.conditions == Conditions(folds=3, fold=2) and made.memory == 512
 
 
 # ----------------------------------------------------------------------- presets
@@ -192,9 +179,8 @@ def test_a_preset_keeps_images_and_budget_unless_it_has_its_own() -> None:
 def test_recipes_whose_every_setting_has_a_field_are_presets_too() -> None:
     presets = {preset["name"]: preset for preset in PRETRAINING.json()["presets"]}
     offered = {name for name in presets if name in RECIPES}
-    assert offered == {name for name, recipe in RECIPES.items() if recipe.kind == "contrastive"} - {"imagenet_moco"}, (
-        "imagenet_moco is the preset paper_moco_v1"
-    )
+    wanted = {name for name, recipe in RECIPES.items() if recipe.kind == "contrastive"}
+    assert offered == wanted - {"imagenet_moco"}, "which is the preset paper_moco_v1"
     for name in offered:
         assert PRETRAINING.config(presets[name]["values"]) == RECIPES[name].config().run
     assert not {preset["name"] for preset in LEARNING.json()["presets"]} & set(RECIPES), "no field for the optimiser"
@@ -211,21 +197,6 @@ def test_an_encoder_brings_its_learning_rate() -> None:
 # ------------------------------------------------------------------- other places
 
 
-def test_the_lines_of_a_run_name_its_conditions() -> None:
-    kind = KINDS["metric_learning"]
-    title = "Drawn world, 25 % of classes withheld, 50 % of images withheld, 40 % label noise (across)"
-    assert kind.data_title(CONFIG) == title
-    assert kind.summary(CONFIG, title).startswith(f"{title}, ")
-    data = DataChoice(conditions=Conditions(label_noise=0.2))
-    assert KINDS["contrastive"].data_title(ContrastiveConfig(data=data)) == "Drawn world, 20 % label noise"
-
-
-def test_a_configuration_with_a_bias_is_written_and_read() -> None:
-    config = MetricLearningConfig(data=DataChoice(source="drawn:bias=0.9"))
-    assert read_config(config.to_json()) == config
-    assert KINDS["metric_learning"].data_title(config) == "Drawn world, backgrounds tied to classes 0.9"
-
-
 def test_the_page_gets_the_background_of_each_point(tmp_path: Path) -> None:
     folder = make_run(tmp_path, points=30, frames=1)
     old = folder.probe()
@@ -239,3 +210,141 @@ def test_the_page_gets_the_background_of_each_point(tmp_path: Path) -> None:
     colours = shown.pop("colours")
     assert shown == {"name": "background", "names": ["dark", "light"], "values": values.tolist()}
     assert {mode: set(of) for mode, of in colours.items()} == {"light": {0, 1}, "dark": {0, 1}}
+
+
+@pytest.mark.parametrize(
+    ("losses", "titles"),
+    [
+        ([("smooth_ap", {}), ("smooth_ap", {})], ["Smooth-AP #1", "Smooth-AP #2"]),
+        ([("smooth_ap", {"tau": 0.1}), ("happier", {})], ["Smooth-AP", "HAPPIER"]),
+        ([("smooth_ap", {}), ("smooth_ap", {"tau": 0.2})], ["Smooth-AP (tau 0.01)", "Smooth-AP (tau 0.2)"]),
+        ([("contextual", {"k": k, "eps": 0.1}) for k in (4, 8)], ["Contextual (k 4)", "Contextual (k 8)"]),
+        ([("of_another_version", {})], ["of_another_version"]),
+    ],
+)
+def test_titles_of_arms_differ(losses: list, titles: list[str]) -> None:
+    assert arm_titles(MetricLearningConfig(losses=choices(losses))) == titles
+
+
+@pytest.mark.parametrize(
+    ("losses", "data", "title"),
+    [
+        ([("smooth_ap", {}), ("happier", {})], "drawn", "Smooth-AP vs HAPPIER on Drawn world"),
+        ([("smooth_ap", {}), ("smooth_ap", {"tau": 0.2})], "owner/name", "Smooth-AP: tau 0.01 vs 0.2 on name"),
+        ([("supcon", {})], "/home/somebody/my photos/", "SupCon on my photos"),
+    ],
+)
+def test_a_run_has_a_title_before_its_images_are_read(tmp_path: Path, losses: list, data: str, title: str) -> None:
+    config = MetricLearningConfig(losses=choices(losses), data=DataChoice(source=data), steps=500, minutes=0.5)
+    run = Run(RunFolder.create(tmp_path, config))
+    assert run_title(run) == title
+    assert summary(run).endswith(", Conv-4, 32 classes x 4 images, 500 steps or 0.5 min, seed 0")
+
+
+def choices(losses: list[tuple[str, dict[str, Any]]]) -> tuple[Choice, ...]:
+    return tuple(Choice(name=name, parameters=parameters) for name, parameters in losses)
+
+
+# ------------------------------------------------------------------------ plans of runs
+
+
+def planned(*rows: tuple[str, str], form: str = "metric_learning", plan: str = "sweep", **own: Any) -> Any:
+    """The plan of the untouched form with some fields changed; settings of the run are in ``run``."""
+    return page.planned(FORMS[form], own.pop("run", {}), plan, own, rows)
+
+
+def test_a_sweep_is_made_of_what_is_typed_and_shown_again() -> None:
+    assert planned() == SweepConfig() and planned(plan="") == MetricLearningConfig()
+    seeds = [2_000_000_000, 7]
+    made = planned(("happier.alpha", "1, 5"), ("", ""), ("sampler", " m_per_class; two_super_classes "), seeds=seeds)
+    assert made.seeds == tuple(seeds) and len(kind_of(made).plan(made, {})) == 4
+    assert made.vary == {"happier.alpha": [1, 5], "sampler": ["m_per_class", "two_super_classes"]}
+    shown = page.plan_values(made)
+    assert (shown["plan"], shown["own"]) == ("sweep", {"seeds": seeds})
+    assert planned(*shown["vary"], **shown["own"]) == made
+    assert page.plan_values(made.run) == {"plan": "", "own": {"seeds": [0, 1, 2]}, "vary": []}
+
+
+@pytest.mark.parametrize(
+    ("rows", "own", "sentence"),
+    [
+        ([], {"seeds": "a"}, "given by their number, 1 to 20 .*; got 'a'"),
+        ([], {"seeds": [1, 1]}, "each once"),
+        ([], {"seeds": [0.5]}, "seeds needs whole numbers"),
+        ([("dim", "")], {}, "needs the values of dim"),
+        ([("", "1, 2")], {}, "needs what takes the values '1, 2'"),
+        ([("dim", "1, 32")], {}, "dim needs a whole number from 2"),
+        ([("nope", "1")], {}, "there is no 'nope'"),
+        ([("dim", "8"), ("dim", "16")], {}, "got 'dim' twice"),
+        ([], {"plan": "nope"}, "There is no plan 'nope'"),
+        ([], {"plan": "fair_comparison", "trials": 101}, "trials needs a whole number"),
+    ],
+)
+def test_what_is_wrong_with_a_plan_is_a_sentence(rows: Any, own: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ParameterError, match=sentence):
+        planned(*rows, **own)
+
+
+def test_a_fair_comparison_is_made_of_the_run_and_shown_again() -> None:
+    noisy = {"data.conditions.label_noise": 0.2, "dim": 32}
+    made = planned(("classes_per_batch", "8, 16"), plan="fair_comparison", run=noisy, seeds=[3, 4], trials=5, folds=3)
+    assert isinstance(made, FairComparisonConfig) and isinstance(made.run, MetricLearningConfig)
+    assert (made.trials, made.folds, made.seeds, made.run.dim) == (5, 3, (3, 4), 32)
+    assert made.run.data == DataChoice(conditions=Conditions(label_noise=0.2, folds=3))
+    assert page.plan_values(made)["own"] == {"seeds": [3, 4], "trials": 5, "folds": 3}
+    names = [plan["name"] for plan in page.plans_json(FORMS["metric_learning"])]
+    assert names == ["sweep", "fair_comparison"] and set(names) == set(page.WORDS)
+    assert [plan["name"] for plan in page.plans_json(FORMS["contrastive"])] == names
+
+
+@pytest.mark.parametrize("kind", ["metric_learning", "contrastive"])
+@pytest.mark.parametrize("most", [Limits().runs, 30, None])
+def test_what_is_offered_may_be_started(most: int | None, kind: str) -> None:
+    form = FORMS[kind]
+    for plan in page.plans_json(form, most):
+        own = {field["name"]: field["default"] for field in plan["fields"]}
+        made = page.planned(form, form.values(form.kind.config()), plan["name"], own, [])
+        count = kind_of(made).sizes(made)["runs"]
+        assert count <= (most or count) and len(made.seeds) >= 2
+
+
+def test_methods_of_pretraining_can_be_varied() -> None:
+    made = planned(("moco_v2.momentum", "0.9, 0.99"), form="contrastive")
+    assert made == SweepConfig(run=KINDS["contrastive"].config(), vary={"moco_v2.momentum": [0.9, 0.99]})
+    menu = dict(page.axes_of(FORMS["contrastive"], {"methods": [{"name": "supcon"}, {"name": "nope"}, 3]}))
+    assert "supcon.temperature" in menu and not any(name.startswith("moco") for name in menu)
+
+
+def test_everything_offered_can_be_varied() -> None:
+    run = KINDS["metric_learning"].config(losses=(Choice(name="happier"), Choice(name="triplet")))
+    names = offered(run)
+    assert next(iter(names)).startswith("happier.") and "dim" in names and "source" not in names and "seed" not in names
+    for name in names:
+        with pytest.raises(ParameterError, match="needs a value; got none"):
+            axes({name: []}, run)  # known: the values are what is missing
+    assert not any("nope" in name for name in offered(run.changed(losses=(Choice(name="nope"),))))
+
+
+def test_work_is_counted(bench: Callable[..., Bench]) -> None:
+    runs = bench(max_parallel=2).runs
+    assert runs.work(planned(run={"minutes": 10})) == (3, 15.0)
+    assert work(*runs.work(planned(run={"minutes": 60}))) == "3 runs, about 1 h 30 min in all."
+    counted = planned(run={"minutes": None, "steps": 100})
+    assert runs.work(counted) == (3, None) and "not known" in work(3, None)
+
+
+def test_a_public_page_bounds_the_runs(bench: Callable[..., Bench]) -> None:
+    runs = bench(public=True, limits=Limits(runs=4)).runs
+    runs.check(planned())
+    with pytest.raises(RunError, match="a comparison may have 4 runs at most; got 6"):
+        runs.check(planned(("dim", "32, 64")))
+
+
+def test_settings_of_a_run_are_offered_with_a_budget_that_a_public_page_accepts(bench: Callable[..., Bench]) -> None:
+    public = bench(public=True, limits=Limits(minutes=7)).runs
+    recorded = planned(run={"minutes": None, "steps": 300})
+    within = public.affordable(recorded)
+    assert (within.run.minutes, within.run.steps, within.seeds) == (7, 300, recorded.seeds)
+    assert public.affordable(planned(run={"minutes": 60})).run.minutes == 7
+    assert public.affordable(planned(run={"minutes": 2})) == planned(run={"minutes": 2})
+    assert bench().runs.affordable(recorded) == recorded

@@ -36,13 +36,8 @@ def test_every_key_of_a_kind_is_in_the_catalogue(measures: Measures):
     keys += [key for key in measures.later if key not in MEASURES]
     keys += [key for profile in measures.profiles for key in (profile.share, *profile.beside)] + [*measures.diagnosed]
     assert {name for profile in measures.profiles for name in (profile.key, profile.marks)} <= set(MEASURES)
-    keys += [
-        key
-        for plot in measures.plots
-        for key in plot.keys()  # noqa: SIM118  (a method of plots)
-        if key not in MEASURES
-    ]
-    for key in keys:
+    keys += [key for plot in measures.plots for key in plot.keys()]  # noqa: SIM118  (a method of plots)
+    for key in (key for key in keys if key not in MEASURES):
         assert measures.describe(key).measure.name in MEASURES, key
     assert set(measures.titles) <= set(MEASURES)
     assert not FIELD.findall(measures.whole_test[-1])  # for runs without counts
@@ -55,39 +50,12 @@ def test_every_key_of_the_benchmark_is_in_the_catalogue():
         assert number["title"] != number["key"] and number["sentence"]
 
 
-@pytest.mark.parametrize(
-    ("measures", "final", "words"),
-    [
-        (METRIC_LEARNING, {}, "whole test set"),
-        (METRIC_LEARNING, {"images": 60995.0}, "whole test set, 60,995 images"),
-        (
-            METRIC_LEARNING,
-            {"images": 1000.0, "images_before_cap": 60995.0},
-            "test set, 1,000 of its 60,995 images under the cap",
-        ),
-        (
-            FINETUNING,
-            {"queries": 1200.0, "sentences": 5.0},
-            "all 1,200 removals of the test set against all 5 captions",
-        ),
-        (
-            FINETUNING,
-            {"queries": 12.0, "sentences": 5.0, "photos_of_each_split": 300.0},
-            "12 removals against 5 captions, of 300 images of each split at most",
-        ),
-    ],
-)
-def test_what_the_final_numbers_are_about(measures: Measures, final: dict[str, float], words: str):
-    assert measures.scored(final) == words
-
-
-def test_the_last_lines():
-    values = {"test/R_at_1": 0.5, "test/images": 40.0, "test/queries_without_positive": 2.0, "clipped_share": 0.25}
-    scalars = [Scalar(arm=0, step=3, seconds=1.0, key=key, value=value) for key, value in values.items()]
-    first, arm, remark = METRIC_LEARNING.last_lines(scalars, ["Smooth-AP"]).splitlines()
-    assert first == "whole test set, 40 images:"
-    assert arm == "  Smooth-AP            R_at_1 0.500  gradient clipped in 25.0% of steps"
-    assert remark.startswith("  queries: 2 images of the test set have no second image")
+def test_what_the_final_numbers_are_about():
+    assert METRIC_LEARNING.scored({}) == "whole test set"
+    capped = METRIC_LEARNING.scored({"images": 1000.0, "images_before_cap": 60995.0})
+    assert capped == "test set, 1,000 of its 60,995 images under the cap"
+    few = FINETUNING.scored({"queries": 12.0, "sentences": 5.0, "photos_of_each_split": 300.0})
+    assert few == "12 removals against 5 captions, of 300 images of each split at most"
 
 
 def test_the_page_is_told_the_words_of_every_key(tmp_path: Path):
