@@ -217,8 +217,8 @@ class Tab(Client):
 
 
 def finished(tab: Tab, job: str, phase: str = "done") -> dict:
-    """What a job of scoring says at its end, which must be ``phase``."""
-    wait(lambda: tab.json(f"score/{job}")["phase"] not in ("waiting", "running"))
-    state = tab.json(f"score/{job}")
+    """What the job at this address says at its end, which must be ``phase``."""
+    wait(lambda: tab.json(job)["phase"] not in ("waiting", "running"))
+    state = tab.json(job)
     assert state["phase"] == phase, state
     return state

@@ -101,7 +101,6 @@ def test_the_readme_says_what_the_first_answer_shows() -> None:
         {"remove": {"classes": ["traffic light"]}},
         {"remove": {"class": TAKEN, "boxes": [[0.1, 0.1, 0.4, 0.4]]}},
         {"fill": "mean"},
-        {"fill": "rerender"},
         {"models": [CHOSEN[0]]},
         {"models": [*CHOSEN[::-1]]},
         {"k": K + 1},
@@ -149,9 +148,8 @@ def test_other_weights_words_or_scenes_are_other_ingredients(
     objects: Idle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = ingredients(objects.models)
-    assert usual == json.loads(RECORD.read_text(encoding="utf-8"))["made_of"], (
-        "make the record anew, as its module says"
-    )
+    made_of = json.loads(RECORD.read_text(encoding="utf-8"))["made_of"]
+    assert usual == made_of, "make the record anew, as its module says"
     words = tmp_path / "words.json"
     words.write_text("{}")
     for name, value in (("TABLE", words), ("ADDED", words), ("code_digest", lambda: "other")):
@@ -180,14 +178,6 @@ def test_one_grey_level_is_another_picture(objects: Idle) -> None:
         other[3, 4, 1] ^= 1
         touched = dataclasses.replace(filled, **{name: other})
         assert pixels_digest(touched) != pixels_digest(filled) and told(touched) is None
-
-
-def test_models_of_others_are_asked_even_under_the_same_names(tab: Tab) -> None:
-    reply = tab.ask()
-    assert reply["recorded"] is False and {model["title"] for model in reply["models"]} == {
-        "Tiny_clip",
-        "Tiny_clip_mended",
-    }
 
 
 def test_sentences_are_read_when_asked_for(tab: Tab) -> None:

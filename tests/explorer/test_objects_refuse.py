@@ -1,25 +1,30 @@
-"""Odd requests to the tab "Remove an object": a sentence each, never a crash; nothing kept beyond its bound."""
+"""Odd requests to the tab "Remove an object", datasets that are opened, and bounds: a sentence each, never a crash."""
 
 from __future__ import annotations
 
-import io
 import math
 import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from explorer.server.routes import PREFIX
-from explorer.tabs.object_removal import datasets, images
+from explorer.server.visitors import Caller
+from explorer.settings import Limits
+from explorer.tabs.object_removal import datasets
+from explorer.tabs.object_removal.bodies import Open
 from explorer.tabs.object_removal.caption_index import CaptionIndex
-from tests.data.world import claimed
+from explorer.tabs.object_removal.service import MOST_OPENINGS
+from tests.data.world import encode
 from tests.explorer.conftest import OpenTab
-from tests.explorer.small_world import GALLERY, PHOTO, Tab, encoded, load, small_set
+from tests.explorer.small_world import GALLERY, PHOTO, Tab, finished, load, small_set
+from tests.waiting import wait
 from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.errors import DataError
 from trainers.object_removal.drawing import read_boxes
+from trainers.progress import Progress
 
 BOX = {"class": "dog", "boxes": [[0.1, 0.1, 0.4, 0.5]]}
 
@@ -32,28 +37,17 @@ BOX = {"class": "dog", "boxes": [[0.1, 0.1, 0.4, 0.5]]}
         ({"image": "upload." + "0" * 32}, 404, "no longer kept"),
         ({"image": "../../etc/passwd"}, 404, "no image"),
         ({"image": 7}, 400, "image needs a text"),
-        ({"image": None}, 400, "got nothing"),
         ({"remove": {"classes": ["zebra"]}}, 400, "no 'zebra'"),
         ({"remove": {"classes": []}}, 400, "list of 1 to 20"),
-        ({"remove": {"classes": [3]}}, 400, "needs a text"),
         ({"remove": {}}, 400, "classes, boxes or strokes"),
         ({"remove": "dog"}, 400, "an object"),
-        ({"remove": {"class": "", "boxes": [[0, 0, 0.5, 0.5]]}}, 400, "Say in words"),
         ({"remove": {"class": "!?…", "boxes": [[0, 0, 0.5, 0.5]]}}, 400, "Say in words"),
         ({"remove": {"class": "x" * 61, "boxes": [[0, 0, 0.5, 0.5]]}}, 400, "at most 60"),
         ({"remove": {"class": "dog", "boxes": [[0, 0, 1, 1]]}}, 400, "whole image"),
         ({"remove": {"class": "dog", "boxes": [[0.2, 0.2, 0.2, 0.9]]}}, 400, "no area"),
-        ({"remove": {"class": "dog", "boxes": [[2, 2, 3, 3]]}}, 400, "no area"),
         ({"remove": {"class": "dog", "boxes": [[None, 0, 1, 1]]}}, 400, "no area"),
-        ({"remove": {"class": "dog", "boxes": [[0, 0, 1]]}}, 400, "four fractions"),
         ({"remove": {"class": "dog", "boxes": "all"}}, 400, "list of 1 to 200"),
         ({"remove": {"class": "dog", "strokes": [{"radius": 0, "points": [[0.5, 0.5]]}]}}, 400, "has an area inside"),
-        ({"remove": {"class": "dog", "strokes": [{"radius": 0.1}]}}, 400, "list of points"),
-        (
-            {"remove": {"class": "dog", "strokes": [{"radius": 0.01, "points": [[-0.9, -0.9]]}]}},
-            400,
-            "inside the image",
-        ),
         ({"remove": {"class": "dog", "strokes": [{"radius": 9, "points": [[0.5, 0.5]]}]}}, 200, ""),
         ({"fill": "magic"}, 400, "no fill 'magic'"),
         ({"fill": "lama"}, 400, "RANKSCOPE_LAMA"),
@@ -62,11 +56,8 @@ BOX = {"class": "dog", "boxes": [[0.1, 0.1, 0.4, 0.5]]}
         ({"models": ["absent"]}, 400, "pip install absent"),
         ({"models": ["run:0123456789ABCDEFGHJKMNPQRS:0"]}, 404, "no run"),
         ({"models": ["tiny_clip"] * 3}, 400, "1 to 2 entries"),
-        ({"models": []}, 400, "1 to 2 entries"),
         ({"k": 0}, 400, "whole number"),
-        ({"k": 2.5}, 400, "whole number"),
         ({"k": True}, 400, "whole number"),
-        ({"k": "many"}, 400, "whole number"),
     ],
 )
 def test_odd_questions_get_a_sentence(tab: Tab, changes: dict, status: int, words: str) -> None:
@@ -80,14 +71,11 @@ def test_odd_questions_get_a_sentence(tab: Tab, changes: dict, status: int, word
     [(b"{", "JSON"), (b"[1]", "JSON object"), (b"\xff\xfe", "JSON"), (b"[" * 100_000, "JSON"), (b"", "image needs")],
 )
 def test_what_is_no_json_object_is_refused(tab: Tab, body: bytes, words: str) -> None:
-    reply = tab.post("query", body)
-    assert reply.status_code == 400 and words in reply.json()["error"]
+    assert words in tab.refused("query", body)
 
 
 def test_bodies_are_bounded(tab: Tab) -> None:
     assert "256 KB" in tab.post("query", b" " * (256 * 1024 + 1)).json()["error"]
-    unsaid = tab.client.post(f"{PREFIX}/objects/query", content=iter([b" " * 200_000, b" " * 200_000]))
-    assert unsaid.status_code == 400 and "256 KB" in unsaid.json()["error"]
     assert "30 MB" in tab.post("upload", bytes(30 * 2**20 + 1)).json()["error"]
 
 
@@ -102,8 +90,7 @@ def test_boxes_are_sorted_cut_and_counted(boxes: list) -> None:
 def test_infinite_numbers_in_json_do_no_harm(tab: Tab) -> None:
     boxes = "[[NaN,0,1,1],[0.1,0.1,Infinity,0.5],[0.1,0.1,0.4,1e999]]"
     text = f'{{"image":"drawn_scenes.0","remove":{{"class":"dog","boxes":{boxes}}},"models":["tiny_clip"]}}'
-    reply = tab.post("query", text.encode())
-    assert reply.status_code == 400 and "A finite number was needed" in reply.json()["error"]
+    assert "A finite number was needed" in tab.refused("query", text.encode())
 
 
 def test_endless_strokes_are_thinned(tab: Tab) -> None:
@@ -114,69 +101,12 @@ def test_endless_strokes_are_thinned(tab: Tab) -> None:
     assert 0.02 < reply["share"] < 0.5
 
 
-def picture_file(kind: str) -> bytes:
-    pixels = np.full((20, 30, 3), 200, np.uint8)
-    if kind == "truncated":
-        return encoded(np.random.default_rng(0).integers(0, 255, (90, 90, 3), dtype=np.uint8))[:900]
-    if kind == "small":
-        return encoded(pixels[:8, :8])
-    if kind == "huge":
-        return claimed(9000, 9000, colour=6)
-    return {"text": b"<svg onload=alert(1)>", "empty": b""}[kind]
-
-
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        ("text", "not an image that can be read"),
-        ("truncated", "cut short"),
-        ("empty", "No image was sent"),
-        ("small", "16"),
-        ("huge", "Shrink"),
-    ],
-)
-def test_uploads_that_cannot_be_used(tab: Tab, kind: str, words: str) -> None:
-    reply = tab.post("upload", picture_file(kind))
-    assert reply.status_code == 400 and words in reply.json()["error"]
-
-
-def saved(picture: Image.Image, kind: str, **options: object) -> bytes:
-    out = io.BytesIO()
-    picture.save(out, kind, **options)
-    return out.getvalue()
-
-
-def test_odd_pictures_are_told(tab: Tab) -> None:
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    turned = saved(Image.new("RGB", (40, 100)), "JPEG", exif=exif)
-    clear = saved(Image.new("RGBA", (40, 40), (255, 0, 0, 0)), "PNG")
-    frames = [Image.new("RGB", (40, 40), colour) for colour in ("red", "blue")]
-    moving = saved(frames[0], "GIF", save_all=True, append_images=frames[1:])
-    photo = tab.post("upload", turned).json()
-    assert (photo["width"], photo["height"]) == (100, 40)
-    assert any("white" in note for note in tab.post("upload", clear).json()["notes"])
-    assert any("frames" in note for note in tab.post("upload", moving).json()["notes"])
-    deep = Image.fromarray(np.linspace(0, 65535, 1600).reshape(40, 40).astype(np.uint16))
-    grey = tab.post("upload", saved(deep, "PNG")).json()
-    shown = np.array(Image.open(io.BytesIO(tab.get(f"image/{grey['ref']}/pixels?side=40").content)))
-    assert shown.min() < 30 and 100 < shown.mean() < 155, "not clipped"
-
-
 def test_a_name_from_a_header_is_only_text(tab: Tab) -> None:
     reply = tab.post(
-        "upload", encoded(np.zeros((20, 20, 3), np.uint8)), **{"x-rankscope-name": "%3Cb%3E%00%0A" + "x" * 500}
+        "upload", encode(np.zeros((20, 20, 3), np.uint8)), **{"x-rankscope-name": "%3Cb%3E%00%0A" + "x" * 500}
     )
     assert reply.json()["alt"].startswith("The image <b>x") and len(reply.json()["alt"]) < 100
     assert reply.headers["content-type"] == "application/json" and reply.headers["x-content-type-options"] == "nosniff"
-
-
-def test_uploads_make_way_for_newer_ones(tab: Tab) -> None:
-    small = encoded(np.zeros((20, 20, 3), np.uint8))
-    refs = [tab.objects.images.add(small).ref for _ in range(images.UPLOADS + 3)]
-    assert len(set(refs)) == len(refs)
-    assert [tab.get(f"image/{ref}").status_code for ref in refs[:4]] == [404, 404, 404, 200]
-    assert tab.get(f"image/{refs[-1]}").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -184,27 +114,19 @@ def test_uploads_make_way_for_newer_ones(tab: Tab) -> None:
     [
         ("images/nothing", 404),
         ("images/drawn_scenes?offset=-1", 400),
-        ("images/drawn_scenes?count=x", 400),
         ("images/drawn_scenes?count=" + "9" * 400, 400),
-        ("image/x", 404),
         ("image/drawn_scenes.0/pixels?side=-3", 400),
         ("image/drawn_scenes.0/pixels?side=0", 200),
         ("image/..%2f..", 404),
         ("filled/abc", 404),
         ("score/abc", 404),
-        ("score/abc/csv", 404),
-        ("query", 404),
+        ("open/none", 404),
         ("nothing", 404),
     ],
 )
 def test_odd_addresses(tab: Tab, path: str, status: int) -> None:
     reply = tab.get(path)
     assert reply.status_code == status and (status == 200 or len(reply.json()["error"]) > 10)
-
-
-def test_reading_addresses_cannot_be_posted_to(tab: Tab) -> None:
-    for path in ("start", "image/drawn_scenes.0", "encoding"):
-        assert tab.post(path, {}).status_code == 405
 
 
 # ----------------------------------------------------------------------------------------------------------- datasets
@@ -220,20 +142,12 @@ def test_a_set_is_opened_by_name_and_read_once(open_tab: OpenTab) -> None:
     tab = open_tab(loading=counting)
     dataset = tab.opened("somebody/photos")
     two = tab.opened("somebody/photos")
-    assert (
-        dataset == two
-        and counted == ["somebody/photos"]
-        and dataset["images"] == 28
-        and dataset["name"].startswith("photos-")
-    )
+    assert dataset == two and counted == ["somebody/photos"]
+    assert dataset["images"] == 28 and dataset["name"].startswith("photos-")
     photo = tab.json(f"image/{dataset['name']}.1")
     assert photo["source"] == "dataset" and photo["rerender"] is False and photo["dataset"] == dataset["name"]
     assert [each["name"] for each in tab.json("start")["datasets"]] == ["drawn_scenes", dataset["name"]]
-    again = tab.post("query", tab.asked(f"{dataset['name']}.0", fill="rerender"))
-    assert again.status_code == 400 and "Only the drawn scenes" in again.json()["error"]
-    assert tab.ask(f"{dataset['name']}.0", models=["tiny_clip"])["models"][0]["notes"][0].startswith(
-        "This small model knows"
-    )
+    assert "Only the drawn scenes" in tab.refused("query", tab.asked(f"{dataset['name']}.0", fill="rerender"))
 
 
 def test_only_the_last_sets_stay_open(tab: Tab) -> None:
@@ -255,16 +169,13 @@ def test_a_set_that_takes_long_keeps_nobody_from_the_drawn_scenes() -> None:
         return small_set("plain")
 
     found = datasets.Datasets(load=slow)
-    opening = threading.Thread(target=found.open, args=("somebody/photos",))
-    opening.start()
-    assert begun.wait(60)
-    asking = threading.Thread(target=found.listed, daemon=True)
-    asking.start()
-    asking.join(60)
-    free = not asking.is_alive()
-    done.set()
-    opening.join(60)
-    assert free and not opening.is_alive()
+    with ThreadPoolExecutor(2) as pool:
+        opening = pool.submit(found.open, "somebody/photos")
+        assert begun.wait(60)
+        try:
+            assert pool.submit(found.listed).result(60) and not opening.done()
+        finally:
+            done.set()
 
 
 def test_a_folder_is_told_to_nobody(tmp_path: Path, open_tab: OpenTab) -> None:
@@ -279,14 +190,13 @@ def test_a_public_page_opens_no_folders(open_tab: OpenTab, monkeypatch: pytest.M
     tab = open_tab(public=True)
     assert tab.refused_opening(source) and tab.refused_opening("somebody/photos", captions_from=source)
     for name in (f"large:{source}", f"large:local-dir:{source}", "large:hf-hub:somebody/huge"):
-        reply = tab.post("query", tab.asked(models=[name]))
-        assert reply.status_code == 400 and "public page" in reply.json()["error"]
+        assert "public page" in tab.refused("query", tab.asked(models=[name]))
 
 
 def test_folders_with_weights_open_only_where_folders_may(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
-    reply = tab.post("query", tab.asked(models=["large:local-dir:weights"]))
-    assert reply.status_code == 400 and "folders of this machine cannot be opened" in reply.json()["error"]
+    asked = tab.asked(models=["large:local-dir:weights"])
+    assert "folders of this machine cannot be opened" in tab.refused("query", asked)
     assert tab.objects.models.choice("large:7") == ("large", {"seed": 7})
 
 
@@ -314,7 +224,7 @@ def test_what_cannot_be_opened_says_why(open_tab: OpenTab) -> None:
 def strange(source: str, captions: tuple[str, ...], boxes: bool = True) -> CaptionedDataset:
     scene = CaptionedImage(
         image_id="1",
-        load=lambda: encoded(np.zeros((PHOTO[1], PHOTO[0], 3), np.uint8)),
+        load=lambda: encode(np.zeros((PHOTO[1], PHOTO[0], 3), np.uint8)),
         captions=captions,
         boxes=((0, 0, 30, 30), (50, 50, 20, 70), (math.nan, 0, 1, 1), (5, 5, 5, 60)) if boxes else (),
         classes=("dog", "cat", "cat", "person") if boxes else (),
@@ -335,12 +245,7 @@ def test_sentences_without_words_answer_all_the_same(open_tab: OpenTab) -> None:
     dataset = tab.opened("a/b")
     reply = tab.ask(f"{dataset['name']}.0", remove={"classes": ["dog"]})
     said = {caption["text"]: caption["verdict"] for caption in reply["models"][0]["removed"]}
-    assert said == {
-        "": "names nothing present",
-        "?!": "names nothing present",
-        "a dog": "names removed",
-        "🐕": "names nothing present",
-    }
+    assert said == dict.fromkeys(("", "?!", "🐕"), "names nothing present") | {"a dog": "names removed"}
     assert any("5 captions were asked for; 4 are shown" in note for note in reply["notes"])
     photo = tab.json(f"image/{dataset['name']}.0")
     assert [one["class"] for one in photo["objects"]] == ["dog", "cat"]
@@ -352,10 +257,8 @@ def test_a_set_without_sentences_or_boxes(open_tab: OpenTab) -> None:
     dataset = tab.opened("a/b")
     photo = tab.json(f"image/{dataset['name']}.0")
     assert photo["objects"] == [] and any("draw over one" in note for note in photo["notes"])
-    asked = tab.post("query", tab.asked(f"{dataset['name']}.0"))
-    assert asked.status_code == 400 and "No object is marked" in asked.json()["error"]
-    asked = tab.post("query", tab.asked(f"{dataset['name']}.0", remove=BOX))
-    assert asked.status_code == 400 and "no captions" in asked.json()["error"]
+    assert "No object is marked" in tab.refused("query", tab.asked(f"{dataset['name']}.0"))
+    assert "no captions" in tab.refused("query", tab.asked(f"{dataset['name']}.0", remove=BOX))
 
 
 def test_a_photo_that_cannot_be_read_is_a_sentence(open_tab: OpenTab) -> None:
@@ -403,3 +306,97 @@ def test_too_many_readings_are_refused(tab: Tab, monkeypatch: pytest.MonkeyPatch
             refused.append(str(error))
     go.set()
     assert refused and "wait already" in refused[0]
+
+
+# ------------------------------------------------------------------ datasets that are opened in the background
+
+
+class Slow:
+    """Reads a dataset that tells how far it is and waits at each of two places."""
+
+    def __init__(self) -> None:
+        self.at = threading.Event()
+        self.go = threading.Event()
+        self.told = 0
+
+    def __call__(self, source: str, *, progress: Progress = lambda *_: None, **_: object) -> CaptionedDataset:
+        if source == "drawn_scenes":
+            return small_set()
+        for text, fraction in (("reading the captions of train", 0.25), ("reading the boxes of train", 0.5)):
+            progress(text, fraction)
+            self.told += 1
+            self.at.set()
+            assert self.go.wait(60)
+        return small_set("plain", drawn=False)
+
+
+@pytest.fixture
+def slow() -> Slow:
+    return Slow()
+
+
+@pytest.fixture
+def slow_tab(slow: Slow, open_tab: OpenTab) -> Iterator[Tab]:
+    yield open_tab(loading=slow)
+    slow.go.set()
+
+
+def opening(tab: Tab) -> str:
+    """The address of the job that opens a dataset."""
+    return f"open/{tab.json('open', {'source': 'somebody/photos'})['job']}"
+
+
+def test_a_set_tells_how_far_it_is_and_opens(slow_tab: Tab, slow: Slow) -> None:
+    job = opening(slow_tab)
+    assert slow.at.wait(60)
+    state = slow_tab.json(job)
+    assert (state["message"], state["fraction"]) == ("reading the captions of train", 0.25)
+    slow.go.set()
+    assert finished(slow_tab, job)["result"]["images"]
+    assert slow_tab.opened("somebody/photos") == slow_tab.json(job)["result"] and slow.told == 2
+
+
+def test_a_set_can_be_left(slow_tab: Tab, slow: Slow) -> None:
+    job = opening(slow_tab)
+    assert slow.at.wait(60)
+    assert slow_tab.post(f"{job}/stop", {}).status_code == 200
+    slow.go.set()
+    assert finished(slow_tab, job, "stopped") and slow.told == 1
+    assert [dataset["name"] for dataset in slow_tab.json("start")["datasets"]] == ["drawn_scenes"]
+    assert slow_tab.opened("somebody/photos")["images"], "the next one may begin"
+
+
+def test_few_wait_at_once(slow_tab: Tab, slow: Slow) -> None:
+    asked = Open(source="somebody/photos")
+    with ThreadPoolExecutor(MOST_OPENINGS) as pool:
+        for number in range(MOST_OPENINGS):
+            pool.submit(slow_tab.objects.open, asked, Caller(address=f"192.0.2.{number}"))
+        wait(lambda: len(slow_tab.objects.openings.going()) == MOST_OPENINGS)
+        assert "wait already" in slow_tab.refused("open", {"source": "other/photos"})
+        slow.go.set()
+
+
+def test_those_who_wait_for_their_turn_can_be_followed_and_leave_at_once(slow_tab: Tab, slow: Slow) -> None:
+    first = opening(slow_tab)
+    assert slow.at.wait(60)
+    jobs = [opening(slow_tab) for _ in range(4)]
+    assert [slow_tab.json(job)["message"] for job in jobs] == ["waiting for its turn"] * len(jobs)
+    for _ in range(2):  # who leaves twice, leaves
+        assert slow_tab.post(f"{jobs[0]}/stop", {}).status_code == 200
+    assert slow_tab.json(jobs[0])["phase"] == "stopped"
+    assert slow_tab.json(jobs[1])["phase"] == "waiting", "nobody else has left"
+    slow.go.set()
+    assert all(finished(slow_tab, job) for job in (first, *jobs[1:]))
+
+
+def test_one_visitor_of_a_public_page_waits_for_few(open_tab: OpenTab, slow: Slow) -> None:
+    slow_tab = open_tab(public=True, loading=slow)
+    ada, eve = Caller(address="192.0.2.1"), Caller(address="192.0.2.2", login="eve")
+    asked = Open(source="somebody/photos")
+    for visitor in (*[ada] * Limits().openings, eve):
+        assert "job" in slow_tab.objects.open(asked, visitor)
+    with pytest.raises(DataError, match=f"{Limits().openings} of your datasets wait"):
+        slow_tab.objects.open(asked, ada)
+    slow.go.set()
+    wait(lambda: not slow_tab.objects.openings.going())
+    assert slow_tab.objects.open(asked, ada)

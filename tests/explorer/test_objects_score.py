@@ -39,7 +39,7 @@ ORDER = {"dataset": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "q
 
 def scored(tab: Tab, **changes: object) -> tuple[str, dict]:
     job = tab.json("score", ORDER | changes)["job"]
-    return job, finished(tab, job)["result"]
+    return job, finished(tab, f"score/{job}")["result"]
 
 
 def by_hand(seed: int) -> tuple[dict[str, np.ndarray], int]:
@@ -122,27 +122,12 @@ def test_the_table_has_one_line_per_query_and_model(tab: Tab) -> None:
         assert np.mean(own) == pytest.approx(model["values"]["ODmAP_at_5"]["mean"], abs=1e-5)
 
 
-def test_drawing_again_is_scored_too(tab: Tab) -> None:
-    _, painted = scored(tab)
-    _, again = scored(tab, fill="rerender")
-    assert again["fill_title"] == "Drawn again without it" and again["queries"] == painted["queries"]
-
-
-def test_fewer_queries_are_other_photos_for_another_seed(tab: Tab) -> None:
-    _, one = scored(tab, queries=5, seed=1)
-    _, two = scored(tab, queries=5, seed=1)
-    assert one == two and one["queries"] == 5
-
-
 @pytest.mark.parametrize(
     ("changes", "status", "words"),
     [
         ({"dataset": "nothing"}, 404, "not open"),
-        ({"models": ["nobody"]}, 404, "no model"),
-        ({"models": ["absent"]}, 400, "pip install absent"),
         ({"models": ["tiny_clip"] * 5}, 400, "1 to 3"),
         ({"fill": "magic"}, 400, "no fill"),
-        ({"fill": "lama"}, 400, "RANKSCOPE_LAMA"),
         ({"queries": 0}, 400, "whole number"),
         ({"every": "yes"}, 400, "true or false"),
         ({"seed": -1}, 400, "whole number"),
@@ -160,7 +145,7 @@ def test_a_set_that_asks_nothing_says_why(open_tab: OpenTab) -> None:
 
     tab = open_tab(loading=lonely)
     job = tab.json("score", ORDER)["job"]
-    state = finished(tab, job, "failed")
+    state = finished(tab, f"score/{job}", "failed")
     assert "fewer than two classes" in state["error"] and state["result"] is None
     assert tab.get(f"score/{job}/csv").status_code == 404
 
@@ -183,8 +168,8 @@ def test_scores_wait_for_each_other_and_can_be_stopped(tab: Tab, monkeypatch: py
     refused = [tab.post("score", ORDER).status_code for _ in range(12)]
     assert 400 in refused
     go.set()
-    finished(tab, jobs[0], "stopped")
-    finished(tab, jobs[2])
+    finished(tab, f"score/{jobs[0]}", "stopped")
+    finished(tab, f"score/{jobs[2]}")
 
 
 def test_verdicts_of_the_page_are_the_metrics(tab: Tab) -> None:
@@ -216,15 +201,9 @@ def test_verdicts_of_the_page_are_the_metrics(tab: Tab) -> None:
 def test_parts_are_cut_inside_noun_phrases_alone() -> None:
     words = load_words()
     found = parts("A man riding a hot dog, near two dogs!", words, {"person", "dog"}, {"hot dog"})
-    assert [(part["text"], part["kind"]) for part in found] == [
-        ("A ", None),
-        ("man", "present"),
-        (" riding a ", None),
-        ("hot dog", "removed"),
-        (", near two ", None),
-        ("dogs", "present"),
-        ("!", None),
-    ]
+    assert "|".join(part["text"] for part in found) == "A |man| riding a |hot dog|, near two |dogs|!"
+    assert [part["kind"] for part in found[1::2]] == ["present", "removed", "present"]
+    assert {part["kind"] for part in found[::2]} == {None}
     assert [part["text"] for part in parts("", words, {"dog"}, set())] == [""]
 
 
