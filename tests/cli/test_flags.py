@@ -13,15 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.synthetic import make_run
 from tests.tiny import write_images
 from trainers.cli import main as command
 from trainers.cli.main import main
 from trainers.config import BUDGET
-from trainers.errors import ParameterError
 from trainers.kinds import OWN
 from trainers.parameters import flat
-from trainers.runs.identity import read_config
 
 
 @dataclass
@@ -79,36 +76,12 @@ def test_flags_are_grouped_by_the_sections_of_the_form(kind: Any, helps: Helps) 
     assert set(flag.values()) <= {one for flags in groups.values() for one in flags}
 
 
-@pytest.mark.parametrize("kind", OWN.values(), ids=list(OWN))
-def test_compiling_is_offered_where_it_is_accepted(kind: Any, helps: Helps) -> None:
-    config = kind.config(compiled=True)
-    try:
-        kind.check_shared(config)
-        accepted = True
-    except ParameterError as error:
-        assert "only encoders of images alone are compiled" in str(error)
-        accepted = False
-    offered = {name for flags in helps[kind.verb].values() for one in flags for name in one.names}
-    assert ("--compiled" in offered) == accepted == (kind.name != "finetuning")
-    kept = read_config(kind.config().to_json())
-    assert isinstance(kept, kind.config) and kept.compiled is False
-    assert "compiled" in kind.config().to_json()
-
-
 def test_every_flag_with_a_value_says_its_default_and_every_verb_prints_json(helps: Helps) -> None:
     for verb, sections in helps.items():
         flags = [flag for section in sections.values() for flag in section]
         assert "--json" in {name for flag in flags for name in flag.names}, verb
         for flag in flags:
             assert not flag.valued or ("default: " in flag.text and flag.text.endswith("]")), (verb, flag)
-
-
-def test_choices_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["train", "--help"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert "default: m_per_class; of m_per_class, two_super_classes]" in said
-    assert "of conv4, timm_frozen, timm, small_conv; `python -m trainers encoders` describes them]" in said
 
 
 @pytest.mark.parametrize(
@@ -154,12 +127,3 @@ def test_a_run_and_its_tables_are_json(tmp_path: Path, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)["rows"]
     assert main(["export", values["id"], "--out", str(tmp_path / "a.safetensors"), *runs, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["bytes"] == (tmp_path / "a.safetensors").stat().st_size
-
-
-def test_mistakes_are_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = make_run(tmp_path, points=60, frames=2)
-    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--json"]) == 0
-    tables = {table["title"]: table for table in json.loads(capsys.readouterr().out)["tables"]}
-    severities = tables["Results by the finest level that agrees"]
-    shares = [cell for row in severities["rows"] for cell in row if isinstance(cell, float)]
-    assert shares and all(0 <= share <= 1 for share in shares)

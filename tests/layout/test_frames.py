@@ -1,20 +1,21 @@
-"""What a sequence of maps promises."""
+"""What a sequence of maps promises; of very many points, neighbours are searched from those of the frame before."""
 
 from __future__ import annotations
-
-import dataclasses
 
 import numpy as np
 import pytest
 
+from explorer.layout import effort, frames, local_join, umap_step
 from explorer.layout.align import unpack
-from explorer.layout.effort import CALM, MOVING, TURNED, following
-from explorer.layout.frames import Layouter
-from explorer.layout.neighbours import nearest
+from explorer.layout.effort import CALM, MOVING, TURNED, following, noise_floor
+from explorer.layout.frames import STORED_NEIGHBOURS, Layouter
+from explorer.layout.local_join import LEAST_RECALL, follow
+from explorer.layout.neighbours import nearest, overlap
 from explorer.layout.pca import pca
 from explorer.layout.quality import kept_neighbours
 from explorer.layout.umap_step import CURVE, step
 from tests.layout.worlds import clusters, snapshot
+from trainers.metrics.catalogue import maps
 from trainers.runs.records import Frame
 
 pytestmark = pytest.mark.usefixtures("umap_ready")
@@ -29,17 +30,13 @@ def _frames(layouter: Layouter, orders: list[float], start: int = 0, points: int
     return made
 
 
-def test_maps_of_classes_keep_more_neighbours_than_pca() -> None:
-    orders = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    last = _frames(Layouter(), orders)[-1]
-    for arm, order in zip(last.arms, (1.0, 1.2), strict=True):
-        flat = kept_neighbours(pca(clusters(order)), arm.neighbours)
-        assert arm.quality > flat
-        assert arm.method == "umap"
-
-
-def test_warm_maps_are_nearly_as_good_as_one_made_afresh() -> None:
+def test_maps_keep_more_neighbours_than_pca_part_classes_and_are_nearly_as_good_as_ones_made_afresh() -> None:
     last = _frames(Layouter(), [0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.0, 1.0])[-1]
+    for arm, order in zip(last.arms, (1.0, 1.2), strict=True):
+        assert arm.quality > kept_neighbours(pca(clusters(order)), arm.neighbours) and arm.method == "umap"
+    xy, labels = unpack(last.arms[1].xy, last.limit), np.arange(300) % 10
+    beside = np.argsort(np.linalg.norm(xy[:, None] - xy[None], axis=2), axis=1)[:, 1:6]
+    assert (labels[beside] == labels[:, None]).mean() > 0.9
     near = nearest(clusters(1.0), 20)
     fresh = step(near, pca(clusters(1.0)), epochs=200, alpha=1.0, seed=3)
     assert last.arms[0].quality > 0.9 * kept_neighbours(fresh, near.ids)
@@ -62,8 +59,7 @@ def test_arms_that_start_apart_are_turned_towards_the_first() -> None:
 def test_unchanged_data_stays_put() -> None:
     frames = _frames(Layouter(), [0.6] * 6)
     later = [arm.drift for frame in frames[2:] for arm in frame.arms]
-    assert max(later) < 0.6
-    assert np.mean(later) < 0.3
+    assert max(later) < 0.6 and np.mean(later) < 0.3
 
 
 def test_same_seed_same_maps_other_seed_other_maps() -> None:
@@ -91,14 +87,6 @@ def test_one_box_for_all_arms_that_only_grows() -> None:
     assert limits == sorted(limits)
     for frame in frames:
         assert all(arm.xy.min() > 0 and arm.xy.max() < 65535 for arm in frame.arms)
-
-
-def test_classes_part_on_the_map() -> None:
-    last = _frames(Layouter(), [0.0, 0.3, 0.6, 0.9, 1.2, 1.2])[-1]
-    xy = unpack(last.arms[1].xy, last.limit)
-    labels = np.arange(300) % 10
-    near = np.argsort(np.linalg.norm(xy[:, None] - xy[None], axis=2), axis=1)[:, 1:6]
-    assert (labels[near] == labels[:, None]).mean() > 0.9
 
 
 def test_pca_frames_say_so_and_umap_starts_from_them() -> None:
@@ -156,9 +144,88 @@ def test_a_step_leaves_its_start_alone_and_the_curve_is_the_library_s() -> None:
     assert np.allclose(CURVE, find_ab_params(1.0, 0.1), atol=1e-3)
 
 
-def test_neighbours_travel_with_the_frame() -> None:
-    rows = clusters(0.5)
-    frame = Layouter().next(snapshot(0, rows), "pca")
-    assert np.array_equal(frame.arms[0].neighbours, nearest(rows, 20).ids)
-    assert dataclasses.is_dataclass(frame)
-    assert frame.arms[0].xy.dtype == np.uint16
+# ------------------------------------------------------------------- very many points
+
+
+POINTS = 3000
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few points count as very many."""
+    for module in (frames, umap_step, effort):
+        monkeypatch.setattr(module, "MANY", 1000)
+    monkeypatch.setattr(local_join, "SAMPLE", 300)
+
+
+def rows(order: float) -> np.ndarray:
+    return clusters(order, points=POINTS, classes=100)
+
+
+@pytest.mark.usefixtures("many")
+def test_neighbours_are_followed_and_what_is_missed_is_known() -> None:
+    before, now = nearest(rows(0.25), 20), rows(0.32)
+    followed, exact = follow(now, before.ids, 20, seed=1), nearest(now, 20)
+    assert followed is not None
+    assert 0.5 < overlap(exact.ids, before.ids) < 0.95, "there is something to follow"
+    assert overlap(exact.ids, followed.near.ids) == pytest.approx(followed.recall, abs=0.01)
+    assert followed.recall > LEAST_RECALL and len(followed.sample) == 300
+    assert np.array_equal(followed.near.ids[followed.sample], exact.ids[followed.sample])
+    assert (np.diff(followed.near.similarities, axis=1) <= 0).all()
+    assert not (followed.near.ids == np.arange(POINTS)[:, None]).any()
+
+
+@pytest.mark.usefixtures("many")
+def test_what_cannot_be_followed_is_searched_anew() -> None:
+    strangers = np.random.default_rng(0).integers(0, POINTS, (POINTS, 20))
+    assert follow(rows(0.6), strangers, 20, seed=1) is None
+    assert follow(rows(0.6), nearest(rows(0.5), 10).ids, 20, seed=1) is None, "an earlier frame that kept fewer"
+    layouter = Layouter()
+    layouter.next(snapshot(0, rows(0.6)))
+    turned = rows(0.6)[np.random.default_rng(0).permutation(POINTS)]
+    arm = layouter.next(snapshot(1, turned)).arms[0]
+    assert maps.RECALL not in arm.measures and np.array_equal(arm.neighbours, nearest(turned, 20).ids)
+
+
+@pytest.mark.usefixtures("many")
+def test_equal_rows_are_equally_near() -> None:
+    """Of a collapsed embedding any neighbours are the nearest ones."""
+    before = nearest(rows(0.5), 20)
+    followed = follow(np.ones((POINTS, 8), np.float32), before.ids, 20, seed=1)
+    assert followed is not None and followed.recall == 1.0
+
+
+@pytest.mark.usefixtures("many")
+def test_maps_of_many_points_say_so_and_their_errors_do_not_add_up() -> None:
+    layouter = Layouter()
+    made = [layouter.next(snapshot(k, rows(0.25 + 0.05 * k))) for k in range(6)]
+    assert maps.RECALL not in made[0].arms[0].measures
+    for k, frame in enumerate(made[1:], start=1):
+        arm, exact = frame.arms[0], nearest(rows(0.25 + 0.05 * k), STORED_NEIGHBOURS)
+        assert arm.measures[maps.RECALL] >= LEAST_RECALL
+        assert overlap(exact.ids, arm.neighbours) > 0.98
+        whole = kept_neighbours(unpack(arm.xy, frame.limit), exact.ids)
+        assert arm.quality == pytest.approx(whole, abs=0.03)
+    last = snapshot(5, rows(0.5))
+    refined = layouter.refine(made[-1], last)
+    assert refined is not None and maps.RECALL not in refined.arms[0].measures
+    assert np.array_equal(refined.arms[0].neighbours, nearest(rows(0.5), STORED_NEIGHBOURS).ids)
+
+
+def test_maps_of_fewer_points_compare_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "follow", lambda *_: pytest.fail("searched"))
+    layouter = Layouter()
+    made = [layouter.next(snapshot(k, rows(order))) for k, order in enumerate((0.5, 0.6))]
+    assert np.array_equal(made[1].arms[0].neighbours, nearest(rows(0.6), STORED_NEIGHBOURS).ids)
+    near, start = nearest(rows(0.6), 20), unpack(made[0].arms[0].xy, made[0].limit)
+    moved = step(near, start, epochs=5, alpha=0.25, seed=0)
+    assert np.array_equal(moved, step(near, start, epochs=5, alpha=0.25, seed=0, points=np.ones(POINTS, bool)))
+
+
+def test_the_noise_floor_of_patches_is_that_of_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    near = nearest(rows(0.6), 20)
+    xy = step(near, pca(rows(0.6)), epochs=60, alpha=1.0, seed=0)
+    whole = noise_floor(near, xy, MOVING, 3)
+    monkeypatch.setattr(effort, "MANY", 1000)
+    monkeypatch.setattr(effort, "PATCHES", 5)
+    assert noise_floor(near, xy, MOVING, 3) == pytest.approx(whole, rel=0.25)

@@ -18,19 +18,17 @@ from explorer.layout.service import WATCH_SECONDS, LayoutService
 from explorer.layout.session import Session
 from explorer.layout.snapshots import MOST_FRAMES
 from tests.layout.worlds import Always, extend, make_run, set_phase
+from tests.synthetic import alive
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
 from trainers.metrics.catalogue import maps
 from trainers.runs import RunFolder
-from trainers.runs.lock import RunLock
 from trainers.runs.records import REFINED, Frame, Probe
 
 
-def _exhaust(service: LayoutService) -> int:
-    ticks = 0
+def _exhaust(service: LayoutService) -> None:
     while service.tick():
-        ticks += 1
-    return ticks
+        pass
 
 
 def _service(root: Path, *watched: RunFolder, method: str | None = "pca") -> LayoutService:
@@ -53,38 +51,27 @@ def test_a_training_run_is_found_without_being_watched(root: Path) -> None:
 
 
 def test_a_late_map_of_a_training_run_skips_to_the_newest(root: Path) -> None:
-    folder = make_run(root, 10, phase="running")
-    lock = RunLock(folder.path)
-    assert lock.acquire()
-    service = _service(root)
-    _exhaust(service)
-    assert folder.frames() == [0, 9]
-    extend(folder, 10, 12)
-    _exhaust(service)
-    assert folder.frames() == [0, 9, 10, 11]
-    extend(folder, 12, 16)
-    _exhaust(service)
-    assert folder.frames() == [0, 9, 10, 11, 15]
-    lock.release()
+    folder, service = make_run(root, 10, phase="running"), _service(root)
+    with alive(folder):
+        _exhaust(service)
+        assert folder.frames() == [0, 9]
+        extend(folder, 10, 12)
+        _exhaust(service)
+        assert folder.frames() == [0, 9, 10, 11]
+        extend(folder, 12, 16)
+        _exhaust(service)
+        assert folder.frames() == [0, 9, 10, 11, 15]
 
 
-def test_a_finished_run_is_filled_in_thinned(root: Path) -> None:
-    folder = make_run(root, 150)
-    service = _service(root, folder)
-    _exhaust(service)
-    frames = folder.frames()
-    assert len(frames) == MOST_FRAMES
-    assert (frames[0], frames[-1]) == (0, 149)
-    assert frames == sorted(frames)
-
-
-def test_filling_in_goes_on_where_it_was_broken_off(root: Path) -> None:
+def test_a_finished_run_is_filled_in_thinned_and_goes_on_where_it_was_broken_off(root: Path) -> None:
     folder, whole = make_run(root, 100), make_run(root, 100)
     first = _service(root, folder)
     for _ in range(20):
         first.tick()
     _exhaust(_service(root, folder, whole))
-    assert folder.frames() == whole.frames()
+    frames = folder.frames()
+    assert frames == whole.frames() == sorted(frames) and len(frames) == MOST_FRAMES
+    assert (frames[0], frames[-1]) == (0, 99)
     last = folder.frames()[-1]
     assert np.array_equal(folder.frame(last).arms[0].xy, whole.frame(last).arms[0].xy)
 
@@ -100,13 +87,7 @@ def test_a_rewound_run_loses_no_frame_and_keeps_no_wrong_one(root: Path) -> None
     assert folder.frames() == [0, 1, 2, 3, 4]
     assert np.array_equal(folder.frame(2).arms[0].xy, old.arms[0].xy)
     assert folder.frame(3).limit >= old.limit
-
-
-def test_a_run_rewound_to_its_start_begins_anew(root: Path) -> None:
-    folder = make_run(root, 3)
-    service = _service(root, folder)
-    _exhaust(service)
-    folder.rewind(-1)
+    folder.rewind(-1)  # to its start: it begins anew
     assert not service.tick()
     extend(folder, 0, 2)
     _exhaust(service)
@@ -149,14 +130,17 @@ def test_two_pages_on_one_folder_take_turns(root: Path) -> None:
     assert np.array_equal(folder.frame(5).arms[1].xy, alone.frame(5).arms[1].xy)
 
 
-def test_a_damaged_frame_starts_the_map_anew(root: Path) -> None:
+def test_a_damaged_frame_starts_the_map_anew_and_keeps_no_other_from_being_filled_in(root: Path) -> None:
     folder = make_run(root, 2)
     _exhaust(_service(root, folder))
     (folder.path / "layout" / "000001.safetensors").write_bytes(b"no")
-    extend(folder, 2, 3)
+    extend(folder, 2, 6)
     _exhaust(_service(root, folder))
-    assert folder.frames() == [0, 1, 2]
-    assert folder.frame(2).arms[0].drift == 0
+    assert folder.frames() == list(range(6)) and folder.frame(2).arms[0].drift == 0
+    (folder.path / "layout" / "000003.safetensors").write_bytes(b"no")
+    folder.db.write("DELETE FROM frames WHERE k IN (2, 4)")
+    _exhaust(_service(root, folder))
+    assert folder.frames() == list(range(6))
 
 
 def test_a_run_deleted_under_way_leaves_nothing_behind(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,17 +193,11 @@ def test_a_run_that_nobody_watches_any_more_rests(root: Path, monkeypatch: pytes
     assert folder.frames() == [0, 1]
 
 
-def test_until_umap_is_ready_a_finished_run_shows_its_first_map_only(root: Path) -> None:
-    folder = make_run(root, 4)
-    _exhaust(_service(root, folder, method=None))
-    assert folder.frames() == [0]
-    assert folder.frame(0).arms[0].method == "pca"
-
-
 @pytest.mark.usefixtures("umap_ready")
-def test_a_training_run_shows_pca_until_umap_is_ready_and_never_goes_back(root: Path) -> None:
-    folder = make_run(root, 2, phase="running")
-    _exhaust(_service(root, method=None))
+def test_a_run_shows_pca_until_umap_is_ready_and_never_goes_back(root: Path) -> None:
+    folder, finished = make_run(root, 2, phase="running"), make_run(root, 4)
+    _exhaust(_service(root, finished, method=None))
+    assert finished.frames() == [0] and finished.frame(0).arms[0].method == "pca", "of a finished run the first alone"
     assert [folder.frame(k).arms[0].method for k in folder.frames()] == ["pca", "pca"]
     extend(folder, 2, 3)
     _exhaust(_service(root, method="umap"))
@@ -245,14 +223,12 @@ def test_a_run_that_is_only_read_is_not_taken_for_one_that_trains(root: Path) ->
 
 def test_what_was_passed_over_is_filled_in_once_training_has_ended(root: Path) -> None:
     folder = make_run(root, 25, phase="running")
-    lock = RunLock(folder.path)
-    assert lock.acquire()
-    _exhaust(_service(root, folder))
-    extend(folder, 25, 33)
-    _exhaust(_service(root, folder))
-    assert folder.frames() == [0, 24, 32]
-    set_phase(folder, "finished")
-    lock.release()
+    with alive(folder):
+        _exhaust(_service(root, folder))
+        extend(folder, 25, 33)
+        _exhaust(_service(root, folder))
+        assert folder.frames() == [0, 24, 32]
+        set_phase(folder, "finished")
     service = _service(root, folder)
     order = []
     while service.tick():
@@ -264,20 +240,14 @@ def test_what_was_passed_over_is_filled_in_once_training_has_ended(root: Path) -
 
 
 def test_a_process_that_was_away_fills_in_while_training_goes_on_but_seldom(root: Path) -> None:
-    folder = make_run(root, 10, phase="running")
-    lock = RunLock(folder.path)
-    assert lock.acquire()
-    clock = [0.0]
+    folder, clock = make_run(root, 10, phase="running"), [0.0]
     session = Session(folder, now=lambda: clock[0])
-    for _ in range(6):
-        session.advance(Always("pca"))
-    assert folder.frames() == [0, 9]
-    for expected in ([0, 1, 9], [0, 1, 2, 9]):
-        clock[0] += 3.0
-        for _ in range(4):
-            session.advance(Always("pca"))
-        assert folder.frames() == expected
-    lock.release()
+    with alive(folder):
+        for expected in ([0, 9], [0, 1, 9], [0, 1, 2, 9]):
+            for _ in range(6):
+                session.advance(Always("pca"))
+            assert folder.frames() == expected
+            clock[0] += 3.0
 
 
 @pytest.mark.usefixtures("umap_ready")
@@ -316,15 +286,6 @@ def test_a_run_whose_trainer_died_is_filled_in_and_damaged_snapshots_are_passed_
     harm(folder.embeddings_path(k))
     _exhaust(_service(root, folder))
     assert folder.frames() == [one for one in range(4) if one != k]
-
-
-def test_a_damaged_frame_does_not_keep_the_others_from_being_filled_in(root: Path) -> None:
-    folder = make_run(root, 6)
-    _exhaust(_service(root, folder))
-    (folder.path / "layout" / "000003.safetensors").write_bytes(b"no")
-    folder.db.write("DELETE FROM frames WHERE k IN (2, 4)")
-    _exhaust(_service(root, folder))
-    assert folder.frames() == list(range(6))
 
 
 def _xy(frame: Frame) -> np.ndarray:

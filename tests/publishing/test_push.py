@@ -9,14 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from huggingface_hub import ModelCard
+from PIL import Image
 
 from tests.contracts.test_hub_models import build
 from tests.fake_hub import environment, fake_hub
 from tests.made_up_plan import make_plan, sweep
 from tests.tiny import tiny_config, write_images
+from trainers.comparison.markup import markdown_text
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.publishing.card import NAME, card, write_picture
 from trainers.runs import RunFolder
 from trainers.training.encoder_file import RunEncoders
 
@@ -105,3 +109,27 @@ def test_a_comparison_is_a_dataset_that_opens_again(hub: Any, tmp_path: Path) ->
     env = environment(hub.url, tmp_path, HF_TOKEN="hf_x")
     opened = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False)
     assert int(opened.stdout) >= 2, opened.stderr
+
+
+RECORDED = Path(__file__).resolve().parents[2] / "assets" / "recorded"
+
+
+def test_a_card_shows_the_map_and_the_curve_of_its_arm(tmp_path: Path) -> None:
+    recorded = [RunFolder.open(RECORDED, path.parent.name) for path in RECORDED.glob("*/config.json")]
+    run = next(run for run in recorded if run.config.kind == "metric_learning" and run.newest_map() is not None)
+    drawn = []
+    for arm in (0, 1):
+        said = write_picture(run, arm, tmp_path)
+        assert said.startswith("Map of ") and "at every map, up to step" in said
+        drawn.append(np.asarray(Image.open(tmp_path / NAME)))
+        middle = drawn[-1].shape[1] // 2
+        for half in (drawn[-1][60:, :middle], drawn[-1][60:, middle:]):
+            assert 0.002 < (half < 200).any(-1).mean() < 0.5, "points and a line, on white"
+    assert (drawn[0] != drawn[1]).any()
+    assert f"![a <b>]({NAME})".replace("<b>", markdown_text("<b>")) in card(run, 0, "ada/net", timm="", picture="a <b>")
+    assert NAME not in card(run, 0, "ada/net", timm="", picture="")
+
+
+def test_a_run_without_maps_has_no_picture(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path / "runs", sweep("smooth_ap"))
+    assert write_picture(plan, 0, tmp_path) == "" and not (tmp_path / NAME).exists()
