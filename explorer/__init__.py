@@ -21,6 +21,7 @@ _LAUNCH: Mapping[str, Any] = {
     "run_history": False,
     "state_session_capacity": SESSIONS,
     "show_error": True,
+    "mcp_server": True,
 }
 
 __all__ = ["Explorer", "Settings"]
@@ -64,12 +65,14 @@ class Explorer:
         from explorer.server.scheduler import Scheduler
         from explorer.server.slices import SliceExecutor, Slices
         from explorer.server.slow_requests import limit_waiting
+        from explorer.server.tools import answer_in_json
         from explorer.server.turns import Turns
         from explorer.tabs import TABS
         from trainers.data import access
         from trainers.devices.device import gpus
 
         limit_waiting()
+        answer_in_json()
         self._released = access.serve_strangers() if settings.public else lambda: None
         devices = gpus()
         if executor is None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
@@ -28,17 +30,22 @@ LARGEST = 42 * 1024 * 1024
 """Most bytes of a request: an image of 30 MB in base64 and the rest of its message."""
 PENDING = 12
 """Most events of one address that may wait or run in Gradio's queue on a public page."""
+TOOLS = f"{API}/mcp"
+"""Where Gradio serves the public functions as tools of assistants."""
+TOOLS_AT_ONCE = (4, 16)
+"""Most calls of tools that are answered at once, of one address and of all: each keeps a thread until it is done."""
 BYTES_ADDRESSES = tuple(f"{API}/rankscope/{part}" for part in ("objects/upload", "retrieval/upload", "form/drop"))
 BYTES_TYPES = ("application/octet-stream", "image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # nothing of the page needs them: files to disk, development tools, requests to other servers
 _CLOSED = re.compile(
     rf"{API}/(upload|upload_progress|process_recording|stream|component_server|deep_link|proxy=|dev|vibe|undo-vibe"
-    r"|run-history|profiling|custom_component)|/monitoring"
+    r"|run-history|profiling|custom_component|mcp/(?:sse|messages))|/monitoring"
 )
 _CONTENT = re.compile(rf"{API}/(?!rankscope/assets/)|/config")
 _EVENTS = re.compile(rf"{API}/(call|run|api|queue/join)(/|$)")
 _STREAMS = re.compile(rf"{API}/(?:queue/data|call/(?:v2/)?[^/]+/([^/]+))")
+_TOOLS = re.compile(rf"{TOOLS}(/http)?/?")
 _ANSWERED = re.compile(rf"{API}/(run|api)/")
 _TOO_LARGE = f"At most {LARGEST // 2**20} MB can be sent here. Send less."
 _log = logging.getLogger(__name__)
@@ -59,6 +66,7 @@ class Guard:
         self._settings = settings
         self._pending = pending
         self._streams = streams
+        self._calls: Counter[str] = Counter()  # of tools, by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on."""
@@ -75,6 +83,11 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, sent)
             return
+        with self._counted(scope):
+            await self._answer(scope, receive, sent)
+
+    async def _answer(self, scope: Scope, receive: Receive, sent: _Sent) -> None:
+        """Pass a request on; what goes wrong is a sentence."""
         try:
             bounded: Receive = _Bounded(receive)
             if scope["method"] not in _SAFE and scope["path"] not in BYTES_ADDRESSES:
@@ -99,6 +112,8 @@ class Guard:
         asks = scope["method"] not in _SAFE or ("origin" in headers and _CONTENT.match(path))
         if local and asks and from_another_site(headers, self._settings):
             return _refused(403, refused_site(headers))
+        if refused := self._no_tool(scope, headers):
+            return refused
         if scope["method"] in _SAFE:
             return self._no_stream(scope)
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -112,6 +127,28 @@ class Guard:
             return _refused(413, _TOO_LARGE)
         if not local and _EVENTS.match(path) and self._pending(scope[ADDRESS]) >= PENDING:
             return _refused(429, f"{PENDING} of your requests are being processed; wait until some of them are done.")
+        return None
+
+    @contextmanager
+    def _counted(self, scope: Scope) -> Iterator[None]:
+        """Count a call of a tool while it is answered."""
+        counted = [scope[ADDRESS]] if _TOOLS.fullmatch(scope["path"]) else []
+        self._calls.update(counted)
+        try:
+            yield
+        finally:
+            self._calls.subtract(counted)
+            self._calls += Counter()  # forgets those of whom nothing is left
+
+    def _no_tool(self, scope: Scope, headers: Headers) -> Response | None:
+        """Refuse a stream of messages about nothing, and calls beyond :data:`TOOLS_AT_ONCE`."""
+        if not _TOOLS.fullmatch(scope["path"]):
+            return None
+        if scope["method"] == "GET" and "text/event-stream" in headers.get("accept", ""):
+            return _refused(405, "Nothing is sent here unasked. Send calls by POST.")
+        each, total = TOOLS_AT_ONCE
+        if self._calls[scope[ADDRESS]] >= each or self._calls.total() >= total:
+            return _refused(429, f"{each} calls at once are answered, {total} of all visitors; wait until one is done.")
         return None
 
     def _no_stream(self, scope: Scope) -> Response | None:

@@ -116,4 +116,10 @@ def typed(function: Callable[..., Any]) -> Callable[..., Any]:
                 ) from None
         return function(*bound.args, **bound.kwargs)
 
+    checked.__doc__ = _unwrapped(inspect.getdoc(function) or "")
     return checked
+
+
+def _unwrapped(docstring: str) -> str:
+    """Write each argument of a docstring on one line: Gradio tells programs the first line alone."""
+    return re.sub(r"\n {8,}", " ", docstring)
