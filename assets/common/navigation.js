@@ -22,6 +22,9 @@ function openTab(title) {
 /** Open the tab "Retrieve", which searches with the image that is chosen. */
 export const toRetrieve = () => openTab("Retrieve");
 
+/** Open the tab beside which the settings of a run stand. */
+export const toForm = () => openTab("Live");
+
 /** Open a comparison of the Hub in the tab "Compare". */
 export function toHub(name) {
   window.rankscopeHub = name;

@@ -4,6 +4,7 @@ import { json, post } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { button, choose, Problem, select } from "../common/fields.js";
 import { guardDrops } from "../common/files.js";
+import { toForm } from "../common/navigation.js";
 import { Actions } from "./actions.js";
 import { labelled } from "./controls.js";
 import { Form } from "./form.js";
@@ -22,6 +23,7 @@ export async function mount(element) {
   document.body.prepend(button("Skip to the tabs", skip, "rs-skip"));
   host.replaceChildren(sidebar.node);
   window.rankscopePlans = { begin: (id) => sidebar.plan(id), offered: (name) => all.kinds.some((kind) => kind.name === name) };
+  window.rankscopeTrain = (losses) => sidebar.compare(losses);
   window.dispatchEvent(new CustomEvent("rankscope:sweeps"));
 }
 
@@ -160,6 +162,16 @@ class Sidebar {
     else this.schedule(first, true);
     this.planned.node.scrollIntoView({ block: "center" });
     this.planned.node.querySelector("input")?.focus({ preventScroll: true });
+  }
+
+  /** Fill the form with a comparison of losses, and show it. */
+  compare(names) {
+    this.open("metric_learning");
+    const losses = [...new Set(names)].filter((name) => name && name !== "none").map((name) => ({ name, parameters: {} }));
+    this.fill(this.current.kind, { ...this.current.values, losses });
+    toForm();
+    document.querySelector("#rs-sidebar:not(.open) .toggle-button")?.click();
+    this.tell(["The form holds these losses. Press Train to begin."]);
   }
 
   tell(lines) {

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import gradio as gr
+from gradio.context import Context
+
 from explorer.settings import ASSETS
 
 if TYPE_CHECKING:
@@ -38,6 +41,16 @@ class Shared:
     runs: Runs
     layout: LayoutSupervisor
     turns: Turns
+
+
+def opened_tab() -> gr.Tab:
+    """Return Gradio's tab that is being built, for what is done when it is opened."""
+    block = Context.block
+    while not isinstance(block, gr.Tab):
+        if block is None:
+            raise RuntimeError("A tab is built inside gr.Tab.")
+        block = block.parent
+    return block
 
 
 def _shared(shared: Shared) -> Any:

@@ -1,52 +1,127 @@
-"""The Catalogue tab: every loss, metric, model and method with its paper, made from the descriptors.
-
-``assets/catalogue/catalogue.js`` draws the entries from ``GET catalogue``; Gradio's Markdown sets the formulas of those
-that are opened.
-"""
+"""The Catalogue tab: every loss, metric, model and method with its paper, made from the descriptors."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from typing import Any
 
 import gradio as gr
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
-from explorer.page.scripted import scripted
-from explorer.page.tab import Shared, Tab
-from explorer.server.http import json_reply
-from explorer.server.routes import reads
-from explorer.tabs.catalogue.entries import sections
+from explorer.page.blocks import QUIET
+from explorer.page.charts import chart
+from explorer.page.tab import Shared, Tab, opened_tab
+from explorer.tabs.catalogue import figures, glossary
+from explorer.tabs.catalogue.entries import Entry, entries, families, found, named
 from explorer.tabs.catalogue.responses import response
 
-_GIVEN = '{ typeset: () => trigger("typeset") }'
+INTRO = "Each loss is written from its paper's formula. Encoder, sampler, optimiser and batches are the same for all."
+ALL = "All families"
+NOTHING = "none"
+_HEAD = ["Title", "What it is"]
 _LATEX: list[dict[str, str | bool]] = [
     {"left": "$$", "right": "$$", "display": True},
     {"left": "$", "right": "$", "display": False},
 ]
+_TRAIN = "(shown, beside) => { window.rankscopeTrain([shown, beside]); return []; }"
+
+_TABLE: dict[str, Any] = {
+    "interactive": False,
+    "wrap": True,
+    "show_label": False,
+    "max_height": 720,
+    "buttons": [],
+    "elem_id": "rs-entries",
+    "elem_classes": "rs-table",
+}
 
 
 def build(_shared: Shared) -> None:
-    """Add the catalogue to the tab, and a hidden sheet on which the texts of opened entries are typeset."""
-    with gr.Column(elem_id="rs-catalogue"):
-        host = scripted(
-            "catalogue/catalogue.js", "rs-entries", "The catalogue", _GIVEN, loading="Reading the catalogue …"
-        )
-        sheet = gr.Markdown(latex_delimiters=_LATEX, elem_id="rs-sheet")
-        host.typeset(fn=None, outputs=[sheet], js="() => [window.rankscopeSheet]")
+    """Lay out the list, with a search, and beside it the entry that is chosen."""
+    first = entries()[0]
+    gr.Markdown(INTRO, elem_classes="rs-sentence")
+    with gr.Row(elem_id="rs-catalogue", equal_height=False):
+        with gr.Column(scale=5, min_width=320):
+            with gr.Row(equal_height=False):
+                words = gr.Textbox(
+                    label="Search", placeholder="Search losses, metrics and models", max_lines=1, max_length=200
+                )
+                family = gr.Dropdown([ALL, *families()], value=ALL, label="Family", filterable=False)
+            listed = gr.Dataframe(_rows(found()), headers=_HEAD, column_widths=["26%", "74%"], **_TABLE)
+        with gr.Column(scale=6, min_width=320):
+            text = gr.Markdown(first.markdown, latex_delimiters=_LATEX, elem_id="rs-entry")
+            loss = gr.Textbox(first.name, visible=False)
+            with gr.Row(equal_height=False, elem_classes="rs-bottoms") as losses:
+                beside = gr.Dropdown(_choices(), value=NOTHING, label="Beside it", scale=3)
+                train = gr.Button("Train it", scale=1, size="md", elem_id="rs-train-these")
+            figure = chart(visible=False)
+            made = gr.Markdown(visible=False, elem_classes="rs-sentence")
+            with gr.Accordion("The numbers", open=False, visible=False, elem_classes="rs-fold") as numbers:
+                table = gr.Dataframe(interactive=False, elem_classes="rs-table", elem_id="rs-numbers", show_label=False)
+            with gr.Accordion("Words", open=False, elem_classes="rs-fold"):
+                gr.Markdown(glossary.markdown())
+    search: dict[str, Any] = {"fn": _found, "inputs": [words, family], "outputs": listed, **QUIET}
+    words.change(**search, trigger_mode="always_last")
+    family.change(**search)
+    drawn = [figure, made, numbers, table]
+    listed.select(_open, beside, [text, loss, losses, train, *drawn], **QUIET)
+    beside.change(_beside, [loss, beside], [train, *drawn], **QUIET)
+    opened_tab().select(_first, [loss, beside, figure], [train, *drawn], **QUIET)
+    train.click(fn=None, inputs=[loss, beside], js=_TRAIN)
 
 
-def routes(_shared: Shared) -> list[Route]:
-    """Return the routes of the entries, and of what a loss does while an image moves."""
+def _rows(listed: list[Entry]) -> list[list[str]]:
+    return [[entry.title, entry.sentence] for entry in listed]
 
-    def catalogue(_request: Request) -> Response:
-        return json_reply({"sections": [{"title": title, "entries": entries} for title, entries in sections()]})
 
-    def responded(request: Request) -> Response:
-        return json_reply(asdict(response(request.path_params["loss"])))
+def _choices() -> list[tuple[str, str]]:
+    return [("No other loss", NOTHING), *((entry.title, entry.name) for entry in entries() if entry.loss)]
 
-    return reads({"/catalogue": catalogue, "/catalogue/response/{loss}": responded})
+
+def _found(words: str, family: str) -> list[list[str]]:
+    """Return the rows of the entries that are searched for."""
+    return _rows(found(words, "" if family == ALL else family))
+
+
+def _open(beside: str, chosen: gr.SelectData) -> list[Any]:
+    """Show an entry."""
+    entry = named(*chosen.row_value)
+    drawn = _drawn(entry.name, beside) if entry.loss else _of_metric(entry.name)
+    return [entry.markdown, entry.name if entry.loss else "", gr.update(visible=entry.loss), _label(beside), *drawn]
+
+
+def _beside(loss: str, beside: str) -> list[Any]:
+    """Draw another loss beside the one that is shown."""
+    return [_label(beside), *_drawn(loss, beside)]
+
+
+def _first(loss: str, beside: str, figure: Any) -> list[Any]:
+    """Draw the figure of the entry that is shown, where it is not there yet: none is made before somebody looks."""
+    return [gr.skip()] * 5 if figure or not loss else _beside(loss, beside)
+
+
+def _label(beside: str) -> Any:
+    return gr.update(value="Train it" if beside == NOTHING else "Train these two")
+
+
+def _drawn(loss: str, beside: str) -> list[Any]:
+    names = [loss] if beside in (NOTHING, loss) else [loss, beside]
+    made = response(loss).made
+    return [
+        gr.update(value=figures.moving(names), visible=True),
+        gr.update(value=made, visible=True),
+        *_told(figures.moving_table(names)),
+    ]
+
+
+def _of_metric(name: str) -> list[Any]:
+    figure = figures.mistakes(name)
+    if figure is None:
+        return [gr.update(visible=False) for _ in range(3)] + [gr.update()]
+    return [gr.update(value=figure, visible=True), gr.update(visible=False), *_told(figures.mistakes_table(name))]
+
+
+def _told(table: figures.Table) -> list[Any]:
+    head, rows = table
+    return [gr.update(visible=True), gr.update(value={"headers": head, "data": rows})]
 
 
 DESCRIPTOR = Tab(
@@ -54,6 +129,5 @@ DESCRIPTOR = Tab(
     title="Catalogue",
     order=90,
     build=build,
-    routes=routes,
     aside="Nothing is started here. The settings of a comparison stand in this place while Live or Runs is open.",
 )
