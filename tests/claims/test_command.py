@@ -116,19 +116,6 @@ def test_a_result_lists_the_seeds_that_it_stands_on(
     assert tables.rows({made_up.name: result}, {made_up.name: made_up})[0][5] == seeds
 
 
-def test_a_result_without_the_list_is_read(tmp_path: Path, made_up: Claim) -> None:
-    (tmp_path / "runs").mkdir()
-    plan = make_plan(tmp_path / "runs", made_up.plan(), gains=GAINS)  # type: ignore[misc]
-    path = write(dataclasses.replace(runs.result(made_up, plan), stands_on=None), tmp_path)
-    values = json.loads(path.read_text())
-    del values["without"]
-    assert "stands_on" not in values
-    path.write_text(json.dumps(values))
-    result = read(made_up, tmp_path)
-    assert result is not None and result.stands_on is None and not result.lacking and not result.without
-    assert as_json(made_up, result)["result"]["stands_on"] == [0, 1, 2]
-
-
 def test_a_result_older_than_its_parts_is_said_to_be_so(
     tmp_path: Path, made_up: Claim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,16 +131,6 @@ def test_a_result_older_than_its_parts_is_said_to_be_so(
     assert tables.old({made_up.name: result}, {made_up.name: made_up}) == ""
     table = list(csv.DictReader(io.StringIO(as_csv({made_up.name: old}, {made_up.name: made_up}))))
     assert [line["older than its code"] for line in table] == ["True"]
-
-
-def test_the_power_and_the_budget_stand_with_what_is_not_seen(tmp_path: Path, made_up: Claim) -> None:
-    (tmp_path / "runs").mkdir()
-    result = runs.result(made_up, make_plan(tmp_path / "runs", made_up.plan()))  # type: ignore[misc]
-    said = words(made_up, result)
-    assert said.startswith("Not seen at this scale. ") and "3 seeds would have shown a difference of" in said
-    assert result.budget == "One setting for each side, none searched."
-    path = write(result, tmp_path)
-    assert path.stat().st_size < 5000
 
 
 def test_what_cannot_be_run_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,25 +169,6 @@ def test_a_damaged_result_is_a_sentence(tmp_path: Path, made_up: Claim, damage: 
     path.write_text(damage(path.read_text()))
     with pytest.raises(RunError, match=rf"^The result {path.name} cannot be read \([^\n]+\. Delete it"):
         read(made_up, path.parent)
-
-
-@pytest.mark.long
-def test_a_claim_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    images = write_images(tmp_path / "images", groups=2)
-    config = SweepConfig(run=tiny_config(images, "smooth_ap", "happier", probe_size=20), seeds=(0, 1, 2))
-    claim = dataclasses.replace(MADE_UP, plan=lambda: config)
-    monkeypatch.setattr(catalogue, "CLAIMS", {claim.name: claim})
-    (tmp_path / "runs").mkdir()
-    first = {0: "finished", 1: "finished"}
-    plan = make_plan(tmp_path / "runs", config, "interrupted", lambda run: first.get(run.seed, "planned"), GAINS)
-    runs.mark(claim, plan)
-    kept = [path for path in (tmp_path / "runs").glob("*/run.db") if path.parent.name != plan.id]
-    before = [path.stat().st_mtime_ns for path in kept]
-    assert main(called(tmp_path, claim.name)) == 0
-    result = read(claim, tmp_path / "results")
-    assert result is not None and sorted(result.measured[0].sides[0].values) == [0, 1, 2]
-    assert plan.state().phase == "finished" and len(list((tmp_path / "runs").iterdir())) == 4
-    assert [path.stat().st_mtime_ns for path in kept] == before, "finished runs are not trained again"
 
 
 @pytest.mark.long

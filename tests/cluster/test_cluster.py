@@ -12,8 +12,6 @@ from typing import Any
 
 import psutil
 import pytest
-import torch
-from safetensors.torch import load_file
 
 from tests.campaigns._page import LivePage
 from tests.cluster.cluster import Cluster
@@ -180,52 +178,6 @@ def test_a_run_is_followed_stopped_and_resumed_and_outlives_all(cluster: Cluster
 
 
 ACTORS = "print(ray.util.list_named_actors())"
-UNFOLLOWED = """
-import sys, time
-from pathlib import Path
-from trainers.cluster.holding import keeper_name
-from trainers.cluster.packing import packed
-from trainers.cluster.remote import Remote
-from trainers.runs import RunFolder
-
-path = Path(sys.argv[1])
-actor = ray.remote(Remote).options(name=path.name, lifetime="detached", num_cpus=1, max_restarts=-1)
-actor = actor.remote(path.name, 2.0)
-assert ray.get(actor.begin.remote(packed(RunFolder.open(path.parent, path.name)), 1)) is not None
-assert ray.available_resources().get("CPU", 0) == 1
-while path.name in (names := ray.util.list_named_actors()):
-    time.sleep(0.5)
-while ray.available_resources().get("CPU", 0) < 2:
-    time.sleep(0.5)
-assert names == [keeper_name(path.name)], names
-"""
-
-
-def test_a_run_that_ends_unfollowed_gives_its_processor_back_and_loses_nothing(images: Path, tmp_path: Path) -> None:
-    config = tiny_config(images, "contrastive", steps=40, snapshot_steps=10)
-    folder, alone = (RunFolder.create(tmp_path / name, config) for name in ("runs", "alone"))
-    made = Cluster(processors=2)
-    try:
-        made.asked(UNFOLLOWED, str(folder.path))
-        assert folder.state().phase == "queued" and not folder.snapshots()
-        said, _ = start(
-            made, "resume", folder.id, "--runs", str(tmp_path / "runs"), "--ray", made.address
-        ).communicate()
-        left = made.asked(ACTORS)
-    finally:
-        made.close()
-    assert folder.state().phase == "finished", said
-    assert left == "[]"
-    Worker(alone).run()
-    final = [
-        {(s.step, s.key): s.value for s in run.scalars() if s.key.startswith("test/") and "seconds" not in s.key}
-        for run in (alone, folder)
-    ]
-    assert final[0] == final[1] and [row[:2] for row in alone.snapshots()] == [row[:2] for row in folder.snapshots()]
-    assert (folder.path / "log.txt").read_text().count("  device: ") == 1
-    weights = [load_file(run.path / "ckpt" / "last.safetensors") for run in (alone, folder)]
-    assert weights[0].keys() == weights[1].keys()
-    assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
 
 
 @pytest.fixture(scope="module")

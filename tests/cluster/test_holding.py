@@ -162,19 +162,6 @@ def test_a_page_follows_a_run_again_whose_follower_was_killed(made: RunFolder, c
     scheduler.close()
 
 
-def test_a_page_follows_a_run_again_whose_follower_of_an_earlier_page_is_gone(made: RunFolder) -> None:
-    lock, noted = RunLock(made.path), Noted()
-    assert lock.acquire()
-    scheduler = Scheduler(Settings(runs=made.path.parent), noted)
-    scheduler.tick()
-    assert not noted.launched
-    lock.release()
-    for _ in range(2):
-        scheduler.tick()
-    assert noted.launched == [made.id]
-    scheduler.close()
-
-
 @pytest.mark.parametrize("has_it", [True, False, None])
 def test_a_run_is_deleted_unless_its_cluster_says_that_it_has_it(
     made: RunFolder, monkeypatch: pytest.MonkeyPatch, has_it: bool | None

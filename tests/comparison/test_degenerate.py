@@ -95,13 +95,6 @@ def test_a_variant_that_always_failed() -> None:
     assert group(failed).rows[0].missing == ()
 
 
-def test_other_seeds_cannot_be_paired() -> None:
-    first = cells(results(2, 0.9), LABELS, "a")
-    second = [dataclasses.replace(cell, seed=cell.seed + 5) for cell in cells(results(2, 0.1), LABELS, "b")]
-    (pair,) = group([*first, *second]).pairs
-    assert pair.verdict == "unknown" and pair.difference.seeds == ()
-
-
 def test_queries_without_a_positive_are_left_out() -> None:
     values = [results(3, 0.6), results(3, 0.5, 1)]
     holes = [value.copy() for value in values]

@@ -87,23 +87,6 @@ def test_a_verdict_that_the_correction_takes_back_says_so() -> None:
     assert found == {True: True, False: True}
 
 
-def test_a_note_names_the_metrics_whose_intervals_it_is_about() -> None:
-    """R@1 is kept per query, the other metric is not."""
-    other = "train_R_at_1"
-    whole = cells(np.random.default_rng(0).normal(0.9, 0.05, (3, len(LABELS))), LABELS)
-    some = [dataclasses.replace(cell, metrics=cell.metrics | {other: cell.metrics[METRIC]}) for cell in whole]
-    title = table(some, [other]).metrics[0].title
-    about = "The interval covers other trainings, not other test classes: the runs have no results per query in common."
-    assert table(some, [METRIC]).notes() == []
-    assert table(some, [other]).notes() == [about]
-    assert table(some, [METRIC, other]).notes() == [f"{title}: {about}"]
-
-
-def test_verdicts_with_a_difference_come_first_in_the_exports(made: Table) -> None:
-    marks = [" above " in line for line in made.markdown().splitlines() if line.startswith("- ")]
-    assert any(marks) and not all(marks) and marks == sorted(marks, reverse=True)
-
-
 def test_csv_has_the_numbers_unrounded(made: Table) -> None:
     head, *lines = csv.reader(io.StringIO(made.csv()))
     assert head == ["variant", "noise", *(f"R_at_1{end}" for end in ("", " sd", " low", " high", " seeds"))]
@@ -154,39 +137,6 @@ def test_a_metric_that_is_not_known_is_shown_by_its_key() -> None:
     assert "| variant | mine | seeds |" in text and "| a | 1.500 | 1 |" in text and not math.isnan(one.metrics["mine"])
 
 
-def note_on(alone: set[tuple[str, str, float]], noises: tuple[float, ...] = (0.0,)) -> str:
-    """What the note on cells of one seed begins with; the others have two.
-
-    Args:
-        alone: metric, variant and noise of each.
-    """
-    some = [
-        Cell(variant=variant, condition={"noise": noise} if len(noises) > 1 else {}, seed=seed, metrics=metrics)
-        for variant in ("a", "b")
-        for noise in noises
-        for seed in (0, 1)
-        if (metrics := {key: 0.4 + 0.1 * seed for key in KEYS if seed == 0 or (key, variant, noise) not in alone})
-    ]
-    (note,) = (note for note in table(some, KEYS).notes() if "there is one seed" in note)
-    return note.partition("No interval")[0]
-
-
-KEYS = ("R_at_1", "HAP")
-
-
-def test_a_note_on_some_cells_names_their_rows_and_columns() -> None:
-    assert note_on({(key, variant, 0.0) for key in KEYS for variant in "ab"}) == ""
-    assert note_on({("R_at_1", "a", 0.0), ("R_at_1", "b", 0.0)}) == "R@1: "
-    assert note_on({("R_at_1", "a", 0.0), ("HAP", "a", 0.0)}) == "a: "
-    assert note_on({("R_at_1", "a", 0.0), ("HAP", "a", 0.0), ("R_at_1", "b", 0.0)}) == "a / R@1, b: "
-
-
-def test_a_note_on_all_rows_under_a_condition_names_the_condition() -> None:
-    without = {(key, variant, 0.0) for key in KEYS for variant in "ab"}
-    assert note_on(without, (0.0, 0.2)) == "noise 0: "
-    assert note_on(without | {(key, "b", 0.2) for key in KEYS}, (0.0, 0.2)) == "noise 0; b, noise 0.2: "
-
-
 def test_a_table_begins_with_what_it_comes_to(made: Table) -> None:
     lines = made.markdown().splitlines()
     assert lines[0].startswith("Noise 0: first has the best R@1, ") and "the next, second" in lines[0]
@@ -194,18 +144,6 @@ def test_a_table_begins_with_what_it_comes_to(made: Table) -> None:
     assert lines[2].endswith("seeds would show one of this size.")
     said = made.json()["conclusions"]
     assert [sentence["condition"] for sentence in said] == [{"noise": 0.0}, {"noise": 0.4}]
-
-
-def test_a_best_row_that_chance_may_have_made_says_so() -> None:
-    rng = np.random.default_rng(1)
-    some = [
-        Cell(variant=name, condition={}, seed=seed, metrics={METRIC: float(mean + noise)})
-        for name, mean in (("top", 0.90), ("near", 0.895), ("far", 0.30))
-        for seed, noise in enumerate(rng.normal(0, 0.01, 4))
-    ]
-    ((_, _, said),) = table(some, [METRIC]).conclusions()
-    assert "has the best R@1" in said and ", above far by more than chance explains. Its lead on " in said
-    assert " could be chance; " in said and "seeds would show one of this size." in said
 
 
 def test_main_metrics_come_first_and_latex_has_them_alone() -> None:

@@ -5,10 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
-from tests.benchmarks.encoders import Case, kept, measure, table
-from tests.tiny import write_images
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
 
@@ -50,26 +46,3 @@ def test_a_loss_below_half_of_the_best_says_why_and_no_other_does() -> None:
 
 def below_half(scores: dict[str, float]) -> set[str]:
     return {title for title, score in scores.items() if score < max(scores.values()) / 2}
-
-
-def test_what_is_kept_is_not_trained_again_and_stands_in_the_table(tmp_path: Path) -> None:
-    images, results = write_images(tmp_path / "images"), tmp_path / "kept.jsonl"
-    cases = [
-        Case(str(images), f"{name}:width=8", loss, 0.02, 1, 0, None, 30)
-        for loss in ("smooth_ap", "simclr")
-        for name in ("conv4", "small_conv")
-    ]
-    found = measure(cases[:2], results)
-    found = measure(cases, results)
-    lines = kept(results)
-    assert [(line["loss"], line["encoder"]) for line in lines] == [(case.loss, case.encoder) for case in cases]
-    assert all(0 <= line["R_at_1"] <= 1 and -1 <= line["cosine"] <= 1 and line["steps"] >= 1 for line in lines)
-    rows = table(found, ["smooth_ap", "simclr"], [str(images)], ["conv4:width=8", "small_conv:width=8"]).splitlines()
-    assert rows[2].startswith(f"| Smooth-AP | {lines[0]['R_at_1']:.3f} (")
-    lowest = min(line["R_at_1"] for line in lines[::2])
-    assert rows[-2].startswith(f"| **worst** | {lowest:.3f} |")
-
-
-@pytest.mark.parametrize("name", [name for name, loss in LOSSES.items() if loss.slow])
-def test_the_reason_is_a_sentence(name: str) -> None:
-    assert re.fullmatch(r"[A-Z].*\.", LOSSES[name].slow)

@@ -78,18 +78,6 @@ def test_the_small_nets_take_any_side(name: str, side: int) -> None:
     assert build(name, 3, side)(torch.rand(2, 3, side, side)).shape == (2, 12)
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_equal_seeds_give_equal_weights(name: str) -> None:
-    first, second = build(name, 3).state_dict(), build(name, 3).state_dict()
-    assert all(torch.equal(first[key], second[key]) for key in first)
-
-
-def test_the_default_is_the_first_of_the_menu_at_its_own_rate() -> None:
-    default = MetricLearningConfig()
-    assert default.encoder.name == next(iter(ENCODERS))
-    assert default.learning_rate == ENCODERS[default.encoder.name].learning_rate
-
-
 @pytest.mark.parametrize("channels", [1, 3])
 def test_embeddings_of_the_default_share_no_direction(channels: int) -> None:
     """Nearly grey images look alike in pixels; a batch of them is still centred, with equal spread in every number."""

@@ -26,7 +26,6 @@ from trainers.config import RunConfig
 from trainers.devices.device import CPU_PROCESSES
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS
-from trainers.plans.children import children_of
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.identity import read_config
 from trainers.training.executor import AGAIN, ProcessExecutor
@@ -170,16 +169,6 @@ def command(verb: str, images: Path, root: Path, *more: str) -> subprocess.Popen
 
 
 @pytest.mark.long
-def test_the_command_starts_them_and_prints_what_one_prints(tmp_path: Path, images: Path) -> None:
-    with command("train", images, tmp_path / "runs", "--steps", "4") as process:
-        out, errors = process.communicate(timeout=120)
-        assert process.returncode == 0, errors
-    assert "finished after" in out
-    (folder,) = list_runs(tmp_path / "runs")
-    assert "2 train this run together" in (folder.path / "log.txt").read_text()
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_command_leaves_nothing_behind(tmp_path: Path, images: Path, how: signal.Signals) -> None:
     with command("train", images, tmp_path / "runs", "--steps", str(LONG)) as process:
@@ -189,16 +178,6 @@ def test_the_command_leaves_nothing_behind(tmp_path: Path, images: Path, how: si
         process.communicate(timeout=30)
     wait(lambda: not workers(folder), 15)
     assert folder.state().phase == "interrupted" and folder.has_checkpoint
-
-
-@pytest.mark.long
-def test_every_run_of_a_sweep_is_trained_by_them(tmp_path: Path, images: Path) -> None:
-    with command("sweep", images, tmp_path / "runs", "--steps", "4", "--seeds", "0", "1") as process:
-        _, errors = process.communicate(timeout=200)
-        assert process.returncode == 0, errors
-    plan = next(folder for folder in list_runs(tmp_path / "runs") if not folder.part_of)
-    logs = [(child.path / "log.txt").read_text() for child in children_of(plan)]
-    assert len(logs) == 2 and all("2 train this run together" in log for log in logs)
 
 
 @pytest.mark.long

@@ -94,14 +94,6 @@ def test_all_leave_and_the_run_goes_on_in_one_process(tmp_path: Path, how: str) 
     assert state.step > checkpoint[1]["step"] and state.error is None
 
 
-def test_a_process_that_cannot_be_set_up_ends_the_run_with_its_sentence(tmp_path: Path) -> None:
-    folder = made(tmp_path, classes_per_batch=3, images_per_class=3)
-    with launched(folder) as launcher:
-        launcher.wait(90)
-        assert not workers(folder)
-    assert folder.state().phase == "failed" and "shared by 2 processes" in (folder.state().error or "")
-
-
 def test_a_pause_outlasts_the_time_limit_of_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_GROUP_TIMEOUT", "4")
     folder = made(tmp_path, steps=100_000)

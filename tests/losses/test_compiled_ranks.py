@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +17,7 @@ from trainers.losses import LOSSES, kernel, surrogates
 from trainers.losses._batch import PairBatch
 from trainers.losses._compiled_ranks import serves
 from trainers.losses._memory import give_memory
-from trainers.losses._numba import compiled, is_private
+from trainers.losses._numba import compiled
 from trainers.losses._rank_loss import SmoothRank, SupRank
 
 SUP = ("sup_ap", "sup_hap", "sup_hap_weighted_ap", "sup_ndcg", "sup_recall")
@@ -208,28 +207,11 @@ def test_the_loss_is_the_same_and_the_log_says_so(first: str, name: str, sup: st
     torch.testing.assert_close(slope, compiled_here[1], rtol=1e-9, atol=1e-12)
 
 
-def test_without_compilation_the_loops_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-    with pytest.raises(ImportError, match="NUMBA_DISABLE_JIT"):
-        importlib.reload(sys.modules[compiled.__module__])
-
-
 def test_a_run_says_which_form_its_rank_losses_take() -> None:
     for name, expected in (("happier", {"sup"}), ("smooth_ap", {"smooth"}), ("roadmap", {"sup"}), ("supcon", set())):
         loss = LOSSES[name].build(num_classes=4, dim=8)
         remembered, _ = give_memory(loss, LOSSES[name], size=16, after=0, dim=8, levels=1)
         assert surrogates(loss) == surrogates(remembered) == expected
-
-
-def test_compiled_code_is_kept_where_nobody_else_can_write(tmp_path: Path) -> None:
-    folder = tmp_path / "own"
-    folder.mkdir()
-    for place, mode, private in ((folder, 0o700, True), (folder, 0o757, False), (tmp_path, 0o777, False)):
-        place.chmod(mode)
-        assert is_private(folder) == private
-        place.chmod(0o755)
-    tmp_path.chmod(0o1777)  # as a folder for temporary files: what is one's own there stays one's own
-    assert is_private(folder) and not is_private(tmp_path)
 
 
 def test_a_function_is_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:

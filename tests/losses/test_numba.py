@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -100,24 +98,3 @@ def test_a_group_of_one_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("grp.getgrgid", unknown)
     folder.chmod(0o775)
     assert not is_private(folder)
-
-
-PROGRAM = """
-import torch
-from trainers.losses import LOSSES
-
-torch.manual_seed(0)
-rows = torch.randn(96, 16, requires_grad=True)
-loss = LOSSES["sup_ap"].build(num_classes=12, dim=16)(rows, torch.arange(96) % 12)
-loss.backward()
-print(loss.item().hex(), rows.grad.double().square().sum().item().hex())
-"""
-
-
-@pytest.mark.long
-def test_what_is_compiled_and_what_is_loaded_agree_to_the_bit(tmp_path: Path) -> None:
-    tmp_path.chmod(0o700)
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-c", PROGRAM]
-    results = [subprocess.run(command, env=environment, check=True, capture_output=True).stdout for _ in range(2)]
-    assert list(tmp_path.rglob("_rank_kernels.sup-*.nbc")) and results[0] == results[1]

@@ -22,13 +22,11 @@ from tests.losses.test_oracles import FAMILIES
 from trainers.errors import UserError
 from trainers.losses import LOSSES
 from trainers.losses._batch import pair_batch
-from trainers.losses._bound import DIFFERS, BoundParameters, resolve
+from trainers.losses._bound import BoundParameters, resolve
 
 QUICK = settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SUP = ("sup_ap", "sup_hap", "sup_hap_weighted_ap", "sup_ndcg", "sup_recall")
 SMOOTH = ("smooth_ap", "smooth_hap", "smooth_ndcg", "smooth_recall", "recall_at_k_patel")
-
-BOUNDED = [name for name, loss in LOSSES.items() if issubclass(loss.parameters, BoundParameters)]
 
 
 @st.composite
@@ -210,14 +208,3 @@ def test_delta_follows_tau_to_where_the_sigmoid_is_flat(tau: float) -> None:
     assert eps == pytest.approx(1 / (1 + math.e**5)) and eps < 0.01
     assert bound.edge_slope * tau == pytest.approx(eps * (1.0 - eps))  # the slope there, in units of 1 / tau
     assert bound.offset == pytest.approx(bound.start + bound.edge)  # continuous
-
-
-@pytest.mark.parametrize("name", BOUNDED)
-def test_every_loss_with_the_bound_lets_delta_follow_and_says_where_the_published_bounds_differ(name: str) -> None:
-    assert LOSSES[name].parameters().delta is None and LOSSES[name].differs.endswith(DIFFERS)
-
-
-def test_happier_f_changes_alpha_alone() -> None:
-    plain, fine = (vars(LOSSES[name].parameters()) for name in ("happier", "happier_f"))
-    assert {name for name in plain if plain[name] != fine[name]} == {"alpha"}
-    assert (plain["alpha"], fine["alpha"]) == (1.0, 5.0)

@@ -33,17 +33,6 @@ def test_value_and_gradient(name, mode, views):
     torch.testing.assert_close(grad(got, emb), grad(want, emb), rtol=1e-9, atol=1e-12)
 
 
-def test_one_view_needs_no_view_axis():
-    emb, labels = world(1, views=1)
-    assert build("supcon")(emb[:, 0], labels) == build("supcon")(emb, labels)
-
-
-def test_the_finest_level_counts():
-    emb, labels = world(2)
-    both = torch.stack([labels, torch.zeros_like(labels)], 1)
-    assert build("supcon")(emb, both) == build("supcon")(emb, labels)
-
-
 @pytest.mark.parametrize("name", ["supcon", "supcon_in"])
 def test_anchors_without_positives_add_nothing_but_are_counted(name):
     emb, _ = world(5, batch=4, views=1)

@@ -16,7 +16,7 @@ from tests.metrics.worlds import tree
 from tests.tiny import write_images
 from trainers.cli.main import main
 from trainers.errors import ParameterError
-from trainers.kinds import check, kind_of
+from trainers.kinds import check
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.evaluation import retrieval
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -51,27 +51,6 @@ def test_names_are_checked_against_the_test_set() -> None:
         check_size(["AP_level2"], 2, 10)
     assert measurable(["R_at_9", "R_at_10", "AP"], 1, 10) == ["R_at_9", "AP"]
     assert joined(["R_at_1", "HAP"], ["AP", "R_at_1", "AP"]) == ["R_at_1", "HAP", "AP"]
-
-
-def test_asking_for_nothing_is_as_before_and_old_configurations_are_read() -> None:
-    config = MetricLearningConfig()
-    before = {name: value for name, value in json.loads(config.to_json()).items() if name != "metrics"}
-    assert read_config(json.dumps(before)) == config
-    kind = kind_of(config)
-    assert kind.measures_of(config) is kind.measures
-
-
-def test_they_stand_where_the_kinds_own_numbers_stand() -> None:
-    for kind in (MetricLearningConfig, ContrastiveConfig):
-        config = kind(metrics=("AP_at_R", "sum_wAP", "R_at_1"))
-        measures, whole = kind_of(config).measures, kind_of(config).measures_of(config)
-        assert (
-            set(whole.numbers) == {*measures.numbers, "AP_at_R", "sum_wAP"}
-            and whole.numbers[: len(measures.numbers)] == measures.numbers
-        )
-        assert set(whole.whole) >= {"AP_at_R", "sum_wAP"} and "sum_wAP" in whole.later
-        assert not set(whole.later) & {panel.key for panel in whole.panels}
-        assert not measures.summary or "sum_wAP" in whole.summary
 
 
 def test_the_page_offers_a_menu_and_takes_any_name() -> None:
@@ -171,24 +150,6 @@ def test_runs_keep_keys(kind: type) -> None:
     assert read_config(json.dumps(written)) == config
     fair = FairComparisonConfig(run=config, select_by="R@10")
     assert (fair.select_by, replace(fair, select_by="mAP@R").select_by) == ("R_at_10", "AP_at_R")
-
-
-@pytest.mark.parametrize(
-    ("written", "first", "sentence"),
-    [
-        ("R@1", "R_at_1: R@1.", "among the top-1 results"),
-        ("R_at_10", "R_at_10: R@10.", "among the top-10 results"),
-        ("R@k", "R_at_k: R@k.", "among the top-k results"),
-        ("R_at_k", "R_at_k: R@k.", "among the top-k results"),
-        ("mAP@R", "AP_at_R: mAP@R.", ""),
-    ],
-)
-def test_the_command_describes_a_metric(
-    written: str, first: str, sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["metrics", written]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith(first) and sentence in told
 
 
 @pytest.mark.parametrize("written", ["R_at_0", "R@0", "recall"])

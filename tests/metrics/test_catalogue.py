@@ -86,35 +86,6 @@ def test_judged_captions_score_their_best_and_their_worst(measure):
     assert np.isnan(measure.judge(judged(3, counted=False), 3)[0])
 
 
-@pytest.mark.parametrize(
-    ("key", "title", "short"),
-    [
-        ("R_at_10_level1", "R@10, kind", "R@10, kind"),
-        ("AP_at_R", "mAP@R", "mAP@R"),
-        ("AP_at_100", "mAP@100", "mAP@100"),
-        ("AP_level2", "AP, level 2", "AP, level 2"),
-        ("AP_level0", "AP, product", "AP, product"),
-        ("P_at_R", "P@R", "P@R"),
-        ("HAP", "H-AP", "H-AP"),
-        ("train_R_at_1", "R@1 on training images", "train R@1"),
-        ("test/rerendered_ODmAP_at_1", "whole test set: ODmAP@1, re-rendered", "re-rendered"),
-        ("hallucination_at_1", "hallucination@1", "halluc.@1"),
-        ("i2t_R_at_5", "image to text R@5", "i2t R@5"),
-        ("term/hard_part", "Loss term: hard part", "Loss term: hard part"),
-        ("floor_R_at_1", "R@1 of the bare pixels, without any training", "R@1"),
-    ],
-)
-def test_keys_in_words(key, title, short):
-    found = describe(key, ("product", "kind"))
-    assert (found.key, found.title, found.short) == (key, title, short)
-
-
-def test_sentences_are_filled_in():
-    assert describe("R_at_1").sentence.endswith("among the top-1 results.")
-    assert describe("R_at_5").sentence.endswith("among the top-5 results.")
-    assert "have memorised" not in describe("R_at_1").sentence and "memorised" in describe("train_R_at_1").sentence
-
-
 def test_unknown_keys_stand_for_themselves():
     with pytest.raises(ParameterError, match="no number"):
         describe("mood")

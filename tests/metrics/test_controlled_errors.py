@@ -18,7 +18,6 @@ from trainers.metrics.controlled_errors import (
     Case,
     cases,
     ranking,
-    words_of,
 )
 
 DEPTHS = pytest.mark.parametrize("depth", [1, 2, len(LEVELS)])
@@ -28,15 +27,6 @@ def of(mistakes: int, rank: int, depth: int) -> list[Case]:
     """One case per severity, the worst first."""
     shown = [one for one in cases(depth) if (one.mistakes, one.rank) == (mistakes, rank)]
     return sorted(shown, key=lambda one: one.shared)
-
-
-@DEPTHS
-def test_every_setting_is_there_once(depth: int) -> None:
-    settings = Counter((one.shared, one.mistakes, one.rank) for one in cases(depth))
-    assert set(settings.values()) == {1}
-    assert len(settings) == depth * (MISTAKES + 1) * RANKS
-    assert words_of(LEVELS[:depth]) == ["unrelated", *(f"same {level}" for level in reversed(LEVELS[:depth]))]
-    assert max(MISTAKES, RANKS) <= min(RELATED, UNRELATED)
 
 
 @DEPTHS
@@ -56,12 +46,6 @@ def test_values_are_those_of_the_definitions(depth: int) -> None:
     for one in cases(depth):
         wanted = [slow.score(name, list(one.ranking), depth) for name in METRICS]
         assert one.values == pytest.approx(wanted, abs=1e-12)
-
-
-@DEPTHS
-def test_without_mistakes_all_are_1_and_with_one_none_is(depth: int) -> None:
-    for one in cases(depth):
-        assert (one.values == pytest.approx([1.0] * len(METRICS))) == (one.mistakes == 0)
 
 
 @pytest.mark.parametrize("rank", range(1, RANKS + 1))

@@ -144,12 +144,6 @@ def test_what_was_skipped_is_counted_by_reason():
     assert "ODmAP_at_2" in found.values and "ODmAP_at_50" not in found.values
 
 
-def test_a_query_with_fewer_than_k_correct_sentences_can_reach_one():
-    mentions = [[True, False], [False, True], [False, True]]
-    found = scored([[0.9, 0.2, 0.1]], mentions, [[True, False]], [[False, True]], ks=(3,))
-    assert found.values["ODmAP_at_3"] == 1
-
-
 def test_masks_of_any_number_of_classes():
     table = torch.rand(50, 200, generator=torch.Generator().manual_seed(0)) < 0.5
     words = pack(table.numpy())

@@ -136,13 +136,6 @@ def test_a_perfect_list_scores_one_and_no_list_more(levels):
 
 
 @QUICK
-@given(st.lists(st.integers(0, 1), min_size=1, max_size=30))
-def test_hap_of_flat_labels_is_ap(levels):
-    found = listed([levels], 1, ["HAP", "AP"])
-    np.testing.assert_allclose(found["HAP"], found["AP"], atol=1e-12)
-
-
-@QUICK
 @given(st.integers(0, 1000), st.integers(2, 30))
 def test_ties_go_to_the_less_relevant_in_any_order(seed, count):
     """Cosines that are multiples of 1/4 tie exactly."""

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -29,7 +24,7 @@ from trainers.plans.config import FairComparisonConfig, SweepConfig
 from trainers.plans.planned import Outcome
 from trainers.plans.report import Report, report
 from trainers.plans.runner import PlanRunner
-from trainers.runs import RunFolder, list_runs
+from trainers.runs import RunFolder
 from trainers.runs.identity import read_config
 from trainers.training.executor import Device
 from trainers.worker import Worker
@@ -37,7 +32,6 @@ from trainers.worker import Worker
 SWEEP = PLANS["sweep"]
 MOCO = ContrastiveConfig(methods=(Choice(name="moco_v2", parameters={"queue": 12}), Choice(name="simclr")))
 TUNED = FinetuningConfig(recipes=({"removed": False}, {}))
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Here(AtOnce):
@@ -195,39 +189,3 @@ def test_a_plan_keeps_the_settings_of_its_runs_as_they_are() -> None:
             read_config(f'{{"kind": "{plan}", "version": 3, "run": {{"kind": "{kind}"}}}}')
     with pytest.raises(RunError, match="this is a single run"):
         plan_of(MOCO)
-
-
-@pytest.mark.long
-def test_killed_with_its_trainers_it_repeats_no_run_that_has_finished(tmp_path: Path) -> None:
-    images, runs = write_images(tmp_path / "images", train=4, test=1), tmp_path / "runs"
-    flags = f"--data {images / 'train'} --image-size 16 --encoder conv4:width=8 --dim 16 --batch 8 --norm batch"
-    flags += " --method moco_v2:queue=12 simclr --steps 60 --head-steps 2 --probe-size 20 --device cpu --threads 1"
-    words = ["sweep", "pretrain", *flags.split(), "--seeds", "0", "1", "--runs", str(runs)]
-    with command(*words) as process:
-        end = time.monotonic() + 240
-        while not (finished := [run for run in of_plan(runs) if run.state().phase == "finished"]):
-            assert time.monotonic() < end and process.poll() is None
-            time.sleep(0.1)
-        process.send_signal(signal.SIGKILL)
-    before = {run.id: run.state().updated for run in finished}
-    while any(run.is_alive() for run in of_plan(runs)):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    plan = finished[0].part_of
-    with command("resume", plan, "--runs", str(runs)) as process:
-        said, errors = process.communicate(timeout=240)
-    assert process.returncode == 0, errors
-    assert "| MoCo v2 |" in said and "| SimCLR |" in said and "2 |" in said
-    after = {run.id: run.state().updated for run in of_plan(runs)}
-    assert len(after) == 2 and before.items() <= after.items()
-
-
-def command(*words: str) -> subprocess.Popen[str]:
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    line = [sys.executable, "-m", "trainers", *words]
-    return subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def of_plan(root: Path) -> list[RunFolder]:
-    """The runs of the plan in a folder of runs that has one."""
-    return [run for run in list_runs(root) if run.part_of]

@@ -17,7 +17,7 @@ from tests.made_up_plan import make_plan, sweep
 from trainers.cli import start as verb
 from trainers.cli.main import main
 from trainers.errors import RunError
-from trainers.plans.children import Children, ended_words, lacking, lacks
+from trainers.plans.children import Children, lacking, lacks
 from trainers.plans.planned import PlannedRun
 from trainers.plans.report import report
 from trainers.runs import RunFolder
@@ -55,16 +55,6 @@ def test_a_finished_plan_counts_them_everywhere(tmp_path: Path, capsys: pytest.C
     first = json.loads(capsys.readouterr().out.splitlines()[0])
     assert (first["phase"], first["lacking"]) == ("finished", "3 of 9 runs failed")
     plan.db.close()
-
-
-def test_nothing_is_said_of_whole_plans_of_single_runs_and_of_plans_that_train(tmp_path: Path) -> None:
-    whole = make_plan(tmp_path, sweep("smooth_ap"))
-    assert lacks(whole) == "" and ended_words(Children(whole).all()) == "3 of 3 runs finished"
-    part = make_plan(tmp_path, sweep("smooth_ap"), "running", stand=lose(1))
-    single = whole.beside(Children(whole).all()[0].id)
-    assert lacks(part) == lacks(single) == ""
-    for folder in (whole, part, single):
-        folder.db.close()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 import time
@@ -16,7 +15,7 @@ from tests.made_up_plan import AtOnce
 from trainers.devices.device import CPU_PROCESSES
 from trainers.errors import RunError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.plans.children import Children, children_of, total
+from trainers.plans.children import Children, children_of
 from trainers.plans.config import SweepConfig
 from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder
@@ -34,19 +33,6 @@ def ended(b: Bench, plan: str) -> dict[str, float]:
     """When each run that has finished did so, by id."""
     states = {child.id: child.state() for child in children_of(folder(b, plan))}
     return {name: state.updated for name, state in states.items() if state.phase == "finished"}
-
-
-def test_a_plan_says_what_its_runs_are_doing(bench: Callable[..., Bench]) -> None:
-    b = bench(how="0.1")
-    plan = b.runs.start(FOUR, "")
-    b.until(plan, "running")
-    children = Children(folder(b, plan)).all()
-    at_work = dataclasses.replace(children[0], phase="running", message="step 3 of about 9", outcome=None)
-    waits = dataclasses.replace(children[1], phase="planned", message="", outcome=None)
-    assert total([at_work, waits]).message == (
-        f"0 of 2 runs finished, at work: {at_work.planned.title} (step 3 of about 9)"
-    )
-    b.until(plan, "finished")
 
 
 def test_a_sweep_trains_every_run_once_and_ends(bench: Callable[..., Bench]) -> None:

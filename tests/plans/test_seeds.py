@@ -14,7 +14,7 @@ from explorer.page.form.plans import planned
 from explorer.page.kinds import PAGES
 from tests.explorer.bench import Bench
 from tests.made_up_plan import make_plan, sweep
-from trainers.cli.main import main, whole_parser
+from trainers.cli.main import whole_parser
 from trainers.cli.start import configuration
 from trainers.errors import ParameterError, UserError
 from trainers.kinds import KINDS
@@ -24,7 +24,7 @@ from trainers.plans.children import Children
 from trainers.plans.config import FIRST, SweepConfig, sweep_of
 from trainers.plans.more_seeds import add_seeds
 from trainers.plans.seeds import MOST_SEEDS
-from trainers.runs import RunFolder, list_runs
+from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
 
 KIND = KINDS[FIRST]
@@ -76,18 +76,6 @@ def test_what_is_neither_is_refused_with_both_spellings(written: Any) -> None:
         planned(FORM, {}, "sweep", {"seeds": written}, [])
     with pytest.raises(ParameterError, match=said):
         configured("sweep", {"seeds": written})
-
-
-def test_a_command_with_a_number_of_no_plan_makes_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", "--data", "drawn", "--seeds", "0", "--runs", str(tmp_path)]) == 1
-    assert "got 0." in capsys.readouterr().err and not list_runs(tmp_path)
-
-
-def test_a_plan_says_what_is_trained() -> None:
-    sweep, fair = PLANS["sweep"], PLANS["fair_comparison"]
-    assert sweep.trained(SweepConfig(seeds=(4, 7, 9), vary={"dim": [16, 32]})) == "6 runs, seeds 4, 7 and 9"
-    assert sweep.trained(SweepConfig(seeds=(5,))) == "1 run, seed 5"
-    assert fair.trained(fair.config(seeds=2, trials=2)).endswith(", seeds 0 and 1 after the search")
 
 
 def stamps(plan: RunFolder) -> dict[str, float]:
@@ -148,10 +136,3 @@ def test_the_page_trains_the_new_runs_alone(bench: Callable[..., Bench]) -> None
     assert len(after) == 4 and {name: after[name] for name in before} == before
     assert folder.config.seeds == (4, 0, 1, 2)  # type: ignore[attr-defined]
     folder.db.close()
-
-
-def test_the_command_refuses_with_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plan = make_plan(tmp_path, sweep("smooth_ap", seeds=2))
-    assert main(["resume", plan.id, "--more-seeds", "99", "--runs", str(tmp_path)]) == 1
-    assert "so 1 to 18 more seeds can be added; got 99" in capsys.readouterr().err
-    plan.db.close()

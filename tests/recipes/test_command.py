@@ -11,7 +11,7 @@ import pytest
 from tests.tiny import write_images
 from trainers.cli.main import main
 from trainers.parameters import Choice
-from trainers.plans.config import FairComparisonConfig, SweepConfig
+from trainers.plans.config import SweepConfig
 from trainers.recipes.catalogue import RECIPES, Dataset, Figure, Setting
 from trainers.recipes.printed import BESIDE_HEAD, HEAD, NO_FIGURES
 from trainers.runs import RunFolder, list_runs
@@ -123,17 +123,6 @@ def test_settings_of_a_run_that_are_not_the_recipes_are_listed(
     }
 
 
-def test_a_run_of_the_recipes_own_images_that_was_searched_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = RECIPES["cub_contextual"].config("elsewhere")
-    searched = FairComparisonConfig(run=config.run, seeds=config.seeds)
-    assert not_as_in("cub_contextual", searched, tmp_path, capsys) == [
-        "data.source: cub200 → elsewhere",
-        "plan: sweep → fair comparison",
-    ]
-
-
 @pytest.mark.parametrize("vary", [{}, {"weight_decay": [0.0, 1e-4]}])
 def test_other_losses_and_varied_settings_are_no_run_of_a_recipe(
     vary: dict[str, list[float]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -148,12 +137,3 @@ def test_other_losses_and_varied_settings_are_no_run_of_a_recipe(
     said = capsys.readouterr().err
     assert "of losses smooth_recall, sup_recall, rod_recall, rod_recall;" in said
     assert ("and varies other settings" in said) == bool(vary)
-
-
-def test_a_single_run_is_no_run_of_a_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = RunFolder.create(tmp_path, RECIPES["sop_recall"].config("here/sop").run)
-    folder.db.close()
-    assert main(["recipe", "sop_recall", "--of", folder.id, "--runs", str(tmp_path)]) == 1
-    said = capsys.readouterr().err
-    assert f"A sweep of the recipe sop_recall was needed; {folder.id} is a single run." in said
-    assert "`python -m trainers recipe sop_recall --run` trains one" in said

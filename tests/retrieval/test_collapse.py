@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.layout import quality
-from explorer.server import maps
 from explorer.server.library import Library
 from explorer.tabs.live.view import frame_info, poll
 from tests.synthetic import make_run
@@ -89,17 +87,3 @@ def test_it_stands_where_the_numbers_of_the_run_stand(tmp_path: Path, capsys: py
     assert [bool(arm["equal"]) for arm in frame_info(run, 0)["arms"]] == [False, False]
     assert main(["mistakes", folder.id, "--json", "--runs", str(tmp_path)]) == 0
     assert sum(COLLAPSED in said for said in json.loads(capsys.readouterr().out)["said"]) == 1
-
-
-@pytest.mark.parametrize(("points", "chance"), [(2, 1.0), (16, 1.0), (17, 15 / 16), (40, 15 / 39)])
-def test_a_map_comes_with_what_any_map_keeps(points: int, chance: float, tmp_path: Path) -> None:
-    folder = make_run(tmp_path, points=points, frames=1)
-    run = Library(tmp_path, tmp_path / "recorded").get(folder.id)
-    assert {arm["chance"] for arm in frame_info(run, 0)["arms"]} == {chance}
-    assert maps.NEAREST == quality.NEAREST
-
-
-def test_embeddings_that_are_not_kept_say_nothing(tmp_path: Path) -> None:
-    folder = _collapsed(tmp_path)
-    folder.embeddings_path(1).unlink()
-    assert equal_by_arm(folder, 1) == () and not any("collapsed" in said for said in result(folder).split())

@@ -61,18 +61,6 @@ def test_class_names_are_text_to_every_program(
     assert b",'=1+1 < group0" in capsysbinary.readouterr().out
 
 
-def test_an_image_file_is_searched_in_the_probe(
-    run: RunFolder, images: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    picture = images / "test" / "group0" / "colour08" / "0.png"
-    assert (
-        main(["retrieve", f"{run.id}:1", "--runs", str(run.path.parent), "--image", str(picture), "--gallery", "probe"])
-        == 0
-    )
-    printed = capsys.readouterr().out
-    assert printed.count("  row ") == 10 and "note: The classes of the query are not known" in printed
-
-
 def test_what_cannot_be_done_is_said(run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text.png").write_text("no image")
     with (tmp_path / "huge.png").open("wb") as file:

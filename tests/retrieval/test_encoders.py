@@ -13,7 +13,6 @@ from PIL import Image
 from trainers.cli.main import main
 from trainers.errors import UserError
 from trainers.image_text.encoding import encode_images
-from trainers.image_text.models import MODELS
 from trainers.kinds import kind_of
 from trainers.parameters import Choice
 from trainers.progress import silent
@@ -72,12 +71,6 @@ def test_the_images_of_a_fine_tuning_come_at_any_size(finetuned: RunFolder) -> N
     assert len(Datasets().load(images, silent).test) == len(gallery)
     with pytest.raises(UserError, match="the images on its maps"):
         Retriever().gallery(finetuned, Choice(name="train"))
-
-
-def test_a_model_of_the_menu_is_one_encoder() -> None:
-    encoders = encoders_of("vsepp:dim=16,width=4,words=16,side=32", Path())
-    encoder = encoders.read(0)
-    assert encoders.titles == (MODELS["vsepp"].title,) and encoder.embed(PIXELS).shape == (4, 16)
 
 
 def test_the_verb_background_measures_all_of_them(

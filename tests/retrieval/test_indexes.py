@@ -109,31 +109,6 @@ def test_an_index_that_cannot_be_kept_is_searched_all_the_same(tmp_path: Path, m
         assert made("hnsw", clustered()).recall >= 0.95
 
 
-BOTH = """
-import sys
-from tests.retrieval.test_indexes import clustered, made
-print("ready", flush=True)
-sys.stdin.readline()
-for name in ("hnsw", "ivf_sq8"):
-    index = made(name, clustered())
-    print(index.recall >= 0.95, index.nearest(clustered(), clustered().rows[3], 5, 3)[0].tolist())
-"""
-
-
-@pytest.mark.long
-def test_two_processes_make_the_same_index_at_once(tmp_path: Path) -> None:
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-c", BOTH]
-    both = [subprocess.Popen(command, cwd=root, stdin=-1, stdout=-1, stderr=-1, text=True) for _ in range(2)]
-    for process in both:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    answers = [process.communicate("go\n", timeout=120) for process in both]
-    assert [process.returncode for process in both] == [0, 0], answers
-    assert answers[0][0] == answers[1][0] and answers[0][0].count("True") == 2
-    kept = [path for path in (tmp_path / "cache" / module.KIND).iterdir() if not path.name.startswith(".")]
-    assert len(kept) == 2
-
-
 def test_whoever_stops_the_building_is_heard(tmp_path: Path) -> None:
     def stop(_text: str, fraction: float) -> None:
         raise KeyboardInterrupt

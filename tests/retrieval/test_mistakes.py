@@ -21,7 +21,7 @@ from trainers.hierarchy import Hierarchy, missed_when_wrong, shared_levels
 from trainers.metrics import evaluate
 from trainers.metrics.catalogue.maps import RECALL
 from trainers.retrieval import probe_results as module
-from trainers.retrieval.mistakes import MistakesOverTraining, find_classes, mistakes, severity_shares
+from trainers.retrieval.mistakes import MistakesOverTraining, find_classes, mistakes
 from trainers.retrieval.probe_results import nearest, probe_results, query_metrics
 from trainers.runs import RunFolder
 
@@ -136,12 +136,6 @@ def test_a_gallery_of_others_is_counted_by_its_own_labels() -> None:
     np.testing.assert_allclose(result.topk, np.bincount(want, minlength=3) / len(want))
 
 
-def test_nobody_has_an_image_to_find() -> None:
-    result = mistakes(np.array([[1], [0]]), np.array([[0], [1]]))
-    assert (result.queries, result.left_out, result.confusions) == (0, 2, ())
-    assert result.topk.tolist() == [0.0, 0.0] and result.levels[0].ids.tolist() == []
-
-
 def test_classes_are_found_by_name() -> None:
     named = hierarchy()
     assert find_classes(named, "Aisle 1") == [(2, 1)]
@@ -219,16 +213,6 @@ def test_an_arm_that_diverged_has_no_results_and_the_others_keep_theirs(
         probe_results(folder, 2, count)
 
 
-def test_shares_alone_are_those_of_the_whole() -> None:
-    emb, tensor = tree(6, 50, 2)
-    labels = tensor.numpy()
-    ids = nearest(emb, labels, 5)
-    top1, topk = severity_shares(ids, labels)
-    whole = mistakes(ids, labels)
-    np.testing.assert_array_equal(top1, whole.top1)
-    np.testing.assert_array_equal(topk, whole.topk)
-
-
 def test_some_queries_alone_are_those_whose_lists_are_given_alone() -> None:
     emb, labels = tree(3, 60, 3)
     labels = labels.numpy()
@@ -242,25 +226,6 @@ def test_some_queries_alone_are_those_whose_lists_are_given_alone() -> None:
     assert {confusion.query for confusion in some.confusions} <= set(counted)
     everything = mistakes(ids, labels, among=np.arange(len(labels)))
     assert everything.topk.tolist() == mistakes(ids, labels).topk.tolist()
-
-
-def test_it_prints_severities_confusions_and_disagreements(tmp_path: Path, capsys) -> None:
-    folder = make_run(tmp_path, points=120, frames=2)
-    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--frame", "0", "--class", "product 1"]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith("Made-up world, frame 0: 120 queries, 10 results of each\n")
-    tables = [
-        "Results by the finest level",
-        "First results over the training",
-        "Confusions that cost",
-        "Classes named 'product 1'",
-        "Queries whose AP",
-    ]
-    assert [printed.index(table) for table in tables] == sorted(printed.index(table) for table in tables)
-    assert "STEP 0  STEP 25" in printed
-    assert printed.count("first result, if wrong") == 2
-    assert "SAME PRODUCT  SAME KIND  SAME AISLE  UNRELATED" in printed and "Last numbers" not in printed
-    assert printed.count("product 11") >= 2
 
 
 def test_a_run_whose_maps_were_never_drawn_has_its_training_too(run: RunFolder, capsys) -> None:

@@ -73,11 +73,3 @@ def test_thinning_keeps_the_area_and_the_ends(most) -> None:
     assert thin.area == pytest.approx(curve.area, abs=1e-13)
     assert (np.diff(thin.recall) > 0).all() and thin.precision.max() <= curve.precision.max()
     assert curve.thinned(5000) is curve
-
-
-def test_thin_curves_stay_near_the_whole_one() -> None:
-    emb, labels = tree(0, 900, 2)
-    whole = query_curves(emb[0], labels[0, 1:], emb, labels[:, 1:], own=0).plain
-    thin = whole.thinned(60)
-    where = np.searchsorted(thin.recall, whole.recall).clip(max=len(thin.recall) - 1)
-    assert np.abs(thin.precision[where] - whole.precision)[5:].mean() < 0.02

@@ -10,7 +10,6 @@ import torch
 
 from tests.losses.reference import contextual_similarity
 from tests.metrics.worlds import tree
-from trainers.errors import ParameterError
 from trainers.retrieval.reranking import RERANKINGS
 
 CASES = [
@@ -106,18 +105,3 @@ def test_few_equal_and_no_candidates(name) -> None:
     assert entry.rerank(rows[0], rows[1:2], np.ones(1)).tolist() == [0]
     same = np.tile(rows[:1], (30, 1))
     assert entry.rerank(rows[0], same, np.ones(30)).tolist() == list(range(30))
-
-
-@pytest.mark.parametrize("name", RERANKINGS)
-def test_far_apart_classes_keep_their_order_first(name) -> None:
-    rng = np.random.default_rng(0)
-    rows = np.repeat(np.eye(4), 8, axis=0) + 0.05 * rng.normal(size=(32, 4))
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    order = RERANKINGS[name].rerank(rows[0], rows[1:], rows[1:] @ rows[0])
-    assert set(order[:7]) == set(range(7))
-
-
-def test_parameters_are_checked() -> None:
-    with pytest.raises(ParameterError, match="k needs"):
-        RERANKINGS["contextual"].checked({"k": 1})
-    assert vars(RERANKINGS["k_reciprocal"].checked({})) == {"k1": 20, "k2": 6, "lam": 0.3}

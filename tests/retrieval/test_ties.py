@@ -165,11 +165,3 @@ def test_lists_of_a_run_have_the_order_of_the_metrics(kind: str, tmp_path: Path)
             listed = found[arm]
             if kind != "none":  # without ties the ones of the map stay
                 assert listed is not None and listed[query].tolist() == expected
-
-
-@pytest.mark.parametrize("points", [2, 3, 5])
-def test_few_points_have_few_results(points: int) -> None:
-    rows, labels = np.ones((points, 4), np.float32), np.arange(points)[:, None] % 2
-    found = nearest_others(rows, labels, np.arange(points), 10)
-    assert found.shape == (points, points - 1)
-    assert all(query not in ids for query, ids in enumerate(found))

@@ -22,7 +22,7 @@ from trainers.retrieval.baseline import differences, paired, shared_images, subt
 from trainers.retrieval.disagreements import disagreements, ordered
 from trainers.retrieval.probe_results import newest_embeddings
 from trainers.runs import RunFolder
-from trainers.runs.records import Probe, Scalar, Snapshot
+from trainers.runs.records import Scalar, Snapshot
 
 
 def with_probe(root: Path, points: list[int], *, arms: int = 1, fingerprint: str = "", **data: object) -> RunFolder:
@@ -78,11 +78,6 @@ def test_other_labels_and_other_classes_are_other_images(tmp_path: Path) -> None
     other.write_probe(dataclasses.replace(probe, hierarchy=tree), [])
     with pytest.raises(UserError, match="their classes differ"):
         shared_images(one, other)
-
-
-def test_the_fingerprint_is_stored_and_old_probes_have_none(tmp_path: Path) -> None:
-    assert with_probe(tmp_path, [1], fingerprint="ab").probe().fingerprint == "ab"
-    assert Probe(labels=None, rows=None, hierarchy=None, data_title="").fingerprint == ""
 
 
 def test_a_run_stores_the_fingerprint_of_its_dataset(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,9 @@ from torch import Tensor
 from tests.finetuning.world import SIDE, mend_config
 from tests.tiny import opened, tiny_config, to_end
 from tests.training.reopened import reopened
-from trainers.cli.main import main
-from trainers.config import RunConfig, StartConfig
+from trainers.config import RunConfig
 from trainers.encoders import ENCODERS, Encoder
-from trainers.errors import ParameterError
-from trainers.kinds import KINDS, check, kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training.loop import Loop
@@ -151,59 +145,3 @@ def test_the_backbone_moves_by_its_rate_and_all_else_as_before(
     for name in slow:
         assert torch.allclose(moved[0.25][name], 0.25 * moved[1.0][name], atol=1e-7), name
         assert not moved[0.0][name].any()
-
-
-@pytest.mark.parametrize("kind", TRAIN_ENCODERS)
-def test_at_the_rate_of_one_the_optimizer_is_the_one_it_was(
-    kind: str, tmp_path: Path, images: Path, scenes: Path
-) -> None:
-    config = config_of(kind, images, scenes)
-    values = json.loads(config.to_json())
-    before = {name: values.pop(name) for name in ("frozen_norm", "backbone_rate")}
-    assert before == {"frozen_norm": False, "backbone_rate": 1.0}
-    folder = RunFolder.create(tmp_path, config)
-    (folder.path / "config.json").write_text(json.dumps(values))  # as written before there were such settings
-    loop = kind_of(config).loop()(RunFolder.open(tmp_path, folder.id))
-    assert loop.config == config
-    arm = loop.arms[0]
-    own = [group["params"] for group in arm.groups(arm.networks, loop.stage) if group["params"]]
-    kept = [group["params"] for group in arm.optimizer.optimiser.param_groups]
-    assert [[id(one) for one in group] for group in own] == [[id(one) for one in group] for group in kept]
-    assert all(layer.training for net in encoders(loop) for layer in net.train().modules())
-
-
-def test_random_weights_have_no_statistics_to_keep(images: Path, scenes: Path) -> None:
-    for kind in TRAIN_ENCODERS:
-        config = config_of(kind, images, scenes, frozen_norm=True)
-        with pytest.raises(ParameterError, match=r"starts from random weights, as .* Give a run to start from"):
-            check(config)
-        check(dataclasses.replace(config, start="0" * 26))
-    published = Choice(name="timm", parameters={"model": "test_resnet"})
-    check(config_of("metric_learning", images, scenes, frozen_norm=True, encoder=published))
-
-
-@pytest.mark.parametrize("changes", [{"frozen_norm": True}, {"backbone_rate": 0.5}], ids=lambda one: next(iter(one)))
-def test_where_nothing_would_change_they_are_refused(images: Path, scenes: Path, changes: dict[str, object]) -> None:
-    frozen = Choice(name="timm_frozen", parameters={"model": "test_resnet"})
-    with pytest.raises(ParameterError, match="trains its head alone"):
-        check(config_of("metric_learning", images, scenes, encoder=frozen, **changes))
-    with pytest.raises(ParameterError, match=r"its image tower is none of the encoders.*this one can: two_towers\."):
-        check(mend_config(scenes, **changes))
-    if "frozen_norm" in changes:
-        with pytest.raises(ParameterError, match="leaves no batch normalisation"):
-            check(config_of("contrastive", images, scenes, norm="group", start="0" * 26, **changes))
-
-
-def test_they_are_settings_of_every_kind_that_trains_an_encoder(capsys: pytest.CaptureFixture[str]) -> None:
-    assert {type(kind.config()) for kind in KINDS.values()} >= {
-        MetricLearningConfig, ContrastiveConfig, FinetuningConfig
-    }  # fmt: skip
-    for kind in KINDS.values():
-        if not issubclass(kind.config, StartConfig):
-            continue
-        with pytest.raises(SystemExit):
-            main([kind.verb, "--help"])
-        told = " ".join(capsys.readouterr().out.split())
-        assert "--frozen-norm" in told and "--backbone-rate" in told and "Needs a run to start from" in told
-        if kind.name != "finetuning":  # started in a tab of its own, from a preset
-            assert {"frozen_norm", "backbone_rate"} <= {name for section in kind.sections for name in section.names}

@@ -122,11 +122,6 @@ def test_runs_are_a_table_and_members_stand_below_their_sweep(tmp_path: Path, ca
     assert [(row["id"], row["part_of"]) for row in rows] == [(run.id, ""), (plan.id, ""), (member.id, plan.id)]
 
 
-def test_an_empty_folder_says_so(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    assert main(["list", "--runs", str(tmp_path)]) == 0
-    assert "There are no runs in" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("words", [["--help"], ["list", "--runs", "."]])
 def test_commands_that_train_nothing_import_no_torch(words: list[str], tmp_path: Path) -> None:
     make_run(tmp_path, points=30, frames=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from tests.finetuning.world import mend_config
 from tests.tiny import opened, tiny_config, tiny_contrastive
 from tests.training.reopened import reopened
 from tests.training.test_memory import RESNET, VIT
-from tests.training.test_precision import BF16, apart
+from tests.training.test_precision import apart
 from trainers.config import RunConfig
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import UserError
@@ -29,7 +28,6 @@ from trainers.training.compiling import compile_encoders
 from trainers.training.embedding import folded
 from trainers.training.loop import COMPILING
 from trainers.training.memory import checkpointed, computed_again, encode_in_chunks
-from trainers.worker import Worker
 
 CONV4 = Choice(name="conv4", parameters={"width": 8})
 SIDE, DIM = 32, 8
@@ -190,23 +188,6 @@ def test_a_compiled_run_resumes_to_the_bit(tmp_path: Path, images: Path, kind: s
     assert versions(), "it was compiled again"
     want, got = tensors(whole), tensors(again)  # type: ignore[arg-type]
     assert want.keys() == got.keys() and [name for name in want if not torch.equal(want[name], got[name])] == []
-
-
-@pytest.mark.long
-@pytest.mark.timeout(1200)
-def test_half_precision_is_compiled(tmp_path: Path, images: Path) -> None:
-    """Its gradients are no farther from float64 than those of the plain encoder, and a run comes to its end."""
-    exact = stepped(built(CONV4, compiled=False, dtype=torch.float64))
-    away = []
-    for compiled in (False, True):
-        with torch.autocast("cpu", torch.bfloat16):
-            grads = stepped(built(CONV4, compiled=compiled))
-        away.append(length([one - other for one, other in zip(grads, exact, strict=True)]) / length(exact))
-    assert BF16 < away[1] < 2 * away[0] < 1, away
-    made = RunFolder.create(tmp_path, tiny_config(images, "contrastive", precision="bf16", compiled=True, steps=20))
-    assert Worker(made).run().phase == "finished"
-    numbers = [scalar.value for scalar in made.scalars() if scalar.key == "loss" or scalar.key.startswith("test/")]
-    assert numbers and all(map(math.isfinite, numbers))
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from torch import Tensor
 
 from tests.contracts.test_encoders import OFFLINE
-from tests.fake_device import DEVICE, WaitingCopyError, fake_device
+from tests.fake_device import DEVICE, fake_device
 from trainers.data.base import ImageSet
 from trainers.devices.host import send
 from trainers.devices.precision import computing_in
@@ -34,18 +32,6 @@ class Planned(LossModule):
         rows = torch.nn.functional.normalize(embeddings, dim=1)
         pairs = rows[send(first, rows.device)] - rows[send(second, rows.device)]
         return {"pull": pairs.square().sum(1).mean(), "push": (rows @ rows.T).mean()}
-
-
-class Reading(Planned):
-    """The same, spoilt by one line that makes the host wait."""
-
-    def __init__(self, spoil: Callable[[Tensor, Tensor], object]) -> None:
-        super().__init__()
-        self._spoil = spoil
-
-    def terms(self, embeddings: Tensor, labels: Tensor, *_: object) -> dict[str, Tensor]:
-        self._spoil(embeddings.detach(), labels)
-        return super().terms(embeddings, labels)
 
 
 def image_set() -> ImageSet:
@@ -103,25 +89,6 @@ def test_nor_does_a_step_whose_loss_is_scaled() -> None:
         arm, _ = step("contrastive", loss=Planned(), precision="fp16")
         with pytest.raises(RuntimeError):
             arm.tensors()  # the scale is on the device
-
-
-SPOILS: dict[str, Callable[[Tensor, Tensor], object]] = {
-    "item": lambda rows, _: rows.sum().item(),
-    "tolist": lambda rows, _: rows[0].tolist(),
-    "bool": lambda rows, _: bool(rows.sum() > 0),
-    "nonzero": lambda rows, _: (rows > 0).nonzero(),
-    "boolean index": lambda rows, _: rows[rows > 0],
-    "unique": lambda rows, _: rows.unique(),
-    "cpu": lambda rows, _: rows.cpu(),
-    "a copy that waits": lambda rows, labels: labels.to(rows.device),
-    "a mix": lambda rows, labels: rows[:, 0] + labels[:, 0],
-}
-
-
-@pytest.mark.parametrize("what", SPOILS)
-def test_one_line_that_waits_is_found(what: str) -> None:
-    with fake_device(), pytest.raises((RuntimeError, WaitingCopyError)):
-        step("contrastive", loss=Reading(SPOILS[what]))
 
 
 def test_the_loss_itself_may_not_be_read_before_the_next_step() -> None:

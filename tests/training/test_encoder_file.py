@@ -148,24 +148,6 @@ def test_frozen_features_are_exported_as_timms(tmp_path: Path, images: Path) -> 
     assert torch.equal(plain(net)(built(about).normalise(PIXELS)), expected)
 
 
-def test_arms_differ_and_an_unfinished_run_is_exported_too(tmp_path: Path, images: Path) -> None:
-    loop = opened(tmp_path, metric_learning(images, OWN["conv4"]))
-    loop.take_step()
-    loop.checkpoint()
-    exported(loop, 0, tmp_path / "0.safetensors")
-    exported(loop, 1, tmp_path / "1.safetensors")
-    first, second = (load_file(tmp_path / f"{arm}.safetensors") for arm in range(2))
-    assert first.keys() == second.keys() and any(not torch.equal(first[name], second[name]) for name in first)
-
-
-def test_a_run_written_before_checkpoints_knew_the_images_is_exported(tmp_path: Path, images: Path) -> None:
-    loop = begun(tmp_path, metric_learning(images, OWN["conv4"]))
-    tensors, about = loop.folder.read_checkpoint() or ({}, {})
-    assert about.pop("images") == [3, SIDE]
-    loop.folder.write_checkpoint(tensors, about)
-    assert "side" not in exported(loop, 0, tmp_path / "encoder.safetensors")
-
-
 def test_group_normalisation_is_exported_where_it_can_be_loaded(
     tmp_path: Path, images: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

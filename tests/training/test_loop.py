@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.contracts.test_training import tensors, train_cut_and_resume
+from tests.contracts.test_training import train_cut_and_resume
 from tests.tiny import tiny_config, trained, write_images
 from tests.training.batches import next_batch
 from tests.training.reopened import reopened
@@ -37,25 +37,6 @@ def test_arms_start_equal_by_their_seed_and_part_only_by_their_loss(tmp_path: Pa
     first, twin, other = (arm.encoder.state_dict() for arm in run.arms)
     assert all(torch.equal(first[name], twin[name]) for name in first)
     assert not torch.equal(first["head.weight"], other["head.weight"])
-
-
-class SlowLoop(MetricLearningLoop):
-    """A loop on a machine that takes five seconds longer for every frame."""
-
-    def snapshot(self) -> None:
-        super().snapshot()
-        self.seconds += 5.0
-
-
-def test_with_steps_given_a_slow_machine_trains_the_same_tensors(tmp_path: Path, images: Path) -> None:
-    config = tiny_config(images, "smooth_ap", minutes=1.0, steps=6)
-    quick = trainer(tmp_path / "quick", config)
-    slow = SlowLoop(RunFolder.create(tmp_path / "slow", config))
-    for run in (quick, slow):
-        run.advance(60)
-    assert slow.step == quick.step == 6
-    expected = tensors(quick)
-    assert all(torch.equal(value, expected[name]) for name, value in tensors(slow).items())
 
 
 def test_a_run_writes_frames_scalars_and_a_final_score(tmp_path: Path, images: Path) -> None:
@@ -191,11 +172,6 @@ def test_other_images_and_other_labels_are_refused() -> None:
     for other in (LABELS[[1, 0, 2]], LABELS.clone().index_fill_(0, torch.tensor([2]), 0)):
         with pytest.raises(RunError, match="other labels of its 3 images"):
             TrainedOn.of(other).check(about, "r")
-
-
-def test_older_checkpoints_say_less() -> None:
-    TrainedOn.of(LABELS).check({}, "r")
-    TrainedOn.of(LABELS[[1, 0, 2]]).check({"trained_on": 3}, "r")
 
 
 def test_a_noisy_run_is_trained_and_is_not_resumed_with_another_noise(tmp_path: Path) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from explorer.page.kinds.metric_learning import configuration
 from tests.contracts.test_training import train_cut_and_resume
-from trainers.errors import ParameterError
 from trainers.optimization import OPTIMISERS
 from trainers.training.arm import ArmOptimizer, NonFiniteLossError, under
 
@@ -120,17 +117,6 @@ def test_late_and_at_once_descend_alike(name: str) -> None:
         torch.testing.assert_close(weight, other, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", OPTIMISERS)
-def test_each_descends(name: str) -> None:
-    net = Net(name, 0, 0.9, weight_decay=0.0)
-    rows = []
-    for _ in range(2):
-        kernel, bias, matrix, _ = net.weights
-        rows.append((torch.conv2d(net.images, kernel, bias).mean((2, 3)) @ matrix - 1).square().mean().item())
-        net.step(60)
-    assert rows[1] < rows[0]
-
-
 @pytest.mark.parametrize("name", [name for name, entry in OPTIMISERS.items() if entry.momentum])
 def test_momentum_is_that_of_the_setting(name: str) -> None:
     ends = [Net(name, 0, momentum) for momentum in (0.0, 0.5, 0.9)]
@@ -200,12 +186,3 @@ def test_where_it_binds_is_counted_said_and_resumed(tmp_path: Path, images: Path
     shares = {(s.arm, s.step): s.value for s in run.folder.scalars() if s.key == "clipped_share"}
     assert shares[0, 5] == 1 and shares[1, 5] == 0
     assert "gradient of CSL was longer than 130 in 5 of 5 steps" in (run.folder.path / "log.txt").read_text()
-
-
-def test_it_is_asked_for_in_the_form() -> None:
-    drawn = partial(configuration, ["supcon"])
-    assert drawn().clip_norm is None
-    for given, kept in ((None, None), (2.5, 2.5), (10, 10.0)):
-        assert drawn(training={"clip_norm": given}).clip_norm == kept
-    with pytest.raises(ParameterError, match=r"clip_norm needs a number from 0\.001"):
-        drawn(training={"clip_norm": 0})

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import math
 from pathlib import Path
 
@@ -14,17 +12,15 @@ import torch
 
 from explorer.server.library import Library
 from explorer.tabs.live.neighbours import neighbours
-from explorer.tabs.live.suggestion import most_telling, suggested
+from explorer.tabs.live.suggestion import suggested
 from explorer.tabs.retrieve.mistake_bodies import Classes, Mistakes, Queries
 from explorer.tabs.retrieve.mistakes import MistakeAnswers
 from tests import synthetic
 from tests.retrieval.conftest import trained
 from tests.tiny import tiny_config, tiny_contrastive, write_images
-from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import CAMERA, GALLERY, QUERY, ROLE
-from trainers.data.labelled.held_out import hold_out_images
 from trainers.data.roles import Roles
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
@@ -192,16 +188,6 @@ def test_lists_of_mistakes_and_differences_are_of_queries(run: RunFolder, tmp_pa
     assert len(section.training(Mistakes.of({"run": run.id, "k": 5}))["steps"]) == len(run.snapshots())
 
 
-def test_commands_search_the_gallery(run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file, home = tmp_path / "all.csv", ["--runs", str(run.path.parent)]
-    assert main(["mistakes", run.id, *home, "--csv", str(file)]) == 0
-    told = capsys.readouterr().out
-    assert "12 queries, 10 results of each" in told
-    assert "queries: 12 images on the maps are searched for among 24, the gallery." in told
-    lines = list(csv.DictReader(io.StringIO(file.read_text())))
-    assert len(lines) == 2 * QUERIES and all(line["AP"] for line in lines)
-
-
 @pytest.mark.parametrize("name", ["probe", "test"])
 def test_searches_are_of_the_gallery(run: RunFolder, name: str) -> None:
     retriever, arms = Retriever(), [RunArm(folder=run, arm=0)]
@@ -222,13 +208,6 @@ def test_searches_are_of_the_gallery(run: RunFolder, name: str) -> None:
     assert {result.row for result in arm.ranking.results} == {*roles.searched.tolist()} - {shown}  # type: ignore[union-attr]
     again = retriever.retrieve(arms, Query(row=query), Choice(name=name), rerank=Choice(name="k_reciprocal"), k=30)
     assert all(roles.gallery[result.row] for result in again.arms[0].final.results)  # type: ignore[union-attr]
-
-
-def test_an_image_of_ones_own_is_searched_among_the_gallery(run: RunFolder, images: Path) -> None:
-    file = next((images / "train").glob("*/*.png")).read_bytes()
-    retriever = Retriever()
-    (arm,) = retriever.retrieve([RunArm(folder=run, arm=0)], Query(image=file), Choice(name="test"), k=100).arms
-    assert arm.ranking is not None and len(arm.ranking.results) == SEARCHED
 
 
 def with_cameras(root: Path) -> tuple[RunFolder, Roles]:
@@ -271,18 +250,3 @@ def test_the_lists_of_the_live_page_are_of_the_gallery(tmp_path: Path) -> None:
         assert roles.gallery[told["ids"]].all() and told["similarity"] == [None] * len(told["ids"])
     with pytest.raises(RunError, match=r"keeps no embeddings to search the gallery with\. Choose the last frame"):
         probe_results(folder, k, 10)
-
-
-def test_the_most_telling_image_is_a_query() -> None:
-    labels, results = np.array([[0], [0], [1], [1]]), np.array([[[1], [0], [3], [2]], [[1], [2], [3], [2]]])
-    assert most_telling(results, labels) == 1
-    assert most_telling(results, labels, np.array([0, 3])) in (0, 3)
-
-
-def test_images_that_are_held_out_anew_have_no_roles(images: Path) -> None:
-    data = load_data(DataChoice(source=str(images), image_size=16))
-    held = hold_out_images(data, 0)
-    assert not held.attributes and not held.test.attributes
-    assert Roles.of(held.test.attributes, held.attributes) is None
-    also = load_data(DataChoice(source=str(images), image_size=16, held_out="images"))
-    assert ROLE not in also.test.attributes and len(also.train) + len(also.test) == len(data.train) + len(data.test)

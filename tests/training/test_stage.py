@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from itertools import pairwise
 
@@ -10,11 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainers.kinds import KINDS, check
-from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.optimization import FLOOR, SCHEDULES
-from trainers.runs.identity import read_config
 from trainers.training.stage import (
     CLOSEST_SECONDS,
     FIRST_FRAMES,
@@ -90,9 +86,6 @@ def test_after_the_first_frames_it_takes_less_unless_the_map_would_be_too_old() 
     assert max(gaps(frames(Pace(), busy, cost=1.0, first=FIRST_FRAMES))) <= WIDEST_SECONDS + 0.11
 
 
-NEW = ("augmentation", "momentum", "schedule", "drops", "warm_up")
-
-
 def factors(progress: list[float], step: int = 1000, **settings: object) -> list[float]:
     stage = Stage.of(MetricLearningConfig(), **settings)
     return [stage.factor(step, share, 10) for share in progress]
@@ -146,30 +139,3 @@ def test_a_stage_overrides_what_the_run_has() -> None:
     assert (same.optimiser, same.momentum, same.schedule, same.drops, same.warm_up) == ("sgd", 0.5, "step", (0.1,), 7)
     own = Stage.of(config, optimiser="lars", momentum=0.8, schedule="constant", drops=(), warm_up=0)
     assert (own.optimiser, own.momentum, own.schedule, own.drops, own.warm_up) == ("lars", 0.8, "constant", (), 0)
-
-
-@pytest.mark.parametrize("config", [MetricLearningConfig(), FinetuningConfig()], ids=lambda config: config.kind)
-def test_a_configuration_of_before_is_read_as_it_was_meant(config: MetricLearningConfig) -> None:
-    values = json.loads(config.to_json())
-    for name in NEW:
-        del values[name]
-    read = read_config(json.dumps(values))
-    assert read == config
-    assert read.augmentation.name == {"metric_learning": "light", "finetuning": "none"}[config.kind]
-    assert (read.optimiser, read.schedule, read.warm_up) == ("adamw", "cosine", 30)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_setting_survives_its_file(kind: str) -> None:
-    given = {
-        "augmentation": {"name": "moco_v2", "parameters": {"strength": 0.5}},
-        "optimiser": "lars",
-        "momentum": 0.95,
-        "schedule": "step",
-        "drops": [0.5, 0.75],
-        "warm_up": 0,
-    }
-    values = json.loads(KINDS[kind].config().to_json()) | given
-    config = read_config(json.dumps(values))
-    assert {name: json.loads(config.to_json())[name] for name in given} == given
-    check(config)

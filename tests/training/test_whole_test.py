@@ -55,18 +55,6 @@ def test_a_large_test_set_is_not_cut() -> None:
     assert model.training
 
 
-def test_it_says_how_far_the_scoring_is_and_how_many_images_there_were() -> None:
-    draws = torch.Generator().manual_seed(0)
-    test = torch.randint(0, 256, (60, 3, 4, 4), dtype=torch.uint8, generator=draws)
-    said: list[str] = []
-    whole = evaluator(test, torch.arange(60)[:, None] // 3).whole_test(
-        torch.nn.Flatten(), lambda text, _fraction: said.append(text)
-    )
-    numbers = whole.numbers
-    assert said[-1] == "scoring the whole test set: 60 of 60"
-    assert numbers["test/images"] == 60 and "test/images_before_cap" not in numbers
-
-
 def test_the_numbers_stand_beside_the_figures(tmp_path: Path, images: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tiny_config(images, data=DataChoice(source=str(images), image_size=24, max_images=24), probe_size=20)
     assert Worker(RunFolder.create(tmp_path, config)).run().phase == "finished"
@@ -172,13 +160,6 @@ def test_every_image_is_in_one_batch_of_the_samplers_shape(sampler: str) -> None
         else:
             assert len(classes) <= 4 and int(counts.max()) <= 4
     assert int(batches.unique(return_counts=True)[1].max()) >= 12  # of 16: classes of fewer images fill less
-
-
-def test_fewer_classes_than_a_batch_has_make_one_batch_and_none_makes_none() -> None:
-    labels = labels_of([4, 4, 4])
-    assert gap_batches(labels, MetricLearningConfig()).unique().tolist() == [0]
-    assert gap_batches(labels_of([1, 1]), MetricLearningConfig()) is None
-    assert gap_batches(labels, MetricLearningConfig(sampler="two_super_classes")) is None  # one super-class
 
 
 @pytest.mark.parametrize("sampler", ["m_per_class", "two_super_classes"])

@@ -21,7 +21,6 @@ import torch
 
 from tests.tiny import tiny_config, trained, write_images
 from tests.training.conftest import Trainers
-from tests.training.reopened import numbers
 from tests.training.test_store import frame
 from tests.waiting import wait
 from trainers.cli.main import main
@@ -60,18 +59,6 @@ def test_pause_resume_and_stop(tmp_path: Path, images: Path, trainers: Trainers)
     folder.send("stop")
     assert child.wait(60) == 0
     assert folder.state().phase == "stopped" and folder.read_checkpoint() is not None
-
-
-@pytest.mark.long
-def test_a_second_trainer_is_refused(tmp_path: Path, images: Path, trainers: Trainers) -> None:
-    folder = RunFolder.create(tmp_path, tiny_config(images, steps=LONG))
-    trainers.start(folder)
-    wait(lambda: folder.state().step > 2)
-    second = subprocess.run(
-        [sys.executable, "-m", "trainers.worker", str(folder.path)], capture_output=True, text=True, timeout=240
-    )
-    assert second.returncode == 1 and "another process" in second.stderr
-    assert folder.state().phase == "running"
 
 
 def test_a_failure_ends_as_a_sentence(tmp_path: Path, images: Path, trainers: Trainers) -> None:
@@ -166,16 +153,6 @@ def last_words(child: subprocess.Popen[bytes]) -> list[str]:
     assert child.stderr is not None
     with child.stderr as stream:
         return stream.read().decode().splitlines()
-
-
-def test_a_run_that_lost_its_first_numbers_gets_them_back(tmp_path: Path, many: Path, whole: RunFolder) -> None:
-    """Earlier versions wrote them after the probe, and never again."""
-    folder = RunFolder.create(tmp_path, kept_config(many))
-    MetricLearningLoop(folder)
-    folder.db.write("DELETE FROM metrics")
-    assert folder.probe() is not None
-    assert Worker(folder).run().phase == "finished"
-    assert numbers(folder) == numbers(whole)
 
 
 def test_resuming_a_finished_run_says_so_and_changes_nothing(

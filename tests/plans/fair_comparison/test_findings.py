@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import zipfile
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 
 from tests.plans.fair_comparison.made_up import fair, outcome, whole
 from trainers.comparison import Cell, table
-from trainers.config import Conditions
 from trainers.plans.children import Children
 from trainers.plans.config import FairComparisonConfig
 from trainers.plans.fair_comparison import DESCRIPTOR as PLAN
@@ -96,14 +94,6 @@ def test_before_the_end_nothing_is_concluded_and_failures_are_counted() -> None:
     found = said(config, outcomes)
     assert found["Conclusion"][0].endswith("the search changed no verdict (1 pair compared).")
     assert "no trial has a score" in found["Chosen"][0]
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.4])
-def test_under_label_noise_the_findings_say_that_folds_are_scored_with_true_labels(noise: float) -> None:
-    config = fair("triplet", "contextual", trials=1)
-    data = dataclasses.replace(config.run.data, conditions=Conditions(label_noise=noise))
-    searched = said(config.changed(data=data), {})["Searched"]
-    assert any("trained with the wrong labels" in one and "true ones" in one for one in searched) == (noise > 0)
 
 
 def test_verdicts_that_differ_are_found_under_their_condition() -> None:

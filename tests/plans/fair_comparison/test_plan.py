@@ -63,15 +63,6 @@ def test_ranges_follow_from_the_declared_ones() -> None:
     assert "positive_cutoff" in space("xbm_contrastive", 4e-3).left, "a tolerance is not searched"
 
 
-def test_of_the_contextual_loss_neither_what_the_rate_does_nor_the_code_it_follows_is_searched() -> None:
-    searched = {one.name for one in space("contextual", 4e-3).dimensions}
-    assert searched == {
-        "learning_rate", "eps", "pos_margin", "neg_margin", "similarity_target", "lam", "gamma"
-    }  # fmt: skip
-    given = space("contextual", 4e-3, total="official_256")
-    assert (given.fixed, given.left) == (("total",), ("k", "alpha")), "the paper's 'redundant with the learning rate'"
-
-
 def test_no_fold_of_a_trial_holds_a_class_of_the_test_set(tmp_path: Path) -> None:
     images = DataChoice(source=str(write_images(tmp_path / "images", each=2)), image_size=24)
     planned, _ = whole(fair("triplet", trials=1, data=images, probe_size=20, seeds=(0,)))
@@ -188,17 +179,6 @@ def test_failed_and_diverged_trials_count_as_worst_and_are_not_tried_again() -> 
     assert none.ended and [trial.score for trial in none.trials] == [None] * 10, "a mean needs all folds"
     assert none.chosen.number == 0
     assert not [run for run in whole(config, one_fold)[0] if run.part == "chosen"], "the settings given are compared"
-
-
-def test_a_trial_with_another_outcome_than_before_gives_trials_of_other_names() -> None:
-    config = fair("triplet", trials=10, seeds=(0,))
-    _, outcomes = whole(config)
-    (search,) = searches(config, outcomes)
-    worst = min(search.trials[:5], key=lambda trial: trial.score)
-    changed = outcomes | {run.name: outcome(run, lambda _run: 1.0) for run in worst.runs}
-    settings = {run.name: run.config for run in PLAN.plan(config, outcomes)}
-    for run in PLAN.plan(config, changed):
-        assert settings.get(run.name, run.config) == run.config
 
 
 def test_what_is_varied_is_searched_apart_and_keeps_its_value() -> None:
