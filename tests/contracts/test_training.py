@@ -22,15 +22,21 @@ from trainers.training.augmentations import AUGMENTATIONS
 
 STEPS, CUT = 5, 3
 GALLERY = [name for name, loss in LOSSES.items() if loss.gallery]
+VIT = {"model": "test_vit", "pretrained": False, "side": 32, "projection": "pca"}
+BACKBONES: dict[str, dict[str, object]] = {
+    "timm_frozen": {"hidden": 0, "pooling": "gem"},
+    "timm": {"layer_norm": True, "last_blocks": 2, "layer_decay": 0.5, "pooling": "cls"},
+}
 SETTINGS: dict[str, dict[str, object]] = {
     "chunks": {"chunk": 5},
     "layout": {"channels_last": "off", "chunk": 5},
+    **{name: {"encoder": name, "dim": 6, "encoder_parameters": VIT | more} for name, more in BACKBONES.items()},
     **{name: {"optimiser": name, "schedule": "step", "drops": (0.5,), "warm_up": 2} for name in OPTIMISERS},
     **{name: {"augmentation": Choice(name=name)} for name in AUGMENTATIONS},
 }
 """Settings with which runs resume, beside those of other tests of this contract."""
 # what an optimizer keeps and what an augmentation draws is tested with each by itself
-QUICK = ("chunks", "layout", "sgd", "lars", "none", "light", "moco_v2", "randaugment")
+QUICK = ("chunks", "layout", *BACKBONES, "sgd", "lars", "none", "light", "moco_v2", "randaugment")
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +100,11 @@ def test_trains_with_views(tmp_path: Path, tree: Path, names: list[str]) -> None
 )
 def test_trains_with_a_setting(tmp_path: Path, flat: Path, name: str) -> None:
     run = train_cut_and_resume(tmp_path, flat, "supcon" if name in AUGMENTATIONS else "contextual", **SETTINGS[name])
+    if name in BACKBONES:
+        first = MetricLearningLoop(RunFolder.create(tmp_path, run.config)).arms[0].encoder.state_dict()
+        after = run.arms[0].encoder.state_dict()
+        changed = {key.split(".")[0] for key, value in after.items() if not torch.equal(value, first[key])}
+        assert changed == ({"head"} if name == "timm_frozen" else {"head", "backbone"})
     if name in AUGMENTATIONS:
         first, second = next_batch(run).views
         assert torch.equal(first, second) == (name == "none")

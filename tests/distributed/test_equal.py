@@ -1,4 +1,4 @@
-"""Several processes train what one does."""
+"""Several processes train what one does; what it takes by the documentation is what the program says."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.benchmarks.processes import ASSUMED, estimates
 from tests.distributed.double import in_double, trained
 from tests.distributed.processes import run, started
+from tests.markers import DOCS, between
 from tests.tiny import write_images
 from trainers.config import MAX_ARMS
 from trainers.losses import LOSSES
@@ -134,3 +136,8 @@ def test_every_method_trains_the_same_weights(
     """With batch statistics of the whole batch, and of groups of it that processes have whole, among shuffled keys."""
     monkeypatch.setenv("NORM", norm)
     compare(tmp_path, 2, methods)
+
+
+def test_the_documentation_has_the_table_of_the_program() -> None:
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    assert between(page, "estimate") == f"{ASSUMED}\n\n{estimates()}"

@@ -1,15 +1,39 @@
-"""Every rank loss against its slow formula: value and gradient, in the corners."""
+"""Losses against published values, and every rank loss against its slow formula: value and gradient, in the corners."""
 
 from __future__ import annotations
 
+import json
+
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from tests.losses import reference
 from tests.losses.batches import CORNERS, Batch
+from tests.oracle_cases import cases, checker, load
 from trainers.losses import LOSSES
 
+FAMILIES = (
+    "smooth_ap",
+    "sup_ap",
+    "calibration",
+    "roadmap",
+    "proxy_nsm",
+    "sup_hap",
+    "smooth_hap",
+    "sup_hap_weighted_ap",
+    "happier",
+    "smooth_recall",
+    "sup_recall",
+    "rod_recall",
+    "recall_at_k_patel",
+    "sup_ndcg",
+    "smooth_ndcg",
+    "rod_ndcg",
+)
+"""The rank losses, which further tests go through."""
+OTHERS = ("supcon_out", "supcon_in", "simclr", "csl", "xbm_contrastive", "contextual")
 AT_K, TAU = (1, 2, 5), 0.04
 
 
@@ -231,6 +255,24 @@ def test_value_and_gradient_equal_the_slow_formula(case: str, corner: str) -> No
 
 
 def test_every_rank_loss_is_held_against_a_reference() -> None:
-    from tests.losses.test_oracles import FAMILIES
-
     assert set(FAMILIES) <= {name for name, _, _ in CASES.values()}
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["double", "single"])
+@pytest.mark.parametrize("stem", cases(*FAMILIES, *OTHERS))
+def test_equals_the_published_value_and_gradient(stem: str, dtype: torch.dtype) -> None:
+    with load(stem) as case:
+        good, detail = checker().check_loss(case, stem.split("__")[0], dtype)
+    assert good, detail
+
+
+@pytest.mark.parametrize("stem", cases("calibration"))
+def test_calibration_over_all_pairs_equals_the_printed_formula(stem: str) -> None:
+    file = load(stem)
+    margins = {key: value for key, value in json.loads(str(file["hparams"])).items() if key.endswith("_margin")}
+    module = LOSSES["calibration"].build(num_classes=99, dim=8, mean_over="all", **margins)
+    embeddings = torch.tensor(file["emb"], dtype=torch.float64, requires_grad=True)
+    loss = module(embeddings, torch.tensor(file["labels"]))
+    loss.backward()
+    assert loss.item() == pytest.approx(float(file["loss_paper"]), rel=1e-10)
+    assert np.abs(embeddings.grad.numpy() - file["grad_emb_paper"]).max() < 1e-10

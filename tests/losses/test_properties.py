@@ -18,7 +18,7 @@ from tests.losses.reference import (
     relevances,
     weighted_relevances,
 )
-from tests.losses.test_oracles import FAMILIES
+from tests.losses.test_against_reference import FAMILIES
 from trainers.errors import UserError
 from trainers.losses import LOSSES
 from trainers.losses._batch import pair_batch

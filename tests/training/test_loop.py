@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.contracts.test_training import train_cut_and_resume
 from tests.tiny import tiny_config, trained, write_images
 from tests.training.batches import next_batch
 from tests.training.reopened import reopened
@@ -80,23 +79,6 @@ def test_frozen_features_are_computed_once(tmp_path: Path, images: Path, monkeyp
     stamps = [file.stat().st_mtime_ns for file in files]
     trainer(tmp_path, config)
     assert [file.stat().st_mtime_ns for file in files] == stamps
-
-
-@pytest.mark.parametrize(
-    ("encoder", "more"),
-    [
-        ("timm_frozen", {"hidden": 0, "projection": "pca", "pooling": "gem"}),
-        ("timm", {"projection": "pca", "layer_norm": True, "last_blocks": 2, "layer_decay": 0.5, "pooling": "cls"}),
-    ],
-)
-def test_every_choice_of_a_backbone_trains_and_resumes(
-    tmp_path: Path, images: Path, encoder: str, more: dict[str, object]
-) -> None:
-    parameters = {"model": "test_vit", "pretrained": False, "side": 32} | more
-    run = train_cut_and_resume(tmp_path, images, "supcon_out", encoder=encoder, encoder_parameters=parameters, dim=6)
-    first, after = (each.arms[0].encoder.state_dict() for each in (trainer(tmp_path, run.config), run))
-    changed = {name.split(".")[0] for name, value in after.items() if not torch.equal(value, first[name])}
-    assert changed == ({"head"} if encoder == "timm_frozen" else {"head", "backbone"})
 
 
 def train_scores(run: MetricLearningLoop) -> list[int]:

@@ -204,6 +204,9 @@ def test_a_run_asked_for_more_threads_than_there_are_cores_takes_the_cores(
 SIMCLR, FROZEN = Choice(name="simclr"), Choice(name="timm_frozen")
 NO_CHECKPOINTING = "needs an encoder that can compute its activations again, as most timm"
 NO_AUGMENTATION = r"images cannot be augmented; got the augmentation .* Choose none"
+RANDOM_WEIGHTS = r"starts from random weights, as .* Give a run to start from"
+NO_ENCODER = r"its image tower is none of the encoders.*this one can: two_towers\."
+HEAD_ALONE = {"encoder": FROZEN, "augmentation": Choice(name="none")}
 INCEPTION = Choice(name="timm", parameters={"model": "inception_v3", "pretrained": False})
 
 REFUSED: tuple[tuple[type[Config], dict[str, Any], str], ...] = (
@@ -237,6 +240,14 @@ REFUSED: tuple[tuple[type[Config], dict[str, Any], str], ...] = (
     (MetricLearningConfig, {"checkpointing": True, "encoder": FROZEN}, NO_CHECKPOINTING),
     (FinetuningConfig, {"checkpointing": True}, NO_CHECKPOINTING),
     (MetricLearningConfig, {"checkpointing": True, "encoder": INCEPTION}, "got timm model inception_v3"),
+    # frozen batch norm and the rate of the backbone
+    (MetricLearningConfig, {"frozen_norm": True}, RANDOM_WEIGHTS),
+    (ContrastiveConfig, {"frozen_norm": True}, RANDOM_WEIGHTS),
+    (ContrastiveConfig, {"frozen_norm": True, "norm": "group", "start": GONE}, "leaves no batch normalisation"),
+    (MetricLearningConfig, {"frozen_norm": True, **HEAD_ALONE}, "trains its head alone"),
+    (MetricLearningConfig, {"backbone_rate": 0.5, **HEAD_ALONE}, "trains its head alone"),
+    (FinetuningConfig, {"frozen_norm": True}, NO_ENCODER),
+    (FinetuningConfig, {"backbone_rate": 0.5}, NO_ENCODER),
     # features that are computed once
     (MetricLearningConfig, {"encoder": FROZEN, "augmentation": Choice(name="moco_v2")}, NO_AUGMENTATION),
     (
