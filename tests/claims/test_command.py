@@ -58,18 +58,6 @@ def test_the_table_has_every_claim_in_every_form(capsys: pytest.CaptureFixture[s
     assert all(f"| `{name}` |" in shown for name in CLAIMS)
 
 
-def test_the_time_is_said_first_and_once_for_claims_with_the_same_plan(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shared = [name for name, claim in CLAIMS.items() if claim.plan is CLAIMS["happier_coarse"].plan]
-    assert main(called(tmp_path, *shared, "--plan")) == 0
-    guess = CLAIMS["happier_coarse"].minutes
-    assert capsys.readouterr().out.startswith(f"{len(shared)} claims, 1 plan to train: about {guess:.0f} minutes")
-    assert main(called(tmp_path, "--all", "--plan")) == 0
-    assert f"{sum(claim.plan is not None for claim in CLAIMS.values())} claims, " in capsys.readouterr().out
-    assert not (tmp_path / "runs").exists() and not (tmp_path / "results").exists()
-
-
 def test_finished_runs_are_judged_and_kept(tmp_path: Path, made_up: Claim, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "runs").mkdir()
     plan = make_plan(tmp_path / "runs", made_up.plan(), gains=GAINS)  # type: ignore[misc]

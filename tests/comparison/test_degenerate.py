@@ -12,7 +12,6 @@ import pytest
 from tests.comparison.world import METRIC, cells, scores
 from trainers.comparison import Cell, Group, compare, table
 from trainers.errors import UserError
-from trainers.metrics import describe
 
 LABELS = np.repeat(np.arange(6), 4)
 
@@ -154,13 +153,6 @@ def test_results_that_are_differences_are_judged_against_nothing_too() -> None:
     assert len(made.pairs_csv().splitlines()) == 4 and made.json()["pairs"][0]["second"] is None
     alone = table(cells(results(1), LABELS)[:1], [METRIC], zero=True)
     assert "cannot be judged" not in alone.markdown() and "above 0" in alone.markdown()
-
-
-def test_a_measure_outside_the_catalogue_brings_its_words() -> None:
-    own = dataclasses.replace(describe("HAP"), key=METRIC, title="own measure")
-    made = table(cells(results(2), LABELS, "a") + cells(results(2, 0.1), LABELS, "b"), [own], told=())
-    assert "| variant | own measure ↑, % |" in made.markdown() and "\n- " not in made.markdown()  # no verdicts
-    assert [text for *_, text in made.verdicts()]
 
 
 def test_nothing_to_compare() -> None:

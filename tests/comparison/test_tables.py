@@ -137,15 +137,6 @@ def test_a_metric_that_is_not_known_is_shown_by_its_key() -> None:
     assert "| variant | mine | seeds |" in text and "| a | 1.500 | 1 |" in text and not math.isnan(one.metrics["mine"])
 
 
-def test_a_table_begins_with_what_it_comes_to(made: Table) -> None:
-    lines = made.markdown().splitlines()
-    assert lines[0].startswith("Noise 0: first has the best R@1, ") and "the next, second" in lines[0]
-    assert lines[2].startswith("Noise 0.4: Every difference in R@1 could be chance. The largest is ")
-    assert lines[2].endswith("seeds would show one of this size.")
-    said = made.json()["conclusions"]
-    assert [sentence["condition"] for sentence in said] == [{"noise": 0.0}, {"noise": 0.4}]
-
-
 def test_main_metrics_come_first_and_latex_has_them_alone() -> None:
     some = [
         dataclasses.replace(cell, metrics={key: cell.metrics[METRIC] for key in (METRIC, "HAP", "RP", "AP_at_R")})

@@ -152,16 +152,6 @@ def test_a_kind_from_another_folder_trains_and_is_listed_and_shown(tmp_path: Pat
 
 
 @pytest.mark.long
-def test_a_sweep_wraps_a_kind_from_another_folder(tmp_path: Path) -> None:
-    flags = ("--rates", "0.02", "0.2", "--vary", "clusters=3", "--seeds", "1", "--snapshot-steps", "6")
-    done = command("sweep", "--runs", str(tmp_path), "toy", "--steps", "6", "--head-steps", "2", *flags)
-    assert done.returncode == 0, done.stderr
-    rows = [line.split("|")[1:3] for line in done.stdout.splitlines() if line.startswith("| rate")]
-    assert [[cell.strip() for cell in row] for row in rows] == [["rate 0.02", "3"], ["rate 0.2", "3"]], done.stdout
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-@pytest.mark.long
 def test_it_is_paused_killed_and_resumed_to_the_same_weights_in_its_second_stage(tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     flags = ("--steps", "30", "--head-steps", "2000", "--snapshot-steps", "1000")

@@ -139,33 +139,6 @@ def test_trains_with_a_memory(tmp_path: Path, tree: Path, names: list[str]) -> N
         assert f"memory: {arm.descriptor.title} keeps its last 40 embeddings" in log
 
 
-def test_losses_without_a_gallery_train_without_memory_and_the_log_says_so(tmp_path: Path, tree: Path) -> None:
-    names = [name for name, loss in LOSSES.items() if not loss.gallery]
-    assert names
-    for chosen in together(names):
-        run = MetricLearningLoop(RunFolder.create(tmp_path, tiny_config(tree, *chosen, memory=40)))
-        log = (run.folder.path / "log.txt").read_text()
-        for arm in run.arms:
-            assert not hasattr(arm.loss, "memory")
-            assert f"memory: {arm.descriptor.title} takes no gallery, so it trains without" in log
-
-
-def test_arms_with_memories_stay_paired(tmp_path: Path, tree: Path) -> None:
-    run = train_cut_and_resume(tmp_path, tree, "supcon", "supcon", "proxy_anchor", memory=40, memory_after=1)
-    first, twin, other = (arm.encoder.state_dict() for arm in run.arms)
-    assert all(torch.equal(first[key], twin[key]) for key in first)
-    assert not all(torch.equal(first[key], other[key]) for key in first)
-
-
-def test_some_losses_bring_a_memory_and_a_run_may_choose_its_size(tmp_path: Path, tree: Path) -> None:
-    assert {name for name, loss in LOSSES.items() if loss.memory} == {"xbm_contrastive", "infonce"}
-    for size, kept in ((0, 1024), (7, 7)):
-        run = MetricLearningLoop(
-            RunFolder.create(tmp_path, tiny_config(tree, "xbm_contrastive", "infonce", memory=size))
-        )
-        assert [len(arm.loss.memory.rows) for arm in run.arms] == [kept, kept]
-
-
 def test_the_memory_counts_from_the_step_asked_for(tmp_path: Path, tree: Path) -> None:
     run = MetricLearningLoop(RunFolder.create(tmp_path, tiny_config(tree, "xbm_contrastive", steps=4, memory_after=2)))
     for step in range(4):

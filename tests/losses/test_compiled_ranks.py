@@ -13,10 +13,9 @@ import torch
 from torch import Tensor
 
 from tests.losses.batches import CORNERS, draw, tree_labels
-from trainers.losses import LOSSES, kernel, surrogates
+from trainers.losses import LOSSES, kernel
 from trainers.losses._batch import PairBatch
 from trainers.losses._compiled_ranks import serves
-from trainers.losses._memory import give_memory
 from trainers.losses._numba import compiled
 from trainers.losses._rank_loss import SmoothRank, SupRank
 
@@ -205,13 +204,6 @@ def test_the_loss_is_the_same_and_the_log_says_so(first: str, name: str, sup: st
     (loss, slope), compiled_here = torch.load(path), solved(RANKERS[name], two_levels())
     torch.testing.assert_close(loss, compiled_here[0], rtol=1e-12, atol=1e-13)
     torch.testing.assert_close(slope, compiled_here[1], rtol=1e-9, atol=1e-12)
-
-
-def test_a_run_says_which_form_its_rank_losses_take() -> None:
-    for name, expected in (("happier", {"sup"}), ("smooth_ap", {"smooth"}), ("roadmap", {"sup"}), ("supcon", set())):
-        loss = LOSSES[name].build(num_classes=4, dim=8)
-        remembered, _ = give_memory(loss, LOSSES[name], size=16, after=0, dim=8, levels=1)
-        assert surrogates(loss) == surrogates(remembered) == expected
 
 
 def test_a_function_is_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,13 +136,6 @@ def test_a_gallery_without_any_positive_gives_zero_and_no_gradient(name: str) ->
     assert embeddings.grad.abs().max() < 1e-12
 
 
-def test_gradient_reaches_a_gallery_that_asks_for_it() -> None:
-    batch = CORNERS["gallery, three levels"]
-    gallery = batch.gallery.clone().requires_grad_()
-    built("sup_hap", batch)(batch.embeddings, batch.labels, gallery, batch.gallery_labels).backward()
-    assert gallery.grad.abs().sum() > 0
-
-
 def test_simix_draws_from_the_global_generator_and_trains() -> None:
     batch = CORNERS["imbalanced"]
     module = built("recall_at_k_patel", batch, simix=True)
@@ -185,12 +178,6 @@ def test_a_batch_without_images_is_refused_in_words(name: str, levels: tuple[int
     loss = LOSSES[name].build(num_classes=4, dim=8)
     with pytest.raises(UserError, match="in a batch"):
         loss(torch.empty(0, 8), torch.empty(0, *levels, dtype=torch.int64))
-
-
-@pytest.mark.parametrize("name", ["sup_ap", "smooth_ap", "calibration"])
-def test_a_batch_without_images_costs_nothing(name: str) -> None:
-    loss = LOSSES[name].build(num_classes=4, dim=8)
-    assert loss(torch.empty(0, 8), torch.empty(0, dtype=torch.int64)) == 0
 
 
 def test_delta_is_the_printed_one_at_the_printed_tau_and_one_that_is_set_stays() -> None:

@@ -1,8 +1,10 @@
-"""Every metric against its definition as loops and a public library, and what must hold whatever the data."""
+"""Every metric against its definition as loops and a public library, what must hold whatever the data, and mistakes."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,6 +15,17 @@ from hypothesis import strategies as st
 from tests.metrics import slow
 from tests.metrics.worlds import listed, tree
 from trainers.metrics import blocks, default_metrics, evaluate
+from trainers.metrics.controlled_errors import (
+    LEVELS,
+    METRICS,
+    MISTAKES,
+    RANKS,
+    RELATED,
+    UNRELATED,
+    Case,
+    cases,
+    ranking,
+)
 from trainers.retrieval.indexes import faiss_library
 
 BINARY = ("AP", "AP_at_R", "AP_at_3", "AP_at_100", "R_at_1", "R_at_7", "P_at_1", "P_at_5", "P_at_R", "true_R_at_4")
@@ -201,3 +214,41 @@ def test_class_ids_may_be_of_any_size():
 def test_cuda_agrees_with_the_cpu():
     emb, labels = tree(10, 200, 3)
     close(evaluate(emb.cuda(), labels.cuda(), per_query=True), evaluate(emb, labels, per_query=True))
+
+
+DEPTHS = pytest.mark.parametrize("depth", [1, 2, len(LEVELS)])
+
+
+def of(mistakes: int, rank: int, depth: int) -> list[Case]:
+    """One case per severity, the worst first."""
+    shown = [one for one in cases(depth) if (one.mistakes, one.rank) == (mistakes, rank)]
+    return sorted(shown, key=lambda one: one.shared)
+
+
+@DEPTHS
+def test_a_ranking_has_its_mistakes_where_it_says_and_is_perfect_besides(depth: int) -> None:
+    assert ranking(1, 2, 3, 3)[:10] == [3, 3, 1, 1, 3, 3, 3, 3, 3, 3]
+    for one in cases(depth):
+        assert Counter(one.ranking) == {0: UNRELATED} | dict.fromkeys(range(1, depth + 1), RELATED)
+        begin = one.rank - 1
+        moved, rest = one.ranking[begin : begin + one.mistakes], list(one.ranking)
+        del rest[begin : begin + one.mistakes]
+        assert set(moved) <= {one.shared}
+        assert rest == sorted(rest, reverse=True)
+
+
+@DEPTHS
+def test_values_are_those_of_the_definitions(depth: int) -> None:
+    for one in cases(depth):
+        wanted = [slow.score(name, list(one.ranking), depth) for name in METRICS]
+        assert one.values == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("rank", range(1, RANKS + 1))
+@pytest.mark.parametrize("mistakes", range(1, MISTAKES + 1))
+def test_ap_does_not_see_the_severity_and_the_others_do(mistakes: int, rank: int) -> None:
+    values = (one.values for one in of(mistakes, rank, len(LEVELS)))
+    by_metric = dict(zip(METRICS, zip(*values, strict=True), strict=True))
+    assert len(set(by_metric.pop("AP"))) == 1
+    for column in by_metric.values():
+        assert all(worse < better - 1e-6 for worse, better in pairwise(column))

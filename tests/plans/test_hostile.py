@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 import sys
@@ -79,20 +78,6 @@ def test_a_report_goes_on_without_results_per_query_that_are_damaged(tmp_path: P
     ]
     assert damaged.csv() != whole.csv(), "the intervals no longer know the classes"
     plan.db.close()
-
-
-def test_seeds_that_trained_for_other_numbers_of_steps_are_said(tmp_path: Path) -> None:
-    plan = make_plan(tmp_path, sweep("smooth_ap", seeds=2))
-    first = report(plan).parts[0].table
-    assert first is not None and not first.remarks
-    run = next(children_of(plan))
-    state = run.state()
-    run.db.set_state(dataclasses.replace(state, step=2 * state.step + 10))
-    (remark,) = report(plan).json()["parts"][0]["table"]["notes"][:1]
-    assert f"trained for {state.step} to {2 * state.step + 10} steps" in remark
-    assert "Give steps for equal trainings." in report(plan).markdown()
-    for folder in (run, plan):
-        folder.db.close()
 
 
 def test_errors_are_no_markup_in_a_report(tmp_path: Path) -> None:

@@ -174,11 +174,9 @@ def test_a_recipe_is_a_table_of_a_file(tmp_path: Path) -> None:
     ("written", "wrong", "said"),
     [
         ("order = 1", "order = ", "Invalid value (at line 2"),
-        ("order = 1", "order = 'one'", "order: "),
         ('title = "First"', "title = 1", "recipes.first.title: "),
         ('title = "First"', 'titel = "First"', "recipes.first.titel: Extra inputs are not permitted"),
         ("levels = 1, ", "", "datasets.own.levels: Field required"),
-        ('layout = "A', 'colour = "red", layout = "A', "datasets.own.colour: "),
         ('title = "First"', "", "recipe first: title: it is not given."),
         ('kind = "metric_learning"', 'kind = "metric_lerning"', "kind: there is no 'metric_lerning'. Did you mean"),
         (
@@ -192,10 +190,8 @@ def test_a_recipe_is_a_table_of_a_file(tmp_path: Path) -> None:
             "based_on: 'rates' is based on itself.",
         ),
         ('dataset = "own"', 'dataset = "ours"', "recipe first: dataset: there is no 'ours'."),
-        ('differs = ["head"]', 'differs = ["haed"]', "recipe first: differs: there is no 'haed'. Did you mean 'head'?"),
         ("dim = 16", "dims = 16", "recipe first: settings: there is no 'dims'. Did you mean 'dim'?"),
         ("dim = 16", 'dim = "16"', "recipe first: dim: First: dim needs a whole number"),
-        ("conv4:", "conv5:", "recipe first: encoder: There is no encoder 'conv5'"),
         ("smooth_ap:tau", "smooth_app:tau", "recipe first: losses: There is no loss 'smooth_app'"),
         (
             'source = "Table 1"',

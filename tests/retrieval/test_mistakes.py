@@ -14,16 +14,15 @@ import torch
 
 from tests.metrics import slow
 from tests.metrics.worlds import tree
-from tests.synthetic import add_snapshot, diverge, hierarchy, make_run
+from tests.synthetic import add_snapshot, diverge, make_run
 from trainers.cli.main import main
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy, missed_when_wrong, shared_levels
 from trainers.metrics import evaluate
 from trainers.metrics.catalogue.maps import RECALL
 from trainers.retrieval import probe_results as module
-from trainers.retrieval.mistakes import MistakesOverTraining, find_classes, mistakes
+from trainers.retrieval.mistakes import MistakesOverTraining, mistakes
 from trainers.retrieval.probe_results import nearest, probe_results, query_metrics
-from trainers.runs import RunFolder
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -125,25 +124,6 @@ def test_a_perfect_ranking_has_no_mistakes(k) -> None:
         np.testing.assert_allclose(table.of_class, table.best, atol=1e-15)
 
 
-def test_a_gallery_of_others_is_counted_by_its_own_labels() -> None:
-    emb, tensor = tree(5, 60, 2)
-    labels = tensor.numpy()
-    ids = nearest(emb[:20], labels[:20], 4, emb[20:], labels[20:])
-    result = mistakes(ids, labels[:20], labels[20:])
-    there = [(labels[20:, 0] == labels[q, 0]).any() for q in range(20)]
-    assert result.queries == sum(there)
-    want = [(labels[20 + j] == labels[q]).sum() for q in range(20) if there[q] for j in ids[q]]
-    np.testing.assert_allclose(result.topk, np.bincount(want, minlength=3) / len(want))
-
-
-def test_classes_are_found_by_name() -> None:
-    named = hierarchy()
-    assert find_classes(named, "Aisle 1") == [(2, 1)]
-    assert find_classes(named, "1")[0][0] == 0
-    assert find_classes(named, "kind")[0] == (1, 0) and len(find_classes(named, "", most=5)) == 5
-    assert find_classes(named, "nothing of it") == []
-
-
 def test_results_of_a_frame_are_the_stored_ones_or_come_from_the_embeddings(tmp_path: Path) -> None:
     folder = make_run(tmp_path, points=120, frames=2)
     stored = [arm.neighbours for arm in folder.frame(1).arms]
@@ -226,13 +206,6 @@ def test_some_queries_alone_are_those_whose_lists_are_given_alone() -> None:
     assert {confusion.query for confusion in some.confusions} <= set(counted)
     everything = mistakes(ids, labels, among=np.arange(len(labels)))
     assert everything.topk.tolist() == mistakes(ids, labels).topk.tolist()
-
-
-def test_a_run_whose_maps_were_never_drawn_has_its_training_too(run: RunFolder, capsys) -> None:
-    assert not run.frames()
-    assert main(["mistakes", run.id, "--runs", str(run.path.parent)]) == 0
-    printed = capsys.readouterr().out
-    assert "First results over the training" in printed and "STEP 0  STEP 3  STEP 6" in printed
 
 
 def test_an_arm_that_diverged_is_named_and_the_others_are_shown(tmp_path: Path, capsys) -> None:

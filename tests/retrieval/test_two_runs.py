@@ -10,12 +10,9 @@ import pytest
 import torch
 
 from tests.synthetic import diverge, labels_of, make_run
-from tests.tiny import tiny_config, write_images
 from trainers.config import DataChoice
-from trainers.data import load_data
 from trainers.errors import ParameterError, RunError, UserError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.metrics import evaluate
 from trainers.parameters import Choice
 from trainers.retrieval.baseline import differences, paired, shared_images, subtracted
@@ -78,15 +75,6 @@ def test_other_labels_and_other_classes_are_other_images(tmp_path: Path) -> None
     other.write_probe(dataclasses.replace(probe, hierarchy=tree), [])
     with pytest.raises(UserError, match="their classes differ"):
         shared_images(one, other)
-
-
-def test_a_run_stores_the_fingerprint_of_its_dataset(tmp_path: Path) -> None:
-    config = tiny_config(write_images(tmp_path / "images"), "smooth_ap", steps=1)
-    runs = [RunFolder.create(tmp_path / "runs", dataclasses.replace(config, seed=seed)) for seed in (0, 1)]
-    for folder in runs:
-        MetricLearningLoop(folder).snapshot()
-        assert folder.probe().fingerprint == load_data(config.data).fingerprint
-    assert shared_images(*runs).whole
 
 
 def test_a_run_without_images_has_nothing_to_compare(tmp_path: Path) -> None:

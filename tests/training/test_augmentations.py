@@ -17,7 +17,7 @@ from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.parameters import Choice
 from trainers.runs import RunFolder, list_runs
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.augmentations.base import NUMBERS, Draws
+from trainers.training.augmentations.base import Draws
 from trainers.training.augmentations.light import Limits, change
 
 CHANGING = [name for name in AUGMENTATIONS if name != "none"]
@@ -132,14 +132,6 @@ def test_without_operations_randaugment_is_the_crop_in_256_levels() -> None:
     assert (mild - plain).abs().mean() < (wild - plain).abs().mean()
     policies = [augmented("autoaugment", drawings(20), {"policy": p}) for p in ("imagenet", "cifar10", "svhn")]
     assert not torch.equal(policies[0], policies[1]) and not torch.equal(policies[1], policies[2])
-
-
-def test_an_image_has_only_so_many_numbers() -> None:
-    draws = Draws(2, seed=0, step=0, view=0)
-    first = draws.take(NUMBERS - 1)
-    assert first.shape == (2, NUMBERS - 1) and draws.part(1, 2).take(1).shape == (1, 1)
-    with pytest.raises(ValueError, match="2 more were asked for"):
-        draws.take(2)
 
 
 def light(given: Tensor, limits: Limits) -> Tensor:

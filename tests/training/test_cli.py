@@ -67,22 +67,6 @@ def test_steps_replace_the_default_minutes(words: list[str], minutes: float | No
     assert configuration(parser.parse_args(words), kind).minutes == minutes
 
 
-def test_batches_that_do_not_suit_a_loss_are_said_and_trained(
-    images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = [*SMALL, "--data", str(images), "--runs", str(tmp_path), "--losses"]
-    assert main([*words, "contextual", "contextual:k=4", "smooth_ap"]) == 0
-    said = capsys.readouterr().err
-    for k in (3, 4):
-        sentence = "Contextual measures the ranking only where k is the number of images per class, even and at least 4"
-        assert f"k is {k}, with 3 images per class and 4 classes. Leave k empty" in said
-        assert said.count(f"rankscope: {sentence}") == 2
-    (folder,) = list_runs(tmp_path)
-    assert (folder.path / "log.txt").read_text().count("note: Contextual measures the ranking only where") == 2
-    assert main([*words, "contextual", "--images-per-class", "4", "--steps", "1"]) == 0
-    assert "rankscope:" not in capsys.readouterr().err
-
-
 def test_a_flag_of_true_or_false_needs_no_value_and_says_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
     add_flags(parser, ContrastiveConfig)

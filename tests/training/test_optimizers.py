@@ -117,15 +117,6 @@ def test_late_and_at_once_descend_alike(name: str) -> None:
         torch.testing.assert_close(weight, other, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name, entry in OPTIMISERS.items() if entry.momentum])
-def test_momentum_is_that_of_the_setting(name: str) -> None:
-    ends = [Net(name, 0, momentum) for momentum in (0.0, 0.5, 0.9)]
-    for net in ends:
-        net.step(3)
-    assert not torch.equal(ends[0].weights[0], ends[1].weights[0])
-    assert not torch.equal(ends[1].weights[0], ends[2].weights[0])
-
-
 def two_steps(optimiser: str, weight: Tensor, gradients: tuple[Tensor, Tensor], **settings: float) -> Tensor:
     made = nn.Parameter(weight.clone())
     decay = settings.pop("weight_decay", 0.0)

@@ -9,7 +9,7 @@ import pytest
 from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError
 from trainers.image_text.models import MODELS
-from trainers.parameters import describe, make, parameter, parse_choice, specs
+from trainers.parameters import make, parameter, parse_choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,15 +19,6 @@ class Example:
     at_k: tuple[int, ...] = parameter((1, 2), low=1, high=100, help="Ranks.")
     kind: str = parameter("paper", choices=("paper", "sop"), help="Preset.")
     deep: bool = parameter(False, help="Deep.")
-
-
-def test_specs_resolve_types_and_defaults() -> None:
-    found = {spec.name: spec for spec in specs(Example)}
-    assert found["tau"].type is float and found["tau"].default == 0.1
-    assert found["offset"].optional and found["offset"].type is float
-    assert found["at_k"].type is tuple and found["at_k"].item is int
-    assert describe(found["tau"]) == "a number from 0.01 to 1"
-    assert describe(found["kind"]) == "one of paper, sop"
 
 
 def test_good_values_are_kept_in_the_fields_type() -> None:

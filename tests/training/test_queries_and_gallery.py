@@ -92,19 +92,6 @@ def test_numbers_are_of_queries_against_the_gallery(run: RunFolder, images: Path
     assert np.isfinite(kept.values).all()
 
 
-def test_the_run_says_it(run: RunFolder) -> None:
-    log = run.path.joinpath("log.txt").read_text()
-    for what in ("of the probe", "of the test set"):
-        sentence = f"queries: 12 images {what} are searched for among 24, the gallery; each has an image of its class"
-        assert log.count(sentence) == 1
-    measures = kind_of(run.config).measures_of(run.config)
-    told = measures.last_lines(run.scalars(), ["a", "b"])
-    assert told.startswith("whole test set, 12 queries searched for among 24 images of the gallery:")
-    known = {scalar.key for scalar in run.scalars()}
-    part = next(text for text in measures.json()["part"] if all(key in known for key in ("probe_role_queries",)))
-    assert "{probe_role_queries} queries, searched for among {probe_role_gallery} images of the gallery" in part
-
-
 def test_cameras_are_kept_and_left_out(images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = load_data(DataChoice(source=str(images), image_size=24))
     cameras = torch.arange(len(data.test)) % 3

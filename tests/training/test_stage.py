@@ -131,11 +131,3 @@ def test_with_steps_the_clock_decides_no_rate(schedule: str) -> None:
     assert stage.progress(40, 60.0) == 1.0  # the minutes still end the run
     timed = Stage.of(MetricLearningConfig(minutes=1.0), schedule=schedule)
     assert timed.scheduled(40, 30.0) == 0.5
-
-
-def test_a_stage_overrides_what_the_run_has() -> None:
-    config = MetricLearningConfig(optimiser="sgd", momentum=0.5, schedule="step", drops=(0.1,), warm_up=7)
-    same = Stage.of(config)
-    assert (same.optimiser, same.momentum, same.schedule, same.drops, same.warm_up) == ("sgd", 0.5, "step", (0.1,), 7)
-    own = Stage.of(config, optimiser="lars", momentum=0.8, schedule="constant", drops=(), warm_up=0)
-    assert (own.optimiser, own.momentum, own.schedule, own.drops, own.warm_up) == ("lars", 0.8, "constant", (), 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -134,28 +133,6 @@ def test_a_dead_trainer_means_interrupted(folder: RunFolder) -> None:
     child.stdin.close()
     child.stdout.close()
     assert folder.state().phase == "interrupted" and folder.state().step == 7
-
-
-def test_half_deleted_and_foreign_folders_are_said(tmp_path: Path, folder: RunFolder) -> None:
-    folder.db.close()
-    connection = sqlite3.connect(folder.path / "run.db")
-    connection.execute("PRAGMA user_version=99")
-    connection.commit()
-    connection.close()
-    with pytest.raises(RunError, match="format 99"):
-        RunFolder.open(tmp_path, folder.id)
-    (folder.path / "run.db").write_bytes(b"not a database at all, but long enough to be read as one" * 40)
-    with pytest.raises(RunError, match="damaged"):
-        RunFolder.open(tmp_path, folder.id)
-    (folder.path / "run.db").unlink()
-    with pytest.raises(RunError, match=r"run\.db is missing"):
-        RunFolder.open(tmp_path, folder.id)
-    (folder.path / "config.json").write_text('{"kind": "metric_learning", "version": 2, "wings": 2}')
-    with pytest.raises(RunError, match="no readable configuration"):
-        _ = RunFolder(folder.path).config
-    (folder.path / "config.json").unlink()
-    with pytest.raises(RunError, match="deleted"):
-        RunFolder.open(tmp_path, folder.id)
 
 
 def test_a_config_is_read_and_written_to_the_same_bytes() -> None:

@@ -72,21 +72,6 @@ def test_the_numbers_stand_beside_the_figures(tmp_path: Path, images: Path, caps
     assert "; whole test set, 36 images:" in capsys.readouterr().out
 
 
-def test_a_fine_tuning_says_how_many_removals_and_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = mend_config(write_coco(tmp_path / "coco", test=16), {})
-    config = dataclasses.replace(config, queries=10)
-    folder = RunFolder.create(tmp_path / "runs", config)
-    messages: list[str] = []
-    assert Worker(folder, lambda state: messages.append(state.message)).run().phase == "finished"
-    values = {scalar.key: scalar.value for scalar in folder.scalars()}
-    assert values["queries"] == 10 < values["test/queries"] <= 16 and values["sentences"] <= values["test/sentences"]
-    log = (folder.path / "log.txt").read_text()
-    assert f"benchmark: {values['test/queries']:.0f} removals" in log and "test images 0 cannot be read" in log
-    assert main(["resume", folder.id, "--runs", str(tmp_path / "runs")]) == 0
-    said = f"all {values['test/queries']:,.0f} removals of the test set against all {values['test/sentences']:,.0f}"
-    assert said in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(("limit", "reached"), [(10, True), (24, True), (25, False)])
 def test_a_fine_tuning_on_some_photos_of_a_set_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: int, reached: bool

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from tests.training.test_store import frame
 from tests.waiting import wait
 from trainers.cli.main import main
 from trainers.config import RunConfig
-from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.runs import RunFolder, new_id
 from trainers.runs.records import BETWEEN_SLICES
 from trainers.worker import Worker
@@ -144,11 +142,6 @@ def kept_config(many: Path, **changes: object) -> RunConfig:
     return tiny_config(many, "supcon_out", "contrastive", **({"snapshot_steps": 3} | changes))
 
 
-def repeated(folder: RunFolder) -> list[tuple[object, ...]]:
-    rows = folder.db.rows("SELECT arm, step, key FROM metrics")
-    return [row for row, count in Counter(rows).items() if count > 1]
-
-
 def last_words(child: subprocess.Popen[bytes]) -> list[str]:
     assert child.stderr is not None
     with child.stderr as stream:
@@ -191,25 +184,6 @@ def test_deleted_under_its_trainer_a_run_ends_and_stays_gone(
     (line,) = last_words(child)
     assert line == f"The run {folder.id} was deleted or moved while it trained, so its training has ended."
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.long
-def test_moved_under_its_trainer_a_run_is_whole_in_its_new_place(
-    tmp_path: Path, many: Path, trainers: Trainers
-) -> None:
-    folder = RunFolder.create(tmp_path / "old", kept_config(many, steps=LONG))
-    child = trainers.start(folder, stderr=subprocess.PIPE)
-    wait(lambda: (folder.path / "ckpt" / "last.safetensors").exists(), 120)
-    folder.db.close()
-    (tmp_path / "new").mkdir()
-    folder.path.rename(tmp_path / "new" / folder.id)
-    assert child.wait(60) == 1
-    assert len(last_words(child)) == 1
-    assert not list((tmp_path / "old").iterdir())
-    moved = RunFolder.open(tmp_path / "new", folder.id)
-    assert moved.state().phase == "interrupted"
-    again = MetricLearningLoop(moved)
-    assert again.step > 0 and not repeated(moved)
 
 
 def test_what_a_writer_meets_in_a_deleted_run_is_an_error_and_no_new_folder(tmp_path: Path) -> None:

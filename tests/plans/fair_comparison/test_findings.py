@@ -57,30 +57,21 @@ def test_a_conclusion_that_the_search_changes_is_said_pair_by_pair() -> None:
     config = fair("triplet", "contextual", trials=2)
     _, outcomes = whole(config, at_seed)
     found = said(config, outcomes)
+    changed = "Triplet above Contextual at the settings given, Contextual above Triplet at the settings chosen."
     assert found["Conclusion"] == (
         "mAP@R, by which trials were chosen: the search changed 1 of 1 verdict.",
-        "Triplet and Contextual: Triplet above Contextual at the settings given, Contextual above Triplet at the "
-        "settings chosen.",
+        f"Triplet and Contextual: {changed}",
         "R@1: the search changed 1 of 1 verdict.",
-        "Triplet and Contextual: Triplet above Contextual at the settings given, Contextual above Triplet at the "
-        "settings chosen.",
+        f"Triplet and Contextual: {changed}",
     )
     triplet, contextual = found["Chosen"]
     assert triplet == "Triplet: the settings given are the best of 2 trials (mAP@R 50.0)."
     assert contextual.startswith(
         "Contextual: trial 2, mAP@R 50.0 on the folds against 30.0 at the settings given: learning rate "
     )
-    how, seen, *spaces = found["Searched"]
-    assert how.startswith("2 trials for each of the losses, trained once on each of 2 folds of the training classes")
-    assert how.endswith("The first trial has the settings given, 1 follows from the results before.")
-    assert "image of the test set" in seen
-    assert spaces[1].startswith("Contextual: learning rate 0.0004 to 0.04, logarithmic; eps 0.005 to 0.5, logarithmic;")
-    assert spaces[1].endswith("Not searched: k, alpha, total.")
-    assert found["Cost"] == (
-        "Search: 8 of 8 runs have ended; 16 s of training.",
-        "Settings chosen: 3 of 3 runs have ended; 6 s of training.",
-        "Settings given: 6 of 6 runs have ended; 12 s of training.",
-    )
+    *_, space = found["Searched"]
+    assert "learning rate 0.0004 to 0.04, logarithmic;" in space and space.endswith("Not searched: k, alpha, total.")
+    assert found["Cost"][0] == "Search: 8 of 8 runs have ended; 16 s of training."
 
 
 def test_before_the_end_nothing_is_concluded_and_failures_are_counted() -> None:

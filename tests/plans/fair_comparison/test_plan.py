@@ -150,17 +150,6 @@ def test_the_search_finds_an_optimum_away_from_the_settings_given() -> None:
     assert chosen.variants[0].title == given_run.variants[0].title == "Triplet"
 
 
-def test_a_metric_that_is_better_when_lower_is_minimised(monkeypatch: pytest.MonkeyPatch) -> None:
-    from trainers.plans import search as module
-
-    real = module.describe
-    lower = lambda name: dataclasses.replace(real(name), measure=dataclasses.replace(real(name).measure, better="down"))  # noqa: E731
-    monkeypatch.setattr(module, "describe", lower)
-    config = fair("triplet", trials=8, seeds=(0,))
-    (search,) = searches(config, whole(config)[1])
-    assert search.chosen.score == min(trial.score for trial in search.trials) < search.trials[0].score
-
-
 def test_failed_and_diverged_trials_count_as_worst_and_are_not_tried_again() -> None:
     def steep(run):
         if run.config.learning_rate > 2e-3:
