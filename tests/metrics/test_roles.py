@@ -146,14 +146,12 @@ def test_lists_of_results_are_those_that_are_scored(cameras: int | None) -> None
     ("values", "names", "expected"),
     [
         ({ROLE: [0, 1, -1]}, {ROLE: (QUERY, GALLERY)}, ([True, False, False], [False, True, False], None)),
-        ({ROLE: [1, 0]}, {ROLE: (GALLERY, QUERY)}, ([True, False], [False, True], None)),
         (
             {ROLE: [0, 1, 1], CAMERA: [1, 0, -1]},
             {ROLE: (QUERY, GALLERY), CAMERA: ("", "c1")},
             ([True, False, False], [False, True, True], [1, -1, -1]),
         ),
         ({ROLE: [0, 0]}, {ROLE: (QUERY, GALLERY)}, None),
-        ({ROLE: [1, 1]}, {ROLE: (QUERY, GALLERY)}, None),
         ({ROLE: [0, 1]}, {ROLE: ("forest", "shed")}, None),
         ({CAMERA: [0, 1]}, {CAMERA: ("c1", "c2")}, None),
         ({}, {}, None),

@@ -14,7 +14,7 @@ import pytest
 from huggingface_hub import ModelCard
 from PIL import Image
 
-from tests.contracts.test_hub_models import build
+from tests.contracts.test_encoders import answers_of as build
 from tests.fake_hub import environment, fake_hub
 from tests.made_up_plan import make_plan, sweep
 from tests.tiny import tiny_config, write_images

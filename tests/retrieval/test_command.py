@@ -19,14 +19,6 @@ def called(run: RunFolder, *flags: str) -> int:
     return main(["retrieve", run.id, "--runs", str(run.path.parent), *flags])
 
 
-def test_a_table_is_printed(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert called(run, "--row", "3", "--k", "4") == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith("test set of ") and "36 images, levels " in printed
-    assert printed.count("  row ") == 8 and printed.count("H-AP 0.") == 2 and "Flat: " in printed
-    assert "query: colour08 < group0" in printed and "same " in printed
-
-
 def test_json_csv_and_files_hold_the_same(run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert called(run, "--row", "3", "--k", "4", "--json", "--index", "hnsw:links=8") == 0
     answer = json.loads(capsys.readouterr().out)

@@ -267,18 +267,3 @@ def test_a_baseline_adds_its_arms_and_the_differences(tmp_path: Path, capsys) ->
     fewer = make_run(tmp_path, points=48, frames=2)
     assert main(["mistakes", run.id, "--baseline", fewer.id, "--runs", str(tmp_path)]) == 0
     assert "different images" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("more", "sentence"),
-    [
-        (["--k", "0"], "--k needs a whole number"),
-        (["--metric", "beauty"], "There is no metric 'beauty'"),
-        (["--frame", "9"], "has no frame 9"),
-        (["--baseline", "x"], "A run id is 26"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_a_sentence(tmp_path: Path, capsys, more, sentence) -> None:
-    folder = make_run(tmp_path, points=24, frames=1)
-    assert main(["mistakes", folder.id, "--runs", str(tmp_path), *more]) == 1
-    assert sentence in capsys.readouterr().err

@@ -6,7 +6,6 @@ import dataclasses
 import gc
 import json
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -255,19 +254,6 @@ def test_re_ranking_reorders_the_first_results_and_is_scored(name: str, run: Run
         assert dict(after.reranked.scores) == score_query(match, SCORES, order=np.arange(35))
     with pytest.raises(UserError, match="no re-ranking 'magic'"):
         Retriever().retrieve(arms(run), Query(row=5), TEST, rerank=Choice(name="magic"))
-
-
-def test_visitors_at_once_get_the_same_answers(run: RunFolder) -> None:
-    retriever = Retriever()
-
-    def rows(row: int) -> list[list[int]]:
-        retrieval = retriever.retrieve(arms(run), Query(row=row), TEST, k=5)
-        return [[result.row for result in ranking(answer).results] for answer in retrieval.arms]
-
-    asked = list(range(20)) * 2
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(rows, asked))
-    assert answers == [[list(each) for each in rows(row)] for row in asked]
 
 
 class StoppedError(Exception):

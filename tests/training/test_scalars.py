@@ -8,9 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
-import torch
 
-from tests.synthetic import make_run
 from tests.tiny import opened, tiny_config, tiny_contrastive
 from tests.training.reopened import numbers
 from trainers.config import RunConfig
@@ -18,7 +16,7 @@ from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.training import scalars as windows
 from trainers.training.loop import Loop
-from trainers.training.scalars import ScalarBuffer, ends_window
+from trainers.training.scalars import ends_window
 
 
 @pytest.mark.parametrize(
@@ -37,31 +35,6 @@ def test_windows_follow_from_the_steps(planned: int | None, steps: int, most: in
     assert set(ends) <= set(found) and len(found) <= most
     lengths = [after - before for before, after in zip([0, *found], found, strict=False)]
     assert lengths == list(accumulate(lengths, max))  # they only grow
-
-
-@pytest.mark.parametrize("wait", [0.0, 1e9])
-def test_means_are_of_whole_steps_for_every_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait: float) -> None:
-    folder = make_run(tmp_path, points=48, frames=2)
-    folder.db.write("DELETE FROM metrics")
-    monkeypatch.setattr(windows, "WRITE_SECONDS", wait)
-    buffer = ScalarBuffer(folder)
-    for step in (1, 2, 3, 4):
-        for arm in (0, 1):
-            buffer.add(arm, step, float(step), {"loss": torch.tensor(10.0 * arm + step)})
-        if step == 3:
-            buffer = again(buffer, folder)
-        if step % 2 == 0:
-            buffer.end_window()
-    buffer.flush()
-    rows = folder.db.rows("SELECT step, arm, value FROM metrics ORDER BY step, arm")
-    assert rows == [(2, 0, 1.5), (2, 1, 11.5), (4, 0, 3.5), (4, 1, 13.5)]
-
-
-def again(buffer: ScalarBuffer, folder: RunFolder) -> ScalarBuffer:
-    """A buffer that goes on where another one was when its checkpoint was written."""
-    next_one = ScalarBuffer(folder)
-    next_one.load(3, 3.0, buffer.state())
-    return next_one
 
 
 def labelled(images: Path, **changes: object) -> RunConfig:

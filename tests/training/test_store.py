@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +16,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.runs import RunFolder, list_runs, new_id
 from trainers.runs.identity import read_config
-from trainers.runs.lock import RunLock, is_locked
-from trainers.runs.records import Frame, FrameArm, Probe, RunState, Scalar, Snapshot
+from trainers.runs.records import Frame, FrameArm, Probe, Scalar, Snapshot
 
 CONFIG = MetricLearningConfig(
     data=DataChoice(source="x", label_columns=("a", "b")),
@@ -111,28 +108,6 @@ def test_commands_arrive_in_order(folder: RunFolder) -> None:
     assert [command for _, command in folder.commands(0)] == ["pause", "stop"]
     with pytest.raises(RunError, match="pause, resume or stop"):
         folder.send("rm -rf")
-
-
-def test_a_dead_trainer_means_interrupted(folder: RunFolder) -> None:
-    code = (
-        "import sys; from pathlib import Path; from trainers.runs.lock import RunLock\n"
-        "lock = RunLock(Path(sys.argv[1])); assert lock.acquire(); print('held', flush=True); sys.stdin.read()"
-    )
-    child = subprocess.Popen(
-        [sys.executable, "-c", code, str(folder.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert child.stdout is not None and child.stdin is not None
-    assert child.stdout.readline().strip() == "held"
-    folder.db.set_state(RunState(phase="running", step=7))
-    assert folder.state().phase == "running" and is_locked(folder.path)
-    assert not RunLock(folder.path).acquire()
-    with pytest.raises(RunError, match="stop it before"):
-        folder.delete()
-    child.kill()
-    child.wait()
-    child.stdin.close()
-    child.stdout.close()
-    assert folder.state().phase == "interrupted" and folder.state().step == 7
 
 
 def test_a_config_is_read_and_written_to_the_same_bytes() -> None:

@@ -220,14 +220,6 @@ def test_what_cannot_be_is_refused_with_what_to_change(changes: dict, message: s
         check(fair(**changes))
 
 
-def test_the_learning_rate_alone_may_be_searched() -> None:
-    planned, outcomes = whole(fair(trials=6, searched="rate", seeds=(0,)))
-    for search in searches(fair(trials=6, searched="rate", seeds=(0,)), outcomes):
-        assert [dimension.name for dimension in search.space.dimensions] == ["learning_rate"]
-    assert all(not run.config.losses[0].parameters for run in planned)  # type: ignore[attr-defined]
-    assert len({run.config.learning_rate for run in planned if run.part == "search"}) > 3
-
-
 def test_the_settings_given_may_be_left_out_unless_they_are_chosen() -> None:
     config = fair("triplet", "contextual", trials=8, searched="rate", seeds=(0, 1), compare_given=False)
     check(config)
