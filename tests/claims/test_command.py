@@ -20,7 +20,7 @@ from trainers.claims.catalogue import CLAIMS
 from trainers.claims.parts import digest
 from trainers.claims.results import commit, is_stale, read, write
 from trainers.claims.tables import HEAD, as_csv, as_json, words
-from trainers.claims.verdict import SEEN, VERDICTS
+from trainers.claims.verdict import LEAST_SEEDS, SEEN, VERDICTS
 from trainers.cli.main import main
 from trainers.errors import RunError
 from trainers.plans.config import SweepConfig
@@ -172,3 +172,15 @@ def test_runs_begun_with_other_code_are_trained_anew(tmp_path: Path, monkeypatch
     result = read(claim, tmp_path / "results")
     assert result is not None and result.commit == commit() and not is_stale(claim, result)
     assert old.state().phase == "interrupted" and len(list((tmp_path / "runs").iterdir())) == 2 + 4
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_the_shortest_claim_that_ships_is_made_again_into_its_interval(tmp_path: Path) -> None:
+    made = {name: result for name, claim in CLAIMS.items() if claim.begins is None and (result := read(claim))}
+    name, shipped = min(made.items(), key=lambda pair: pair[1].minutes)
+    assert main(called(tmp_path, name)) == 0
+    again = read(CLAIMS[name], tmp_path / "results")
+    assert again is not None and again.verdict(CLAIMS[name]) == shipped.verdict(CLAIMS[name])
+    for one, before in zip(again.measured, shipped.measured, strict=True):
+        assert one.numbers.seeds >= LEAST_SEEDS and before.numbers.low <= one.numbers.mean <= before.numbers.high

@@ -59,16 +59,6 @@ def test_triplets_of_every_level(which, distance, reduce_levels):
     torch.testing.assert_close(grad(got, emb), grad(want, emb), rtol=1e-7, atol=1e-10)
 
 
-def test_the_default_triplets_are_those_of_the_published_configuration():
-    from pytorch_metric_learning import distances, losses
-
-    emb, labels = world(2, 20)
-    theirs = losses.TripletMarginLoss(margin=0.05, distance=distances.DotProductSimilarity())
-    want = sum(theirs(rows_of(emb), column) for column in labels.T) / 2
-    got = build("triplet_levels", 2, reduce_levels="mean")(emb, labels)
-    torch.testing.assert_close(got, want, rtol=1e-9, atol=1e-12)
-
-
 def softmax_of(name: str, cosine: torch.Tensor) -> torch.Tensor:
     return cosine / 0.05 if name == "proxy_nsm_levels" else -(2 - 2 * cosine) * 9
 
@@ -156,18 +146,6 @@ def test_csl_by_loops(depth):
     mean = csl(depth, scale=6.0, reduce_levels="mean")
     mean.load_state_dict(loss.state_dict())
     torch.testing.assert_close(mean(emb, labels), got / depth)
-
-
-def test_the_finest_label_is_enough_and_proxies_may_come_in_any_order():
-    torch.manual_seed(0)
-    emb, finest = torch.randn(6, 5, dtype=torch.float64), torch.tensor([7, 0, 3, 3, 1, 2])
-    loss, order = csl(), torch.randperm(8)
-    want = loss(emb, EIGHT[finest])
-    torch.testing.assert_close(loss(emb, finest), want)
-    other = LOSSES["csl"].build(num_classes=8, dim=5, class_labels=EIGHT[order]).double()
-    with torch.no_grad():
-        other.proxies.copy_(loss.proxies[order])
-    torch.testing.assert_close(other(emb, finest), want)
 
 
 def test_seven_levels_have_the_published_margins():

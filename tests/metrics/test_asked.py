@@ -151,16 +151,3 @@ def test_runs_keep_keys(kind: type) -> None:
 def test_the_command_says_which_metrics_there_are(written: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metrics", written]) == 1
     assert f"There is no metric {written!r}; choose from R_at_k, AP, AP_at_R" in capsys.readouterr().err
-
-
-def test_a_folder_that_cannot_be_written_is_refused_at_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def read(*_given: object) -> None:
-        raise AssertionError("the images were read before the folder was tried")
-
-    monkeypatch.setattr("trainers.kinds.labelled.Labelled.rehearse", read)
-    (tmp_path / "file").write_text("")
-    assert main(["train", "--steps", "1", "--runs", str(tmp_path / "file" / "runs")]) == 1
-    assert "A run cannot be written in" in capsys.readouterr().err
-    assert not (tmp_path / "runs").exists()

@@ -90,16 +90,6 @@ def test_several_classes_go_at_once(finetuned: RunFolder) -> None:
     assert len(again) == 1, "an image without an object has the others"
 
 
-def test_a_run_without_weights_shows_what_was_there_before(run: RunFolder, tmp_path: Path) -> None:
-    shutil.copytree(run.path, tmp_path / run.id)
-    shutil.rmtree(tmp_path / run.id / "ckpt")
-    recorded = RunFolder.open(tmp_path, run.id)
-    answer, trained = asked(recorded, BOX), asked(run, BOX)
-    for arm, other in zip(answer.arms, trained.arms, strict=True):
-        assert rows(arm) == rows(other) and arm.after is not None
-        assert arm.after.rankings == {} and "neither recordings" in str(arm.after.error)
-
-
 def test_a_recorded_fine_tuning_has_the_images_without_their_object(finetuned: RunFolder, tmp_path: Path) -> None:
     shutil.copytree(finetuned.path, tmp_path / finetuned.id)
     shutil.rmtree(tmp_path / finetuned.id / "ckpt")

@@ -256,24 +256,6 @@ def test_re_ranking_reorders_the_first_results_and_is_scored(name: str, run: Run
         Retriever().retrieve(arms(run), Query(row=5), TEST, rerank=Choice(name="magic"))
 
 
-class StoppedError(Exception):
-    """Somebody asked."""
-
-
-def test_whoever_stops_it_is_heard_and_nothing_is_kept(
-    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path))
-
-    def stop(text: str, _fraction: float) -> None:
-        if text.startswith("embedding the gallery: 36"):
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        Retriever().retrieve(arms(run), Query(row=1), TEST, progress=stop)
-    assert not [path for path in (tmp_path / "vectors").iterdir() if not path.name.startswith(".")]
-
-
 def test_the_recorded_comparison_is_searched_without_its_images() -> None:
     root = Path(__file__).parents[2] / "assets" / "recorded"
     recorded = [run for run in list_runs(root, read_only=True) if run.config.kind == "metric_learning"]
