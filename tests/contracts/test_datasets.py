@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,14 +17,12 @@ from tests.entities import write_entities
 from tests.finetuning.world import write_coco
 from trainers.config import Conditions, DataChoice
 from trainers.data import SOURCES, inspect_data, load_data
-from trainers.data.captioned import datasets as captioned_datasets
 from trainers.data.captioned.datasets import CAPTIONED
 from trainers.data.captioned.loader import load_captioned, named
 from trainers.data.labelled.datasets.known import KNOWN
 from trainers.data.sources import resolve
 from trainers.errors import ParameterError
 from trainers.parameters import specs
-from trainers.registry import load
 
 EVERY = [*SOURCES.values(), *CAPTIONED.values()]
 
@@ -181,25 +178,3 @@ def test_the_first_that_recognises_a_folder_is_its_own(name: str, tmp_path: Path
 
 def test_a_hub_id_is_read_as_a_table() -> None:
     assert [name for name, entry in CAPTIONED.items() if entry.recognises and entry.recognises(None)] == ["table"]
-
-
-# ------------------------------------------------------------------------------------- one file is enough
-
-CAPTIONED_FILE = """
-from trainers.data.captioned.base import CaptionedDescriptor
-from trainers.data.captioned.datasets.coco_folder import load
-DESCRIPTOR = CaptionedDescriptor(
-    name="extra", title="Extra", sentence="Another one.", load=load, order=1,
-    recognises=lambda folder: folder is not None and folder.name == "extra_folder",
-)
-"""
-
-
-def test_one_file_adds_a_captioned_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "extra.py").write_text(CAPTIONED_FILE, encoding="utf-8")
-    monkeypatch.setattr(captioned_datasets, "__path__", [*captioned_datasets.__path__, str(tmp_path)])
-    monkeypatch.delitem(sys.modules, f"{captioned_datasets.__name__}.extra", raising=False)
-    entries, folder = load(captioned_datasets), tmp_path / "extra_folder"
-    monkeypatch.setattr("trainers.data.captioned.loader.CAPTIONED", entries)
-    assert next(each.name for each in entries.values() if each.recognises and each.recognises(folder)) == "extra"
-    check_captioned(load_captioned(str(write_coco(folder, train=4, test=4))))

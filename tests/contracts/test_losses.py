@@ -174,15 +174,6 @@ def test_the_descriptor_is_complete(name: str) -> None:
 
 
 def test_the_menu_has_every_loss_once_by_family() -> None:
-    assert list(FAMILIES)[:7] == [
-        "Ranking",
-        "Hierarchical ranking",
-        "Contextual",
-        "Contrastive",
-        "Pair and triplet",
-        "Proxy",
-        "Decomposability",
-    ]
     shown = [loss for losses in FAMILIES.values() for loss in losses]
     assert {loss.name for loss in shown} == {name for name, loss in LOSSES.items() if loss.alias_of is None}
     for family, losses in FAMILIES.items():

@@ -14,7 +14,6 @@ from trainers.config import DataChoice, RunConfig
 from trainers.data import access
 from trainers.errors import UserError
 from trainers.kinds import kind_of
-from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.suited import footprint as metric_learning_footprint
 from trainers.parameters import Choice
@@ -135,8 +134,6 @@ def test_every_number_counts() -> None:
     assert four.memories == 4 * one.memories and four.encoders == 4 * one.encoders
     few = footprint(config("smooth_ap", memory=65_536), dataclasses.replace(SHAPE, classes=4))
     assert few.total > 10e9 and "comparisons" in few.largest
-    large = footprint(FinetuningConfig(model=Choice(name="open_clip"), steps=1))
-    assert large.total > 4e9 > footprint(FinetuningConfig(steps=1)).total
 
 
 def test_a_trainer_that_strangers_started_minds_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:

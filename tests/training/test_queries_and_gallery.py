@@ -22,7 +22,7 @@ from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import CAMERA, GALLERY, QUERY, ROLE
 from trainers.data.roles import Roles
-from trainers.errors import RunError, UserError
+from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.metrics import evaluate
 from trainers.metrics.scores import score_roles
@@ -122,22 +122,6 @@ def test_cameras_are_kept_and_left_out(images: Path, tmp_path: Path, monkeypatch
     }
 
 
-def test_the_probe_of_a_part_holds_both(images: Path, tmp_path: Path) -> None:
-    folder = trained(tmp_path, tiny_config(images, "supcon_out", probe_size=12, steps=2))
-    _, roles = probe_and_roles(folder)
-    assert (roles.query.sum(), roles.gallery.sum()) == (6, 6)
-    assert all(s.value == 0 for s in folder.scalars() if s.key == "queries_without_positive")
-    assert folder.test_queries().rows.shape == (QUERIES,)  # type: ignore[union-attr]
-
-
-def test_maps_of_training_images_have_no_roles(images: Path, tmp_path: Path) -> None:
-    folder = trained(tmp_path, tiny_config(images, "supcon_out", probe_of="train", steps=2))
-    probe = folder.probe()
-    assert probe is not None and roles_of(probe) is None
-    assert any(s.key == "test/role_queries" for s in folder.scalars())
-    assert probe_results(folder, newest_embeddings(folder), 5)[0].shape == (len(probe.rows), 5)  # type: ignore[union-attr]
-
-
 def test_contrastive_runs_search_the_gallery_too(images: Path, tmp_path: Path) -> None:
     config = tiny_contrastive(images, data=DataChoice(source=str(images), image_size=16), metrics=("R_at_5",))
     folder = trained(tmp_path, config)
@@ -230,10 +214,3 @@ def test_the_lists_of_the_live_page_are_of_the_gallery(tmp_path: Path) -> None:
             if not math.isnan(expected):
                 assert scores["AP"] == pytest.approx(expected, abs=1e-5)
     assert roles.query[suggested(library, run, k)]
-    folder.embeddings_path(k).unlink()
-    again = Library(tmp_path, tmp_path)
-    point = int(roles.queries[0])
-    for told in neighbours(again, again.get(folder.id), k, point)["arms"]:
-        assert roles.gallery[told["ids"]].all() and told["similarity"] == [None] * len(told["ids"])
-    with pytest.raises(RunError, match=r"keeps no embeddings to search the gallery with\. Choose the last frame"):
-        probe_results(folder, k, 10)

@@ -130,14 +130,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_images(tmp_path_factory.mktemp("images"), test=150, each=8)
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, many: Path) -> RunFolder:
-    """A run that nothing happened to."""
-    folder = RunFolder.create(tmp_path_factory.mktemp("whole"), kept_config(many))
-    assert Worker(folder).run().phase == "finished"
-    return folder
-
-
 def kept_config(many: Path, **changes: object) -> RunConfig:
     return tiny_config(many, "supcon_out", "contrastive", **({"snapshot_steps": 3} | changes))
 
@@ -149,14 +141,14 @@ def last_words(child: subprocess.Popen[bytes]) -> list[str]:
 
 
 def test_resuming_a_finished_run_says_so_and_changes_nothing(
-    tmp_path: Path, whole: RunFolder, trainers: Trainers, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, images: Path, trainers: Trainers, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(whole.path, tmp_path / whole.id)
-    folder = RunFolder.open(tmp_path, whole.id)
+    folder = RunFolder.create(tmp_path, tiny_config(images, "supcon_out"))
+    assert Worker(folder).run().phase == "finished"
     before, log = folder.db.rows("SELECT * FROM metrics"), (folder.path / "log.txt").read_text()
     assert main(["resume", folder.id, "--runs", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "is finished; there is nothing to resume" in said and "whole test set, 1,200 images" in said
+    assert "is finished; there is nothing to resume" in said and "whole test set, 36 images" in said
     assert trainers.start(folder).wait(60) == 0
     assert folder.state().phase == "finished"
     assert folder.db.rows("SELECT * FROM metrics") == before and (folder.path / "log.txt").read_text() == log
