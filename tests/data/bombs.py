@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 from PIL import Image
 
-from tests.data.world import claimed, encode
+from tests.data.world import claimed, encode, png_chunk
 
 SMALL = np.full((64, 64), 128, np.uint8)
 
@@ -22,21 +22,16 @@ def repeated(side: int, times: int) -> bytes:
     return whole[:-2] + last * times + whole[-2:]
 
 
-def chunk(kind: bytes, body: bytes) -> bytes:
-    """A chunk of a PNG file."""
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-
 def profiles(times: int) -> bytes:
     """A PNG file with a packed colour profile of a megabyte so many times."""
-    whole, one = encode(SMALL), chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(1_000_000), 9))
+    whole, one = encode(SMALL), png_chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(1_000_000), 9))
     return whole[:33] + one * times + whole[33:]
 
 
 def chunks(times: int) -> bytes:
     """A PNG file with so many empty chunks."""
     whole = encode(SMALL)
-    return whole[:33] + chunk(b"abCd", b"") * times + whole[33:]
+    return whole[:33] + png_chunk(b"abCd", b"") * times + whole[33:]
 
 
 def commented(times: int, after_the_first_frame: bool = False) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.page.form.images import looked_at
 from tests.data.world import picture, write_tree
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
@@ -16,9 +17,9 @@ SPECIES = {"lion": "cat", "tiger": "cat", "wolf": "dog", "fox": "dog"}
 ROWS = [(f"{name}{number}.png", name, group) for name, group in SPECIES.items() for number in range(3)]
 
 
-@pytest.fixture(params=["folder", "zip"])
-def flat(tmp_path: Path, request: pytest.FixtureRequest):
-    """Make twelve images in one folder, with a table beside them; as a folder and as a zip file."""
+@pytest.fixture
+def flat(tmp_path: Path):
+    """Make twelve images in one folder, with a table beside them."""
     root = tmp_path / "photos"
     root.mkdir()
     for number, (file, _, _) in enumerate(ROWS):
@@ -27,8 +28,7 @@ def flat(tmp_path: Path, request: pytest.FixtureRequest):
     def with_table(text: str | bytes, name: str = "labels.csv") -> DataChoice:
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        packed = request.param == "zip"
-        return DataChoice(source=shutil.make_archive(str(root), "zip", root) if packed else str(root))
+        return DataChoice(source=str(root))
 
     return with_table
 
@@ -63,14 +63,6 @@ def test_tables_as_people_write_them(flat, text: str | bytes) -> None:
     assert any("labels.csv is used for 12 of 12 images" in note for note in report.notes)
 
 
-def test_rows_without_an_image_are_counted_and_named(flat) -> None:
-    notes = inspect_data(flat(csv([*ROWS, *((f"gone{n}.png", "lion", "cat") for n in range(5))]))).notes
-    assert any(
-        "5 of its names are of no or several images here: gone0.png, gone1.png, gone2.png and 2 more." in n
-        for n in notes
-    )
-
-
 def test_images_without_a_row_are_left_out(flat) -> None:
     notes = inspect_data(flat(csv(ROWS[:-1]))).notes
     assert any("is used for 11 of 12 images" in note for note in notes)
@@ -92,13 +84,6 @@ def test_why_a_table_is_not_used(flat, text: str, why: str) -> None:
     report = inspect_data(choice)
     assert report.problems
     assert any(re.search("^labels.csv is not used: " + why, note) for note in report.notes)
-
-
-def test_the_split_column_is_the_split(flat) -> None:
-    rows = [(*row, "Test" if row[1] in ("lion", "wolf") else "Train") for row in ROWS]
-    report = inspect_data(flat(csv(rows, "file_name,species,genus,split")))
-    assert report.splits == {"test": 6, "train": 6} and report.share_classes is False
-    assert report.proposal is not None and report.proposal.train_split == "train"
 
 
 def test_tables_named_after_splits_are_the_splits(flat) -> None:
@@ -150,3 +135,35 @@ def test_images_of_another_folder_do_not_stand_in_for_those_that_are_gone(tmp_pa
     kinds = [data.hierarchy.names[0][row] for part in (data.train, data.test) for row in part.labels[:, 0]]
     assert (kinds.count("of lion"), kinds.count("of fox"), len(kinds)) == (2, 3, 9)
     assert any("3 of its names are of no or several images here: lion/2.png" in note for note in data.notes)
+
+
+# ------------------------------------- files that somebody may have meant to be read
+
+
+@pytest.fixture(params=["folder", "zip"])
+def place(tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """Four classes with images of another format, a table and what nobody means to be read."""
+    root = tmp_path / "photos"
+    write_tree(root, ["a", "b", "c", "d"])
+    for number in range(3):
+        (root / "a" / f"{number}.heic").write_bytes(b"\\0\\0\\0 ftypheic")
+    for name in ("labels.csv", "notes.txt", ".DS_Store"):
+        (root / name).write_text("file,label")
+    return str(root) if request.param == "folder" else shutil.make_archive(str(root), "zip", root)
+
+
+def test_foreign_images_and_tables_are_named(place: str) -> None:
+    report = inspect_data(DataChoice(source=place))
+    assert not report.problems
+    foreign, table = (next(note for note in report.notes if words in note) for words in (".heic", "labels.csv"))
+    assert foreign == "Left out, since they cannot be read here: 3 .heic. Save them as JPEG or PNG."
+    assert table == "labels.csv is not used: it has no rows." and "notes" not in foreign
+    said = looked_at(DataChoice(source=place))["said"]
+    assert {foreign, table} <= set(said) and any(line.endswith(" images.") for line in said)
+
+
+def test_they_are_told_beside_a_problem_too(tmp_path: Path) -> None:
+    write_tree(tmp_path / "photos", ["images"])
+    (tmp_path / "photos" / "labels.csv").write_text("file,label")
+    seen = looked_at(DataChoice(source=str(tmp_path / "photos")))
+    assert seen["problems"] and any("labels.csv is not used" in line for line in seen["said"])

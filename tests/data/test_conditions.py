@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections import Counter
 
 import numpy as np
@@ -17,9 +16,6 @@ from trainers.data.conditions.noise import NOISE_KINDS, wrong_labels
 from trainers.data.conditions.withheld import subset
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
-from trainers.kinds import check
-from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.runs.identity import read_config
 
 PARENT = (0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3)
 """Of twelve training classes; parents 0 and 1 have the grandparent 0, the others 1. Test classes are 12 to 15."""
@@ -271,24 +267,9 @@ def test_folds_that_cannot_be_are_refused(given: dict[str, object], words: str) 
 # ------------------------------------------------------------------------------------- settings
 
 
-def test_without_conditions_the_dataset_is_the_same_object() -> None:
-    data = dataset()
-    assert under(data) is data and under(data, fold=3, noise_kind="within") is data
-
-
 def test_images_without_classes_are_refused() -> None:
     with pytest.raises(DataError, match="about classes, and the images of Own have none"):
         under(dataset(labelled=False), label_noise=0.1)
-
-
-def test_configurations_without_conditions_are_read_and_those_with_come_back() -> None:
-    config = MetricLearningConfig(data=DataChoice(conditions=Conditions(label_noise=0.4, noise_kind="within", folds=3)))
-    assert read_config(config.to_json()) == config
-    older = json.loads(MetricLearningConfig().to_json())
-    del older["data"]["conditions"]
-    assert read_config(json.dumps(older)) == MetricLearningConfig()
-    with pytest.raises(DataError, match="Two folds or more"):
-        check(MetricLearningConfig(data=DataChoice(conditions=Conditions(folds=1))))
 
 
 def test_images_too_many_for_the_memory_are_copied_to_disk(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

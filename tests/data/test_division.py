@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainers.data.labelled.rows import Tree, compact, grow
-from trainers.data.labelled.splits import cap, divide, pick_splits, repeated
+from trainers.data.labelled.splits import cap, divide, pick_splits
 from trainers.data.labelled.table import Codes, encode
 from trainers.errors import DataError
 
@@ -66,11 +66,6 @@ def test_every_parent_is_halved(children):
     assert 0 <= len(np.unique(labels[side, 0])) - len(np.unique(labels[~side, 0])) <= 1
 
 
-def test_another_seed_divides_otherwise():
-    labels = np.repeat(np.arange(20), 2)[:, None]
-    assert not np.array_equal(divide(labels, 0), divide(labels, 1))
-
-
 @settings(deadline=None, max_examples=60)
 @given(sizes=st.lists(st.integers(2, 40), min_size=2, max_size=60), maximum=st.integers(4, 500))
 def test_a_cap_holds_and_keeps_classes_of_two_or_more(sizes, maximum):
@@ -83,24 +78,12 @@ def test_a_cap_holds_and_keeps_classes_of_two_or_more(sizes, maximum):
         assert len(kept) == sum(sizes)
 
 
-def test_a_cap_keeps_whole_classes_when_many_fit():
-    classes = np.repeat(np.arange(100), 10)
-    kept = cap(classes, 400, 0)
-    assert len(kept) == 400
-    assert (np.unique(classes[kept], return_counts=True)[1] == 10).all()
-
-
 def test_a_cap_thins_huge_classes():
     classes = np.repeat(np.arange(5), 1000)
     kept = cap(classes, 100, 0)
     assert (np.unique(classes[kept], return_counts=True)[1] == 20).all() and len(kept) == 100
     assert np.unique(classes[cap(classes, 24, 0)], return_counts=True)[1].tolist() == [8, 8, 8]
     assert np.unique(classes[cap(classes, 5, 0)], return_counts=True)[1].tolist() == [2, 2]
-
-
-def test_repeated():
-    assert repeated(np.array([3, 1, 3, 2])).tolist() == [True, False, True, False]
-    assert repeated(np.zeros(0, dtype=np.int64)).tolist() == []
 
 
 def test_a_name_under_two_parents_becomes_two_classes():

@@ -1,4 +1,4 @@
-"""The drawn world: the same bytes from the same seed, a true hierarchy, and hard enough to be worth training on."""
+"""The drawn world: the same bytes from the same seed, a true hierarchy, and backgrounds that tell the class."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
 
 from trainers.config import DataChoice
+from trainers.data import inspect_data, load_data, named, peek_data
 from trainers.data.base import LoadedData
 from trainers.data.labelled.datasets import drawn
+from trainers.data.source_check import check_source
 from trainers.data.synthetic.engine import colour, exact_math, rng
 from trainers.data.synthetic.pottery import background, classes, motifs, scene, silhouettes
-from trainers.data.synthetic.pottery.motifs import MOTIFS
-from trainers.data.synthetic.pottery.silhouettes import SHELVES, Silhouette, relief
-from trainers.errors import DataError
+from trainers.data.synthetic.pottery.background import WALL_NAMES
+from trainers.errors import DataError, ParameterError
+from trainers.kinds.labelled import source_title
 
 SMALL = DataChoice(image_size=16, max_images=192)
 
@@ -35,34 +36,7 @@ def _drawn_afresh() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def world() -> LoadedData:
-    return drawn.load(DataChoice(max_images=480))
-
-
-@pytest.fixture(scope="module")
-def told() -> list[float]:
-    return []
-
-
-@pytest.fixture(scope="module")
-def small_world(told: list[float]) -> LoadedData:
-    return drawn.load(SMALL, lambda text, done: told.append(done))
-
-
-def test_shapes_and_counts(world: LoadedData) -> None:
-    assert world.train.images.dtype == world.test.images.dtype == torch.uint8
-    assert world.train.labels.dtype == torch.int64
-    assert world.train.images.shape == (96 * 5, 3, 64, 64)
-    assert world.test.images.shape == (80 * 6, 3, 64, 64)
-    assert world.train.labels.shape == (96 * 5, 3)
-    assert world.train.labels[:, 0].bincount().tolist() == [5] * 96
-
-
-def test_finest_classes_are_disjoint_and_coarser_ones_shared(world: LoadedData) -> None:
-    train, test = (set(part.labels[:, 0].tolist()) for part in (world.train, world.test))
-    assert not train & test
-    for level in (1, 2):
-        shared = [set(part.labels[:, level].tolist()) for part in (world.train, world.test)]
-        assert shared[0] == shared[1] == set(range(len(world.hierarchy.names[level])))
+    return drawn.load(SMALL)
 
 
 def test_hierarchy_is_a_tree_with_names(world: LoadedData) -> None:
@@ -78,23 +52,18 @@ def test_hierarchy_is_a_tree_with_names(world: LoadedData) -> None:
         assert world.hierarchy.names[1][shape] in world.hierarchy.names[0][pot]
 
 
-def test_the_same_seed_draws_the_same_bytes_whatever_the_global_random_state(small_world: LoadedData) -> None:
+def test_the_same_seed_draws_the_same_bytes_whatever_the_global_random_state(world: LoadedData) -> None:
     random.seed(5)
     np.random.seed(5)
     torch.manual_seed(5)
     before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state()
     again = drawn.load(SMALL)
-    assert torch.equal(small_world.train.images, again.train.images)
-    assert torch.equal(small_world.test.images, again.test.images)
-    assert small_world.fingerprint == again.fingerprint
+    assert torch.equal(world.train.images, again.train.images)
+    assert torch.equal(world.test.images, again.test.images)
+    assert world.fingerprint == again.fingerprint
     assert random.getstate() == before[0]
     assert np.random.get_state()[1].tolist() == before[1]
     assert torch.equal(torch.get_rng_state(), before[2])
-
-
-def test_every_platform_draws_the_same_bytes(small_world: LoadedData) -> None:
-    # Recorded with and without AVX; a change of the pictures changes it, a change of machine or library must not.
-    assert small_world.fingerprint == "68ef5a2c4f18ac21e93b9f9f8fa6b276"
 
 
 def one(pot: classes.Pot, pot_id: int, number: int, size: int, seed: int = 0) -> np.ndarray:
@@ -114,21 +83,10 @@ def test_another_seed_draws_another_world(world: LoadedData) -> None:
 
 def test_an_image_does_not_depend_on_what_was_drawn_before(world: LoadedData) -> None:
     train, test = classes.make_pots(0)
-    for pot_id, number in ((0, 4), (95, 0), (40, 2)):
-        alone = one(train[pot_id], pot_id, number, 64)
-        assert np.array_equal(world.train.images[5 * pot_id + number].numpy(), alone)
-    assert np.array_equal(world.test.images[6 * 7 + 3].numpy(), one(test[7], 96 + 7, 3, 64))
-
-
-@pytest.mark.parametrize("size", [32, 64, 96])
-def test_sizes_show_the_same_picture(size: int) -> None:
-    pot = classes.make_pots(0)[0][0]
-    reference = one(pot, 0, 0, 32).astype(np.float32)
-    image = one(pot, 0, 0, size)
-    assert image.shape == (3, size, size)
-    step = size // 32
-    shrunk = image.astype(np.float32).reshape(3, 32, step, 32, step).mean(axis=(2, 4))
-    assert np.abs(shrunk - reference).mean() < 6
+    for pot_id, number in ((0, 1), (95, 0), (40, 1)):
+        alone = one(train[pot_id], pot_id, number, 16)
+        assert np.array_equal(world.train.images[2 * pot_id + number].numpy(), alone)
+    assert np.array_equal(world.test.images[2 * 7 + 1].numpy(), one(test[7], 96 + 7, 1, 16))
 
 
 def test_what_cannot_be_drawn_is_said() -> None:
@@ -136,68 +94,6 @@ def test_what_cannot_be_drawn_is_said() -> None:
         drawn.load(DataChoice(image_size=8))
     with pytest.raises(DataError, match="at least 192 images"):
         drawn.load(DataChoice(max_images=100))
-
-
-def test_progress_rises_from_zero_to_the_end(small_world: LoadedData, told: list[float]) -> None:
-    assert told == sorted(told)
-    assert told[0] == 0.0
-    assert 0.95 < told[-1] <= 1.0
-
-
-def test_paint_tells_a_pot_but_no_shelf() -> None:
-    train, test = classes.make_pots(3)
-    pots = train + test
-    assert len({(pot.glaze, pot.motif, pot.ink) for pot in pots}) == len(pots)
-    for trait in ("glaze", "motif", "ink"):
-        for value in {getattr(pot, trait) for pot in pots}:
-            assert len({pot.shelf for pot in pots if getattr(pot, trait) == value}) >= 3
-
-
-@pytest.mark.parametrize("name", sorted(MOTIFS))
-def test_every_motif_has_ink_and_ground(name: str) -> None:
-    axis = (np.arange(240, dtype=np.float32) + 0.5) / 60
-    ink = np.broadcast_to(MOTIFS[name](axis[None, :], axis[:, None], 0.1), (240, 240))
-    assert ink.min() >= 0
-    assert ink.max() <= 1
-    assert 0.15 < ink.mean() < 0.65
-
-
-@pytest.mark.parametrize(
-    "silhouette", [one for _, silhouettes in SHELVES for one in silhouettes], ids=lambda one: one.name
-)
-def test_every_silhouette_stands_within_its_map(silhouette: Silhouette) -> None:
-    seen = relief(silhouette, 0.26, 72)
-    assert np.isfinite(seen.cells).all()
-    cover = np.maximum(seen.cells[..., 0], seen.cells[..., 7])
-    assert cover[[0, -1]].max() == 0
-    assert cover[:, [0, -1]].max() == 0
-    assert 0.08 < cover.mean() < 0.5
-
-
-def test_own_functions_agree_with_the_library() -> None:
-    angle = np.linspace(-0.4999, 0.4999, 4001)
-    s, c = np.sin(2 * np.pi * angle), np.cos(2 * np.pi * angle)
-    assert np.abs(exact_math.turn(s.astype(np.float32), c.astype(np.float32)) - angle).max() < 1e-4
-    own = np.array([exact_math.cos_sin(a) for a in np.linspace(-2, 2, 1001)])
-    turns = 2 * np.pi * np.linspace(-2, 2, 1001)
-    assert np.abs(own - np.stack((np.cos(turns), np.sin(turns)), axis=1)).max() < 1e-7
-
-
-def test_random_numbers_are_even() -> None:
-    stream = rng.Rng(0, "test")
-    draws = np.array([stream.unit() for _ in range(20_000)])
-    assert abs(draws.mean() - 0.5) < 0.01
-    counts = np.bincount([stream.below(7) for _ in range(14_000)], minlength=7)
-    assert counts.min() > 1800
-    assert sorted(stream.shuffled(range(50))) == list(range(50))
-    assert rng.Rng(0, "a", 1).bits() != rng.Rng(0, "a", 2).bits()
-
-
-def test_the_stream_of_random_numbers_is_pinned() -> None:
-    # splitmix64 of state 0, as its reference implementation gives it.
-    stream = rng.Rng()
-    assert stream.bits() == 0xE220A8397B1DCDAF
-    assert stream.bits() == 0x6E789E6AA1B965F4
 
 
 def test_drawing_uses_no_platform_dependent_function() -> None:
@@ -208,44 +104,101 @@ def test_drawing_uses_no_platform_dependent_function() -> None:
         assert not called & unsafe, module
 
 
-def test_raw_pixels_do_not_find_the_pot(world: LoadedData) -> None:
-    flat = world.test.images.flatten(1).float()
-    for features in (flat, flat - flat.mean(dim=0)):
-        assert recall_at_1(features, world.test.labels[:, 0]) < 0.35
+# ---------------------------------------------------- backgrounds that tell the class
 
 
-def test_an_untrained_network_does_not_find_the_pot(world: LoadedData) -> None:
-    generator = torch.Generator().manual_seed(0)
-    layers: list[nn.Module] = []
-    width = 3
-    for out in (32, 64, 128):
-        conv = nn.Conv2d(width, out, 3, stride=2, padding=1)
-        with torch.no_grad():
-            conv.weight.normal_(0, (2 / (9 * width)) ** 0.5, generator=generator)
-        layers += [conv, nn.BatchNorm2d(out), nn.ReLU()]
-        width = out
-    with torch.no_grad():
-        features = nn.Sequential(*layers)(world.test.images.float() / 255).mean(dim=(2, 3))
-    assert recall_at_1(features, world.test.labels[:, 0]) < 0.35
+SIZE, SEED = 16, 0
 
 
-def recall_at_1(features: Tensor, labels: Tensor) -> float:
-    unit = nn.functional.normalize(features, dim=1)
-    similarity = (unit @ unit.T).fill_diagonal_(-2)
-    return float((labels[similarity.argmax(dim=1)] == labels).float().mean())
+def choice(bias: float, **changes: object) -> DataChoice:
+    source = f"drawn:bias={bias}" if bias else "drawn"
+    return DataChoice(**({"source": source, "image_size": SIZE, "max_images": 192} | changes))  # type: ignore[arg-type]
 
 
-def test_a_second_start_reads_what_the_first_one_drew(
-    small_world: LoadedData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_bias_every_platform_draws_the_same_bytes() -> None:
+    # Recorded with and without AVX; a change of the pictures changes it, a change of machine or library must not.
+    plain, zero = load_data(choice(0)), load_data(choice(0, source="drawn:bias=0"))
+    assert plain.fingerprint == zero.fingerprint == "68ef5a2c4f18ac21e93b9f9f8fa6b276"
+
+
+def test_only_training_images_are_tied_and_more_of_them_with_more_bias() -> None:
+    plain, half, most = (load_data(choice(bias)) for bias in (0, 0.5, 0.9))
+    changed = []
+    for data in (half, most):
+        assert torch.equal(data.test.images, plain.test.images)
+        assert torch.equal(data.train.labels, plain.train.labels)
+        changed.append((data.train.images != plain.train.images).flatten(1).any(1))
+    assert 0.4 < changed[0].float().mean() < 0.6 and 0.82 < changed[1].float().mean() < 0.97
+    assert not (changed[0] & ~changed[1]).any()  # what is tied at one bias is tied at every higher one
+    assert torch.equal(half.train.images[changed[0]], most.train.images[changed[0]])
+
+
+def test_a_tied_image_has_the_wall_of_its_pot_and_the_pots_of_a_shape_have_different_rooms() -> None:
+    data = load_data(choice(1.0))
+    homes = np.array(drawn.home_rooms(176, SEED))
+    walls = data.train.attributes[drawn.BACKGROUND].numpy()
+    assert data.attributes == {drawn.BACKGROUND: WALL_NAMES}
+    assert (walls == homes[data.train.labels[:, 0].numpy()]).all()
+    for shape in range(16):
+        pots = np.unique(data.train.labels[data.train.labels[:, 1] == shape, 0].numpy())
+        assert len(set(homes[pots])) == len(pots) == 6
+    tested = data.test.attributes[drawn.BACKGROUND].numpy()
+    assert len(set(tested.tolist())) == len(WALL_NAMES)
+    assert (tested == homes[data.test.labels[:, 0].numpy()]).mean() < 0.2
+
+
+def test_with_images_held_out_those_tested_on_are_not_tied() -> None:
+    plain, tied = (load_data(choice(bias, held_out="images")) for bias in (0, 1.0))
+    assert torch.equal(plain.test.images, tied.test.images) and torch.equal(plain.test.labels, tied.test.labels)
+    assert (plain.train.images != tied.train.images).flatten(1).any(1).all()
+    shots = drawn.test_shots(choice(1.0, held_out="images"))
+    assert [shot.pot_id for shot in shots] == tied.test.labels[:, 0].tolist() and not any(s.room for s in shots)
+
+
+def test_an_image_drawn_again_without_its_pot_differs_where_the_pot_was_alone() -> None:
+    for shot in drawn.test_shots(choice(0))[::17]:
+        whole = drawn.draw_shot(shot, 64, SEED, {})
+        empty = drawn.draw_shot(shot, 64, SEED, {}, empty=True)
+        mask = drawn.pot_mask(shot, 64, SEED, {})
+        assert mask.shape == (64, 64) and 0.02 < mask.mean() < 0.7
+        lighter = empty.astype(int) - whole
+        assert (lighter[:, ~mask] >= 0).all()  # outside it only the shadow is gone
+        assert (lighter[:, mask] != 0).any(axis=0).mean() > 0.9
+
+
+def test_in_another_room_the_pot_is_the_same_and_what_surrounds_it_is_not() -> None:
+    same, other = [], []
+    for shot in drawn.test_shots(choice(0))[::17]:
+        here = drawn.draw_shot(shot, 64, SEED, {}).astype(int)
+        room = (drawn.background_of(shot, SEED) + 1) % len(WALL_NAMES)
+        there = drawn.draw_shot(shot, 64, SEED, {}, room=room).astype(int)
+        mask = drawn.pot_mask(shot, 64, SEED, {})
+        inside = np.zeros_like(mask)
+        inside[1:-1, 1:-1] = mask[1:-1, 1:-1] & mask[:-2, 1:-1] & mask[2:, 1:-1] & mask[1:-1, :-2] & mask[1:-1, 2:]
+        same.append((here == there).all(axis=0)[inside].mean())
+        other.append((here != there).any(axis=0)[~mask].mean())
+    assert np.mean(same) > 0.9 and np.mean(other) > 0.75
+
+
+def test_the_dataset_is_named_with_its_parameters() -> None:
+    assert source_title("drawn") == "Drawn world" and source_title("drawn:bias=0.0") == "Drawn world"
+    assert source_title("drawn:bias=0.9") == "Drawn world, backgrounds tied to classes 0.9"
+    assert load_data(choice(0.9)).title == inspect_data(choice(0.9)).title == source_title("drawn:bias=0.9")
+    assert peek_data(choice(1.0), 3).shape == (3, 3, SIZE, SIZE)
+    assert named("drawn:bias=2") is not None and named("a/b") is None
+    for wrong in ("drawn:bias=2", "drawn:bias=x", "drawn:tied=1", "drawn:bias"):
+        with pytest.raises(ParameterError):
+            check_source(wrong)
+
+
+def test_a_second_start_reads_what_the_first_one_drew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path))
-    drawn.load(SMALL)
-
-    def refuse(*_arguments: object) -> None:
-        raise AssertionError("drawn again")
-
-    monkeypatch.setattr(drawn, "draw_shot", refuse)
-    kept = drawn.load(SMALL)
-    assert kept.fingerprint == small_world.fingerprint
-    assert kept.hierarchy == small_world.hierarchy and kept.notes == small_world.notes
-    assert torch.equal(kept.test.images, small_world.test.images)
+    drawn_now = load_data(choice(0.5))
+    monkeypatch.setattr(drawn, "draw_shot", None)
+    kept = load_data(choice(0.5))
+    assert kept.attributes == drawn_now.attributes and kept.fingerprint == drawn_now.fingerprint
+    assert kept.hierarchy == drawn_now.hierarchy and kept.notes == drawn_now.notes
+    assert torch.equal(kept.test.images, drawn_now.test.images)
+    for part in ("train", "test"):
+        both = (getattr(data, part).attributes[drawn.BACKGROUND] for data in (drawn_now, kept))
+        assert torch.equal(*both)

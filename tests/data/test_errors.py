@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import zipfile
+from pathlib import Path
 
 import datasets
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from tests.data.world import encode, picture, write_split, write_tree
-from tests.shared import needs
+from tests.data.world import Files, encode, images, picture, tarred, write_split, write_tree, written
+from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
+from trainers.data.captioned.loader import load_captioned
 from trainers.data.hf_errors import explain
+from trainers.data.hf_logging import quiet
+from trainers.data.labelled.hub import head
 from trainers.data.sources import resolve
-from trainers.errors import DataError, brief
+from trainers.errors import DataError
 
 
 def fails(match: str, source: object, **values: object) -> str:
@@ -31,42 +37,22 @@ def test_no_network(source):
         inspect_data(DataChoice(source=source))
 
 
-@pytest.mark.parametrize("source", ["", "a/b/c", "a b", "a/../b", "nul\0", "owner/name;rm", "name--x", "x" * 300, "-x"])
-def test_text_that_is_neither_a_folder_nor_an_id(source):
-    fails("was needed", source)
-
-
-@pytest.mark.parametrize("source", ["parquet", "csv", "imagefolder"])
-def test_formats_are_no_sets(source):
-    fails("is a file format", source)
+@pytest.mark.parametrize(
+    ("words", "sources"),
+    [
+        ("was needed", ["", "a/b/c", "a b", "a/../b", "nul\0", "owner/name;rm", "name--x", "x" * 300, "-x"]),
+        ("is a file format", ["parquet", "csv", "imagefolder"]),
+        ("does not exist", ["/no/such/folder", "../no-such-folder", "/" + "x" * 300]),
+    ],
+)
+def test_text_that_is_no_dataset(words, sources):
+    for source in sources:
+        fails(words, source)
 
 
 @pytest.mark.parametrize(("subset", "revision"), [("../x", None), ("/etc", None), (None, "../main"), (None, "a b")])
 def test_subsets_and_revisions_are_no_paths(subset, revision):
     fails("got", "owner/name", subset=subset, revision=revision)
-
-
-def test_folders_that_are_not_there():
-    fails("does not exist", "/no/such/folder")
-    fails("does not exist", "../no-such-folder")
-    fails("does not exist", "/" + "x" * 300)
-
-
-def test_folders_can_be_forbidden(tmp_path, monkeypatch):
-    write_tree(tmp_path / "own", ["a", "b", "c", "d"])
-    write_tree(tmp_path / "other", ["a", "b", "c", "d"])
-    monkeypatch.setenv("RANKSCOPE_FOLDERS", str(tmp_path / "own"))
-    assert load_data(DataChoice(source=str(tmp_path / "own"))).train
-    fails("Files and folders of this machine cannot be opened here", tmp_path / "other")
-    fails("Files and folders of this machine cannot be opened here", tmp_path / "own" / ".." / "other")
-    (tmp_path / "own" / "link").symlink_to(tmp_path / "other")
-    fails("Files and folders of this machine cannot be opened here", tmp_path / "own" / "link")
-    monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
-    fails("Files and folders of this machine cannot be opened here", tmp_path / "own")
-    fails("Files and folders of this machine cannot be opened here", "/no/such/folder")
-    monkeypatch.delenv("RANKSCOPE_FOLDERS")
-    monkeypatch.setenv("SPACE_ID", "someone/space")
-    fails("Files and folders of this machine cannot be opened here", tmp_path / "own")
 
 
 def test_a_hub_id_never_opens_a_folder_of_that_name_unasked(tmp_path, monkeypatch):
@@ -86,14 +72,6 @@ def test_no_image_column(tmp_path):
     table.to_parquet(str(tmp_path / "data" / "train-00000-of-00001.parquet"))
     fails("no image column. Its columns are: url, landmark_id", tmp_path)
     assert "no image column" in inspect_data(DataChoice(source=str(tmp_path))).problems[0]
-
-
-def test_no_label_column():
-    folder = needs("data/coco_captions")
-    words = fails("No label column was found", folder)
-    assert "image, captions, objects, image_id, width, height, license, source_url" in words
-    report = inspect_data(DataChoice(source=str(folder)))
-    assert report.proposal is None and report.problems == (words,) and report.image_columns == ("image",)
 
 
 CLASSES = [0, 0, 1, 1, 2, 2, 3, 3]
@@ -179,14 +157,99 @@ def test_faults_from_below(error, words):
     assert words in str(explain(error, "owner/name"))
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("size mismatch\n  for head.weight", "size mismatch for head.weight"),
-        (" ".join(["weights"] * 50), " ".join(["weights"] * 37) + " …"),  # 300 letters end inside a word
-        ("w" * 400, "w" * 300 + " …"),
-        ("", "ValueError"),
-    ],
-)
-def test_what_a_library_says_is_cut_between_words(text, said):
-    assert brief(ValueError(text)) == said
+def test_a_model_that_is_missing_is_called_a_model(tmp_path, capsys):
+    words = ["train", "--encoder", "timm:model=hf-hub:timm/nowhere", "--steps", "1", "--runs", str(tmp_path)]
+    assert main(words) == 1
+    said = capsys.readouterr().err
+    assert "the model 'timm/nowhere' is not on this machine" in said and "drawn world" not in said
+    assert "or choose a drawn world" in str(explain(ConnectionError("Couldn't reach the server"), "a/b"))
+
+
+def test_what_open_clip_logs_to_the_root_is_dropped_and_nothing_else(caplog):
+    theirs = logging.LogRecord("root", logging.ERROR, "/lib/open_clip/factory.py", 1, "Failed to download", (), None)
+    root = logging.getLogger()
+    before = list(root.handlers), list(root.filters)
+    with quiet():
+        root.handle(theirs)
+        logging.error("ours")
+    root.handle(theirs)
+    assert caplog.messages == ["ours", "Failed to download"] and (list(root.handlers), list(root.filters)) == before
+
+
+@pytest.mark.parametrize(("each", "fits"), [(3, False), (4, True)])
+def test_held_out_images_need_a_class_with_two_in_the_test(tmp_path, each, fits):
+    write_tree(tmp_path / "own", ["a", "b"], each)
+    choice = DataChoice(source=str(tmp_path / "own"), held_out="images")
+    if fits:
+        data = load_data(choice)
+        assert np.bincount(data.test.labels[:, 0].numpy()).tolist() == [2, 2] and not inspect_data(choice).problems
+    else:
+        with pytest.raises(DataError, match="A class with at least two test images was needed") as refused:
+            load_data(choice)
+        assert inspect_data(choice).problems == (str(refused.value),)
+
+
+# ------------------------------------------------------- what the readers of tables raise
+
+
+CARD = b"""---
+dataset_info:
+  features:
+  - name: image
+    dtype: string
+  - name: label
+    dtype:
+      class_label:
+        names:
+          "0": oak
+---
+"""
+BROKEN: dict[str, tuple[Files, str]] = {
+    "other columns": (
+        {"a.jsonl": b'{"x": 1}\n' * 30, "b.jsonl": b'{"y": 1}\n' * 30},
+        r"'b\.jsonl' of '.*' has columns that the files before it have not: y beside x\. Give all files the same",
+    ),
+    "no JSON": ({"a.json": b'{"x": 1', "b.json": b"[]"}, r"'a\.json' of '.*' cannot be read: "),
+    "no arrow": ({"part.arrow": b"no"}, r"'part\.arrow' of '.*' cannot be read: "),
+    "no parquet": (
+        {"data/test-00000-of-00001.parquet": b"<html>"},
+        r"'test-00000-of-00001\.parquet' of '.*' cannot be read: ",
+    ),
+    "no zip": (
+        {"metadata.csv": b"file_name,text\nx.png,a\n", "page.zip": b"<html>"},
+        r"'page\.zip' of '.*' cannot be read: File is not a zip file",
+    ),
+    "no tar": ({"train.tar": b"<html>"}, r"'train\.tar' of .* cannot be read: "),
+    "a tar that is cut": (
+        {"train.tar": tarred(images(*"abcd"))[:5000]},
+        r"'train\.tar' of .* cannot be read: unexpected end of data",
+    ),
+    "a tar of different samples": (
+        {"train.tar": tarred({f"{n}.{('png', 'cls')[n % 2]}": (picture(n), b"1")[n % 2] for n in range(8)})},
+        "no WebDataset: its first images have different fields. Give every image the same",
+    ),
+    "a class that the card has not": (
+        {"README.md": CARD, "a.csv": b"image,label\nx.png,elm\n"},
+        r"has files or rows of the class 'elm', which is not among the classes that its card .* Correct the card",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_file_that_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
+    files, words = BROKEN[name]
+    folder = written(tmp_path / "set", files)
+    if name == "no parquet":
+        write_split(folder, "train", {"label": [0, 0, 1, 1]})
+    with pytest.raises(DataError, match=words):
+        if name == "no zip":
+            load_captioned(str(folder))
+        else:
+            inspect_data(DataChoice(source=str(folder)))
+
+
+def test_a_column_that_is_empty_at_first_is_looked_at() -> None:
+    parts = [pa.table({"x": [1, 2], "label": values}) for values in (pa.nulls(2), pa.array(["oak", "elm"]))]
+    stream = datasets.IterableDataset.from_generator(lambda: (row for part in parts for row in part.to_pylist()))
+    table = head(stream, 4, 1)
+    assert table is not None and table.codes("label").names == ("elm", "oak")

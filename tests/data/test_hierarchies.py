@@ -94,11 +94,6 @@ def test_what_is_reviewed_is_no_level(folder: Path) -> None:
     assert data.hierarchy.levels == ("class", "family")
 
 
-def test_classes_of_the_mapping_without_images_are_named(folder: Path) -> None:
-    notes = inspect_data(chosen(folder, "mapping", table=MAPPING + "bear,bears\n")).notes
-    assert "In the mapping, without images: bear." in notes
-
-
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from("abcdef"), st.sets(st.sampled_from("klmnop"), min_size=1), min_size=2))
 def test_a_mapping_that_repeats_the_folders_gives_their_levels(tmp_path_factory, groups: dict[str, set[str]]) -> None:

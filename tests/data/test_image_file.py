@@ -1,22 +1,36 @@
-"""Image files are opened in one place: known formats only, measured in bytes before they are unpacked, and upright."""
+"""Image files are opened in one place: known formats only, measured before they are unpacked; queries and uploads."""
 
 from __future__ import annotations
 
-import ast
+import re
 import struct
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
+from tests.data import bombs
 from tests.data.bombs import repeated
 from tests.data.world import claimed, encode
 from trainers.data import image_file
-from trainers.data.decode import header, square
-from trainers.data.image_file import BUDGET, FORMATS, ByteBudget, UndecodableError, open_header, scans, unpacked_bytes
+from trainers.data.decode import decode_query, header, square, with_channels
+from trainers.data.image_file import (
+    BUDGET,
+    FORMATS,
+    LARGEST_FILE,
+    ByteBudget,
+    UndecodableError,
+    open_header,
+    scans,
+    unpacked_bytes,
+)
 from trainers.data.picture import read_picture
+from trainers.data.upload_bounds import FORMATS as UPLOADS
+from trainers.data.upload_bounds import check_upload
+from trainers.errors import DataError
 
 ROOT = Path(__file__).resolve().parents[2]
 NOISE = np.random.default_rng(0).integers(0, 255, (64, 96, 3), np.uint8)
@@ -37,26 +51,10 @@ def test_formats_that_are_not(kind):
             read(data)
 
 
-def names_of(path: Path) -> set[str]:
-    """Every name that a file imports or calls, as ``module.name``."""
-    tree = ast.parse(path.read_text())
-    short: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            short |= {(each.asname or each.name): each.name for each in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            short |= {(each.asname or each.name): f"{node.module}.{each.name}" for each in node.names}
-    dotted = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    found = {".".join([short.get(text.split(".")[0], text.split(".")[0]), *text.split(".")[1:]]) for text in dotted}
-    return found | set(short.values())
-
-
-OPENERS = ("PIL.Image.open", "PIL.ImageFile", "cv2.imread", "cv2.imdecode", "torchvision.io", "imageio", "skimage.io")
-
-
 def test_one_function_opens_images():
     paths = [*(ROOT / "trainers").rglob("*.py"), *(ROOT / "explorer").rglob("*.py"), ROOT / "app.py"]
-    found = [path.relative_to(ROOT).as_posix() for path in paths if any(n.startswith(OPENERS) for n in names_of(path))]
+    openers = re.compile(r"Image\.open|ImageFile|imread|imdecode|torchvision\.io|imageio|skimage")
+    found = [path.relative_to(ROOT).as_posix() for path in paths if openers.search(path.read_text())]
     assert found == ["trainers/data/image_file.py"]
 
 
@@ -198,90 +196,104 @@ def test_a_large_one_is_not_overtaken():
     assert order == ["large", "small"]
 
 
-# ------------------------------------------------------------------------ decoding
-
-
-GREY = np.full((20, 20), 100, np.uint8)
-COLOUR = np.full((20, 20, 3), (250, 100, 10), np.uint8)
-
-
-@pytest.mark.parametrize("mode", ["1", "L", "LA"])
-def test_grey_files_have_one_channel(mode):
-    pixels = square(encode(GREY, mode=mode), 8)
-    assert pixels.shape == (1, 8, 8) and pixels.dtype == np.uint8
-    assert header(encode(GREY, mode=mode)) == (20, 20, True)
-
-
-@pytest.mark.parametrize(
-    ("format", "mode"), [("PNG", "RGB"), ("PNG", "P"), ("PNG", "RGBA"), ("GIF", "P"), ("WEBP", "RGB"), ("BMP", "RGB")]
-)
-def test_colour_files_have_three(format, mode):
-    pixels = square(encode(COLOUR, format, mode, **({"lossless": True} if format == "WEBP" else {})), 8)
-    assert pixels.shape == (3, 8, 8)
-    assert np.abs(pixels[:, 4, 4].astype(int) - (250, 100, 10)).max() <= 30  # GIF has a coarse palette
-
-
-@pytest.mark.parametrize("mode", ["RGB", "CMYK"])
-def test_jpeg_keeps_the_colour(mode):
-    pixels = square(encode(np.repeat(np.repeat(COLOUR, 20, 0), 20, 1), "JPEG", mode, quality=95), 16)
-    assert np.abs(pixels[:, 8, 8].astype(int) - (250, 100, 10)).max() <= 12
-
-
-def test_sixteen_bits_are_scaled():
-    deep = np.full((9, 9), 32896, np.uint16)
-    assert (square(encode(deep), 3) == 128).all()
-    assert (square(encode(np.full((9, 9), 0.5, np.float32), "TIFF"), 3) == 128).all()
-
-
-def test_transparency_is_laid_on_white():
-    clear = np.zeros((9, 9, 4), np.uint8)
-    assert (square(encode(clear), 3) == 255).all()
-    palette = Image.fromarray(GREY).convert("P")
-    palette.info["transparency"] = 100
-    assert square(encode(np.asarray(palette)), 3).shape == (1, 3, 3)
-
-
-def test_the_orientation_mark_is_applied():
-    upright = np.zeros((30, 30, 3), np.uint8)
-    upright[:10] = 255  # white above
-    exif = Image.Exif()
-    exif[0x0112] = 8  # stored lying: to be turned by 90 degrees counter-clockwise
-    lying = encode(np.rot90(upright, -1).copy(), "JPEG", exif=exif.tobytes())
-    pixels = square(lying, 6)
-    assert pixels[:, 0].min() > 200 and pixels[:, -1].max() < 50
-
-
-def test_the_centre_is_cut_out():
-    wide = np.zeros((10, 30), np.uint8)
-    wide[:, 10:20] = 255
-    pixels = square(encode(wide), 5)[0]
-    assert (pixels[:, 1:-1] == 255).all() and pixels.min() > 200
-
-
-def test_shrinking_averages():
-    checks = (np.indices((64, 64)).sum(0) % 2 * 255).astype(np.uint8)
-    pixels = square(encode(checks), 8)
-    assert np.abs(pixels.astype(int) - 127).max() < 25
-
-
 @pytest.mark.parametrize(
     "data",
-    [b"", b"text", encode(COLOUR)[:60], encode(np.repeat(np.repeat(COLOUR, 9, 0), 9, 1), "JPEG")[:400]],
-    ids=["empty", "text", "cut png", "cut jpeg"],
+    [b"", b"text", b"%PDF-1.4", bytes(LARGEST_FILE + 1), encode(NOISE)[:60], encode(NOISE, "JPEG")[:400]],
+    ids=["empty", "text", "pdf", "huge", "cut png", "cut jpeg"],
 )
-def test_what_is_no_picture_is_refused(data):
+def test_what_is_no_picture_is_refused_in_a_sentence(data):
     with pytest.raises(UndecodableError):
         square(data, 8)
-
-
-@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-@pytest.mark.parametrize(("side", "colour"), [(30_000, 0), (12_000, 2), (9_000, 6)])
-def test_a_bomb_is_refused_by_its_header(side, colour):
-    with pytest.raises(UndecodableError, match="Shrink it first"):
-        square(claimed(side, side, colour), 8)
+    for read in (read_picture, lambda data: decode_query(data, channels=3, side=16)):
+        with pytest.raises(DataError, match=r"^[A-Z].*\.$"):
+            read(data)
 
 
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF data")
 def test_broken_remarks_do_not_cost_the_photo():
     broken = b"Exif\0\0II*\0\x08\0\0\0\xff\xff" + bytes(range(40))
-    assert square(encode(COLOUR, "JPEG", exif=broken), 8).shape == (3, 8, 8)
+    assert square(encode(NOISE, "JPEG", exif=broken), 8).shape == (3, 8, 8)
+
+
+# ----------------------------------------------------------------- pictures and queries
+
+
+def test_the_size_of_a_picture_is_bounded_and_its_scale_kept():
+    for height, width, shape, scale in (
+        (1000, 2000, (256, 512), 0.256),
+        (60, 100, (60, 100), 1),
+        (20, 4000, (3, 512), 0.128),
+    ):
+        picture = read_picture(encode(np.zeros((height, width, 3), np.uint8)))
+        assert (picture.pixels.shape, picture.scale) == ((*shape, 3), scale)
+        assert (picture.width, picture.height) == (width, height)
+    for height, width in ((1, 1), (400, 15)):
+        with pytest.raises(DataError, match="at least 16"):
+            read_picture(encode(np.zeros((height, width, 3), np.uint8)))
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "TIFF"])
+def test_a_broken_profile_drops_the_profile_not_the_photo(kind):
+    picture = read_picture(encode(np.full((20, 20, 3), (255, 0, 0), np.uint8), kind, "CMYK", icc_profile=b"no profile"))
+    assert tuple(picture.pixels[5, 5] // 250) == (1, 0, 0) and "colour profile is damaged" in picture.notes[0]
+
+
+RED = (200, 10, 10)
+
+
+def test_an_image_is_read_as_in_training() -> None:
+    assert torch.equal(decode_query(encode(NOISE), channels=3, side=16)[0], torch.from_numpy(square(encode(NOISE), 16)))
+
+
+def test_the_first_frame_of_an_animation_counts_and_it_is_said() -> None:
+    first, second = (np.full((20, 20, 3), colour, np.uint8) for colour in (RED, (0, 255, 0)))
+    for kind, options in (("GIF", {}), ("PNG", {}), ("WEBP", {"lossless": True})):
+        data = encode(first, kind, save_all=True, append_images=[Image.fromarray(second)], **options)
+        assert decode_query(data, channels=3, side=8)[0, :, 4, 4].tolist() == pytest.approx(RED, abs=4)
+        assert "only the first" in read_picture(data).notes[0]
+
+
+def test_grey_and_colour_are_turned_into_each_other() -> None:
+    colour = torch.tensor(RED, dtype=torch.uint8).reshape(1, 3, 1, 1).expand(2, 3, 4, 4)
+    grey, own = with_channels(colour, 1), Image.new("RGB", (1, 1), RED).convert("L").getpixel((0, 0))
+    assert grey.shape == (2, 1, 4, 4) and grey.unique().tolist() == [own]
+    assert with_channels(grey, 3).shape == (2, 3, 4, 4) and with_channels(colour, 3) is colour
+
+
+# ------------------------------------------------------------------------ uploads
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+@pytest.mark.parametrize("name", bombs.BOMBS)
+def test_what_takes_long_to_read_is_refused(name: str) -> None:
+    data, words = bombs.BOMBS[name]
+    with pytest.raises(UndecodableError, match=words):
+        check_upload(data)
+
+
+@pytest.mark.parametrize("kind", UPLOADS)
+def test_ordinary_files_are_taken(kind: str) -> None:
+    check_upload(encode(NOISE, kind))
+
+
+def test_ordinary_remarks_are_taken() -> None:
+    exif = Image.Exif()
+    exif[0x010E] = "x" * 60_000
+    frames = [Image.fromarray(NOISE // (number + 1)) for number in range(12)]
+    for kind, options in {
+        "JPEG": {"exif": exif, "icc_profile": bytes(400_000), "progressive": True, "comment": b"x" * 900},
+        "PNG": {"exif": exif, "icc_profile": bytes(400_000), "save_all": True, "append_images": frames},
+        "GIF": {"comment": b"x" * 900, "save_all": True, "append_images": frames},
+        "WEBP": {"exif": exif, "save_all": True, "append_images": frames},
+    }.items():
+        check_upload(encode(NOISE, kind, **options))
+    for data in (bombs.profiles(2), bombs.chunks(50), bombs.commented(50), bombs.marked(50), bombs.runs(10_000)):
+        check_upload(data)
+
+
+@pytest.mark.parametrize("start", [b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"GIF89a", b"BM"])
+def test_broken_files_are_refused_with_a_sentence(start: bytes) -> None:
+    draws = np.random.default_rng(1)
+    for length in (0, 1, 5, 40, 4000):
+        with pytest.raises(UndecodableError):
+            check_upload(start + draws.bytes(length))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 import zipfile
-from pathlib import Path
 
 import datasets
 import numpy as np
 import pytest
 import torch
 
-from tests.data.world import encode, picture, write_split, write_tree
+from tests.data.world import encode, images, picture, write_split, write_tree, written, zipped
 from tests.shared import needs
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
@@ -21,6 +20,8 @@ TWO_LEVELS = {
     "fine": datasets.ClassLabel(names=[f"f{n}" for n in range(20)]),
     "coarse": datasets.ClassLabel(names=[f"c{n}" for n in range(9)]),
 }
+
+EIGHT = {"fine": [0, 0, 1, 1, 2, 2, 3, 3], "coarse": [0] * 4 + [1] * 4}
 
 
 def load(folder, **values) -> LoadedData:
@@ -68,7 +69,7 @@ def test_disjoint_splits_with_two_levels_stay_as_they_are(tmp_path):
 
 def test_shared_classes_are_divided_and_said(tmp_path):
     for split in ("train", "validation"):
-        write_split(tmp_path, split, {"fine": [0, 0, 1, 1, 2, 2, 3, 3], "coarse": [0] * 4 + [1] * 4}, TWO_LEVELS)
+        write_split(tmp_path, split, EIGHT, TWO_LEVELS)
     data = load(tmp_path)
     assert len(data.train) == len(data.test) == 8
     assert sorted(set(names(data, data.train, 1))) == sorted(set(names(data, data.test, 1))) == ["c0", "c1"]
@@ -79,75 +80,55 @@ def test_shared_classes_are_divided_and_said(tmp_path):
     assert len(fines) > 1
 
 
-def test_three_levels_of_text_in_one_split(tmp_path):
-    item = [f"item{n // 2}" for n in range(24)]
-    kind = [f"kind{n // 6}" for n in range(24)]
-    aisle = [f"aisle{n // 12}" for n in range(24)]
-    colour = ["red", "blue"] * 12
-    url = [f"http://x/{n}" for n in range(24)]
-    columns = {"aisle": aisle, "colour": colour, "kind": kind, "item_ID": item, "url": url}
-    write_split(tmp_path, "data", columns)
-    data = load(tmp_path)
-    assert data.hierarchy.levels == ("item ID", "kind", "aisle")
-    assert [len(level) for level in data.hierarchy.names] == [12, 4, 2]
-    assert any("left out: colour" in note for note in data.notes)
-    assert any("classes for training, " in note for note in data.notes)
-    assert len(set(names(data, data.train, 1))) == len(set(names(data, data.test, 1))) == 4
-    assert data.licence == "unknown"
+def runs(each: int, count: int = 24, word: str = "n") -> list[str]:
+    """So many rows, of which so many after each other are of one class."""
+    return [f"{word}{n // each}" for n in range(count)]
 
 
-def test_columns_called_categories_come_before_others_of_the_same_use(tmp_path):
-    item = [f"item{n // 2}" for n in range(24)]
-    colour = [["red", "blue", "green"][n // 2 % 3] for n in range(24)]
-    category = [["shirt", "shoe"][n // 2 % 2] for n in range(24)]
-    write_split(tmp_path, "data", {"colour": colour, "item_ID": item, "category": category})
-    assert load(tmp_path).hierarchy.levels == ("item ID", "category")
+# columns, those that are chosen, levels, classes of each, words of a note
+COLUMNS: dict[str, tuple[dict[str, list], tuple[str, ...], tuple[str, ...], tuple[int, ...], str]] = {
+    "three levels of text": (
+        {"aisle": runs(12), "colour": ["red", "blue"] * 12, "kind": runs(6), "item_ID": runs(2), "url": runs(1)},
+        (), ("item ID", "kind", "aisle"), (12, 4, 2), "left out: colour",
+    ),
+    "categories come first": (
+        {"colour": [f"c{n // 2 % 3}" for n in range(24)], "item_ID": runs(2), "category": ["a", "a", "b", "b"] * 6},
+        (), ("item ID", "category"), (12, 2), "",
+    ),
+    "a number and its name": (
+        {"label": [n // 2 for n in range(24)], "label_name": runs(2, word="bird ")}, (), ("class",), (12,), "",
+    ),
+    "numbers that are no labels": (
+        {"fine": [n // 2 for n in range(24)], "width": [n // 6 for n in range(24)]},
+        (), ("fine",), (12,), "",
+    ),
+    "chosen that do not nest become pairs": (
+        {"size": ["small", "large"] * 12, "kind": runs(6)}, ("size", "kind"), ("size", "kind"), (8, 4), "",
+    ),
+    "chosen in the wrong order are turned": (
+        EIGHT, ("coarse", "fine"), ("fine", "coarse"), (4, 2), "finest first: fine, coarse",
+    ),
+}  # fmt: skip
 
 
-def test_a_number_and_its_name_are_one_level(tmp_path):
-    label = [n // 2 for n in range(12)]
-    write_split(tmp_path, "train", {"label": label, "label_name": [f"bird {n}" for n in label]})
-    data = load(tmp_path)
-    assert data.hierarchy.levels == ("class",) and data.hierarchy.names[0][0] == "bird 0"
-
-
-def test_numbers_that_are_no_labels_are_no_level(tmp_path):
-    character = [n // 2 for n in range(12)]
-    types = {"character": datasets.ClassLabel(names=[f"k{n}" for n in range(6)])}
-    columns = {"character": character, "drawer": [n // 4 for n in range(12)], "width": [n // 6 for n in range(12)]}
-    write_split(tmp_path, "train", columns, types)
-    assert load(tmp_path).hierarchy.levels == ("character",)
-
-
-def test_chosen_columns_that_do_not_nest_become_pairs(tmp_path):
-    size = ["small", "large"] * 12
-    kind = [f"k{n // 6}" for n in range(24)]
-    write_split(tmp_path, "train", {"size": size, "kind": kind})
-    data = load(tmp_path, label_columns=("size", "kind"))
-    assert sorted(data.hierarchy.names[0])[:2] == ["k0 / large", "k0 / small"]
-    assert len(data.hierarchy.names[0]) == 8 and data.hierarchy.levels == ("size", "kind")
-
-
-def test_chosen_columns_in_the_wrong_order_are_turned(tmp_path):
-    write_split(tmp_path, "train", {"fine": [0, 0, 1, 1, 2, 2, 3, 3], "coarse": [0] * 4 + [1] * 4}, TWO_LEVELS)
-    data = load(tmp_path, label_columns=("coarse", "fine"))
-    assert data.hierarchy.levels == ("fine", "coarse") and "finest first: fine, coarse" in data.notes[0]
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_make_the_levels(tmp_path, name):
+    columns, chosen, levels, counts, said = COLUMNS[name]
+    write_split(tmp_path, "data", columns, TWO_LEVELS)
+    data = load(tmp_path, label_columns=chosen or None)
+    assert data.hierarchy.levels == levels and tuple(map(len, data.hierarchy.names)) == counts
+    assert not said or any(said in note for note in data.notes)
+    for coarser in range(1, len(levels)):
+        assert set(names(data, data.train, coarser)) == set(names(data, data.test, coarser))
 
 
 def test_broken_images_are_skipped_and_counted(tmp_path):
-    images = [picture(n) for n in range(12)]
-    images[0], images[5], images[6] = b"broken", None, images[6][:30]
-    write_split(tmp_path, "train", {"label": [n // 3 for n in range(12)]}, images=images)
+    files = [picture(n) for n in range(12)]
+    files[0], files[5], files[6] = b"broken", None, files[6][:30]
+    write_split(tmp_path, "train", {"label": [n // 3 for n in range(12)]}, images=files)
     data = load(tmp_path)
     assert any(note.startswith("3 images could not be read and were skipped") for note in data.notes)
     assert sorted(numbers(data.train) + numbers(data.test)) == [1, 2, 3, 4, 7, 8, 9, 10, 11]
-
-
-def test_classes_of_one_image_are_left_out(tmp_path):
-    write_split(tmp_path, "train", {"label": [0, 0, 1, 1, 2, 3, 3, 4, 4]})
-    data = load(tmp_path)
-    assert data.hierarchy.names == (("0", "1", "3", "4"),)
-    assert "1 class with a single image is left out: 2;" in data.notes[0]
 
 
 def test_rows_without_a_label_are_left_out(tmp_path):
@@ -162,8 +143,7 @@ def test_rows_without_a_label_are_left_out(tmp_path):
 def test_a_test_split_without_the_label_column_is_left_out(tmp_path):
     write_split(tmp_path, "train", {"label": [0, 0, 1, 1, 2, 2, 3, 3]})
     write_split(tmp_path, "test", {"caption": ["one", "two"]})
-    folder = tmp_path / "README.md"
-    folder.write_text(
+    (tmp_path / "README.md").write_text(
         "---\nlicense: mit\npretty_name: Things\nconfigs:\n- config_name: default\n  data_files:\n  - split: train\n"
         "    path: data/train-*\n---\n"
     )
@@ -172,25 +152,20 @@ def test_a_test_split_without_the_label_column_is_left_out(tmp_path):
 
 
 def test_grey_sets_have_one_channel_and_small_defaults(tmp_path):
-    images = [picture(20 * n, 100, grey=True) for n in range(8)]
-    write_split(tmp_path, "train", {"label": [n // 2 for n in range(8)]}, images=images)
+    files = [picture(20 * n, 100, grey=True) for n in range(8)]
+    write_split(tmp_path, "train", {"label": [n // 2 for n in range(8)]}, images=files)
     data = load_data(DataChoice(source=str(tmp_path)))
     assert data.train.images.shape == (4, 1, 32, 32)
 
 
 def test_one_colour_image_among_grey_ones_makes_the_set_coloured(tmp_path):
-    images = [picture(n % 200, grey=True) for n in range(300)]
-    images[37] = encode(np.full((16, 16, 3), (9, 8, 7), np.uint8))
-    write_split(tmp_path, "train", {"label": [n // 50 for n in range(300)]}, images=images)
+    files = [picture(n % 200, grey=True) for n in range(300)]
+    files[37] = encode(np.full((16, 16, 3), (9, 8, 7), np.uint8))
+    write_split(tmp_path, "train", {"label": [n // 50 for n in range(300)]}, images=files)
     data = load(tmp_path)
     assert data.train.images.shape[1] == 3
     pixels = torch.cat([data.train.images, data.test.images])[:, :, 8, 8].tolist()
     assert [9, 8, 7] in pixels and pixels.count([5, 5, 5]) == 2
-
-
-def test_photos_default_to_64(tmp_path):
-    write_split(tmp_path, "train", {"label": [0, 0, 1, 1, 2, 2, 3, 3]}, images=[picture(n, 90) for n in range(8)])
-    assert load_data(DataChoice(source=str(tmp_path))).train.images.shape == (4, 3, 64, 64)
 
 
 def test_a_cap_keeps_classes_and_says_so(tmp_path):
@@ -198,16 +173,6 @@ def test_a_cap_keeps_classes_and_says_so(tmp_path):
     data = load(tmp_path, max_images=20)
     assert len(data.train) == len(data.test) == 20
     assert any("kept 20 of 40 training images, in 5 of 10 classes" in note for note in data.notes)
-
-
-def test_class_folders(tmp_path):
-    write_tree(tmp_path / "own", ["cat", "dog", "fox", "owl"], 3)
-    data = load(tmp_path / "own")
-    assert data.hierarchy.levels == ("class",) and data.hierarchy.names == (("cat", "dog", "fox", "owl"),)
-    assert (
-        dict(zip(numbers(data.test), names(data, data.test), strict=True)).items()
-        <= {n: ["cat", "dog", "fox", "owl"][n // 3] for n in range(12)}.items()
-    )
 
 
 def test_nested_folders_are_a_tree_and_same_names_stay_apart(tmp_path):
@@ -221,23 +186,15 @@ def test_nested_folders_are_a_tree_and_same_names_stay_apart(tmp_path):
     assert any("1 image lies in no class folder" in note for note in data.notes)
 
 
-def test_levels_of_deeper_folders_have_names_of_their_own(tmp_path):
-    write_tree(tmp_path / "own", [f"{a}/{b}/{c}/{d}" for a in "ab" for b in "cd" for c in "ef" for d in "gh"], 2)
-    assert load(tmp_path / "own").hierarchy.levels == ("class", "group", "supergroup", "supergroup 2")
-
-
 def test_folders_with_splits(tmp_path):
     write_tree(tmp_path, ["own/train/a", "own/train/b", "own/test/c", "own/test/d"], 2)
     data = load(tmp_path / "own")
     assert names(data, data.train) == ["a", "a", "b", "b"] and names(data, data.test) == ["c", "c", "d", "d"]
 
 
-@pytest.mark.parametrize("outer", ["", "photos/"])
-def test_zip_files(tmp_path, outer):
-    with zipfile.ZipFile(tmp_path / "own.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for n in range(12):
-            archive.writestr(f"{outer}{'abcd'[n // 3]}/{n}.png", picture(n))
-        archive.writestr(f"__MACOSX/{outer}a/._0.png", b"junk")
+def test_zip_files(tmp_path):
+    files = images(*(f"photos/{name}" for name in "abcd")) | {"__MACOSX/photos/a/._0.png": b"junk"}
+    written(tmp_path, {"own.zip": zipped(files, compression=zipfile.ZIP_DEFLATED)})
     data = load(tmp_path / "own.zip")
     assert data.hierarchy.names == (("a", "b", "c", "d"),)
     assert sorted(numbers(data.train) + numbers(data.test)) == list(range(12))
@@ -320,25 +277,13 @@ def test_real_sets(folder, shape, classes, levels):
     assert again.fingerprint == data.fingerprint and torch.equal(again.test.images, data.test.images)
 
 
-@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
-def test_images_keep_the_names_of_their_files(tmp_path, monkeypatch, packed):
-    monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
+@pytest.mark.parametrize("form", ["folder", "zip"])
+@pytest.mark.parametrize("held_out", ["classes", "images"])
+def test_images_keep_the_names_of_their_files(tmp_path, form, held_out):
     write_tree(tmp_path / "own", ["a", "b", "c", "d"], 4)
-    source = tmp_path / "own"
-    if packed:
-        source = Path(shutil.make_archive(str(tmp_path / "own"), "zip", tmp_path / "own"))
-    first = load_data(DataChoice(source=str(source)))
-    for data in (first, load_data(DataChoice(source=str(source)))):  # decoded, and from the cache
+    root = str(tmp_path / "own")
+    choice = DataChoice(source=root if form == "folder" else shutil.make_archive(root, "zip", root), held_out=held_out)
+    for data in (load_data(choice), load_data(choice)):  # decoded, and from the cache
         for part in (data.train, data.test):
-            assert len(part.names) == len(part)
-            classes = [data.hierarchy.names[0][label] for label in part.labels[:, 0].tolist()]
-            assert [name.split("/")[0] for name in part.names] == classes
-            assert len(set(part.names)) == len(part)
-    held = load_data(DataChoice(source=str(source), held_out="images"))
-    classes = [held.hierarchy.names[0][label] for label in held.test.labels[:, 0].tolist()]
-    assert [name.split("/")[0] for name in held.test.names] == classes
-
-
-def test_images_of_a_table_keep_names_and_those_without_have_none(tmp_path):
-    write_split(tmp_path, "train", {"label": [0, 0, 1, 1, 2, 2, 3, 3]})
-    assert load(tmp_path).train.names == ()
+            assert len(set(part.names)) == len(part.names) == len(part)
+            assert [name.split("/")[0] for name in part.names] == names(data, part)

@@ -75,16 +75,6 @@ def test_caches_of_one_room_make_way_for_each_other() -> None:
     assert room.total == 0
 
 
-def test_the_last_of_large_values_is_kept() -> None:
-    bound = Bound(10)
-    cache: Cache[bytes] = Cache(limit=bound, cost=len, least=1)
-    for letter in (b"a", b"b"):
-        cache.get(letter, lambda letter=letter: letter * 20)
-        assert cache.kept() == [letter * 20] and bound.total == 20
-    cache.get("small", lambda: b"cc")
-    assert cache.kept() == [b"cc"] and bound.total == 2
-
-
 def test_so_many_are_kept_whatever_they_cost() -> None:
     cache: Cache[bytes] = Cache(limit=10, cost=len, least=2)
     for letter in (b"a", b"b", b"c"):

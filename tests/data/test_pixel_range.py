@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.data.wide import deep_png, deep_tiff, ramp, saved, write_wide
-from tests.data.world import encode, write_tree
+from tests.data.world import deep_png, deep_tiff, ramp, saved, write_tree, write_wide
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
@@ -18,7 +17,7 @@ from trainers.data.decode import is_wide, spans, square
 from trainers.data.picture import read_picture
 from trainers.data.pixel_range import PixelRange
 from trainers.retrieval.encoders import encoders_of
-from trainers.runs import RunFolder, list_runs
+from trainers.runs import list_runs
 
 SMALL = "--steps 1 --classes-per-batch 2 --images-per-class 2 --encoder small_conv:width=8 --dim 8"
 
@@ -135,19 +134,3 @@ def test_captioned_images_share_a_range_too(tmp_path: Path) -> None:
     (images,) = dataset.splits.values()
     assert any("so 0 to 4,095 (12 bits) is read as black to white" in note for note in dataset.notes)
     assert [int(read_picture(image.load() or b"").pixels.max()) for image in images] == [56, 249, 62]
-    assert not any("bits" in note for note in _eight_bits(tmp_path / "usual").notes)
-
-
-def _eight_bits(folder: Path):
-    folder.mkdir()
-    (folder / "0.png").write_bytes(encode(np.full((16, 16), 9, np.uint8)))
-    (folder / "metadata.jsonl").write_text(json.dumps({"file_name": "0.png", "caption": "a field"}))
-    return load_captioned(str(folder))
-
-
-def test_a_run_of_ordinary_images_keeps_no_range(tmp_path: Path) -> None:
-    write_tree(tmp_path / "own", ["a", "b", "c", "d"], 4)
-    assert main(["train", "--data", str(tmp_path / "own"), *SMALL.split(), "--runs", str(tmp_path / "runs")]) == 0
-    (folder,) = list_runs(tmp_path / "runs")
-    checkpoint = RunFolder(folder.path).read_checkpoint()
-    assert checkpoint is not None and "pixel_range" not in checkpoint[1]

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from tests.data.wide import deep_png, deep_tiff, saved
-from tests.data.world import encode
+from tests.data.world import deep_png, deep_tiff, encode, saved
 from trainers.data.decode import decode_query, square
 from trainers.data.picture import read_picture
 

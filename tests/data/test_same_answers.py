@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.data.test_packed import ABCD, FLAT, FORMS, ODD, Files, images, written, zipped
+from tests.data.test_packed import ABCD, FLAT, FORMS, ODD
+from tests.data.world import Files, images, written, zipped
 from tests.fake_hub import ask as fake_hub_ask
 from tests.fake_hub import fake_hub
 
@@ -42,6 +43,7 @@ CARD = (
     + "---\n"
 )
 SPLITS = ("train", "train", "test")
+ROWS = "\n".join(["name\tsort\tsplit", *(f"{n}\t{ABCD[n % 4]}\t{SPLITS[n % 3]}" for n in range(12)), ""]).encode()
 PLAIN: dict[str, Files] = {
     "table of odd names": {**images("", count=12), "labels.csv": FLAT.encode()},
     "metadata of odd names": {**images("", count=12), "metadata.csv": FLAT.encode(), "README.md": b"Pots."},
@@ -53,10 +55,7 @@ PLAIN: dict[str, Files] = {
     },
     "lines": {**images("", count=12), "metadata.jsonl": LINES.encode()},
     "semicolons and a figure": {**images("", count=12), "x.csv": SEMICOLONS.encode(), "docs/use.txt": b"No."},
-    "a table of splits": {
-        **images("", count=12),
-        "list.tsv": b"name\tsort\tsplit\n",
-    },
+    "a table of splits": {**images("", count=12), "list.tsv": ROWS},
     "tables by split": {
         **images("", count=12),
         "train.csv": FLAT[: FLAT.index("6.png")].encode(),
@@ -66,7 +65,6 @@ PLAIN: dict[str, Files] = {
     "code beside": {**images(*ABCD), "read.py": b"raise SystemExit", "boxes.json": b"[]"},
 }  # fmt: skip
 PAGES = {"a page": {"x.zip": b"<html>", "y.zip": b""}}
-PLAIN["a table of splits"]["list.tsv"] += b"".join(f"{n}\t{ABCD[n % 4]}\t{SPLITS[n % 3]}\n".encode() for n in range(12))
 SOURCES: dict[str, Files] = {**PLAIN, **{name: files for name, (files, *_) in FORMS.items()}, **PAGES}
 
 
