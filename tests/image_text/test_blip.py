@@ -74,14 +74,11 @@ def test_a_model_of_another_kind_is_refused(folder, tmp_path):
         ENTRY.build({"weights": str(tmp_path)})
 
 
-def test_places_that_cannot_be_used(tmp_path, monkeypatch, folder, hub_cache):
+def test_places_that_cannot_be_used(tmp_path, hub_cache):
     for where, match in ((str(tmp_path / "none"), "config"), ("one-word", "organisation/name"), ("", "organisation")):
         with pytest.raises(UserError, match=match):
             ENTRY.build({"weights": where})
     assert "HF_HUB_OFFLINE" in ENTRY.lacking() and "HF_HUB_OFFLINE" in captioner.missing()
-    monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
-    with pytest.raises(UserError, match="RANKSCOPE_FOLDERS"):
-        ENTRY.build({"weights": str(folder)})
 
 
 def test_without_transformers_the_line_that_installs_it(monkeypatch):

@@ -64,13 +64,6 @@ def test_gradients(name):
     torch.autograd.gradcheck(LOSSES[name], (images, texts))
 
 
-def test_gradients_of_scale_and_bias():
-    images, texts = pairs(4, 3)
-    scale, bias = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (5.0, -2.0))
-    torch.autograd.gradcheck(lambda s: clip_loss(images, texts, s), (scale,))
-    torch.autograd.gradcheck(lambda s, b: siglip_loss(images, texts, s, b), (scale, bias))
-
-
 @every
 def test_the_order_and_length_of_rows_do_not_matter(name):
     images, texts = pairs(7)

@@ -111,12 +111,8 @@ def test_losses_follow_the_model(tmp_path):
     assert clip.net.logit_scale.item() == pytest.approx(math.log(100)) and siglip.net.logit_scale.item() == 7.0
 
 
-def test_a_step_of_training_reaches_both_towers(tmp_path):
-    model = made(tmp_path / "clip").train()
-    images = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-    loss = model.terms(model.image_features(images), model.text_features(model.tokenise(SENTENCES)))["clip"]
-    loss.backward()
-    assert all(value.grad is not None and value.grad.isfinite().all() for value in model.parameters())
+def test_sentences_are_counted_and_cut(tmp_path):
+    model = made(tmp_path / "clip")
     assert model.lengths(["", "a dog", "dog " * 50]) == [2, 4, 52]
     assert model.tokenise(["dog " * 50]).shape == (1, 20), "cut after it was counted"
 
@@ -192,13 +188,8 @@ def test_configurations_that_ask_for_more_than_weights(tmp_path, asked):
         made(tmp_path / "clip", tokenizer_kwargs=asked)
 
 
-def test_folders_that_may_not_be_opened(tmp_path, monkeypatch, builtin):
+def test_a_link_out_of_the_folders_that_may_be_opened_is_refused(tmp_path, monkeypatch):
     write(tmp_path / "clip", tiny())
-    monkeypatch.setenv("RANKSCOPE_FOLDERS", "off")
-    with refused("RANKSCOPE_FOLDERS"):
-        build(f"local-dir:{tmp_path / 'clip'}")
-    with refused("RANKSCOPE_FOLDERS"):
-        build(builtin, str(tmp_path / "clip" / "open_clip_model.safetensors"))
     inside = tmp_path / "inside"
     inside.mkdir()
     monkeypatch.setenv("RANKSCOPE_FOLDERS", str(inside))

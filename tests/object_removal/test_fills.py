@@ -143,8 +143,3 @@ def test_a_fill_that_needs_the_scene_says_so(name):
         paint(FILLS[name], pixels, mask, removed=scene.classes[:1])
     with pytest.raises(DataError, match="whole objects"):
         paint(FILLS[name], pixels, mask, scene=scene)
-
-
-def test_the_catalogue():
-    assert next(iter(FILLS)) == "telea"
-    assert all(fill.sentence.endswith(".") and fill.paper and fill.title for fill in FILLS.values())

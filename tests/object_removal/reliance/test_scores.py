@@ -219,17 +219,10 @@ def test_a_query_without_a_placebo_counts_for_the_other_forms_alone(objects: Obj
     scores = scores_of(objects, exact, pot=True)
     some = np.arange(len(exact)) % 4 > 0
     scores[PLACEBO] = scores[PLACEBO].only(some)
-    numbers = {
-        (number.form, number.measure): number
-        for number in result_of(objects, exact, scores).numbers(0)
-        if not number.objects
-    }
-    assert (
-        numbers[PLACEBO, "R_at_1"].interval.queries
-        == numbers["placebo - without", "HAP"].interval.queries
-        == some.sum()
-    )
-    assert numbers[WHOLE, "R_at_1"].interval.queries == len(exact)
+    found = [number for number in result_of(objects, exact, scores).numbers(0) if not number.objects]
+    counted = {(number.form, number.measure): number.interval.queries for number in found}
+    assert counted[PLACEBO, "R_at_1"] == counted["placebo - without", "HAP"] == some.sum()
+    assert counted[WHOLE, "R_at_1"] == len(exact)
 
 
 def test_the_silhouette_keeps_the_outline_and_nothing_in_it(objects: ObjectImages, exact: Queries) -> None:
