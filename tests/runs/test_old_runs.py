@@ -111,29 +111,17 @@ def test_a_run_of_another_version_is_listed_with_a_sentence(version: int, words:
     page.library.close()
 
 
-def contrastive(root: Path, config: Config, **changes: object) -> tuple[RunFolder, Page]:
-    """Make a stopped run whose contrastive settings a file of an earlier version has so."""
-    folder = RunFolder.create(root / "runs", config)
-    folder.db.set_state(RunState(phase="stopped", message="stopped; it can be resumed"))
-    path = folder.path / "config.json"
-    values = json.loads(path.read_text())
-    values.get("run", values).update(changes)
-    path.write_text(json.dumps(values))
-    return folder, Page(root / "runs", root / "recorded", root / "assets")
-
-
-def test_a_setting_that_is_gone_and_changed_nothing_is_left_out(tmp_path: Path) -> None:
-    folder, page = contrastive(tmp_path, ContrastiveConfig(), corruptions=False, reference=None)
-    assert folder.config == ContrastiveConfig() and folder.config.lost == ()
-    assert "resume" in page.json(f"run/{folder.id}")["acts"]
-    page.library.close()
-
-
 @pytest.mark.parametrize("config", [ContrastiveConfig(), SweepConfig(run=ContrastiveConfig())], ids=["run", "plan"])
 def test_a_run_with_a_setting_that_is_gone_is_shown_and_not_resumed(
     config: Config, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, page = contrastive(tmp_path, config, corruptions=True, reference=1)
+    folder = RunFolder.create(tmp_path / "runs", config)
+    folder.db.set_state(RunState(phase="stopped", message="stopped; it can be resumed"))
+    path = folder.path / "config.json"
+    values = json.loads(path.read_text())
+    values.get("run", values).update(corruptions=True, reference=1)
+    path.write_text(json.dumps(values))
+    page = Page(tmp_path / "runs", tmp_path / "recorded", tmp_path / "assets")
     words = "It was begun with corruptions true, reference 1, which this version of the program does not have"
     assert folder.config == config and folder.config.lost_words.startswith(words)
     (card,) = page.json("runs")["runs"]

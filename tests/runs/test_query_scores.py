@@ -13,10 +13,8 @@ from tests import damages
 from tests.tiny import tiny_config, write_images
 from trainers.data.labelled.stored import image_fingerprint
 from trainers.errors import RunError
-from trainers.metrics import evaluate
 from trainers.metrics.measures import final_numbers
 from trainers.runs import RunFolder, probe
-from trainers.runs.records import QueryScores
 from trainers.worker import Worker
 
 
@@ -39,19 +37,6 @@ def test_their_means_are_the_numbers_of_the_run(folder: RunFolder) -> None:
         for metric, values in zip(own.metrics, own.values[0], strict=True):
             assert np.nanmean(values.astype(np.float64)) == pytest.approx(final[metric], abs=1e-7)
     assert not np.array_equal(scores.values[0], scores.values[1])
-
-
-def test_the_means_are_those_of_evaluate() -> None:
-    from trainers.metrics.scores import score
-
-    draws = torch.Generator().manual_seed(0)
-    embeddings, labels = torch.randn(30, 4, generator=draws), torch.randint(5, (30, 2), generator=draws)
-    labels[0] = 9  # a class of its own
-    scores = score(embeddings, labels)
-    assert evaluate(embeddings, labels) == scores.means(2)
-    for name, values in evaluate(embeddings, labels, per_query=True).items():
-        assert np.array_equal(values, scores.values[name], equal_nan=True)
-    assert "queries_without_positive_any_level" not in evaluate(embeddings, labels[:, 0])
 
 
 def test_a_run_without_them_opens(tmp_path: Path, folder: RunFolder) -> None:
@@ -128,8 +113,3 @@ def test_the_fingerprint_is_of_the_images_and_their_order(monkeypatch: pytest.Mo
     assert image_fingerprint(changed) != first != image_fingerprint(images[:39])
     monkeypatch.setattr("trainers.data.labelled.stored._HASHED", 10)
     assert image_fingerprint(images) != first and image_fingerprint(images[:0]) != ""
-
-
-def test_a_record_of_one_arm(folder: RunFolder) -> None:
-    whole = folder.test_queries()
-    assert isinstance(whole, QueryScores) and np.array_equal(whole.of(1).values[0], whole.values[1])

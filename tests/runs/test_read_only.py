@@ -134,19 +134,6 @@ def test_a_run_that_trains_elsewhere_is_followed(place: tuple[Path, Path]) -> No
     writer.db.close()
 
 
-def test_a_finished_run_that_is_resumed_elsewhere_is_followed(place: tuple[Path, Path]) -> None:
-    written, seen = place
-    writer = make_run(written, points=48, frames=2)
-    writer.db.close()
-    reader = RunFolder.open(seen, writer.id)
-    rows = len(reader.scalars())
-    writer.db.add_metrics([Scalar(arm=0, step=1000, seconds=1, key="loss", value=1)])
-    assert len(reader.scalars()) == rows + 1
-    writer.db.close()
-    assert len(reader.scalars()) == rows + 1
-    reader.db.close()
-
-
 @pytest.mark.parametrize("index", [True, False], ids=["with its index", "without"])
 def test_what_a_killed_trainer_left_in_its_log_is_read(place: tuple[Path, Path], index: bool) -> None:
     written, seen = place

@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -34,41 +33,12 @@ def number(value: float, step: int = 7) -> Scalar:
     return Scalar(arm=0, step=step, seconds=1.0, key="R_at_1", value=value)
 
 
-def of_before(folder: RunFolder) -> None:
-    """Make it a folder of before numbers were unique, with one that is there three times."""
-    folder.db.write("DROP INDEX metrics_once")
-    for value in (0.1, 0.2, 0.3):
-        folder.db.write(
-            "INSERT INTO metrics (arm, step, seconds, key, value) VALUES (0, 7, 1, 'R_at_1', ?)", [(value,)]
-        )
-
-
 def test_a_number_written_again_replaces_the_old_one_and_is_told_to_viewers(folder: RunFolder) -> None:
     folder.db.add_metrics([number(0.1), number(0.5, step=8)])
     row = folder.metric_rows(0, 10**6)[-1][0]
     folder.db.add_metrics([number(0.2)])
     assert folder.db.rows("SELECT value FROM metrics WHERE step = 7") == [(0.2,)]
     assert [(step, value) for _, _, step, _, value in folder.metric_rows(row, 10**6)] == [(7, 0.2)]
-
-
-def test_a_folder_of_before_opens_with_the_newest_of_each_number(folder: RunFolder) -> None:
-    count = len(folder.scalars())
-    of_before(folder)
-    values = [scalar.value for scalar in folder.scalars() if scalar.step == 7]
-    assert values == [0.3] and len(folder.scalars()) == count + 1
-
-
-def test_a_recording_of_before_is_read_and_left_as_it_is(tmp_path: Path, folder: RunFolder) -> None:
-    of_before(folder)
-    folder.db.close()
-    with sqlite3.connect(folder.path / "run.db") as database:
-        database.execute("PRAGMA journal_mode=DELETE")
-    database.close()
-    before = (folder.path / "run.db").read_bytes()
-    recording = RunFolder.open(tmp_path, folder.id, read_only=True)
-    assert [scalar.value for scalar in recording.scalars() if scalar.step == 7] == [0.3]
-    recording.db.close()
-    assert (folder.path / "run.db").read_bytes() == before
 
 
 def test_unfinished_files_of_killed_writers_go_and_those_of_living_ones_stay(folder: RunFolder) -> None:
@@ -79,15 +49,12 @@ def test_unfinished_files_of_killed_writers_go_and_those_of_living_ones_stay(fol
         sweep(place)
         (left,) = place.glob(".*.tmp")
         killed.kill()
-    old = place / ".abc.tmp"  # as earlier versions named them
-    old.write_bytes(b"half")
-    os.utime(old, (time.time() - 3600,) * 2)
     (folder.path / "ckpt").mkdir()
     (folder.path / "ckpt" / "previous.tmp").write_bytes(b"a link")
     whole = {path for path in folder.path.rglob("*.safetensors")}
     with scratch(place) as mine:
         folder.take_over()
-        assert mine.is_dir() and not left.exists() and not old.exists()
+        assert mine.is_dir() and not left.exists()
     assert not mine.exists() and not list(folder.path.rglob("*.tmp"))
     assert {path for path in folder.path.rglob("*.safetensors")} == whole
 

@@ -73,12 +73,6 @@ def test_every_image_is_seen_in_as_many_epochs_as_it_takes(images):
     assert len(seen.unique()) == len(labels)
 
 
-def test_single_images_are_never_drawn():
-    labels = torch.tensor([0, 0, 1, 2, 2, 3, 3])
-    sampler = SAMPLERS["m_per_class"].build(labels, 3, 2, 0)
-    assert all(2 not in sampler.batch(step).tolist() for step in range(10))
-
-
 @settings(deadline=None, max_examples=40)
 @given(groups=st.lists(st.integers(4, 30), min_size=2, max_size=6), seed=st.integers(0, 99))
 def test_half_of_the_classes_come_from_each_of_two_super_classes(groups, seed):
