@@ -14,7 +14,7 @@ import numpy as np
 
 from explorer.server.routes import PREFIX
 from tests.campaigns._page import call
-from tests.explorer.small_world import encoded
+from tests.data.world import encode
 
 POLL_SECONDS = 1.0  # as assets/common/poll.js does while a run moves
 OBJECTS, RETRIEVAL = f"{PREFIX}/objects", f"{PREFIX}/retrieval"
@@ -231,7 +231,7 @@ class Viewer(threading.Thread):
     def _upload(self) -> None:
         draws = np.random.default_rng(self._draws.randrange(2**31))
         small = draws.integers(0, 256, (12, 16, 3), dtype=np.uint8)
-        content, kind = encoded(small.repeat(60, 0).repeat(60, 1)), {"content-type": "image/png"}
+        content, kind = encode(small.repeat(60, 0).repeat(60, 1)), {"content-type": "image/png"}
         reply = self._send("upload", "POST", f"{OBJECTS}/upload", content=content, headers=kind)
         if reply is not None:
             self._get("images", f"{OBJECTS}/image/{reply.json()['ref']}/pixels?side=512")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 from torch import Tensor, nn
 
 from explorer.server.library import Library
@@ -20,6 +18,7 @@ from explorer.settings import Settings
 from explorer.tabs.object_removal.models import Models
 from explorer.tabs.object_removal.routes import objects_routes
 from explorer.tabs.object_removal.service import Objects
+from tests.data.world import encode
 from tests.explorer.page import Client, Line, Watched, routes
 from tests.waiting import wait
 from trainers.data.captioned_images import Box, CaptionedDataset, CaptionedImage
@@ -90,13 +89,7 @@ def paint_png(objects: Sequence[tuple[str, Box]], size: tuple[int, int] = PHOTO)
     pixels = np.full((height, width, 3), (120, 200, 120), dtype=np.uint8)
     for name, (x0, y0, x1, y1) in objects:
         pixels[int(y0) : int(y1), int(x0) : int(x1)] = COLOURS.get(name, (255, 255, 0))
-    return encoded(pixels)
-
-
-def encoded(pixels: np.ndarray, kind: str = "PNG", **options: object) -> bytes:
-    out = io.BytesIO()
-    Image.fromarray(pixels).save(out, kind, **options)
-    return out.getvalue()
+    return encode(pixels)
 
 
 def scene(

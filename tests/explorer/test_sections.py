@@ -1,10 +1,11 @@
-"""The section "Mistakes" through the page's routes, on real run folders: answers, tables, and what is refused."""
+"""The sections "Mistakes" and "What did it look at?" through the page's routes, on real runs, and what is refused."""
 
 from __future__ import annotations
 
 import csv
 import io
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,29 @@ import numpy as np
 import pytest
 
 from explorer.server.library import Library
+from explorer.settings import Settings as PageSettings
+from explorer.tabs.retrieve import mistake_frames
+from explorer.tabs.retrieve.background_routes import background_routes
+from explorer.tabs.retrieve.backgrounds import Backgrounds
 from explorer.tabs.retrieve.mistake_routes import mistake_routes
 from explorer.tabs.retrieve.mistakes import MistakeAnswers
-from tests.explorer.page import Client
+from explorer.tabs.retrieve.service import RetrievalService
+from tests.explorer.page import Client, error, picture
 from tests.synthetic import diverge, make_run
+from tests.tiny import tiny_config, trained, write_images
+from trainers.config import DataChoice
+from trainers.object_removal.reliance.measure import measure
+from trainers.object_removal.reliance.queries import TITLES
+from trainers.object_removal.reliance.results import CONTRASTS
+from trainers.object_removal.reliance.settings import Settings
+from trainers.object_removal.reliance.sources import why_unknown
 from trainers.plans.config import SweepConfig
-from trainers.retrieval.disagreements import disagreements
+from trainers.retrieval.encoders import encoders_of_run
 from trainers.retrieval.mistakes import mistakes
 from trainers.retrieval.probe_results import newest_embeddings, probe_results
 from trainers.runs import RunFolder
 
-STARLETTE = "ignore:Using `httpx`:DeprecationWarning"
-pytestmark = pytest.mark.filterwarnings(STARLETTE)
+pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx`:DeprecationWarning")
 
 
 class Site(Client):
@@ -65,10 +77,7 @@ def test_severity_is_what_the_package_counts(site: Site, run: RunFolder) -> None
         result = mistakes(ids, labels)
         assert arm["top1"] == pytest.approx(result.top1.tolist(), abs=1e-6)
         assert arm["topk"] == pytest.approx(result.topk.tolist(), abs=1e-6)
-        assert arm["wrong1"] == pytest.approx(result.wrong1.tolist(), abs=1e-6)
-        assert [confusion["cost"] for confusion in arm["confusions"]] == [
-            confusion.cost for confusion in result.confusions
-        ][:40]
+        assert [one["cost"] for one in arm["confusions"]] == [one.cost for one in result.confusions][:40]
         assert all(confusion["point"] == confusion["query"] for confusion in arm["confusions"])
     assert len(answer["words"]) == len(answer["best"]) == labels.shape[1] + 1
 
@@ -108,19 +117,9 @@ def test_classes_are_found_by_name_and_lead_to_their_worst_query(site: Site, run
     assert site.answer("classes", run=run.id, text="nowhere")["total"] == 0
 
 
-def test_queries_are_those_on_which_arms_differ(site: Site, run: RunFolder) -> None:
-    answer = site.answer("queries", run=run.id, metric="HAP", count=7)
-    differing = disagreements(run, newest_embeddings(run), "HAP", most=7)
-    assert [one["point"] for one in answer["found"]] == [one.points[0] for one in differing.differing]
-    assert answer["title"] == "H-AP" and len(answer["arms"]) == 2
-
-
-@pytest.mark.parametrize("layout", [True, False])
 @pytest.mark.parametrize("lost", [0, 1])
-def test_an_arm_that_diverged_is_named_and_the_others_are_shown(
-    site: Site, tmp_path: Path, layout: bool, lost: int
-) -> None:
-    run = make_run(tmp_path, points=120, frames=3, layout=layout)
+def test_an_arm_that_diverged_is_named_and_the_others_are_shown(site: Site, tmp_path: Path, lost: int) -> None:
+    run = make_run(tmp_path, points=120, frames=3, layout=lost == 0)
     whole = site.answer("severity", run=run.id, k=5)
     steps = [step for _, step, _ in run.snapshots()]
     diverge(run, lost, first=1)
@@ -129,14 +128,11 @@ def test_an_arm_that_diverged_is_named_and_the_others_are_shown(
     assert [(one["arm"], one["title"]) for one in answer["diverged"]] == [(lost, whole["arms"][lost]["title"])]
     assert f"embeddings at step {steps[-1]} are not numbers" in answer["diverged"][0]["why"]
     assert site.answer("severity", run=run.id, k=5, step=steps[0])["diverged"] == []
-    classes = site.answer("classes", run=run.id, k=5)
-    assert classes["arms"] == [answer["arms"][0]["title"]] and len(classes["classes"][0]["arms"]) == 1
+    assert site.answer("classes", run=run.id, k=5)["arms"] == [answer["arms"][0]["title"]]
     queries = site.answer("queries", run=run.id)
     assert (queries["diverged"], [arm["arm"] for arm in queries["arms"]]) == (1, [1 - lost])
     training = site.answer("training", run=run.id, k=5)
-    assert training["steps"] == steps and training["arms"][1 - lost]["topk"][-1] == answer["arms"][0]["topk"]
     assert [one is None for one in training["arms"][lost]["top1"]] == [False, True, True]
-    assert len(site.table("training", run=run.id)) == 1 + 2 * (3 + 1)
     assert len(site.table("severity", run=run.id)) == 1 + 2 + 1
 
 
@@ -163,9 +159,6 @@ def test_a_baseline_is_compared_at_the_same_step(site: Site, run: RunFolder, tmp
 
 
 def test_runs_on_other_images_say_so(site: Site, run: RunFolder, tmp_path: Path) -> None:
-    from tests.retrieval.conftest import trained
-    from tests.tiny import tiny_config, write_images
-
     other = trained(tmp_path, tiny_config(write_images(tmp_path / "images", groups=2), steps=2))
     answer = site.answer("severity", run=other.id, home=run.id, k=3)  # no map of it is drawn
     assert "not on the same images" in answer["apart"] and answer["arms"]
@@ -188,13 +181,15 @@ def test_tables_as_csv(site: Site, run: RunFolder) -> None:
     [
         ("severity", {}, "run needs a text"),
         ("severity", {"run": "01ABCDEFGHJKMNPQRSTVWXYZ01"}, "no run"),
-        ("severity", {"k": 0}, "k needs a whole number"),
         ("severity", {"k": 101}, "k needs a whole number"),
-        ("severity", {"step": -1}, "step needs a whole number"),
         ("classes", {"level": 9}, "levels of classes"),
         ("classes", {"text": "x" * 300}, "text needs"),
         ("queries", {"metric": "odd"}, "odd"),
         ("queries", {"count": 10**6}, "count needs"),
+        ("severity", {"among": "3-"}, "points and ranges"),
+        ("severity", {"among": "a"}, "points and ranges"),
+        ("severity", {"among": "0-9999999"}, "at most"),
+        ("severity", {"among": "150000"}, "None of the sel"),
         ("baseline", {}, "baseline needs"),
     ],
 )
@@ -217,18 +212,14 @@ def test_a_run_without_images_or_deleted_or_damaged(site: Site, run: RunFolder, 
 
 def test_an_answer_is_computed_once(site: Site, run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     first = site.answer("severity", run=run.id)
-    from explorer.tabs.retrieve import mistake_frames as module
-
-    monkeypatch.setattr(module, "probe_results", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(mistake_frames, "probe_results", lambda *_: pytest.fail("read again"))
     assert site.answer("severity", run=run.id) == first
 
 
 def test_a_comparison_of_several_runs_has_no_mistakes_of_its_own(site: Site, run: RunFolder, tmp_path: Path) -> None:
     plan = RunFolder.create(tmp_path, SweepConfig())
-    for what in ("severity", "training", "classes", "queries", "baseline"):
-        assert "a comparison of several runs" in site.refused(what, run=plan.id, baseline=run.id)
-    for what in ("queries", "baseline"):
-        assert "a comparison of several runs" in site.refused(what, run=run.id, baseline=plan.id)
+    for what, first, second in (("severity", plan, run), ("training", plan, run), ("baseline", run, plan)):
+        assert "a comparison of several runs" in site.refused(what, run=first.id, baseline=second.id)
 
 
 def test_an_infinite_number_is_no_difference(site: Site, run: RunFolder, tmp_path: Path) -> None:
@@ -248,16 +239,158 @@ def test_a_selection_counts_its_queries_alone(site: Site, run: RunFolder) -> Non
         assert arm["topk"] == pytest.approx(mistakes(ids, labels, among=np.array(chosen)).topk.tolist(), abs=1e-6)
         assert {confusion["point"] for confusion in arm["confusions"]} <= set(chosen)
     assert answer["queries"] + answer["left_out"] == len(chosen)
-    assert len(site.table("severity", **asked)) > 2
     classes = site.answer("classes", **asked, count=200)["classes"]
     assert classes and {one["query"] for one in classes} <= set(chosen)
     differing = site.answer("queries", run=run.id, among="2-4,9,50-51")
     assert {one["point"] for one in differing["found"]} <= set(chosen) and differing["queries"] == len(chosen)
 
 
+# ------------------------------------------------------------------------------------ What did it look at?
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RANKSCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def pots(runs: Path) -> RunFolder:
+    """Two losses on the drawn pots."""
+    data = DataChoice(source="drawn", image_size=16, max_images=960, held_out="images")
+    return trained(runs, tiny_config(runs, data=data, steps=2, probe_size=40))
+
+
+@pytest.fixture(scope="module")
+def plain(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run on images without boxes."""
+    return trained(runs, tiny_config(write_images(tmp_path_factory.mktemp("images")), steps=2))
+
+
+class Looked(Client):
+    """The routes over a folder of runs."""
+
+    def __init__(self, root: Path, *, public: bool = False, each: int | None = None) -> None:
+        self.library = Library(root, root / "recorded")
+        self.service = Backgrounds(self.library, each=each, public=public)
+        super().__init__(background_routes(self.service), "/retrieval/background")
+
+    def close(self) -> None:
+        self.service.jobs.close()
+        self.library.close()
+
+    def _end(self, reply: dict[str, Any]) -> dict[str, Any]:
+        """The job at its end, or what answers at once in its form."""
+        if "answer" in reply:
+            return {"phase": "done", "result": reply["answer"]}
+        self.service.jobs.get(reply["job"]).done.wait(120)
+        return self.json(f"job/{reply['job']}")
+
+    def answer(self, what: str, **asked: Any) -> dict[str, Any]:
+        job = self._end(self.json(what, asked))
+        assert job["phase"] == "done", job
+        return dict(job["result"])
+
+    def refused(self, what: str, **asked: Any) -> str:
+        reply = self.post(what, asked)
+        return str(self._end(reply.json())["error"]) if reply.status_code == 200 else error(reply)
+
+
+@pytest.fixture
+def looked(runs: Path) -> Iterator[Looked]:
+    made = Looked(runs)
+    yield made
+    made.close()
+
+
+def test_a_measurement_and_everything_behind_it_and_what_is_not_there(looked: Looked, pots: RunFolder) -> None:
+    answer = looked.answer("measure", run=pots.id, queries=20)
+    direct = measure(encoders_of_run(pots), Settings(queries=20))
+    assert answer["numbers"] == direct.json()["numbers"] or answer["queries"] == len(direct.indices)
+    assert list(answer["forms"]) == list(TITLES) and answer["pictured"] and set(answer["contrasts"]) == set(CONTRASTS)
+    assert set(answer["pictured"]) == set(TITLES) and "over queries only" in answer["intervals"]
+    assert list(answer["objects"]) == ["smallest third", "middle third", "largest third"]
+    key, first = answer["key"], answer["arms"][0]["unnoticing"][0]
+    reply = looked.get(f"{key}/query/{first['query']}").json()
+    assert reply["classes"] == first["classes"] and len(reply["arms"]) == 2
+    assert set(reply["arms"][0]["forms"]) == set(answer["pictured"])
+    for form, one in reply["arms"][0]["forms"].items():
+        assert [result["row"] for result in one["results"]] == first["nearest"][form]
+        for result in one["results"]:
+            assert result["severity"] == sum(a == b for a, b in zip(result["classes"], first["classes"], strict=True))
+        assert picture(looked.get(f"{key}/form/{form}/{first['query']}").content).shape[:2] == (16, 16)
+    place = reply["arms"][0]["forms"]["whole"]["results"][0]["row"]
+    assert picture(looked.get(f"{key}/image/{place}").content).shape[:2] == (16, 16)
+    table = list(csv.DictReader(io.StringIO(looked.get(f"{key}/numbers.csv").text)))
+    assert len(table) == len(answer["numbers"]) and {row["form"] for row in table} == {*TITLES, *CONTRASTS}
+    again = looked.json("measure", dict(run=pots.id, queries=20))
+    assert again["answer"]["key"] == key  # kept: no job
+    for path in ("odd/query/0", f"{key}/query/999", f"{key}/form/odd/0", f"{key}/form/whole/999", f"{key}/image/99999"):
+        reply = looked.get(path)
+        assert reply.status_code == 404 and reply.json()["error"], path
+    assert looked.get(f"{key}/query/x").status_code == 400
+    assert looked.get("odd/numbers.csv").status_code == looked.get("job/odd").status_code == 404
+
+
+def test_that_nothing_is_known_is_said_before_it_is_measured(
+    looked: Looked, runs: Path, pots: RunFolder, plain: RunFolder
+) -> None:
+    """The same sentence as that of a measurement, where no file can say where objects are."""
+    tab = RetrievalService(PageSettings(runs=runs, recorded=runs / "recorded"), looked.library)
+    told = {run["id"]: run["objects_unknown"] for run in tab.runs()}
+    refused = looked.refused("measure", run=plain.id)
+    assert told[pots.id] is None and told[plain.id] == refused and "does not say where the objects are" in refused
+    tab.close()
+
+
+def test_a_folder_with_files_that_may_say_it_is_not_refused(tmp_path: Path) -> None:
+    (tmp_path / "train" / "cat").mkdir(parents=True)
+    (tmp_path / "train" / "cat" / "1.jpg").touch()
+    assert "Choose the drawn pots" in (why_unknown(DataChoice(source=str(tmp_path))) or "")
+    for name in ("train/metadata.jsonl", "train.parquet", "annotations/instances.json"):
+        other = tmp_path / name.replace("/", "_")
+        (other / name).parent.mkdir(parents=True)
+        (other / name).touch()
+        assert why_unknown(DataChoice(source=str(other))) is None, name
+    assert why_unknown(DataChoice(source="somebody/photos")) is None and why_unknown(DataChoice(source="cifar100"))
+
+
+def test_a_run_without_weights_or_deleted(looked: Looked, runs: Path, pots: RunFolder) -> None:
+    made_up = make_run(runs, points=30, frames=1)
+    assert looked.refused("measure", run=made_up.id, data="drawn", queries=10)
+    gone = runs / "01ABCDEFGHJKMNPQRSTVWXYZ01"
+    shutil.copytree(pots.path, gone)
+    assert looked.answer("measure", run=gone.name, queries=10)
+    for weights in (gone / "ckpt").iterdir():
+        weights.write_bytes(b"damaged")
+    assert "no checkpoint that can be read" in looked.refused("measure", run=gone.name, queries=10)
+    shutil.rmtree(gone)
+
+
 @pytest.mark.parametrize(
-    ("among", "words"),
-    [("3-", "points and ranges"), ("a", "points and ranges"), ("0-9999999", "at most"), ("150000", "None of the sel")],
+    ("asked", "words"),
+    [
+        ({"run": None}, "run needs a text"),
+        ({"run": "01ABCDEFGHJKMNPQRSTVWXYZ99"}, "no run"),
+        ({"queries": 5}, "queries needs a whole number"),
+        ({"fill": "odd"}, "odd"),
+    ],
 )
-def test_a_selection_that_is_none_is_refused(site: Site, run: RunFolder, among: str, words: str) -> None:
-    assert words in site.refused("severity", run=run.id, among=among)
+def test_bad_measurements_are_refused(looked: Looked, pots: RunFolder, asked: dict[str, Any], words: str) -> None:
+    assert words in looked.refused("measure", **({"run": pots.id} | asked))
+
+
+def test_in_public_it_is_bounded(runs: Path, pots: RunFolder) -> None:
+    looked = Looked(runs, public=True, each=1)
+    assert looked.service.start()["queries"] == 200
+    assert "queries at most" in looked.refused("measure", run=pots.id, queries=201)
+    for source in (str(runs), "/etc", "someone/dataset"):
+        assert "On a public page" in looked.refused("measure", run=pots.id, data=source)
+    assert looked.answer("measure", run=pots.id, queries=20)["gallery"] <= 2000
+    looked.close()
