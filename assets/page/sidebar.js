@@ -1,10 +1,10 @@
 // The sidebar: the form of a new run, Train, and the actions on the run that is viewed.
 
-import { json, post } from "../common/api.js";
+import { json, post, token } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { button, choose, Problem, select } from "../common/fields.js";
 import { guardDrops } from "../common/files.js";
-import { toForm } from "../common/navigation.js";
+import { toForm, toPlan } from "../common/navigation.js";
 import { Actions } from "./actions.js";
 import { labelled } from "./controls.js";
 import { Form } from "./form.js";
@@ -23,6 +23,7 @@ export async function mount(element) {
   document.body.prepend(button("Skip to the tabs", skip, "rs-skip"));
   host.replaceChildren(sidebar.node);
   window.rankscopePlans = { begin: (id) => sidebar.plan(id), offered: (name) => all.kinds.some((kind) => kind.name === name) };
+  Object.assign(window, { rankscopeToken: token, rankscopeToPlan: toPlan });
   window.rankscopeTrain = (losses) => sidebar.compare(losses);
   window.dispatchEvent(new CustomEvent("rankscope:sweeps"));
 }

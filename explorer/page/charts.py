@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from typing import Any
 
-import gradio as gr
 import plotly.graph_objects as go
 
 from explorer.palette import ARM_COLOURS
@@ -41,8 +40,3 @@ def styled(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
     figure.update_xaxes(gridcolor=LINE, zerolinecolor=LINE, linecolor=LINE, title_font_color=SOFT)
     figure.update_yaxes(gridcolor=LINE, zerolinecolor=LINE, linecolor=LINE, title_font_color=SOFT)
     return figure
-
-
-def chart(**options: Any) -> gr.Plot:
-    """Add a place for a figure."""
-    return gr.Plot(show_label=False, elem_classes="rs-chart", **options)

@@ -7,21 +7,22 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
 import pytest
 
 from explorer.page.tab import Shared
 from explorer.server.library import Library
-from explorer.server.routes import TOKEN_HEADER, mounted
-from explorer.tabs.claims import DESCRIPTOR, board
+from explorer.server.routes import mounted
+from explorer.server.visitors import NOBODY
+from explorer.tabs.claims import DESCRIPTOR, board, figures
 from tests.claims.world import claim_of
 from tests.explorer.bench import Bench
 from tests.explorer.page import Client
 from tests.made_up_plan import make_plan, sweep
 from tests.synthetic import make_run
-from trainers.claims.base import Difference, Side
+from trainers.claims.base import WORKS, Difference, Side
 from trainers.claims.catalogue import CLAIMS
 from trainers.claims.verdict import LACKING, VERDICTS
+from trainers.errors import RunError, UserError
 from trainers.runs import RunFolder
 from trainers.runs.label import read_label
 
@@ -29,7 +30,7 @@ MADE_UP = claim_of(Difference(metric="HAP", first=Side(arm="HAPPIER"), second=Si
 
 
 class Page(Client):
-    """A client of the board's addresses over a folder of runs, in which nothing trains."""
+    """A board over a folder of runs, in which nothing trains, and a client of its addresses."""
 
     def __init__(self, folder: Path) -> None:
         bench = Bench(folder)
@@ -37,10 +38,11 @@ class Page(Client):
         self.root.mkdir()
         library = Library(self.root, bench.settings.recorded)
         shared = Shared(settings=bench.settings, library=library, runs=bench.runs, layout=None, turns=None)  # type: ignore[arg-type]
-        super().__init__(mounted(DESCRIPTOR.routes(board.Board(shared))))
+        self.board = board.Board(shared)
+        super().__init__(mounted(DESCRIPTOR.routes(self.board)))
 
-    def start(self, path: str) -> httpx.Response:
-        return self.post(path, {}, **{TOKEN_HEADER: "mine"})
+    def start(self, name: str) -> str:
+        return self.board.start(name, "mine", NOBODY)["id"]
 
 
 @pytest.fixture
@@ -57,21 +59,31 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_board_has_every_claim_with_its_verdict_in_words(page: Page) -> None:
-    about = page.json("claims")
-    assert [claim["name"] for claim in about["claims"]] == list(CLAIMS)
-    assert about["verdicts"] == list(VERDICTS) and about["counted"].startswith(f"{len(CLAIMS)} claims, ")
-    for claim in about["claims"]:
-        assert claim["verdict"] in VERDICTS and claim["words"].lower().startswith(claim["verdict"])
-        assert claim["here"] is None and claim["recipe"].startswith("python -m trainers ")
-        assert bool(claim["protocol"]) == claim["runs"] == (claim["verdict"] != LACKING)
+    assert page.board.counted().startswith(f"{len(CLAIMS)} claims, ")
+    listed = page.board.listing("", "")
+    assert [page.board.named(title) for title, _verdict in listed] == list(CLAIMS)
+    assert {verdict for _title, verdict in listed} <= set(VERDICTS)
+    assert sum(len(page.board.listing(work, "")) for work in WORKS) == len(CLAIMS)
+    for name, (_title, verdict) in zip(CLAIMS, listed, strict=True):
+        claim, result = page.board.of(name)
+        assert claim["words"].lower().startswith(verdict) and page.board.stands(name) is None
+        assert bool(claim["protocol"]) == claim["runs"] == (verdict != LACKING)
+        assert claim["recipe"] in board.protocol(claim)
+        assert f"**{verdict.capitalize()}.**" in board.about(claim)
+        if result:
+            drawn = figures.intervals(result["differences"])
+            assert len(drawn.layout.annotations) >= len(result["differences"])
+            sides = sum(1 + len(one["sides"]) for one in result["differences"])
+            assert [len(row) for row in figures.sides(result["differences"])] == [len(figures.HEAD)] * sides
 
 
 def test_finished_runs_here_have_numbers_and_a_verdict_of_their_own(page: Page, made_up: None) -> None:
     make_run(page.root, points=48, frames=1).db.close()
     plan = make_plan(page.root, MADE_UP.plan(), gains={"HAPPIER": 0.05})  # type: ignore[misc]
-    (claim,) = page.json("claims")["claims"]
-    assert claim["here"]["id"] == plan.id and claim["here"]["finished"] and claim["verdict"] == "not run yet"
-    here = page.json("claims/made_up")
+    stands = page.board.stands("made_up")
+    assert stands is not None and stands["id"] == plan.id and stands["finished"]
+    assert page.board.of("made_up")[0]["verdict"] == "not run yet"
+    here = page.board.here("made_up")
     assert here["verdict"] == "seen" and here["result"]["seeds"] == [0, 1, 2]
     (difference,) = here["result"]["differences"]
     assert difference["mean"] == pytest.approx(0.05, abs=0.01) and difference["low"] > 0
@@ -84,34 +96,38 @@ def test_the_first_of_two_plans_says_that_another_follows(
     search = sweep("smooth_ap", "happier", seeds=1)
     monkeypatch.setattr(board, "CLAIMS", {MADE_UP.name: replace(MADE_UP, begins=lambda: search)})
     make_plan(page.root, search)
-    (claim,) = page.json("claims")["claims"]
-    assert not claim["here"]["finished"] and claim["here"]["part"] == "part 1 of 2, "
+    stands = page.board.stands("made_up")
+    assert stands is not None and not stands["finished"] and stands["part"] == "part 1 of 2, "
 
 
 def test_no_numbers_before_its_runs_are_finished(page: Page, made_up: None) -> None:
-    assert "are not finished here" in page.refused("claims/made_up")
+    with pytest.raises(RunError, match="are not finished here"):
+        page.board.here("made_up")
     first = {0: "finished"}
     make_plan(page.root, MADE_UP.plan(), "running", lambda run: first.get(run.seed, "planned"))  # type: ignore[misc]
-    (claim,) = page.json("claims")["claims"]
-    assert not claim["here"]["finished"] and claim["here"]["words"].startswith("1 of 3 runs finished")
-    assert "are not finished here" in page.refused("claims/made_up")
-    assert "there is no" in page.refused("claims/unknown").lower()
+    stands = page.board.stands("made_up")
+    assert stands is not None and not stands["finished"] and stands["words"].startswith("1 of 3 runs finished")
+    with pytest.raises(RunError, match="are not finished here"):
+        page.board.here("made_up")
+    for unknown in (page.board.here, page.board.of, page.board.named, page.board.stands):
+        with pytest.raises(UserError, match="There is no claim"):
+            unknown("<img onerror=alert(1)>")
 
 
 def test_its_runs_are_queued_once_as_a_sweep(page: Page, made_up: None) -> None:
-    answer = page.start("claims/made_up")
-    folder = RunFolder.open(page.root, answer.json()["id"])
+    folder = RunFolder.open(page.root, page.start("made_up"))
     assert folder.config.to_json() == MADE_UP.plan().to_json()  # type: ignore[misc]
     assert read_label(folder.path).name == "Claim: Made up"
     folder.db.close()
-    again = page.start("claims/made_up")
-    assert again.status_code == 400 and "already" in again.json()["error"]
+    with pytest.raises(UserError, match="already"):
+        page.start("made_up")
 
 
 def test_what_is_not_at_hand_answers_with_its_recipe(page: Page) -> None:
     lacking = next(claim for claim in CLAIMS.values() if claim.plan is None)
-    answer = page.start(f"claims/{lacking.name}")
-    assert answer.status_code == 400 and lacking.recipe in answer.json()["error"]
+    with pytest.raises(UserError) as refused:
+        page.start(lacking.name)
+    assert lacking.recipe in str(refused.value)
 
 
 def test_the_tables_are_downloaded(page: Page) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.page import parts
 from explorer.page.blocks import QUIET
-from explorer.page.charts import chart
 from explorer.page.tab import Shared, Tab, opened_tab
 from explorer.tabs.catalogue import figures, glossary
 from explorer.tabs.catalogue.entries import Entry, entries, families, found, named
@@ -23,16 +23,6 @@ _LATEX: list[dict[str, str | bool]] = [
 ]
 _TRAIN = "(shown, beside) => { window.rankscopeTrain([shown, beside]); return []; }"
 
-_TABLE: dict[str, Any] = {
-    "interactive": False,
-    "wrap": True,
-    "show_label": False,
-    "max_height": 720,
-    "buttons": [],
-    "elem_id": "rs-entries",
-    "elem_classes": "rs-table",
-}
-
 
 def build(_shared: Shared) -> None:
     """Lay out the list, with a search, and beside it the entry that is chosen."""
@@ -45,24 +35,25 @@ def build(_shared: Shared) -> None:
                     label="Search", placeholder="Search losses, metrics and models", max_lines=1, max_length=200
                 )
                 family = gr.Dropdown([ALL, *families()], value=ALL, label="Family", filterable=False)
-            listed = gr.Dataframe(_rows(found()), headers=_HEAD, column_widths=["26%", "74%"], **_TABLE)
+            listed = parts.listing(_rows(found()), headers=_HEAD, shares=[26, 74], elem_id="rs-entries")
         with gr.Column(scale=6, min_width=320):
             text = gr.Markdown(first.markdown, latex_delimiters=_LATEX, elem_id="rs-entry")
             loss = gr.Textbox(first.name, visible=False)
             with gr.Row(equal_height=False, elem_classes="rs-bottoms") as losses:
                 beside = gr.Dropdown(_choices(), value=NOTHING, label="Beside it", scale=3)
                 train = gr.Button("Train it", scale=1, size="md", elem_id="rs-train-these")
-            figure = chart(visible=False)
+            figure = parts.chart(visible=False)
             made = gr.Markdown(visible=False, elem_classes="rs-sentence")
-            with gr.Accordion("The numbers", open=False, visible=False, elem_classes="rs-fold") as numbers:
-                table = gr.Dataframe(interactive=False, elem_classes="rs-table", elem_id="rs-numbers", show_label=False)
-            with gr.Accordion("Words", open=False, elem_classes="rs-fold"):
+            with parts.fold("The numbers", visible=False) as numbers:
+                table = parts.table(elem_id="rs-numbers")
+            with parts.fold("Words"):
                 gr.Markdown(glossary.markdown())
     search: dict[str, Any] = {"fn": _found, "inputs": [words, family], "outputs": listed, **QUIET}
     words.change(**search, trigger_mode="always_last")
     family.change(**search)
     drawn = [figure, made, numbers, table]
-    listed.select(_open, beside, [text, loss, losses, train, *drawn], **QUIET)
+    opening = listed.select(_open, beside, [text, loss, losses, train, *drawn], **QUIET)
+    opening.then(fn=None, js=parts.reaching("rs-entry"))
     beside.change(_beside, [loss, beside], [train, *drawn], **QUIET)
     opened_tab().select(_first, [loss, beside, figure], [train, *drawn], **QUIET)
     train.click(fn=None, inputs=[loss, beside], js=_TRAIN)

@@ -1,46 +1,163 @@
-"""The Claims tab: a card per claim of a paper with what came of it here, drawn by ``assets/claims``.
-
-``GET claims`` lists them with the results that ship and the runs of them that are here; ``GET claims/NAME`` is one with
-the numbers of the runs here; ``POST claims/NAME`` queues its runs as an ordinary sweep.
-"""
+"""The Claims tab: the claims of the four works, what came of each here, and their runs, which are ordinary sweeps."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import gradio as gr
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from explorer.page.scripted import scripted
-from explorer.page.tab import Tab
-from explorer.server.http import attachment, json_reply
-from explorer.server.routes import TOKEN_HEADER, posts, reads
+from explorer.page import parts
+from explorer.page.blocks import QUIET
+from explorer.page.tab import Tab, opened_tab
+from explorer.server.http import attachment
+from explorer.server.routes import reads
 from explorer.server.visitors import caller
-from explorer.tabs.claims.board import Board
+from explorer.tabs.claims import figures
+from explorer.tabs.claims.board import Board, about, origin, protocol, state
+from trainers.claims.base import WORKS
+from trainers.claims.catalogue import CLAIMS
+from trainers.claims.verdict import VERDICTS
+
+INTRO = """Claims of four works, tested here in runs of minutes. A rule that was fixed before the runs turns the numbers
+into a verdict. It says nothing about results on the papers' own data."""
+_FILES = "gradio_api/rankscope/claims"
+_MINE = "(name) => [name, window.rankscopeToken()]"
+_OPEN = "(id) => { window.rankscopeToPlan(id); return []; }"
+_CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
 
 
-def build(_board: Board) -> None:
-    """Add the board to the tab."""
-    scripted("claims/claims.js", "rs-claims", "The claims", loading="Reading the claims …", elem_id="claims-view")
+def build(board: Board) -> None:
+    """Lay out the list of the claims, narrowed by work and verdict, and beside it the one that is chosen."""
+    gr.Markdown(INTRO, elem_classes="rs-sentence")
+    counted = gr.Markdown("Reading the claims …", elem_classes="rs-sentence")
+    with gr.Row(elem_id="rs-claims", equal_height=False):
+        with gr.Column(scale=5, min_width=320):
+            menus, listed = _list()
+        with gr.Column(scale=6, min_width=320):
+            card, own = _chosen()
+            status = _runs(board, card[0], own)
+
+    def show(name: str) -> list[Any]:
+        return [*_card(board, name), *_status(board, name)]
+
+    def chosen(event: gr.SelectData) -> list[Any]:
+        return show(board.named(event.row_value[0]))
+
+    def look(work: str, verdict: str) -> tuple[str, Any]:
+        return board.counted(), board.listing(work, verdict)
+
+    for menu in menus:
+        menu.change(board.listing, menus, listed, **QUIET)
+    listed.select(chosen, None, [*card, *status], **QUIET).then(fn=None, js=parts.reaching("rs-claim"))
+    looked = opened_tab().select(look, menus, [counted, listed], **QUIET)
+    looked.then(show, card[0], [*card, *status], **QUIET)
+
+
+def _list() -> tuple[list[Any], Any]:
+    """Add the menus and the list, and links to its tables."""
+    with gr.Row(equal_height=False):
+        works = [("All works", ""), *((title, name) for name, title in WORKS.items())]
+        work = gr.Dropdown(works, value="", label="Work", filterable=False)
+        verdicts = [("All verdicts", ""), *((verdict, verdict) for verdict in VERDICTS)]
+        verdict = gr.Dropdown(verdicts, value="", label="Verdict", filterable=False)
+    listed = parts.listing(headers=["Claim", "Verdict"], shares=[68, 32], elem_id="rs-claim-list")
+    with gr.Row():
+        gr.Button("CSV", link=f"{_FILES}.csv", size="sm")
+        gr.Button("LaTeX", link=f"{_FILES}.tex", size="sm")
+    return [work, verdict], listed
+
+
+def _chosen() -> tuple[list[Any], list[Any]]:
+    """Add the places of a claim, which :func:`_card` fills, and those of the numbers of its runs here."""
+    name = gr.Textbox(next(iter(CLAIMS)), visible=False)
+    text = gr.Markdown(elem_id="rs-claim")
+    figure = parts.chart(visible=False)
+    with parts.fold("Both sides in numbers", visible=False) as numbers:
+        sides = parts.table(figures.HEAD, wrap=True)
+    with parts.fold("What is run here, and at full size"):
+        run_here = gr.Markdown()
+    own = [gr.Markdown(visible=False, elem_id="rs-claim-own"), parts.chart(visible=False)]
+    return [name, text, figure, numbers, sides, run_here, *own], own
+
+
+def _runs(board: Board, name: Any, own: list[Any]) -> list[Any]:
+    """Add what is said of the runs of a claim here, and what can be done; returns what :func:`_status` fills."""
+    plan, token = gr.Textbox(visible=False), gr.Textbox(visible=False)
+    said = gr.Markdown(elem_id="rs-claim-said", elem_classes="rs-sentence")
+    with gr.Row(elem_classes="rs-flow"):
+        run = gr.Button("Run it here", size="sm", visible=False)
+        open_runs = gr.Button("Open its runs", size="sm", visible=False)
+        here = gr.Button("Numbers of the runs here", size="sm", visible=False)
+    status = [plan, said, run, open_runs, here]
+
+    def start(name: str, token: str, request: gr.Request) -> list[Any]:
+        words = board.start(name, token, caller(request))["said"]
+        plan, _, *buttons = _status(board, name)
+        return [plan, words, *buttons]
+
+    run.click(start, [name, token], status, js=_MINE, **QUIET).success(fn=None, js=_CHANGED)
+    open_runs.click(fn=None, inputs=plan, js=_OPEN)
+    here.click(lambda name: _own(board, name), name, own, **QUIET)
+    return status
+
+
+def _card(board: Board, name: str) -> list[Any]:
+    """Return what is said of a claim, with the result that ships."""
+    claim, result = board.of(name)
+    differences = result["differences"] if result else []
+    return [
+        name,
+        about(claim),
+        gr.update(visible=bool(differences), value=figures.intervals(differences) if differences else None),
+        gr.update(visible=bool(differences)),
+        figures.sides(differences),
+        protocol(claim),
+        gr.update(visible=False),
+        gr.update(visible=False),
+    ]
+
+
+def _status(board: Board, name: str) -> list[Any]:
+    """Return where the runs of a claim stand here, and what can be done."""
+    here = board.stands(name)
+    claim, _ = board.of(name)
+    moving, done = bool(here and here["moving"]), bool(here and here["finished"])
+    return [
+        here["id"] if here else "",
+        state(claim, here),
+        gr.update(
+            value="Go on here" if here else "Run it here",
+            visible=claim["runs"] and not moving and not (done and not (here and here["lacking"])),
+        ),
+        gr.update(visible=bool(here)),
+        gr.update(visible=done),
+    ]
+
+
+def _own(board: Board, name: str) -> list[Any]:
+    """Return the numbers of the runs that are here."""
+    claim = board.here(name)
+    result = claim["result"]
+    text = f"The runs here: {claim['words']}\n\n{origin(result)}"
+    return [
+        gr.update(value=text, visible=True),
+        gr.update(value=figures.intervals(result["differences"]), visible=True),
+    ]
 
 
 def routes(board: Board) -> list[Route]:
-    """Return the addresses of the board."""
+    """Return the addresses of the tables."""
 
-    def listed(_request: Request) -> Response:
-        return json_reply(board.every())
+    def csv(_request: Request) -> Response:
+        return attachment(board.csv(), "rankscope-claims.csv")
 
-    def shown(request: Request) -> Response:
-        return json_reply(board.here(request.path_params["name"]))
+    def latex(_request: Request) -> Response:
+        return attachment(board.latex(), "rankscope-claims.tex")
 
-    def start(request: Request, _body: bytes) -> Response:
-        token = request.headers.get(TOKEN_HEADER, "")
-        return json_reply(board.start(request.path_params["name"], token, caller(request)))
-
-    files = {
-        "/claims.csv": lambda _request: attachment(board.csv(), "rankscope-claims.csv"),
-        "/claims.tex": lambda _request: attachment(board.latex(), "rankscope-claims.tex"),
-    }
-    return [*reads({"/claims": listed, **files, "/claims/{name}": shown}), *posts({"/claims/{name}": start})]
+    return reads({"/claims.csv": csv, "/claims.tex": latex})
 
 
 DESCRIPTOR = Tab(

@@ -8,10 +8,10 @@ from explorer.page.tab import Shared
 from explorer.server.states import Json
 from explorer.server.visitors import Caller
 from trainers.claims import tables
-from trainers.claims.base import WORKS, Claim
+from trainers.claims.base import Claim
 from trainers.claims.catalogue import CLAIMS
 from trainers.claims.runs import check_at_hand, described, mark, plans_of, result, steps
-from trainers.claims.verdict import VERDICTS
+from trainers.comparison.markup import markdown_text
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
 from trainers.parameters import entry
@@ -29,19 +29,40 @@ class Board:
         self._shared = shared
         self._texts: dict[tuple[str, int], str] = {}
 
-    def every(self) -> Json:
-        """Return works, verdicts and claims; a claim that has runs here names the last of its plans."""
-        results, there = tables.results(), self._there()
-        return {
-            "works": [{"name": name, "title": title} for name, title in WORKS.items()],
-            "verdicts": list(VERDICTS),
-            "counted": tables.counted(row[3] for row in tables.rows(results)),
-            "claims": [
-                tables.as_json(claim, results[name])
-                | {"protocol": described(claim), "here": self._stands(plans_of(claim, there), claim)}
-                for name, claim in CLAIMS.items()
-            ],
-        }
+    def counted(self) -> str:
+        """Count the verdicts, as a sentence."""
+        return tables.counted(row[3] for row in tables.rows(tables.results()))
+
+    def listing(self, work: str, verdict: str) -> list[list[str]]:
+        """Return title and verdict of the claims of a work with a verdict; empty for all."""
+        rows = zip(CLAIMS.values(), tables.rows(tables.results()), strict=True)
+        return [[claim.title, row[3]] for claim, row in rows if work in ("", claim.work) and verdict in ("", row[3])]
+
+    def named(self, title: str) -> str:
+        """Return the name of the claim with a title.
+
+        Raises:
+            UserError: there is none.
+        """
+        for name, claim in CLAIMS.items():
+            if claim.title == title:
+                return name
+        raise UserError(f"There is no claim {title[:80]!r}.")
+
+    def of(self, name: str) -> tuple[Json, Json | None]:
+        """Describe a claim, and the result that ships.
+
+        Raises:
+            UserError: there is no such claim.
+        """
+        claim = entry(CLAIMS, name, "claim")
+        known = tables.as_json(claim, tables.results().get(name))
+        return known | {"protocol": described(claim)}, known["result"]
+
+    def stands(self, name: str) -> Json | None:
+        """Say where the runs of a claim stand here; None where there are none."""
+        claim = entry(CLAIMS, name, "claim")
+        return self._stands(plans_of(claim, self._there()), claim)
 
     def here(self, name: str) -> Json:
         """Return a claim with the numbers of its finished runs here.
@@ -135,3 +156,52 @@ class Board:
             return None
         finally:
             folder.db.close()
+
+
+def about(claim: Json) -> str:
+    """Write what a claim says, what is printed, and what came of it here, in Markdown."""
+    verdict, _, why = claim["words"].partition(". ")
+    texts = [
+        f"{claim['work_title']} · {claim['where']}",
+        claim["statement"],
+        f"Printed there: {claim['printed']}" if claim["printed"] else "",
+    ]
+    result = claim["result"]
+    reasons = [why, claim["stale"], origin(result) if result else ""]
+    first, *others = (markdown_text(text) for text in reasons)
+    said = [f"### {claim['title']}", *map(markdown_text, texts), f"**{verdict}.** {first}", *others]
+    return "\n\n".join(filter(None, said))
+
+
+def protocol(claim: Json) -> str:
+    """Write what is run here, what is not as in the paper, and the run at full size, in Markdown."""
+    lines: list[str] = []
+    if claim["runs"]:
+        lines += [*(f"- {one}" for one in claim["protocol"]), "", "Not as in the paper:", ""]
+        lines += [*(f"- {one}" for one in claim["ours"]), ""]
+        lines += ["Also looked at:", "", f"- {claim['tried']}", ""] if claim["tried"] else []
+        lines += [f"```\npython -m trainers claims {claim['name']}\n```", ""]
+    lines += ["At full size, with the paper's data and a GPU:", "", f"```\n{claim['recipe']}\n```"]
+    return "\n".join(lines)
+
+
+def state(claim: Json, here: Json | None) -> str:
+    """Say where the runs here stand, or what they would cost."""
+    if here is not None:
+        return f"Here: {here['part']}{here['phase']}: {here['words']}."
+    if not claim["runs"]:
+        return ""
+    took = "It took" if claim["measured"] else "It takes about"
+    guess = "" if claim["measured"] else ", at a guess"
+    return f"{took} {claim['minutes']:.3g} minutes of one processor core{guess}."
+
+
+def origin(result: Json) -> str:
+    """Write seeds, time, machine, code and day of a result."""
+    seeds, known = result["seeds"], result["stands_on"]
+    counted = f"{len(seeds)} seeds"
+    if len(known) < len(seeds):
+        counted = f"{len(known)} of {len(seeds)} seeds ({', '.join(map(str, known)) or 'none'})"
+    code = f", commit {result['commit']}" if result["commit"] else ""
+    made = f"{result['minutes']:.1f} minutes on {result['machine']}{code}, {result['made']}."
+    return f"{counted}, {made} {result['budget']}"
