@@ -14,20 +14,17 @@ from tests.tiny import tiny_config, write_images
 from trainers.cli.start import add_start_flags, configuration
 from trainers.config import RunConfig, SceneChoice
 from trainers.data.captioned.loader import load_chosen
-from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.image_text.models import MODELS
 from trainers.kinds import check
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
-from trainers.object_removal.benchmark import Evaluator, make_benchmark
-from trainers.object_removal.vocabulary import load_words
 from trainers.retrieval.encoders import images_of
 from trainers.runs import RunFolder
 from trainers.runs.identity import read_config
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.progress import Stages, with_share
+from trainers.training.progress import Stages
 
 
 def asked(*flags: str) -> RunConfig:
@@ -151,18 +148,6 @@ def test_whatever_the_stages_tell_the_whole_goes_forward(seed):
         stages.next()
 
 
-@pytest.mark.parametrize(
-    ("text", "fraction", "said"),
-    [
-        ("loading the model", 0.35, "loading the model, 35%"),
-        ("Decoding images: 0 of 1,879", 0.35, "Decoding images: 0 of 1,879"),  # 35 % of what is none of 1,879?
-        *(("loading the model", none, "loading the model") for none in (0.0, 1.0)),
-    ],
-)
-def test_what_counts_for_itself_is_told_without_the_share_of_the_whole(text, fraction, said):
-    assert with_share(text, fraction) == said
-
-
 def test_setting_up_a_run_and_scoring_it_never_fall_back(tmp_path, photos):
     config = mend_config(photos, {"removed": False}, {}, {"fill": "mean"}, {"fill": "mean", "ratio": 0.1})
     said: list[tuple[str, float]] = []
@@ -172,14 +157,3 @@ def test_setting_up_a_run_and_scoring_it_never_fall_back(tmp_path, photos):
     mender.finish(lambda _, done: scored.append(done))
     assert scored == sorted(scored) and len(scored) >= 4 * 4
     mender.folder.db.close()
-
-
-def test_a_benchmark_tells_forward_on_its_own():
-    found, said = drawn_scenes(DrawnScenes(train=50, val=0, test=140)), []
-    model = MODELS["tiny_clip"].build({}).eval()
-    benchmark = make_benchmark(found, load_words(), model.side, progress=lambda *one: said.append(one))
-    assert [done for _, done in said] == sorted(done for _, done in said)
-    assert {"drawing scenes", "filling objects", "matching captions with classes"} <= {text for text, _ in said}
-    said.clear()
-    Evaluator(benchmark, model).evaluate(model, lambda *one: said.append(one))
-    assert [done for _, done in said] == sorted(done for _, done in said) and len({text for text, _ in said}) == 2

@@ -15,11 +15,9 @@ from trainers.kinds import KINDS, check
 from trainers.kinds.base import Kind, Preset
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.footprint import needs_of
-from trainers.kinds.contrastive.methods import METHODS
 from trainers.kinds.contrastive.presets import PRESETS
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import Choice
-from trainers.training.augmentations import AUGMENTATIONS
 from trainers.training.stage import Stage
 
 DRAWN = 96 * 20 + 80 * 16  # training images of the drawn pots where a few of each pot are held out
@@ -50,14 +48,6 @@ def test_every_preset_can_be_run_and_names_its_arms_apart(kind: Kind[Any], prese
 def test_no_dictionary_is_larger_than_the_dataset(config: ContrastiveConfig) -> None:
     images = DRAWN if config.data.source == "drawn" else config.data.max_images
     assert all(needs_of(choice).compared <= images for choice in config.methods)
-
-
-@pytest.mark.parametrize("config", CONTRASTIVE.values(), ids=CONTRASTIVE)
-def test_presets_of_labelled_methods_change_images_as_supcons_code_does_on_cifar(config: ContrastiveConfig) -> None:
-    if any(METHODS[choice.name].labels for choice in config.methods):
-        found = AUGMENTATIONS[config.augmentation.name].checked(dict(config.augmentation.parameters))
-        assert config.augmentation.name == "moco_v2"
-        assert (found.blur, found.strength, found.grey, found.smallest) == (0.0, 1.0, 0.2, 0.2)
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,6 @@ from tests.kinds.contrastive.test_run import (
 )
 from tests.metrics.slow_representation import mean_cosine
 from tests.training.batches import next_batch
-from trainers.kinds import KINDS
-from trainers.kinds.ablation import ablation
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.batches import Batch
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -35,7 +33,6 @@ from trainers.kinds.contrastive.diagnosis import diagnosis
 from trainers.kinds.contrastive.footprint import footprint
 from trainers.kinds.contrastive.measures import MEASURES
 from trainers.kinds.contrastive.methods import METHODS, Views
-from trainers.kinds.contrastive.presets import PRESETS
 from trainers.parameters import Choice
 from trainers.training.arm import NonFiniteLossError
 from trainers.training.stage import Stage
@@ -179,19 +176,6 @@ def test_the_second_stage_is_trained_on_whole_batches_and_calls_no_arm_that_wait
     assert {(arm, "test/classifier_accuracy") for arm in (0, 1)} <= known.keys()
 
 
-def test_the_plot_is_over_the_batch_and_an_unset_one_is_the_runs() -> None:
-    kind = KINDS["contrastive"]
-    for name in ("batch", "batch_simclr"):
-        (preset,) = (preset for preset in PRESETS if preset.name == name)
-        arms = ablation(kind.arms(ContrastiveConfig(**preset.settings)))
-        assert arms is not None and (arms.title, arms.scale) == ("Batch", "log")
-        assert arms.values == ("32", "64", "128", "256") and arms.places == pytest.approx((0, 1 / 3, 2 / 3, 1))
-    sizes = (Choice(name="simclr", parameters={"batch": 64}), Choice(name="simclr"))
-    arms = ablation(kind.arms(ContrastiveConfig(methods=sizes, batch=512)))
-    assert arms is not None and arms.values == ("64", "512")
-    assert ablation(kind.arms(ContrastiveConfig(methods=sizes, batch=64))) is None
-
-
 def test_the_diagnosis_and_the_estimate_know_the_batch_of_a_method() -> None:
     def config(size: int | None) -> ContrastiveConfig:
         return ContrastiveConfig(methods=(Choice(name="simclr", parameters={"batch": size}),), batch=256)
@@ -229,13 +213,6 @@ def test_the_mean_cosine_is_that_of_the_first_views_projections(name: str) -> No
         assert float(found["projection_cosine"]) == pytest.approx(mean_cosine(projected[0][:10]), abs=1e-5)
 
 
-def test_it_is_a_curve_of_every_arm_with_a_projection(tmp_path: Path, images: Path) -> None:
-    methods = Choice(name="supcon"), Choice(name="moco_v2", parameters=SMALL)
-    known = finished(run(tmp_path, images, *methods, head_steps=0))
-    assert all(-1 / 7 <= known[arm, "projection_cosine"] <= 1 for arm in range(2))
-    assert "projection_cosine" in MEASURES.later and MEASURES.describe("projection_cosine").measure.sentence
-
-
 def test_each_arm_is_charged_for_the_views_that_it_takes() -> None:
     """They are made once for all arms, by the first that asks."""
     supcon, cross_entropy = arm_of("supcon"), arm_of("cross_entropy")
@@ -256,11 +233,3 @@ def test_processor_time_goes_on_after_a_resume_and_is_told_at_the_end(tmp_path: 
     known = finished(opened)
     assert all(known[arm, "test/processor_seconds"] > spent[arm] for arm in range(2))
     assert "processor_seconds 5" in "\n".join(MEASURES.last_lines(opened.folder.scalars(), ["a", "b"]).splitlines())
-
-
-def test_a_checkpoint_from_before_it_was_measured_resumes(tmp_path: Path, images: Path) -> None:
-    loop = after_a_step(run(tmp_path, images, Choice(name="supcon")))
-    values, about = loop.folder.read_checkpoint() or ({}, {})
-    about.pop("processor_seconds", None)
-    loop.folder.write_checkpoint(values, about)
-    assert again(loop).arms[0].processor_seconds == 0.0

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.browser.contrastive_run import trained
-from trainers.cli.work import result
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS, diagnoses
 from trainers.kinds.contrastive.config import ContrastiveConfig
@@ -108,17 +107,6 @@ def test_unknown_parameters_keep_no_run_from_being_viewed() -> None:
         diagnosis(odd, 0, {"loss": 1.0})
     assert KINDS["contrastive"].diagnoses(odd, {(0, "loss"): 1.0}) == [[]]
     assert KINDS["metric_learning"].diagnoses(KINDS["metric_learning"].config(), {}) == [[], []]
-
-
-@pytest.mark.long
-def test_a_run_that_collapses_says_so_in_its_last_lines(tmp_path: Path) -> None:
-    queue = {"queue": 64, "momentum": 0.9}
-    methods = [Choice(name="moco_v2", parameters={**queue, **more}) for more in ({}, {"temperature": 2.0})]
-    settings = {"norm": "batch", "learning_rate": 0.3, "weight_decay": 0.5, "steps": 24, "head_steps": 2}
-    folder = trained(tmp_path, *methods, **settings)
-    first, hot = diagnoses(folder.config, folder)
-    assert first[0].startswith("The embeddings have collapsed") and hot[0].startswith("The embeddings have collapsed")
-    assert f"MoCo v2 (temperature 0.2): {first[0]}" in result(folder)
 
 
 def test_a_healthy_run_and_one_too_hot(tmp_path: Path) -> None:

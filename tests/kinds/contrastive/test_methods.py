@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 
 import pytest
 import torch
@@ -12,17 +11,12 @@ from torch.nn import functional
 
 from tests.fake_device import DEVICE, fake_device
 from tests.losses.reference import asked, supcon
-from trainers.config import DataChoice
-from trainers.encoders import ENCODERS
 from trainers.errors import UserError
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.batches import Batch
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.contrastive.footprint import footprint
 from trainers.kinds.contrastive.methods import METHODS, Parts, Views
 from trainers.kinds.contrastive.networks import Projected, projector
-from trainers.parameters import Choice
-from trainers.training.footprint import COPIES, Shape
 from trainers.training.stage import Stage
 
 IMAGES, CLASSES, FEATURES, DIM = 40, 4, 6, 5
@@ -96,12 +90,6 @@ def test_end_to_end_is_the_cross_entropy_over_the_batch() -> None:
     assert float(outcome.numbers["contrast_accuracy"]) == pytest.approx(right)
 
 
-def test_end_to_end_trains_both_encoders() -> None:
-    method = made("end_to_end", sharing="separate")
-    method(views(method)).terms["contrast"].backward()
-    assert all(weight.grad is not None for net in (method.net, method.key_net) for weight in net.parameters())
-
-
 def test_memory_bank_refreshes_only_what_it_saw() -> None:
     method = made("memory_bank", momentum=0.5, temperature=0.4)
     bank = method.bank
@@ -171,13 +159,6 @@ def test_a_batch_of_one_image_is_refused(name: str) -> None:
         method(views(method, count=1))
 
 
-def test_supcon_needs_labels() -> None:
-    method = made("supcon")
-    batch = views(method)
-    with pytest.raises(UserError, match="Choose MoCo or SimCLR"):
-        method(Views(images=batch.images, labels=None, rows=batch.rows))
-
-
 def test_the_second_stage_trains_the_classifier_alone_from_new_weights() -> None:
     method = made("supcon")
     arm = MethodArm(0, "SupCon", method, nn.Linear(FEATURES, CLASSES), 7, CPU)
@@ -205,17 +186,6 @@ def terms_of(arm: MethodArm) -> dict[str, torch.Tensor]:
     batch = Batch(view=images.__getitem__, labels=rows % CLASSES, rows=rows, step=0)
     numbers = arm.step(batch, 1.0)
     return {name.removeprefix("term/"): numbers[name] for name in numbers if name.startswith("term/")}
-
-
-def test_joint_training_stops_the_classifiers_gradient() -> None:
-    grads = []
-    for joint in (False, True):
-        arm = arm_of("supcon", joint=joint)
-        terms = terms_of(arm)
-        assert set(terms) == ({"contrast", "classifier"} if joint else {"contrast"})
-        grads.append([weight.grad for weight in arm.method.parameters()])
-        assert (arm.classifier.weight.grad is not None) == joint
-    assert all(torch.equal(one, other) for one, other in zip(*grads, strict=True))
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -287,24 +257,3 @@ def test_what_a_method_says_it_needs_is_what_it_holds(name: str, parameters: dic
     assert (needs.compared > 0) == (method.dictionary is not None)
     if needs.compared:
         assert METHODS[name].candidates(method.settings, 8) == 1 + needs.compared
-
-
-def test_a_memory_bank_holds_all_images() -> None:
-    shape = Shape(images=500_000, channels=3, side=32, classes=10)
-    config = ContrastiveConfig(
-        methods=(Choice(name="memory_bank", parameters={"negatives": 16}),), data=DataChoice(held_out="images")
-    )
-    more = footprint(dataclasses.replace(config, dim=256), shape).memories - footprint(config, shape).memories
-    assert more >= 500_000 * 128 * 4
-
-
-def test_the_head_is_as_wide_as_the_features() -> None:
-    """Counted in a network as it is trained; images, activations and evaluation are not in it."""
-    net = ENCODERS["conv4"].build(channels=3, side=64, dim=128, parameters={})
-    own = Projected(net, projector(net.without_head(), 128, mlp=True))
-    weights = sum(weight.numel() for weight in own.parameters())
-    shape = Shape(images=1000, channels=3, side=64, classes=10)
-    bytes_needed = footprint(ContrastiveConfig(methods=(Choice(name="simclr"),)), shape)
-    assert 4 * COPIES * weights <= bytes_needed.encoders <= 2 * 4 * COPIES * weights
-    followed = footprint(ContrastiveConfig(methods=(Choice(name="moco_v2", parameters={"queue": 64}),)), shape)
-    assert followed.encoders - bytes_needed.encoders >= 2 * 4 * weights

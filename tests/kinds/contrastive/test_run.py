@@ -17,7 +17,7 @@ from trainers.cli.main import main
 from trainers.errors import RunError, UserError
 from trainers.kinds import KINDS, diagnoses, kind_of
 from trainers.kinds.contrastive.diagnosis import short_of_an_epoch
-from trainers.kinds.contrastive.loop import TIMED, ContrastiveLoop
+from trainers.kinds.contrastive.loop import ContrastiveLoop
 from trainers.kinds.contrastive.norms import SplitBatchNorm
 from trainers.metrics.catalogue import counts
 from trainers.parameters import Choice
@@ -300,16 +300,6 @@ def test_the_steps_planned_are_those_of_both_stages(tmp_path: Path, images: Path
     assert timed.planned_steps == 140
 
 
-def test_a_budget_in_minutes_covers_both_stages(tmp_path: Path, images: Path) -> None:
-    first, head = run(tmp_path, images, steps=None, minutes=8.0, head_steps=1000).stages
-    assert (first.minutes, first.steps, head.minutes, head.steps) == (6.0, None, 2.0, 1000)
-    assert head.progress(1, 60.0) == 0.5 and head.progress(1000, 1.0) == 1.0
-    (alone,) = run(tmp_path, images, steps=None, minutes=8.0, head_steps=0).stages
-    assert alone.minutes == 8.0
-    first, head = run(tmp_path, images).stages
-    assert (first.minutes, head.minutes) == (None, None)
-
-
 def test_steps_are_told_by_stage(tmp_path: Path, images: Path, capsys: pytest.CaptureFixture[str]) -> None:
     loop = run(tmp_path, images)
     loop.advance(0)
@@ -343,19 +333,3 @@ def test_less_than_an_epoch_is_said_before_and_while_it_trains(
     assert (sentence in capsys.readouterr().err) if short else "of an epoch" not in capsys.readouterr().err
     half = KINDS["contrastive"].config(minutes=None, epochs=0.5)
     assert short_of_an_epoch(0.5) in kind_of(half).advice(half)
-
-
-def test_a_budget_in_minutes_is_an_epoch_or_less_by_its_speed(tmp_path: Path, images: Path) -> None:
-    loop = run(tmp_path, images, steps=None, minutes=1.0)
-    loop.advance(0)
-    assert diagnoses(loop.config, loop.folder) == [[], []]
-    for _ in range(TIMED):
-        loop.take_step()
-        loop.seconds += 15.0  # of 45 that the first stage has
-    loop.take_step()
-    loop.checkpoint()  # writes the numbers of its steps
-    early = diagnoses(loop.config, loop.folder)
-    assert all(short_of_an_epoch(TIMED / EPOCH) in said for said in early)
-    loop.begin_next_stage()
-    sentence = short_of_an_epoch((TIMED + 1) / EPOCH)
-    assert sentence and all(sentence in said for said in diagnoses(loop.config, loop.folder))

@@ -10,14 +10,12 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from tests.kinds.contrastive.test_run import SMALL, in_second_stage, numbers, run
+from tests.kinds.contrastive.test_run import SMALL, in_second_stage, run
 from tests.training.batches import next_batch
-from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.kinds.contrastive.loop import ContrastiveLoop
 from trainers.kinds.contrastive.methods import METHODS
 from trainers.parameters import Choice
-from trainers.training.augmentations import AUGMENTATIONS
 
 STRONG = Choice(name="moco_v2", parameters={"strength": 2.0, "grey": 0.5, "blur": 1.0})
 PARAMETERS = {
@@ -92,29 +90,3 @@ def test_another_augmentation_can_be_chosen(tmp_path: Path, halves: Path) -> Non
     loop = in_second_stage(run(tmp_path, halves, Choice(name="simclr"), **settings))
     trained_on, views = seen(loop.arms[0].encoder, loop)
     assert torch.equal(views, trained_on)
-
-
-def test_grey_and_tiny_images_are_cropped_and_not_mirrored(tmp_path: Path) -> None:
-    for label in range(2):
-        folder = tmp_path / "grey" / str(label)
-        folder.mkdir(parents=True)
-        ramp = np.tile(np.linspace(60 + 20 * label, 200, 8).astype(np.uint8), (8, 1))
-        for number in range(10):
-            Image.fromarray(ramp).save(folder / f"{number}.png")
-            ramp = ramp + 1
-    source = tmp_path / "grey"
-    data = DataChoice(source=str(source), held_out="images")
-    loop = in_second_stage(run(tmp_path / "runs", source, Choice(name="simclr"), data=data, steps=1))
-    _, views = seen(loop.arms[0].encoder, loop)
-    assert bool((views[..., -1] > views[..., 0]).all())
-    assert np.isfinite(numbers(loop)[0, "loss"])
-
-
-def test_whole_crops_are_the_image_or_its_mirror() -> None:
-    draws = torch.Generator().manual_seed(0)
-    images = torch.randint(0, 256, (40, 3, 16, 16), dtype=torch.uint8, generator=draws)
-    made = AUGMENTATIONS["crop_flip"].build({"smallest": 1.0}, 3)(images, seed=0, step=0, view=0)
-    plain = images.float() / 255
-    same = [torch.allclose(*pair, atol=1e-4) for pair in zip(made, plain, strict=True)]
-    flipped = [torch.allclose(*pair, atol=1e-4) for pair in zip(made, plain.flip(-1), strict=True)]
-    assert all(a != b for a, b in zip(same, flipped, strict=True)) and 8 < sum(flipped) < 32
