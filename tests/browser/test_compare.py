@@ -15,7 +15,7 @@ from tests.synthetic import make_run
 from trainers.plans.planned import PlannedRun
 
 GAINS = {"HAPPIER": 0.05}
-TITLE = "Smooth-AP vs HAPPIER on Drawn world, 3 seeds"
+TITLE = "Smooth-AP vs HAPPIER on Drawn world, 5 seeds"
 
 
 def begun(planned: PlannedRun) -> str:
