@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, TimeoutError, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, TimeoutError, expect
 
 from tests.browser.conftest import PATIENCE, Site
 from trainers.runs import RunFolder
@@ -92,7 +92,7 @@ def open_page(
     """
     page = new_page(context, **how)
     trouble: list[str] = []
-    page.on("console", lambda message: message.type == "error" and trouble.append(message.text))
+    page.on("console", lambda message: message.type == "error" and trouble.append(_said(message)))
     page.on("pageerror", lambda error: trouble.append(str(error)))
     loads: list[str] = []
     page.on("domcontentloaded", lambda loaded: loads.append(loaded.url))
@@ -106,6 +106,11 @@ def open_page(
     if len(loads) > 1:
         trouble = [said for said in trouble if not any(words in said for words in _CUT_OFF)]
     assert not trouble, trouble
+
+
+def _said(message: ConsoleMessage) -> str:
+    """What the console says, with the address that it speaks of: of a reply that is no success, the one asked for."""
+    return f"{message.text} [{message.location['url']}]"
 
 
 def _local(url: str, site: Site) -> bool:
@@ -149,11 +154,7 @@ def hover(page: Page, arm: int, point: int) -> None:
         with contextlib.suppress(TimeoutError):
             until(page, "s.hovered === a", point, timeout=PATIENCE / 40)
             return
-    x, y = place(page, arm, point)
-    there = page.evaluate("([x, y]) => document.elementFromPoint(x, y)?.outerHTML.slice(0, 200)", [x, y])
-    raise AssertionError(
-        f"point {point} of map {arm} at ({x}, {y}) does not answer the pointer, but {there}: {state(page)}"
-    )
+    raise AssertionError(f"point {point} of map {arm} does not answer the pointer: {state(page)}")
 
 
 def lasso(page: Page) -> None:

@@ -34,15 +34,6 @@ ALIKE = """() => {
   return Object.fromEntries(run.levels.map((level, i) => [level, lists.map(({ shared }) => alike(shared, i))]));
 }"""
 """For every level the results of each loss that share the query's class, as they are marked on the page."""
-EVERY_VALUE = """() => {
-  window.said = [];
-  const read = () => {
-    const now = [...document.querySelectorAll(".rs-value")].map((node) => node.textContent).join(" ");
-    if (now && now !== window.said.at(-1)) window.said.push(now);
-  };
-  new MutationObserver(read).observe(document, { childList: true, characterData: true, subtree: true });
-}"""
-"""Keep all that the numbers under the maps ever say, in ``window.said``."""
 SPREAD = """() => {
   const { maps } = window.rankscope.live;
   const points = maps.cards.flatMap((card, arm) => {
@@ -76,12 +67,6 @@ def test_maps_query_and_results_of_every_loss_are_on_the_first_screen(browser: B
         seek(page, 0)
         rest(page)
         expect(page.locator(".rs-contrast")).not_to_have_text(told)  # it speaks of the step that is shown
-        page.add_init_script(f"({EVERY_VALUE})()")
-        page.reload()
-        page.wait_for_function("() => window.debug?.state().neighbours")
-        page.wait_for_timeout(1500)  # a second is between two questions
-        said = [value for value in page.evaluate("window.said") if set(value) != {"–", " "}]
-    assert len(said) == 1, f"the numbers of a finished run are its last from the first moment: {said}"
 
 
 def the_losses_visibly_disagree(page: Page) -> str:

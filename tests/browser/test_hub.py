@@ -28,8 +28,6 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     for name in ("birds", "birds_of_paradise", "slow_birds"):
         write_split(root / "datasets" / "some" / name, "train", CLASSES)
         (root / "datasets" / "some" / name / "README.md").write_text(CARD)
-    (root / "models" / "some" / "bird-clip").mkdir(parents=True)
-    (root / "models" / "some" / "bird-clip" / "README.md").write_text("---\ntags: [license:mit]\n---\n")
     plan = make_plan(root / "runs", sweep("smooth_ap", "happier"), gains={"HAPPIER": 0.05})
     (root / "files").mkdir()
     files = {name: path.read_bytes() for name, path in write_comparison(plan, "ada/seeds", root / "files").items()}
@@ -95,20 +93,6 @@ def test_a_dataset_is_searched_looked_at_and_trained_on_and_what_is_slow_or_thro
         named(page, "Train split").select_option("train")
         started = config(site, train(page))["data"]
         assert (started["source"], started["train_split"]) == ("some/birds_of_paradise", "train")
-
-
-def test_an_image_text_model_is_searched_beside_those_that_are_listed(browser: Browser, site: Site, hub: Any) -> None:
-    with visit(browser, site, site.url, ready=False) as other:
-        other.get_by_role("tab", name="Remove an object").click()
-        other.get_by_text("Open another dataset, add a model").click()
-        line = other.get_by_role("combobox", name="A model that open_clip loads")
-        line.press_sequentially("bird")
-        found = line.locator("xpath=..").get_by_role("option")
-        expect(found).to_have_text(["some/bird-clip"])
-        found.click()
-        expect(line).to_have_value("hf-hub:some/bird-clip")
-    asked = [one["line"] for one in hub.log if "/api/models?" in one["line"]]
-    assert asked and all("filter=open_clip" in line for line in asked), "the look-alike does not filter"
 
 
 REFUSED = {

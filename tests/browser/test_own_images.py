@@ -141,8 +141,3 @@ def test_files_dropped_beside_the_box_replace_no_page(browser: Browser, public: 
         expect(dragging).to_have_count(0)
         expect(report).to_contain_text("sub-folder per class")
         assert page.url == public.at(public.finished) and len(page.context.pages) == 1
-        page.locator("#rs-sidebar .toggle-button").click()
-        plot.hover()  # once it has moved to its place
-        drag(page, folder, plot, "dragEnter", "dragOver", "drop")  # is opened in the settings
-        expect(report).to_contain_text("plums.")
-        expect(box).to_be_in_viewport()

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
 import re
-import urllib.request
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from explorer.server.routes import PREFIX
 from tests.browser.pages import until, visit
-from tests.browser.program import ROOT, launched
+from tests.browser.program import launched
 from tests.browser.sidebar import choose, config, fill, named, shown, train, train_on, unfold
+from tests.campaigns._page import ROOT, call
 from tests.examples import copied
 from tests.tiny import write_images
-from tests.waiting import wait
 from trainers.runs import RunFolder
 from trainers.runs.slice_cost import read_cost
 
@@ -32,7 +28,7 @@ def begin(page: Page, steps: str, head: str) -> str:
     return train(page)
 
 
-def test_a_kind_from_another_folder_is_started_watched_and_exported(browser: Browser, tmp_path: Path) -> None:
+def test_a_kind_from_another_folder_is_started_and_watched(browser: Browser, tmp_path: Path) -> None:
     with launched(tmp_path, RANKSCOPE_KINDS=str(ROOT / "tests" / "contracts" / "kind")) as program:
         site = program.site
         with visit(browser, site, site.at(site.finished)) as page:
@@ -51,12 +47,6 @@ def test_a_kind_from_another_folder_is_started_watched_and_exported(browser: Bro
             until(page, "s.run === a && s.phase === 'finished'", done, timeout=60_000)
             page.get_by_role("tab", name="Runs").click()
             expect(page.get_by_text("rate 0.01 vs rate 0.1 on Clusters").filter(visible=True).first).to_be_visible()
-            for name, least in (("run.zip", 5000), ("curves.html", 10_000), ("replay.html", 10_000)):
-                reply = page.request.get(f"{site.url}{PREFIX}/run/{done}/download/{name}")
-                assert reply.ok and len(reply.body()) > least, name
-            text = page.request.get(f"{site.url}{PREFIX}/run/{done}/download/metrics.csv").text()
-            assert any("R_at_1" in row for row in csv.reader(io.StringIO(text)))
-            wait(lambda: page.request.get(f"{site.url}{PREFIX}/run/{done}/poll").json()["phase"] == "finished")
 
 
 def test_the_example_of_the_docs_is_a_tab(browser: Browser, tmp_path: Path) -> None:
@@ -71,20 +61,8 @@ def test_the_example_of_the_docs_is_a_tab(browser: Browser, tmp_path: Path) -> N
             expect(total).to_have_css("font-size", "32px")
             expect(page.locator("#rs-aside p:visible")).to_have_text("Nothing is started here.")
             shown = int(total.inner_text().removeprefix("Runs: "))
-        assert shown >= 1 and called(f"{site.url}/gradio_api", "count_runs") == shown
-
-
-def called(api: str, name: str) -> object:
-    """What a function of the page's API returns."""
-    request = urllib.request.Request(
-        f"{api}/call/{name}", json.dumps({"data": []}).encode(), {"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=60) as reply:
-        event = json.load(reply)["event_id"]
-    with urllib.request.urlopen(f"{api}/call/{name}/{event}", timeout=60) as reply:
-        lines = reply.read().decode().splitlines()
-    assert lines[0] == "event: complete", lines
-    return json.loads(lines[1].removeprefix("data: "))[0]
+        with httpx.Client(base_url=site.url, timeout=60) as client:
+            assert shown >= 1 and call(client, "count_runs") == shown
 
 
 def test_a_page_trains_in_slices_as_its_visitor(browser: Browser, tmp_path: Path) -> None:
@@ -116,9 +94,6 @@ def test_contrastive_pretraining_is_previewed_started_and_kept(browser: Browser,
             assert (shown(page, "Method 3"), shown(page, "Augmentation")) == ("Cross-entropy", "MoCo v2")
             expect(page.locator(".rs-runform")).to_contain_text("in a second stage")
             unfold(page)
-            fill(page, "Image size", "4")
-            page.get_by_role("button", name="Preview the views").click()
-            expect(page.get_by_role("alert").filter(has_text="image size from 16 to 256; got 4").first).to_be_visible()
             fill(page, "Image size", "16")
             page.get_by_role("button", name="Preview the views").click()
             expect(page.locator(".rs-viewgroup")).to_have_count(6)
@@ -144,13 +119,3 @@ def test_contrastive_pretraining_is_previewed_started_and_kept(browser: Browser,
             expect(page.locator(".rs-card")).to_have_count(2)
             expect(page.locator(".rs-live")).to_contain_text("linear classifier on the frozen encoder")
             expect(page.locator(".rs-live")).to_contain_text("20 % label noise")
-            page.reload()
-            expect(named(page, "Method 2")).to_be_visible()
-            unfold(page)
-            assert (shown(page, "Kind of run"), shown(page, "Method 2")) == ("Contrastive pretraining", "Cross-entropy")
-            expect(named(page, "Label noise")).to_have_value("0.2")
-            choose(page, "Kind of run", "Metric learning")
-            unfold(page)
-            assert shown(page, "Loss 2") == "HAPPIER"
-            for label, value in {"Learning rate": "0.004", "Label noise": "0"}.items():
-                expect(named(page, label)).to_have_value(value)

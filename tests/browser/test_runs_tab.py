@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-
-import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, downloaded, fits, open_tab, visit
+from tests.browser.pages import downloaded, open_tab, visit
 from tests.synthetic import make_run
 from trainers.runs import RunFolder
 
@@ -87,27 +83,3 @@ def test_runs_are_named_tagged_filtered_and_sorted(browser: Browser, site: Site)
         for up in (False, True):
             heading.click()
             page.wait_for_function(SORTED, arg=up)
-
-
-def test_encoders_are_downloaded_on_a_phone(browser: Browser, site: Site) -> None:
-    other = make_run(site.root, points=120, frames=2, arms=2, seed=7)
-    other.write_checkpoint({f"arm{arm}/encoder/body.w": torch.ones(2) for arm in range(2)}, {"step": 50})
-    other.db.close()
-    with visit(browser, site, site.at(other), size=PHONE) as page:
-        live = page.locator(".rs-live .rs-downloads")
-        live.get_by_role("button", name="Download").click()
-        expect(live.get_by_role("link", name="Encoder (safetensors)")).to_be_visible()
-        page.keyboard.press("Escape")
-        expect(live.get_by_role("link", name="Encoder (safetensors)")).to_be_hidden()
-        open_tab(page, "Runs")
-        row = card(page, other).locator("tr").first
-        scores = row.evaluate(
-            "(row) => [row.scrollWidth, ...[...row.cells].map((cell) => cell.getBoundingClientRect().right)]"
-        )
-        assert max(scores) <= PHONE[0], "a card is as wide as the phone"
-        fits(page)
-        expect(row.locator("td[data-title]").first).to_be_in_viewport()
-        more(page, other).locator(".rs-takehome summary").click()
-        taken = downloaded(card(page, other).get_by_role("link", name="Encoder (safetensors)"))
-        with zipfile.ZipFile(io.BytesIO(taken)) as archive:
-            assert archive.namelist() == ["0_smooth_ap.safetensors", "1_happier.safetensors"]

@@ -1,4 +1,4 @@
-"""Scripts of the page that draw nothing: pairs of arms, limits of an axis, places of thumbnails, trees of classes."""
+"""Scripts of the page by themselves: pairs of arms, limits of an axis, badges of maps, thumbnails, trees of classes."""
 
 from __future__ import annotations
 
@@ -60,6 +60,30 @@ DOMAIN = """async (rows) => {
 
 def test_limits_of_an_axis_of_values_that_do_not_change_keep_their_sign(page: Page) -> None:
     assert run(page, DOMAIN, [values for values, _ in LIMITS]) == [limits for _, limits in LIMITS]
+
+
+TRUTH = """async (rows) => {
+  const { Truth } = await of("live/truth.js");
+  return rows.map(([quality, chance, equal]) => {
+    const truth = new Truth();
+    truth.show({ quality, chance, equal, method: "umap" }, null);
+    return truth.badge.textContent;
+  });
+}"""
+BADGES = [
+    (1.0, 1.0, False, "too few images"),
+    (1.0, 1.0, True, "too few images"),
+    (0.8, 0.79, False, "read with care"),  # any map of 20 images keeps 0.79
+    (1.0, 0.79, True, "read with care"),
+    (1.0, 0.79, False, "faithful"),
+    (1.0, 0.25, True, "read with care"),
+    (0.6, 0.25, False, "faithful"),
+]
+"""Share of neighbours that the map keeps, that any map keeps, whether all have one embedding; what the badge says."""
+
+
+def test_a_map_of_which_nothing_can_be_said_is_not_called_faithful(page: Page) -> None:
+    assert run(page, TRUTH, [row[:3] for row in BADGES]) == [badge for *_, badge in BADGES]
 
 
 THUMBNAILS = """async (prefix, ids) => {

@@ -11,9 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.image_folder import jpeg
-from tests.browser.pages import open_tab, show, shrink, sound, visit
+from tests.browser.pages import shrink, sound, visit
 from tests.browser.test_retrieve import mistakes, put, query, retrieve, section, settled
-from tests.synthetic import diverge, make_run
 from tests.tiny import tiny_config, trained
 from trainers.config import DataChoice
 
@@ -46,13 +45,6 @@ def test_from_bars_confusions_and_classes_to_their_queries(browser: Browser, sit
         settled(page)
         assert re.match(rf"Image \d+: {name},", query(page) or "")
         expect(page.locator(".rs-resultrow .rs-summary").first).to_contain_text("step 0")
-        diverged = make_run(site.root, points=60, frames=3)
-        diverge(diverged, arm=0, first=1)
-        open_tab(page, "Live")
-        show(page, diverged, "true")
-        open_tab(page, "Retrieve")
-        one_arm_is_left(page)
-        diverged.delete()
 
 
 def by_class(page: Page) -> None:
@@ -69,18 +61,6 @@ def by_class(page: Page) -> None:
     page.keyboard.press("Enter")
     settled(page)
     assert "kind 2" in (query(page) or "")
-
-
-def one_arm_is_left(page: Page) -> None:
-    """An arm that diverged has a sentence, and the other its bars."""
-    mistakes(page)
-    said = "Its training diverged: its embeddings at step 50 are not numbers, so it has no results."
-    expect(page.locator(".rs-sharebar")).to_have_count(4)  # three of one loss, and the best possible
-    expect(page.locator(".rs-sharebars")).to_contain_text(said)
-    expect(page.get_by_label("Confusions")).to_contain_text(said)
-    expect(page.locator(".rs-areapanel .rs-note").first).to_have_text("Step 50: no results, its training diverged")
-    expect(page.get_by_label("Where the arms differ most")).to_contain_text("One arm is left to compare")
-    expect(page.locator(".rs-classtable thead th")).to_have_count(6)
 
 
 @pytest.fixture(scope="module")
@@ -148,43 +128,3 @@ def test_from_a_measurement_to_the_images_of_a_query(pots: Page) -> None:
     page.get_by_role("button", name="Search with this image").click()
     settled(page)
     expect(page.get_by_label("Gallery")).to_have_value("test")
-
-
-HELD = """() => Object.fromEntries(Object.entries({
-  retrieve: ".rs-retrieve :is(.rs-tile, .rs-pick, .rs-pairrow, .rs-classtable tr)", object: ".rs-object .rs-thumbs img",
-}).map(([name, selector]) => [name, document.querySelectorAll(selector).length]))"""
-
-
-@pytest.mark.long
-def test_what_is_hidden_holds_no_rows_and_images_and_has_them_again_when_it_is_seen(
-    browser: Browser, site: Site
-) -> None:
-    with visit(browser, site, site.at(site.finished)) as page:
-        retrieve(page)
-        results, picked = page.locator(".rs-resultrow .rs-tile"), page.locator(".rs-pick[aria-pressed=true]")
-        labels = "(all) => all.map((one) => one.getAttribute('aria-label'))"
-        before = results.evaluate_all(labels), picked.evaluate_all(labels)
-        mistakes(page)
-        rows = page.get_by_label("Confusions").locator(".rs-pairrow")
-        expect(rows.first).to_be_visible()
-        expect(page.locator(".rs-retrieve .rs-tile")).to_have_count(0)  # of the section that is hidden
-        confusions = rows.all_text_contents()
-        open_tab(page, "Remove an object")
-        strip = page.locator(".rs-thumbs img")
-        chosen = page.locator(".rs-thumbs button[aria-pressed=true] img")
-        expect(chosen).to_be_visible()
-        page.wait_for_function(f"() => ({HELD})().retrieve === 0")
-        page.wait_for_timeout(500)  # a strip whose end is near reads on
-        images, alt = strip.count(), chosen.get_attribute("alt")
-        open_tab(page, "Live")
-        page.wait_for_function(f"() => Object.values(({HELD})()).every((count) => count === 0)")
-        open_tab(page, "Remove an object")
-        expect(chosen).to_have_attribute("alt", alt or "")
-        expect(chosen).to_be_in_viewport()
-        page.wait_for_timeout(500)
-        assert strip.count() == images, "it grows with every visit"
-        open_tab(page, "Retrieve")
-        expect(rows).to_have_text(confusions)
-        section(page, "Query")
-        expect(results).to_have_count(len(before[0]))
-        assert (results.evaluate_all(labels), picked.evaluate_all(labels)) == before

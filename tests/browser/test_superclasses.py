@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Site
@@ -12,8 +11,6 @@ from tests.browser.pages import PHONE, downloaded, visit
 from tests.browser.sidebar import FORM, choose, config, images, leave_queue, named, train, unfold
 from tests.data.world import write_tree
 from tests.tiny import trained
-from trainers.image_text import class_groups
-from trainers.parameters import Choice
 from trainers.retrieval.probe_results import labelled_probe_of
 from trainers.runs import RunFolder
 
@@ -90,17 +87,13 @@ def test_landmarks_are_grouped_changed_and_trained_with(site: Site, browser: Bro
     write_tree(tmp_path / "own", LANDMARKS, 4)
     with visit(browser, site, site.at(site.finished)) as page:
         editor = opened(page, tmp_path / "own", len(LANDMARKS))
-        churches = grouped_split_and_merged(editor)
-        moved_by_keyboard_and_mouse(page, editor, churches)
+        grouped_and_named(editor)
+        moved_by_keyboard_and_mouse(page, editor)
         dropped_and_restored(editor)
-        editor.get_by_label("Groups above: names").fill("human-made, natural")
-        act(editor, "Put a level above")
-        said(editor, "Put ")
-        into_two(editor, {churches, "bridge"})
         table = downloaded(editor.get_by_role("button", name="Download as CSV", exact=True)).decode()
         use(editor)
         form = page.locator(FORM)
-        expect(form).to_contain_text("Classes: 12 › 4 › 2 (class › superclass › top).")
+        expect(form).to_contain_text("Classes: 12 › 4 (class › superclass).")
         expect(form).to_contain_text(f"Dropped, with 4 images: {HOSTILE}.")
         run = train(page)
         leave_queue(page)
@@ -109,13 +102,11 @@ def test_landmarks_are_grouped_changed_and_trained_with(site: Site, browser: Bro
     assert kept["name"] == "mapping" and kept["parameters"]["table"].splitlines() == table.splitlines()
     few = RunFolder.open(site.root, run).config.changed(steps=2, minutes=None, threads=1)
     tree = labelled_probe_of(trained(tmp_path / "trained", few)).hierarchy
-    assert tree.levels == ("class", "superclass", "top")
-    assert HOSTILE not in tree.names[0] and {*tree.names[1]} == {churches, "bridge", "lake", "mountain"}
-    assert {*tree.names[2]} == {"human-made", "natural"}
+    assert tree.levels == ("class", "superclass") and HOSTILE not in tree.names[0] and {*tree.names[1]} == KINDS
 
 
-def grouped_split_and_merged(editor: Locator) -> str:
-    """Group by words, name the groups, split one and merge it again; its new name."""
+def grouped_and_named(editor: Locator) -> None:
+    """Group by words, name the groups, take the last name back and give it again."""
     assert group_names(editor) == ["unsorted"]
     editor.get_by_label("Similar in").select_option("words")
     editor.get_by_role("spinbutton", name="Groups", exact=True).fill("4")
@@ -129,20 +120,9 @@ def grouped_split_and_merged(editor: Locator) -> str:
     assert len({*group_names(editor)} & KINDS) == 3
     act(editor, "Redo")
     assert {*group_names(editor)} == KINDS
-    editor.get_by_label("Choose the group church").check()
-    act(editor, "Split")
-    said(editor, "Split church in 2.")
-    assert len(group_names(editor)) == 5
-    for name in {*group_names(editor)} - KINDS:
-        editor.get_by_label(f"Choose the group {name}", exact=True).check()
-    act(editor, "Merge")
-    assert len(group_names(editor)) == 4 and {*group_names(editor)} >= {"bridge", "lake", "mountain"}
-    (churches,) = {*group_names(editor)} - KINDS
-    assert classes_of(editor, churches) == {name for name in LANDMARKS if name.endswith("church")}
-    return churches
 
 
-def moved_by_keyboard_and_mouse(page: Page, editor: Locator, churches: str) -> None:
+def moved_by_keyboard_and_mouse(page: Page, editor: Locator) -> None:
     """Move a class with the keyboard alone, and back by dragging it."""
     chip = group(editor, "lake").get_by_role("button", name="old lake")
     chip.focus()
@@ -158,7 +138,6 @@ def moved_by_keyboard_and_mouse(page: Page, editor: Locator, churches: str) -> N
     field = rename(editor, "lake", "mountain")
     expect(editor.get_by_role("alert")).to_contain_text("There is a group “mountain” already.")
     expect(field).to_have_value("lake")
-    assert churches in group_names(editor)
 
 
 def dropped_and_restored(editor: Locator) -> None:
@@ -173,30 +152,13 @@ def dropped_and_restored(editor: Locator) -> None:
     assert len(classes_of(editor, "bridge")) == 3
     editor.get_by_role("button", name=HOSTILE).press("Delete")
     said(editor, "4 images left out.")
-    editor.page.keyboard.press("Control+z")
-    said(editor, f"Taken back: Dropped {HOSTILE}.")
-    editor.page.keyboard.press("Control+Shift+z")
-    said(editor, f"Made again: Dropped {HOSTILE}.")
-
-
-def into_two(editor: Locator, made: set[str]) -> None:
-    """Put the groups that people made under human-made, the others under natural."""
-    for name in ("bridge", "lake", "mountain", *(made - {"bridge"})):
-        top = "human-made" if name in made else "natural"
-        chip = editor.locator(".rs-classchip", has_text=name).filter(visible=True)
-        chip.first.click()
-        editor.get_by_label("Move to").fill(top)
-        act(editor, "Move")
-    assert classes_of(editor, "human-made") == made and classes_of(editor, "natural") == {"lake", "mountain"}
 
 
 def loaded_again(page: Page, editor: Locator, file: Path, table: str) -> None:
-    """Open the table that was saved, with a class in two groups and one without a row."""
-    rows = [row for row in table.splitlines() if not row.startswith("royal lake,")]
-    file.write_text("\n".join([*rows, "old mountain,lake,natural"]))
+    """Open the table that was saved, without a row for one class, and one of other classes."""
+    file.write_text("\n".join(row for row in table.splitlines() if not row.startswith("royal lake,")))
     edit(page)
     editor.locator("input[type=file]").set_input_files(file)
-    said(editor, "Opened the table. Dropped, with several superclasses: old mountain.")
     said(editor, "In the group unsorted, without a row: royal lake.")
     file.write_text("red,warm\nblue,cold\n")
     editor.locator("input[type=file]").set_input_files(file)
@@ -213,12 +175,6 @@ def test_superclasses_of_names_are_changed_on_a_phone(site: Site, browser: Brows
         assert classes_of(editor, "animal") == {"animal_cat", "animal_dog"}
         for name in ("animal_cat", "plant_rose"):
             editor.get_by_role("button", name=name).click()
-        tick = group(editor, "plant").get_by_role("checkbox").first
-        tick.check()
-        foot = editor.locator(".rs-editorfoot").bounding_box()
-        assert foot and foot["height"] < PHONE[1] / 4, "what is chosen can be seen above what is done with it"
-        assert editor.evaluate(WIDER) == []
-        tick.uncheck()
         editor.get_by_label("Move to").fill("soft, pretty")
         act(editor, "Move")
         assert editor.evaluate(WIDER) == []
@@ -230,22 +186,3 @@ def test_superclasses_of_names_are_changed_on_a_phone(site: Site, browser: Brows
         expect(named(page, "Superclasses")).to_have_value("mapping")
         page.reload()  # what was made by hand is kept
         expect(form).to_contain_text("Classes: 4 › 3 (class › group).")
-
-
-def test_a_text_tower_groups_names_and_its_absence_is_said(
-    site: Site, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_tree(tmp_path / "own", CLASSES)
-    with visit(browser, site, site.at(site.finished)) as page:
-        editor = opened(page, tmp_path / "own", 4)
-        monkeypatch.setattr(class_groups, "TOWER", Choice(name="open_clip", parameters={"pretrained": "/none.pt"}))
-        act(editor, "Group similar names")
-        expect(editor.get_by_role("alert")).to_contain_text("none.pt")
-        expect(editor.get_by_role("alert")).to_contain_text("by the words they share")
-        assert group_names(editor) == ["unsorted"]
-        monkeypatch.setattr(class_groups, "TOWER", Choice(name="tiny_clip"))
-        act(editor, "Group similar names")
-        said(editor, "Made 2 groups of similar names.")
-        assert {*group_names(editor)} < {*CLASSES}
-        use(editor)
-        expect(page.locator(FORM)).to_contain_text("Classes: 4 › 2 (class › superclass).")
