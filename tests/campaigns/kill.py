@@ -272,7 +272,7 @@ def main() -> int:
         pages=(6, "pages to kill"),
         layouts=(4, "runs whose map process is killed, four times each"),
     )
-    return campaign(given.kills, given.plans, given.pages, given.layouts, given.seed, given.port).end(given)
+    return campaign(given.kills, given.plans, given.pages, given.layouts, given.seed, given.port).end()
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ import numpy as np
 from tests.campaigns._page import LivePage, call, descriptors, memory
 from tests.campaigns._table import campaign_arguments
 from tests.campaigns._viewer import ON_DISK, Tally, Viewer
-from tests.programs import markdown, report, say
+from tests.programs import markdown, say
 from tests.waiting import wait
 from trainers.runs import list_runs
 
@@ -225,11 +225,7 @@ def main() -> int:
     grown = f" In the second half the page grew by {' and '.join(slopes)} a minute." if slopes else ""
     asked = markdown(ASKED, soak.tally.rows())
     rows = [sample.row() for sample in soak.samples]
-    report(
-        "soak",
-        f"{markdown(HEAD, rows)}\n\nThe last line is after everybody had left.{grown}\n\n{asked}\n\n{verdict}",
-        given.write,
-    )
+    print(f"\n{markdown(HEAD, rows)}\n\nThe last line is after everybody had left.{grown}\n\n{asked}\n\n{verdict}")
     return int(bool(said))
 
 
