@@ -1,4 +1,4 @@
-"""The table that a campaign ends with, on the screen and between the markers of a page of the documentation."""
+"""The table that a campaign ends with."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import argparse
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from tests.programs import arguments, markdown, report
+from tests.programs import arguments, markdown
 
 
 @dataclass(kw_only=True)
@@ -16,7 +15,7 @@ class Tally:
     """What was tried and what failed, by kind.
 
     Attributes:
-        name: of the campaign, and of its markers in the documentation.
+        name: of the campaign.
         head: heading of the first column.
     """
 
@@ -54,9 +53,9 @@ class Tally:
             lines += [f"- {kind}: {len(failure) - 5} more"] * (len(failure) > 5)
         return "\n".join([lines[0], *[""] * (len(lines) > 1), *lines[1:]])
 
-    def end(self, given: argparse.Namespace) -> int:
-        """Print, write where that was asked for; the exit status."""
-        report(self.name, self.markdown(), given.write)
+    def end(self) -> int:
+        """Print; the exit status."""
+        print(f"\n{self.markdown()}", flush=True)
         return int(self.failed > 0)
 
 
@@ -67,5 +66,4 @@ def campaign_arguments(doc: str | None, **flags: tuple[object, str]) -> argparse
         **flags,
         seed=(0, "of every random choice"),
         port=(0, "of the page; any free one if not given"),
-        write=(Path, "put the table between this page's markers"),
     )

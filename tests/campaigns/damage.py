@@ -249,7 +249,7 @@ def _kind(name: str, waits: bool) -> str:
 def main() -> int:
     """Exit status 1 if anything failed."""
     given = campaign_arguments(__doc__, folders=(450, "damaged folders to read"))
-    return campaign(given.folders, given.seed).end(given)
+    return campaign(given.folders, given.seed).end()
 
 
 if __name__ == "__main__":

@@ -389,7 +389,7 @@ def _afterwards(page: LivePage, run_id: str) -> list[str]:
 def main() -> int:
     """Exit status 1 if anything failed."""
     given = campaign_arguments(__doc__, requests=(1500, "malformed requests to send"))
-    return campaign(given.requests, given.seed, given.port).end(given)
+    return campaign(given.requests, given.seed, given.port).end()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Several processes train what one does, parts of a loss add up to the whole, and the documented estimate is ours."""
+"""Several processes train what one does, and parts of a loss add up to the whole."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from tests.benchmarks.processes import ASSUMED, estimates
 from tests.distributed.double import in_double, trained
 from tests.distributed.processes import run, started
-from tests.markers import DOCS, between
 from tests.tiny import write_images
 from trainers.config import MAX_ARMS
 from trainers.losses import LOSSES
@@ -140,11 +138,6 @@ def test_every_method_trains_the_same_weights(
     """With batch statistics of the whole batch, and of groups of it that processes have whole, among shuffled keys."""
     monkeypatch.setenv("NORM", norm)
     compare(tmp_path, 2, methods)
-
-
-def test_the_documentation_has_the_table_of_the_program() -> None:
-    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
-    assert between(page, "estimate") == f"{ASSUMED}\n\n{estimates()}"
 
 
 LABELS = {

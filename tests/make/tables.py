@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.markers import PAGES, between, placed
-from trainers.encoders.published import PUBLISHED as MODELS_OF_TIMM
-from trainers.image_text.models import MODELS
 from trainers.kinds import KINDS
 from trainers.losses import FAMILIES, LOSSES
 from trainers.metrics import PUBLISHED
 from trainers.parameters import Rule, specs
 from trainers.retrieval.galleries import GALLERIES
 from trainers.retrieval.indexes import INDEXES
-from trainers.training.augmentations import AUGMENTATIONS
 
 Cells = Mapping[str, str | Callable[[Any], object]]
 """The columns of a table: what stands in them of an entry, or the name of its attribute."""
@@ -62,30 +59,14 @@ _LOSSES: Cells = {
     "what it does": "sentence",
     "what sets it apart": "unlike",
 }
-_MODELS: Cells = {
-    "name": _name,
-    "title": "title",
-    "paper": "paper",
-    "can be fine-tuned": lambda model: "yes" if model.trainable else "no",
-    "what it is": "sentence",
-}
-_PUBLISHED: Cells = {
+_LISTED: Cells = {
     "family": "family",
     "name": _name,
-    "model": "title",
-    "M weights": lambda model: f"{model.millions:g}",
-    "GMACs": lambda model: f"{model.gmacs:g}",
-    "side": "side",
-    "licence": "licence",
-}
-_AUGMENTATIONS: Cells = {
-    "name": _name,
     "title": "title",
-    "paper": "paper",
+    "paper": _paper,
     "what it does": "sentence",
     "parameters": _parameters,
 }
-_LISTED: Cells = {"family": "family", **_AUGMENTATIONS, "paper": _paper}
 
 
 def claims_table() -> str:
@@ -116,9 +97,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "recipes": recipes_table,
     "losses": lambda: _table((loss for losses in FAMILIES.values() for loss in losses), _LOSSES),
     "metrics": lambda: _table(PUBLISHED.values(), _METRICS),
-    "models": lambda: _table(MODELS.values(), _MODELS),
-    "published": lambda: _table(MODELS_OF_TIMM, _PUBLISHED),
-    "augmentations": lambda: _table(AUGMENTATIONS.values(), _AUGMENTATIONS),
     "galleries": lambda: _table(GALLERIES.values(), _PLAIN),
     "indexes": lambda: _table(INDEXES.values(), _PLAIN),
     **{
