@@ -31,10 +31,9 @@ from trainers.metrics import evaluate
 from trainers.metrics.blocks import BLOCK, sort_rows
 from trainers.metrics.scores import score_query
 from trainers.progress import silent
-from trainers.retrieval.built import Built, build
-from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.indexes import INDEXES
-from trainers.retrieval.vectors import Vectors
+from trainers.retrieval.kept import Built, build
+from trainers.retrieval.vectors import Comparison, Vectors
 
 CLASS, BRANCHES = 30, 50  # images of a class, coarser classes
 VISITORS = 10

@@ -8,8 +8,7 @@ from PIL import Image
 
 from tests.data import bombs
 from tests.data.world import encode
-from trainers.data.image_file import UndecodableError
-from trainers.data.upload_bounds import FORMATS, check_upload
+from trainers.data.image_file import BROWSER_FORMATS, UndecodableError, check_upload
 
 NOISE = np.random.default_rng(0).integers(0, 255, (60, 80, 3), np.uint8)
 
@@ -22,7 +21,7 @@ def test_what_takes_long_to_read_is_refused(name: str) -> None:
         check_upload(data)
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", BROWSER_FORMATS)
 def test_ordinary_files_are_taken(kind: str) -> None:
     check_upload(encode(NOISE, kind))
 

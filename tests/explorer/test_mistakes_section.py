@@ -17,7 +17,7 @@ from explorer.tabs.retrieve.mistakes import MistakeAnswers
 from tests.explorer.page import Client
 from tests.synthetic import diverge, make_run
 from trainers.plans.config import SweepConfig
-from trainers.retrieval.disagreements import disagreements
+from trainers.retrieval.baseline import disagreements
 from trainers.retrieval.mistakes import mistakes
 from trainers.retrieval.probe_results import newest_embeddings, probe_results
 from trainers.runs import RunFolder

@@ -14,12 +14,11 @@ import pytest
 from trainers.errors import ParameterError, UserError
 from trainers.parameters import specs
 from trainers.progress import silent
-from trainers.retrieval import built as module
 from trainers.retrieval import indexes as library
-from trainers.retrieval.built import Built, build
-from trainers.retrieval.comparison import EXACT, Comparison
+from trainers.retrieval import kept as module
 from trainers.retrieval.indexes import INDEXES, Size, choose
-from trainers.retrieval.vectors import Vectors
+from trainers.retrieval.kept import Built, build
+from trainers.retrieval.vectors import EXACT, Comparison, Vectors
 
 KEPT = [name for name, entry in INDEXES.items() if entry.open is not None]
 LISTED = [name for name, entry in INDEXES.items() if "lists" in {spec.name for spec in specs(entry.parameters)}]

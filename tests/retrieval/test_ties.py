@@ -16,9 +16,8 @@ from tests.synthetic import make_run
 from trainers.metrics.scores import score_query
 from trainers.parameters import Choice
 from trainers.retrieval.probe_results import nearest_others, probe_of, probe_results
-from trainers.retrieval.ranked import nearest, whole_order
 from trainers.retrieval.results import Query, Ranking, Result, RunArm, largest_tie, with_equals
-from trainers.retrieval.retriever import Retriever
+from trainers.retrieval.retriever import Retriever, nearest, whole_order
 from trainers.runs import RunFolder
 from trainers.runs.records import Snapshot
 

@@ -154,7 +154,7 @@ def _signed(value: float | None) -> Signed | None:
 
 def _queries(probe: Probe, folder: RunFolder, k: int, baseline: RunFolder | None, metric: str) -> list[Table]:
     from trainers.metrics import describe
-    from trainers.retrieval.disagreements import disagreements
+    from trainers.retrieval.baseline import disagreements
 
     answer = disagreements(folder, k, metric, baseline=baseline, most=LINES)
     if len(answer.arms) < 2:

@@ -179,7 +179,7 @@ def resume(arguments: argparse.Namespace) -> int:
         check_processes(arguments.processes, config.single.device)
         folder.set_processes(arguments.processes)
     if arguments.more_seeds:
-        from trainers.plans.more_seeds import add_seeds
+        from trainers.plans.children import add_seeds
 
         add_seeds(folder, arguments.more_seeds)
     if arguments.forget:

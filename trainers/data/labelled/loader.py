@@ -25,7 +25,7 @@ from trainers.data.labelled.image_store import ColourFoundError, Look, decode_al
 from trainers.data.labelled.opening import OpenedDataset, open_folder
 from trainers.data.labelled.rows import EncodedImages, Part, Selection, kept_rows, losses
 from trainers.data.labelled.selection import select, settle
-from trainers.data.labelled.split_column import divided_by_column
+from trainers.data.labelled.splits import divided_by_column
 from trainers.data.pixel_range import UNDECIDED, PixelRange, Spans
 from trainers.data.sources import check_reference, divided, resolve
 from trainers.errors import DataError

@@ -13,7 +13,7 @@ from typing import Any
 from trainers.config import DataChoice
 from trainers.data import access, cache, settings
 from trainers.data.hf_errors import explained
-from trainers.data.labelled import file_table, files, packed
+from trainers.data.labelled import files, folders, packed
 from trainers.data.labelled.bounds import bound, check_files, not_its_own
 from trainers.data.labelled.table import ArrowTable, Splits, Table
 from trainers.data.names import composed
@@ -72,7 +72,7 @@ def open_folder(
         raise DataError(f"{folder.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
     if kind == "images":
         home, images = packed.scan(folder, encoding)
-        key, read = files.content_key_of(home, images), lambda _: as_said(card, file_table.tables(home, images))
+        key, read = files.content_key_of(home, images), lambda _: as_said(card, folders.tables(home, images))
     elif saved:
         key, read = files.content_key_of(*files.scan(folder, every=True)), lambda _: _saved(folder)
     else:

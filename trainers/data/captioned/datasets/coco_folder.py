@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
-from trainers.data.captioned.broader import broader_classes
+from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, broader_classes
 from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.data.image_file import read_below
 from trainers.data.names import on_disk
