@@ -58,12 +58,11 @@ def _levels(parameters: Parameters, classes: Sequence[str]) -> Levels:
     return read_mapping(parameters.table, classes)
 
 
-def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = False) -> Levels:
+def read_mapping(table: str, classes: Sequence[str]) -> Levels:
     """Read a table.
 
     Args:
         table: the text, or the name of a file.
-        drop_several: a class with several superclasses is dropped; else it is refused.
 
     Raises:
         DataError: it cannot be read, lacks classes, or gives a class or superclass two parents.
@@ -82,8 +81,7 @@ def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = Fal
             f"None of the classes of the mapping ({some([row[0] for row in rows])}) is one of the images, which are "
             f"{some(sorted(known))}."
         )
-    several = _several(rows) if drop_several else []
-    rows = [_dropped(row) if DROPPED in row or row[0] in several else row for row in rows]
+    rows = [(row[0], *[DROPPED] * (len(row) - 1)) if DROPPED in row else row for row in rows]
     _check_parents(rows)
     paths = {row[0]: row for row in rows}
     missing = [name for name in classes if name not in paths]
@@ -93,24 +91,9 @@ def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = Fal
     if not kept:
         raise DataError(f"The mapping drops all {len(known):,} classes. Give some of them a superclass.")
     names = header if header and len({*header}) == len(header) else level_names(len(rows[0]))
-    return Levels(names=names, paths=kept, notes=_notes(several, [name for name in paths if name not in known]))
-
-
-def _notes(several: Sequence[str], unused: Sequence[str]) -> tuple[str, ...]:
-    notes = {"Dropped, with several superclasses": several, "In the mapping, without images": unused}
-    return tuple(f"{what}: {some(names)}." for what, names in notes.items() if names)
-
-
-def _dropped(row: tuple[str, ...]) -> tuple[str, ...]:
-    return (row[0], *[DROPPED] * (len(row) - 1))
-
-
-def _several(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the classes with more than one superclass."""
-    parents: dict[str, set[str]] = {}
-    for row in rows:
-        parents.setdefault(row[0], set()).add(row[1])
-    return [name for name, above in parents.items() if len(above) > 1]
+    unused = [name for name in paths if name not in known]
+    notes = (f"In the mapping, without images: {some(unused)}.",) if unused else ()
+    return Levels(names=names, paths=kept, notes=notes)
 
 
 def _check_parents(rows: Sequence[tuple[str, ...]]) -> None:
