@@ -9,7 +9,6 @@ from typing import Any
 
 from trainers.data import settings
 from trainers.data.hf_errors import file_in
-from trainers.data.labelled import archive_names
 from trainers.data.labelled.table import MOST_ROWS
 from trainers.errors import DataError
 
@@ -25,8 +24,6 @@ def bound(builder: Any, source: str) -> Any:
     Rows beyond :data:`trainers.data.labelled.table.MOST_ROWS` of a split are not read; whoever looks sees that there
     were more. More bytes than the largest download raise a DataError while they are read.
     """
-    if hasattr(builder, "_get_pipeline_from_tar"):
-        archive_names.correct(builder, source)
     if getattr(builder.config, "batch_size", _ROWS_AT_ONCE) is None:
         builder.config.batch_size = _ROWS_AT_ONCE
     for name, cut in (("_generate_tables", _tables), ("_generate_examples", _examples)):
