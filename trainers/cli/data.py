@@ -49,11 +49,7 @@ def inspect(arguments: argparse.Namespace) -> int:
 
 
 def _choice(arguments: argparse.Namespace) -> DataChoice:
-    """Return what is looked at, which is named as the first argument or by ``--data``.
-
-    Raises:
-        ParameterError: it is named by both, or by neither.
-    """
+    """Return what is looked at, which is named as the first argument or by ``--data``."""
     chosen = given(arguments, DataChoice)
     sources = [source for source in (arguments.source, chosen.get("source")) if source is not None]
     if len(sources) != 1:
@@ -146,11 +142,7 @@ def group(arguments: argparse.Namespace) -> int:
 
 
 def _classes(choice: DataChoice) -> tuple[str, list[str]]:
-    """Return the name of the level of the classes, and the classes.
-
-    Raises:
-        DataError: they cannot be listed, or there are too many.
-    """
+    """Return the name of the level of the classes, and the classes."""
     from trainers.data import inspect_data
     from trainers.data.labelled.report import SHOWN
 

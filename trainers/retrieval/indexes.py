@@ -297,11 +297,7 @@ class IvfParameters:
 
 
 def _build_ivf(vectors: Vectors, parameters: IvfParameters, progress: Progress) -> FaissIndex:
-    """Build clusters of vectors of one byte a number, of which a search reads the nearest from disk.
-
-    Raises:
-        ParameterError: there are more clusters than vectors.
-    """
+    """Build clusters of vectors of one byte a number, of which a search reads the nearest from disk."""
     # about the square root of the number of vectors, with 40 vectors to train each
     lists = parameters.lists or max(1, min(round(len(vectors) ** 0.5), len(vectors) // TRAINED))
     if lists > len(vectors):

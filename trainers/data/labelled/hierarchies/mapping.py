@@ -152,11 +152,7 @@ def _of_json(value: Any, known: set[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of a JSON text; one with a name twice would keep the last alone.
-
-    Raises:
-        DataError: with the name.
-    """
+    """Make an object of a JSON text; one with a name twice would keep the last alone."""
     made: dict[str, Any] = {}
     for name, value in pairs:
         if made.setdefault(name, value) != value:
@@ -165,11 +161,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _text(table: str) -> str:
-    """Return the text of a table, which may be the name of its file.
-
-    Raises:
-        DataError: there is no such file, or it may not be opened here.
-    """
+    """Return the text of a table, which may be the name of its file."""
     if not table.strip():
         raise DataError(
             "Which classes belong together is not given: name a CSV or JSON file with class and superclass."
