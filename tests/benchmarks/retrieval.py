@@ -219,7 +219,7 @@ def main() -> None:
         dim=(512, "of an embedding"),
         random=(False, "embeddings without structure"),
         disk=(False, "vectors and index on the disk"),
-        index=("ivf_sq8", "on the disk", list(INDEXES)),
+        index=("hnsw", "on the disk", list(INDEXES)),
         scores=(False, "evaluate in place of searching"),
         queries=(0, "how many are scored; 0: all"),
         device=("cpu", "of the evaluation"),
