@@ -17,7 +17,7 @@ from trainers.cells import csv_text
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
-from trainers.data.labelled.hierarchies.mapping import read_mapping
+from trainers.data.labelled.hierarchies import read_mapping
 from trainers.errors import UserError
 from trainers.image_text.base import ImageTextModel
 from trainers.image_text.class_groups import NameEncoder, centres, class_groups, kmeans, nearest_groups

@@ -11,8 +11,7 @@ from trainers.cells import counted, some
 from trainers.config import DataChoice
 from trainers.data.labelled.chosen_columns import Columns, choose_columns, level_names
 from trainers.data.labelled.columns import image_column, label_kinds, listed, read_one_hot
-from trainers.data.labelled.hierarchies import superclasses
-from trainers.data.labelled.hierarchies.base import above, planted
+from trainers.data.labelled.hierarchies import above, planted, superclasses
 from trainers.data.labelled.rows import Part, Selection, Tree, compact, grow, with_role
 from trainers.data.labelled.splits import cap, divide, divide_images, pick_splits, repeated
 from trainers.data.labelled.table import Codes, Splits, Table
