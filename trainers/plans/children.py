@@ -12,9 +12,8 @@ from trainers.errors import DISK_FULL, ParameterError, RunError
 from trainers.kinds import check, kind_of
 from trainers.metrics.measures import final_numbers, last_numbers
 from trainers.plans.base import plan_of
-from trainers.plans.config import SweepConfig, sweep_of
+from trainers.plans.config import MOST_SEEDS, SweepConfig, sweep_of
 from trainers.plans.planned import Child, Outcome, Outcomes, PlannedRun
-from trainers.plans.seeds import MOST_SEEDS
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.folder import id_within, in_the_making
