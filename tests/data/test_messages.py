@@ -149,15 +149,6 @@ def test_a_table_of_names_of_older_runs_stays_whole() -> None:
     assert Table(columns=("class",), rows=[("a\nb",), ("c",)]).text().splitlines() == ["CLASS", "a b", "c"]
 
 
-def test_inspect_takes_the_flag_that_training_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_tree(tmp_path / "own", ["a", "b", "c", "d"], 2)
-    assert main(["inspect", str(tmp_path / "own")]) == 0
-    usual = capsys.readouterr().out
-    assert main(["inspect", "--data", str(tmp_path / "own")]) == 0 and capsys.readouterr().out == usual
-    for words in (["inspect"], ["inspect", "drawn", "--data", "drawn"]):
-        assert main(words) == 1 and "One dataset was needed" in capsys.readouterr().err
-
-
 def test_drawn_images_say_that_a_hierarchy_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "drawn", "--hierarchy", "mapping"]) == 0
     assert "Drawn images have superclasses of their own: hierarchy changes nothing." in capsys.readouterr().out

@@ -25,10 +25,8 @@ _SHOWN = 8
 
 
 def _equip_inspect(parser: argparse.ArgumentParser) -> None:
-    told = "A dataset of the catalogue, a folder, a zip file or a Hub id; --data names it too."
-    parser.add_argument("source", metavar="DATA", nargs="?", help=told)
+    _data_flags(parser)
     json_flag(parser)
-    add_flags(parser, DataChoice)
 
 
 @verb("inspect", _equip_inspect)
@@ -48,14 +46,13 @@ def inspect(arguments: argparse.Namespace) -> int:
     return int(bool(report.problems))
 
 
+def _data_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="DATA", help="A dataset of the catalogue, a folder, a zip file or a Hub id.")
+    add_flags(parser, DataChoice, offers=lambda name: name != "source")
+
+
 def _choice(arguments: argparse.Namespace) -> DataChoice:
-    """Return what is looked at, which is named as the first argument or by ``--data``."""
-    chosen = given(arguments, DataChoice)
-    sources = [source for source in (arguments.source, chosen.get("source")) if source is not None]
-    if len(sources) != 1:
-        got = "none" if not sources else f"{sources[0]!r:.60} and {sources[1]!r:.60}"
-        raise ParameterError(f"One dataset was needed, as in `inspect path/to/folder`; got {got}.")
-    return DataChoice(**(chosen | {"source": sources[0]}))
+    return DataChoice(**given(arguments, DataChoice), source=arguments.source)
 
 
 def _lines(report: DataReport) -> Iterator[str]:
@@ -106,7 +103,7 @@ def _proposal(used: DataChoice) -> Iterator[str]:
 
 
 def _equip_group(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="DATA", help="A dataset of the catalogue, a folder, a zip file or a Hub id.")
+    _data_flags(parser)
     parser.add_argument("--groups", type=int, required=True, metavar="N", help="Superclasses to make of the classes.")
     by = f"What is similar: what names mean, by a text tower, or the words they share. [{DEFAULT}meaning]"
     parser.add_argument("--by", choices=("meaning", "words"), default="meaning", help=by)
@@ -115,7 +112,6 @@ def _equip_group(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kmeans-seed", type=int, default=0, metavar="N", help=f"Of the clustering. [{DEFAULT}0]")
     parser.add_argument("--out", type=Path, metavar="FILE", help="Write the table here; else it is printed.")
     json_flag(parser)
-    add_flags(parser, DataChoice)
 
 
 @verb("group", _equip_group)
@@ -125,7 +121,7 @@ def group(arguments: argparse.Namespace) -> int:
 
     if arguments.kmeans_seed < 0:
         raise ParameterError(f"--kmeans-seed needs a whole number of at least 0; got {arguments.kmeans_seed}.")
-    level, classes = _classes(DataChoice(**(given(arguments, DataChoice) | {"source": arguments.source})))
+    level, classes = _classes(_choice(arguments))
     how = {"by": arguments.by, "seed": arguments.kmeans_seed, "encoder": _encoder(arguments.tower)}
     titles = class_groups(classes, arguments.groups, **how).titles(classes)
     levels, rows = (level, "superclass"), list(zip(classes, titles, strict=True))
