@@ -22,8 +22,7 @@ from trainers.retrieval.encoders import check_arm, image_config
 from trainers.retrieval.galleries import Gallery
 from trainers.retrieval.indexes import AUTO, INDEXES, Size, choose
 from trainers.retrieval.kept import Kept
-from trainers.retrieval.query import Asked, Removed, among_gallery, gallery_row, with_labels
-from trainers.retrieval.removed import Removals, seen
+from trainers.retrieval.query import Asked, Removals, Removed, among_gallery, gallery_row, seen, with_labels
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import (
     After,

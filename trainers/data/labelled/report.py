@@ -15,9 +15,19 @@ from trainers.data.decode import WideFoundError, square
 from trainers.data.image_file import ACCEPTED, UndecodableError
 from trainers.data.labelled.chosen_columns import choose_columns
 from trainers.data.labelled.columns import LabelColumn, candidates, describe, image_column, join, others
-from trainers.data.labelled.image_store import ColourFoundError, decode_all, look, spans_of, unreadable_rows
 from trainers.data.labelled.loader import SPANNED, check_sizes, glance, open_source, pixel_range
-from trainers.data.labelled.rows import EncodedImages, Part, Selection, losses, unreadable
+from trainers.data.labelled.rows import (
+    ColourFoundError,
+    EncodedImages,
+    Part,
+    Selection,
+    decode_all,
+    look,
+    losses,
+    spans_of,
+    unreadable,
+    unreadable_rows,
+)
 from trainers.data.labelled.selection import all_rows, dropped_classes, select_rows, used_splits
 from trainers.data.labelled.splits import divided_by_column
 from trainers.data.labelled.table import Splits, Table
