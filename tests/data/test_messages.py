@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -70,21 +68,6 @@ def test_what_open_clip_logs_to_the_root_is_dropped_and_nothing_else(caplog: pyt
 def test_ways_out_of_a_library_are_not_passed_on() -> None:
     text = "Couldn't instantiate the backend tokenizer from one of: (1) a serialization file, (2) an instance."
     assert brief(ValueError(text)) == "Couldn't instantiate the backend tokenizer"
-
-
-def test_a_small_index_writes_nothing(tmp_path: Path) -> None:
-    pytest.importorskip("faiss")
-    code = (
-        "import numpy as np; from trainers.retrieval.indexes import INDEXES\n"
-        "from trainers.progress import silent\n"
-        "class V:\n"
-        "    rows = np.eye(12, 8, dtype=np.float32); dim = 8\n"
-        "    def __len__(self): return 12\n"
-        "    def take(self, at): return self.rows[at]\n"
-        "INDEXES['ivf_sq8'].build(V(), INDEXES['ivf_sq8'].checked({'lists': 1}), silent)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))
-    assert done.returncode == 0 and done.stdout + done.stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,7 @@ REMARKS = 256 * 1024
 RUN_LENGTH = 4_000_000
 """Bytes of a BMP file whose pixels are run-length encoded: Pillow decodes it in Python."""
 _FILLED = re.compile(rb"\xff{4096}")
-_SCAN = re.compile(rb"\xff[\xda\xd9]")
+_PIXELS = re.compile(rb"\xff[\xda\xd9]")  # or the end
 _PACKED = (b"iCCP", b"zTXt", b"iTXt")
 _ODD = "This {} file has more {} than images have. Save it again with an ordinary program."
 
@@ -318,7 +318,7 @@ def _jpeg(data: bytes) -> None:
     if _FILLED.search(data):
         raise UndecodableError(_ODD.format("JPEG", "filling"))
     offset, count = 2, 0
-    while offset + 4 <= len(data) and not _SCAN.match(data, offset):
+    while offset + 4 <= len(data) and not _PIXELS.match(data, offset):
         count += 1
         if count > PARTS // 16:
             raise UndecodableError(_ODD.format("JPEG", "markers"))
