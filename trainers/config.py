@@ -106,7 +106,7 @@ class DataChoice:
     name_encoding: str | None = parameter(
         None,
         title="Encoding of names",
-        help="Of the names in a zip file that does not say it, such as gbk or cp866.",
+        help="Of the names in a zip file that does not say it, such as gbk or cp866; detected if not given.",
     )
     image_column: str | None = parameter(None, help="Column of the images; detected if not given.")
     label_columns: tuple[str, ...] | None = parameter(

@@ -35,7 +35,6 @@ BROKEN: dict[str, tuple[Files, str]] = {
     ),
     "no JSON": ({"a.json": b'{"x": 1', "b.json": b"[]"}, r"'a\.json' of '.*' cannot be read: "),
     "no arrow": ({"part.arrow": b"no"}, r"'part\.arrow' of '.*' cannot be read: "),
-    "no tar": ({"train.tar": b"<html>"}, r"'train\.tar' of '.*' cannot be read: "),
     "no parquet": (
         {"data/test-00000-of-00001.parquet": b"<html>"},
         r"'test-00000-of-00001\.parquet' of '.*' cannot be read: ",

@@ -154,8 +154,8 @@ def _file_of(chain: list[BaseException], source: str) -> str:
 
 def file_in(frame: FrameType | None) -> str:
     """Return the name of the file that a reader of ``datasets`` has open; empty: it cannot be told."""
-    known, names = frame.f_locals if frame else {}, ("file", "filepath", "tar_path")
-    return next((_short(known[name]) for name in names if isinstance(known.get(name), str)), "")
+    known = frame.f_locals if frame else {}
+    return next((_short(known[name]) for name in ("file", "filepath") if isinstance(known.get(name), str)), "")
 
 
 def _short(path: str) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -19,6 +18,7 @@ from trainers.data import access
 from trainers.data.cache import content_key
 from trainers.data.image_file import SUFFIXES
 from trainers.data.labelled import beside
+from trainers.data.labelled.archive_names import ZipNames
 from trainers.data.names import composed
 from trainers.errors import DataError
 
@@ -26,8 +26,6 @@ _TABLES = (".parquet", ".arrow", ".tar")
 _TEXTS = (".csv", ".jsonl", ".json", ".zip")
 _MOST_NAMES = 50_000
 _LINK = 0o120000
-_MARKED = 0x800  # as UTF-8
-_UNICODE_PATH = 0x7075
 _DEEPEST = 100  # folders within each other in a zip file
 _MUCH = 1_000_000_000  # bytes that a zip file may unpack to, however small it is
 _DENSEST = 200  # times its size that a larger one may unpack to; images are packed already
@@ -100,7 +98,7 @@ class Archive:
     """A zip file of image files; its table of contents is read once.
 
     Args:
-        encoding: of names that do not say how they are encoded; None: UTF-8 if they are, else that of the format.
+        encoding: of names that do not say how they are encoded; None: it is found.
         stream: its bytes, where it is no file of this machine.
 
     Raises:
@@ -121,9 +119,10 @@ class Archive:
             ) from error
         members = self._zip.infolist()
         _check_density(path.name, sum(member.file_size for member in members), self._zip.start_dir)
-        names, self._note = zip_names(members, encoding)
+        named = ZipNames.of(members, encoding)
+        self._note = named.note
         # Some programs of Windows write backslashes between folders.
-        parts = (tuple(name.replace("\\", "/").split("/")) for name in names)
+        parts = (tuple(name.replace("\\", "/").split("/")) for name in named.names)
         self._members = dict(zip(parts, members, strict=True))
 
     def files(self) -> Iterator[File]:
@@ -269,59 +268,6 @@ def _walk(root: Path, skipped: list[Path] | None = None) -> Iterator[tuple[Path,
             else:
                 read.append(target)
         yield Path(folder), [name for name in names if not _hidden(name)]
-
-
-def zip_names(members: Sequence[zipfile.ZipInfo], encoding: str | None = None) -> tuple[list[str], str]:
-    """Return the names of the members of a zip file, and what is to be said of them; empty: nothing.
-
-    Args:
-        encoding: of names without a mark; None: UTF-8 if all are, else cp437, as the format says.
-
-    Raises:
-        DataError: there is no such encoding, or the names are not in it.
-    """
-    marked = {member.orig_filename for member in members if member.flag_bits & _MARKED}
-    raws = {name: name.encode("cp437") for member in members if (name := member.orig_filename) not in marked}
-    if all(raw.isascii() for raw in raws.values()):
-        return [member.orig_filename for member in members], ""
-    note = ""
-    if encoding is None:
-        encoding = "utf-8"
-        try:
-            b"\n".join(raws.values()).decode()
-        except UnicodeDecodeError:
-            encoding = "cp437"
-            note = (
-                "The zip file does not say how its names are encoded. If they are wrong, choose the encoding of names."
-            )
-    try:
-        read = {name: raw.decode(encoding) for name, raw in raws.items()}
-    except (LookupError, UnicodeError) as error:
-        raise DataError(
-            f"The names in the zip file were to be read as {encoding!r:.40}, which fails ({error}). Choose another "
-            "encoding of names, such as gbk, shift_jis, cp949, big5, cp866 or cp1252, or none."
-        ) from error
-    named = [
-        _beside(member, raws[member.orig_filename]) or read[member.orig_filename]
-        if member.orig_filename in raws
-        else member.orig_filename
-        for member in members
-    ]
-    return named, note
-
-
-def _beside(member: zipfile.ZipInfo, raw: bytes) -> str | None:
-    """Return the name in the field for Unicode's form of it, if that is about this name; None: there is none."""
-    extra = member.extra
-    while len(extra) >= 4:
-        kind, size = struct.unpack("<HH", extra[:4])
-        field, extra = extra[4 : 4 + size], extra[4 + size :]
-        if kind == _UNICODE_PATH and len(field) > 5 and struct.unpack("<BL", field[:5]) == (1, zlib.crc32(raw)):
-            try:
-                return field[5:].decode()
-            except UnicodeDecodeError:
-                return None
-    return None
 
 
 def _check_density(name: str, total: int, packed: int) -> None:

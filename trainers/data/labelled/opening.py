@@ -17,7 +17,7 @@ from typing import Any
 from trainers.config import DataChoice
 from trainers.data import access, cache, settings
 from trainers.data.hf_errors import explained, file_in
-from trainers.data.labelled import files, folders, packed
+from trainers.data.labelled import archive_names, files, folders, packed
 from trainers.data.labelled.table import MOST_ROWS, ArrowTable, Splits, Table
 from trainers.data.names import composed
 from trainers.errors import DataError
@@ -35,6 +35,8 @@ def bound(builder: Any, source: str) -> Any:
     Rows beyond :data:`trainers.data.labelled.table.MOST_ROWS` of a split are not read; whoever looks sees that there
     were more. More bytes than the largest download raise a DataError while they are read.
     """
+    if hasattr(builder, "_get_pipeline_from_tar"):
+        archive_names.correct(builder, source)
     if getattr(builder.config, "batch_size", _ROWS_AT_ONCE) is None:
         builder.config.batch_size = _ROWS_AT_ONCE
     for name, cut in (("_generate_tables", _cut_tables), ("_generate_examples", _cut_examples)):
