@@ -184,6 +184,8 @@ SPLITS = {  # folders with the images of each; splits; classes; a sentence
     "pictures with masks deeper below": (
         [*(f"images/{kind}" for kind in KINDS), "annotations/trimaps"], {"all"}, 4, "as masks have: annotations.",
     ),
+    "two folders of the same classes": ([f"{s}/{kind}" for s in ("old", "new") for kind in KINDS], {"all"}, 4,
+                                        "new, old hold folders of the same names"),
     "a tree of classes": (["fruit/apple", "fruit/fig", "tree/oak", "tree/elm"], {"all"}, 4, ""),
 }  # fmt: skip
 
@@ -312,6 +314,15 @@ def test_cells_of_tables(tmp_path: Path, case: str, form: str) -> None:
     report = inspect(root)
     assert report.levels == levels and report.counts == counts, report
     assert any(said in note for note in report.notes)
+
+
+def test_a_row_that_names_two_images_is_about_both(tmp_path: Path) -> None:
+    flat(tmp_path / "own", [f"{kind}{n}" for kind in KINDS for n in range(3)], 2)
+    rows = [(n, kind, f"{kind}{n}_0.png", f"{kind}{n}_1.png") for kind in KINDS for n in range(3)]
+    table(tmp_path / "own", "case,diagnosis,clinic,derm", rows)
+    report = inspect(tmp_path / "own")
+    assert report.counts == (4,) and sum(report.images) == 24
+    assert "labels.csv is used for 24 of 24 images, by columns 'clinic' and 'derm'." in report.notes
 
 
 REASONS = {

@@ -37,6 +37,7 @@ MOST_TABLES = 20
 _MOST_COLUMNS = 200
 _FIRST = ("metadata", "labels")  # read before tables of other names
 _FILES = ("file_name", "filename", "file", "image", "path", "image_path", "image_name", "img", "image_id", "id", "name")
+_NAMED_IN = "file column"  # which of several columns names the image
 _LOOKED_AT = 1000  # rows that tell which column holds the names of the images
 _SHOWN = 3
 _DEEPEST = 32  # last parts of a path by which it is found: the ends of a path of thousands would take gigabytes
@@ -154,8 +155,10 @@ def listed(tables: Sequence[Written | str], images: Sequence[tuple[str, ...]]) -
         for image, row in rows:
             owner[image] = table
             for name, value in zip(used.header, row, strict=False):
-                if name != used.file_column:
+                if name not in used.file_columns:
                     columns[name][image] = value
+            if len(used.file_columns) > 1:
+                columns[_NAMED_IN][image] = used.named_in[image]
         notes.append(used.said(len(rows), len(images)))
     splits, said = _splits(columns, owner)
     splits, roles = (None, None) if splits is None else with_roles(splits)
@@ -165,21 +168,23 @@ def listed(tables: Sequence[Written | str], images: Sequence[tuple[str, ...]]) -
 
 @dataclass(frozen=True, kw_only=True)
 class _Used:
-    """A table with the column that names images.
+    """A table with the columns that name images.
 
-    ``rows``: its rows by image; ``unmatched``: names of no image here; ``twice``: names of images that had a row.
+    ``rows``: its rows by image; ``named_in``: the column that names an image; ``unmatched``: names of no image here;
+    ``twice``: names of images that had a row.
     """
 
     table: Written
     header: list[str]
-    file_column: str
+    file_columns: list[str]
     rows: dict[int, list[Cell]]
+    named_in: dict[int, str]
     unmatched: list[str]
     twice: int
 
     @classmethod
     def of(cls, table: Written, names: Names) -> _Used | str:
-        """Find the column; or say why there is none."""
+        """Find the columns; or say why there is none."""
         folder = table.parts[:-1]
         if not table.rows:
             return "it has no rows."
@@ -192,40 +197,55 @@ class _Used:
         called = [name.strip().lower().replace(" ", "_") for name in header]
         order = sorted(range(len(header)), key=lambda at: _FILES.index(called[at]) if called[at] in _FILES else 99)
         met = {column: _met(first, column, names, folder) for column in order}
-        best = max(order, key=met.__getitem__, default=0)
+        best = max(order, key=lambda column: len(met[column]), default=0)
         if not met[best]:
             likely = order[0]
             if called[likely] not in _FILES:
                 return f"none of its columns ({', '.join(header)[:200]}) holds names of images here, such as file_name."
             given = [str(row[likely]) for row in table.rows if likely < len(row) and row[likely] is not None]
             return f"column {header[likely]!r} names no image that is here: {some(given, _SHOWN)}."
-        return cls._matched(table, header, best, names)
+        several = [best, *(column for column in order if column != best and _names_others(first, column, met, best))]
+        return cls._matched(table, header, several, names)
 
     @classmethod
-    def _matched(cls, table: Written, header: list[str], column: int, names: Names) -> _Used:
-        """Find the image of every name in a column."""
+    def _matched(cls, table: Written, header: list[str], columns: list[int], names: Names) -> _Used:
+        """Find the image of every name in these columns; a row is about all images that it names."""
         rows: dict[int, list[Cell]] = {}
+        named_in: dict[int, str] = {}
         unmatched, twice = [], 0
         folder = table.parts[:-1]
         # where paths are those of images here, 02.png in another folder is another image
         loose = not any(
             "/" in cell.replace("\\", "/") and names.row(cell, folder, loose=False) is not None
-            for row in islice(table.rows, _LOOKED_AT)
+            for row in islice(table.rows, _LOOKED_AT) for column in columns
             if column < len(row) and isinstance(cell := row[column], str)
         )  # fmt: skip
         for row in table.rows:
-            cell = row[column] if column < len(row) else None
-            image = None if cell is None else names.row(str(cell), folder, loose=loose)
-            if image is None:
-                unmatched.append(str(cell or ""))
-            else:
-                twice += image in rows
-                rows.setdefault(image, row)
-        return cls(table=table, header=header, file_column=header[column], rows=rows, unmatched=unmatched, twice=twice)
+            for column in columns:
+                cell = row[column] if column < len(row) else None
+                image = None if cell is None else names.row(str(cell), folder, loose=loose)
+                if image is None:
+                    if cell is not None or len(columns) == 1:
+                        unmatched.append(str(cell or ""))
+                else:
+                    twice += image in rows
+                    rows.setdefault(image, row)
+                    named_in.setdefault(image, header[column])
+        return cls(
+            table=table,
+            header=header,
+            file_columns=[header[column] for column in columns],
+            rows=rows,
+            named_in=named_in,
+            unmatched=unmatched,
+            twice=twice,
+        )
 
     def said(self, count: int, images: int) -> str:
         """Say for how many images it is used, and which names it has beside theirs."""
-        text = f"{self.table.name} is used for {count:,} of {images:,} images, by column {self.file_column!r}."
+        which = " and ".join(map(repr, self.file_columns))
+        plural = "s" if len(self.file_columns) > 1 else ""
+        text = f"{self.table.name} is used for {count:,} of {images:,} images, by column{plural} {which}."
         if self.unmatched:
             plural = (
                 "names are of no or several images" if len(self.unmatched) > 1 else "name is of no or several images"
@@ -236,10 +256,17 @@ class _Used:
         return text
 
 
-def _met(rows: Sequence[list[Cell]], column: int, names: Names, folder: tuple[str, ...]) -> int:
-    """Count the cells of a column that name an image."""
+def _met(rows: Sequence[list[Cell]], column: int, names: Names, folder: tuple[str, ...]) -> list[int]:
+    """Return the images that cells of a column name."""
     cells = (row[column] for row in rows if column < len(row) and row[column] is not None)
-    return sum(names.row(str(cell), folder) is not None for cell in cells)
+    return [image for cell in cells if (image := names.row(str(cell), folder)) is not None]
+
+
+def _names_others(rows: Sequence[list[Cell]], column: int, met: Mapping[int, list[int]], best: int) -> bool:
+    """Return whether a column names images, each once, that the best column does not name."""
+    given = sum(column < len(row) and row[column] is not None for row in rows)
+    images = {*met[column]}
+    return 2 * len(images) >= given > 0 and len(images) == len(met[column]) and not images & {*met[best]}
 
 
 def is_table(name: str) -> bool:

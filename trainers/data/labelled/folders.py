@@ -45,12 +45,14 @@ class Folders:
         splits: of every image; empty: it is left out.
         inner: the folders below those that all images share and that of the split, outermost first.
         roles: :data:`QUERY` or :data:`GALLERY` of every image of a test that is divided so; None: of none.
+        outer: the folder of every image beside which another has the same folders within; nothing: there are none.
         notes: what was decided, and what is left out.
     """
 
     splits: Sequence[str]
     inner: Sequence[Names]
     roles: Sequence[str | None] | None = None
+    outer: Sequence[str | None] = ()
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -67,6 +69,13 @@ class Folders:
             return _without(files, [len(parts) > 1 and parts[0] in masks for parts in below], masks)
         inner = [parts[:-1] for parts in below]
         everything = cls(splits=["all"] * len(files), inner=inner)
+        if _same_inside(below, tops):
+            return replace(
+                everything,
+                inner=[parts[1:] for parts in inner],
+                outer=[parts[0] for parts in inner],
+                notes=(f"{some(sorted(tops))} hold folders of the same names, which are read as the same classes.",),
+            )
         odd = [name for name in tops if is_split(name) or role_of(name)]
         if odd:
             read = "is read as a class" if len(odd) == 1 else "are read as classes"
@@ -183,17 +192,35 @@ def _without(files: Sequence[Names], left_out: Sequence[bool], masks: set[str]) 
     splits: list[str] = [_LEFT_OUT] * len(files)
     inner: list[Names] = [()] * len(files)
     roles: list[str | None] | None = None if rest.roles is None else [None] * len(files)
+    outer: list[str | None] = [None] * len(files) if rest.outer else []
     for at, row in enumerate(rows):
         splits[row], inner[row] = rest.splits[at], rest.inner[at]
         if roles is not None and rest.roles is not None:
             roles[row] = rest.roles[at]
+        if rest.outer:
+            outer[row] = rest.outer[at]
     count, named = counted(sum(left_out), "image"), some(sorted(masks))
     note = f"Left out, {count} that have the names of others, as masks have: {named}."
-    return Folders(splits=splits, inner=inner, roles=roles, notes=(note, *rest.notes))
+    return Folders(splits=splits, inner=inner, roles=roles, outer=outer, notes=(note, *rest.notes))
+
+
+def _same_inside(below: Sequence[Names], tops: Counter[str]) -> bool:
+    """Return whether all outermost folders, of several, hold folders of nearly the same names, of two or more."""
+    inside: dict[str, set[str]] = {name: set() for name in tops}
+    for parts in below:
+        if len(parts) != 3:
+            return False
+        inside[parts[0]].add(parts[1])
+    named = list(inside.values())
+    return len(named) > 1 and all(len(names) > 1 and _jaccard(names, named[0]) >= _ALIKE for names in named)
 
 
 def _overlap(some: set[Names], others: set[Names]) -> float:
     return len(some & others) / max(1, min(len(some), len(others)))
+
+
+def _jaccard(some: set[str], others: set[str]) -> float:
+    return len(some & others) / len(some | others)
 
 
 def _common_depth(files: Sequence[Names]) -> int:
@@ -288,6 +315,8 @@ def tables(source: FileSource, files: list[File]) -> Splits:
         tree = level_names(folders.depth)
         kept = [bool(split and (parts or not tree)) for split, parts in zip(splits, folders.inner, strict=True)]
         columns = {**given, **dict(zip(tree, folders.levels(), strict=True))}
+        if folders.outer:
+            columns["outer folder"] = folders.outer
         if given:
             which = ", ".join(given)[:200]
             notes.append(f"No column of the tables reads as a label ({which}), so the folders are the classes.")
@@ -297,8 +326,9 @@ def tables(source: FileSource, files: list[File]) -> Splits:
         notes.append(f"Left out, {counted(splits.count(''), 'image')} without a split.")
     notes += [] if roles is None else [roles_note(roles)]
     unread = {name: why for name, why in {**said.unread, **whole.unread}.items() if name not in columns}
-    kinds: dict[str, Kind] = {  # names of folders are names, whatever they look like
-        name: "text" if name in (tree or ()) else kind_of_cells(cells) for name, cells in columns.items()
+    classes = {*(tree or ()), "outer folder"}  # names of folders are names, whatever they look like
+    kinds: dict[str, Kind] = {
+        name: "text" if name in classes else kind_of_cells(cells) for name, cells in columns.items()
     }
     made = {}
     for split, rows in _by_split(splits, kept).items():
