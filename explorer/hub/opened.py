@@ -13,7 +13,7 @@ from trainers.publishing.comparison import ORIGIN, reopen
 from trainers.publishing.upload import fetch
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.atomic_files import sweep
-from trainers.runs.removal import remove
+from trainers.runs.folder import remove
 
 KEPT = 24
 """Comparisons that stay on the disk; those opened longest ago go first."""

@@ -25,9 +25,8 @@ from trainers.kinds import kind_of
 from trainers.kinds.checks import pinned
 from trainers.metrics.names import Described
 from trainers.parameters import specs
-from trainers.plans.children import children_of, lacks
+from trainers.plans.children import add_seeds, children_of, lacks, with_more_seeds
 from trainers.plans.config import sweep_of
-from trainers.plans.more_seeds import add_seeds, with_more_seeds
 from trainers.retrieval.probe_results import diagnosed
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import reading

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from trainers.data.upload_bounds import check_upload
+from trainers.data.image_file import check_upload
 from trainers.errors import DataError
 
 CAPACITY = 2

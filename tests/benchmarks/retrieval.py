@@ -30,10 +30,9 @@ from trainers.metrics import evaluate
 from trainers.metrics.blocks import BLOCK, sort_rows
 from trainers.metrics.scores import score_query
 from trainers.progress import silent
-from trainers.retrieval.built import Built, build
-from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.indexes import INDEXES
-from trainers.retrieval.vectors import Vectors
+from trainers.retrieval.kept import Built, build
+from trainers.retrieval.vectors import Comparison, Vectors
 
 CLASS, BRANCHES = 30, 50  # images of a class, coarser classes
 VISITORS = 10
@@ -189,7 +188,7 @@ def main() -> None:
         dim=(512, "of an embedding"),
         random=(False, "embeddings without structure"),
         disk=(False, "vectors and index on the disk"),
-        index=("ivf_sq8", "on the disk", list(INDEXES)),
+        index=("hnsw", "on the disk", list(INDEXES)),
         scores=(False, "evaluate in place of searching"),
         queries=(0, "how many are scored; 0: all"),
         device=("cpu", "of the evaluation"),

@@ -32,7 +32,6 @@ FAMILIES = {
     "image_text.models": MODELS,
     "object_removal.fills": FILLS,
     "object_removal.detectors": DETECTORS,
-    "retrieval.reranking": RERANKINGS,
     "training.augmentations": AUGMENTATIONS,
 }
 TABLES = {
@@ -40,6 +39,7 @@ TABLES = {
     "optimization.optimizers": OPTIMISERS,
     "retrieval.galleries": GALLERIES,
     "retrieval.indexes": INDEXES,
+    "retrieval.reranking": RERANKINGS,
 }
 ENTRIES = [
     pytest.param(entry, id=f"{family}-{name}") for family, all_ in TABLES.items() for name, entry in all_.items()
@@ -57,7 +57,6 @@ BASED_ON = {
     "image_text.models": "image_text.models.vsepp",
     "object_removal.fills": "object_removal.fills.padding",
     "object_removal.detectors": "object_removal.detectors.transformers_models",
-    "retrieval.reranking": "retrieval.reranking.neighbours",
     "training.augmentations": "training.augmentations.light",
 }
 """The module of a family whose entry, the first of several, is added once more."""
@@ -77,7 +76,6 @@ from trainers.cli.main import main
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.object_removal.detectors import DETECTORS
 from trainers.parameters import Choice
-from trainers.retrieval.reranking import RERANKINGS
 from trainers.runs import RunFolder
 
 for verb in ("losses", "encoders", "models", "augmentations"):
@@ -90,7 +88,7 @@ run.finish()
 assert run.step == 2
 scenes, model = "drawn_scenes:train=50,val=20,test=20", "extra:width=8"
 assert main(["score", "--data", scenes, "--model", model, "--fill", "extra", "--queries", "3"]) == 0
-assert "extra" in RERANKINGS and "extra" in DETECTORS
+assert "extra" in DETECTORS
 """
 
 

@@ -21,12 +21,12 @@ from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.image_file import LARGEST_FILE
-from trainers.data.labelled import bounds, columns, files, table
+from trainers.data.labelled import columns, files, opening, table
 from trainers.data.labelled.beside import Names
 from trainers.data.labelled.folders import Folders
 from trainers.data.labelled.hub import head
-from trainers.data.labelled.image_store import chunks
 from trainers.data.labelled.opening import make_builder
+from trainers.data.labelled.rows import chunks
 from trainers.data.labelled.table import ArrowTable
 from trainers.errors import DataError
 
@@ -78,7 +78,7 @@ def test_equal_rows_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
 
 
 def test_more_rows_than_are_read_are_said(tmp_path, monkeypatch):
-    for module in (table, bounds):
+    for module in (table, opening):
         monkeypatch.setattr(module, "MOST_ROWS", 12)
     write_split(tmp_path, "train", {"label": [n // 2 for n in range(40)]})
     report = inspect_data(DataChoice(source=str(tmp_path)))
@@ -329,9 +329,9 @@ def test_archives_are_measured_before_they_are_unpacked(tmp_path, kind):
     else:
         path.write_bytes(gzip.compress(tarred({"a.png": much})))
     assert path.stat().st_size < 10_000
-    assert 3_000_000 <= bounds.check_archive(path, "some/set", 4_000_000) < 3_020_000
+    assert 3_000_000 <= opening.check_archive(path, "some/set", 4_000_000) < 3_020_000
     with pytest.raises(DataError, match=r"'some/set' unpacks to more than 0\.002 GB"):
-        bounds.check_archive(path, "some/set", 2_000_000)
+        opening.check_archive(path, "some/set", 2_000_000)
 
 
 def test_archives_of_a_set_are_measured(tmp_path, monkeypatch):

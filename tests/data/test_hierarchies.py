@@ -117,21 +117,14 @@ def test_a_mapping_that_repeats_the_folders_gives_their_levels(tmp_path_factory,
 NAMES = ["animal_dog", "animal_cat", "plant_rose", "plant_oak"]
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("separator", {"separator": "_"}),
-        ("pattern", {"expression": "(?P<group>[a-z]+)_(?P<class>[a-z]+)"}),
-    ],
-)
 @pytest.mark.parametrize("of", ["classes", "files"])
-def test_names_of_classes_and_of_files_say_both(tmp_path: Path, name: str, parameters: dict[str, str], of: str) -> None:
+def test_names_of_classes_and_of_files_say_both(tmp_path: Path, of: str) -> None:
     (tmp_path / "own").mkdir()
     for number in range(12):
         inner = tmp_path / "own" / (NAMES[number // 3] if of == "classes" else "")
         inner.mkdir(exist_ok=True)
         (inner / f"{NAMES[number // 3]}_{number:02}.png").write_bytes(picture(number))
-    choice = chosen(tmp_path / "own", name, of=of, **parameters)
+    choice = chosen(tmp_path / "own", "separator", of=of, separator="_")
     hierarchy = load_data(choice).hierarchy
     assert hierarchy.levels == ("class", "group")
     classes = sorted(NAMES) if of == "classes" else ["cat", "dog", "oak", "rose"]
@@ -140,25 +133,9 @@ def test_names_of_classes_and_of_files_say_both(tmp_path: Path, name: str, param
     assert inspect_data(choice).classes == tuple(zip(classes, groups, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "why"),
-    [
-        ("separator", {"separator": "_"}, r"4 of 4 names have no '_' 1 time: "),
-        ("pattern", {"expression": "(i)o"}, r"does not fit 3 of 4 names: "),
-        ("pattern", {"expression": "("}, "A regular expression was needed"),
-        ("pattern", {"expression": "a"}, "a group for each superclass"),
-    ],
-)
-def test_names_that_do_not_fit_are_named(folder: Path, name: str, parameters: dict[str, str], why: str) -> None:
-    with pytest.raises(DataError, match=why):
-        load_data(chosen(folder, name, **parameters))
-
-
-def test_strangers_give_no_regular_expressions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RANKSCOPE_PUBLIC", "1")
-    monkeypatch.setenv("RANKSCOPE_FOLDERS", str(folder.parent))
-    with pytest.raises(DataError, match="not taken on a public page"):
-        load_data(chosen(folder, "pattern", expression="(.*)*x"))
+def test_names_that_do_not_fit_are_named(folder: Path) -> None:
+    with pytest.raises(DataError, match=r"4 of 4 names have no '_' 1 time: "):
+        load_data(chosen(folder, "separator", separator="_"))
 
 
 def test_a_run_keeps_the_mapping_and_not_its_file(folder: Path, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_a_damaged_cache_of_pairs_is_made_again(photos, tmp_path, monkeypatch):
 def test_the_command_line_mends_and_scores(photos, tmp_path, capsys):
     flags = ["--data", str(photos), "--model", "tiny_clip:fresh=true"]
     recipes = ["--recipes", "removed=false", "-", "--batch", "8", "--steps", "2", "--threads", "1"]
-    assert main(["mend", *flags, *recipes, "--runs", str(tmp_path)]) == 0
+    assert main(["finetune", *flags, *recipes, "--runs", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert "D + D′ (phrases, telea, 0.08)" in said and "ODmAP_at_1" in said
     assert main(["list", "--runs", str(tmp_path)]) == 0
@@ -104,7 +104,7 @@ def test_the_command_line_mends_and_scores(photos, tmp_path, capsys):
     assert main(["score", *flags]) == 0
     said, beside = capsys.readouterr()
     assert "does not know photographs" in beside and "hallucination_at_1" in said and "LOW" in said
-    assert main(["mend", *flags, "--preset", "table9", "--runs", str(tmp_path)]) == 1
+    assert main(["finetune", *flags, "--preset", "table9", "--runs", str(tmp_path)]) == 1
     assert "no preset 'table9'" in capsys.readouterr().err
 
 

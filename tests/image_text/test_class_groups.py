@@ -1,4 +1,4 @@
-"""Groups of classes with similar names, by k-means; the table of classes and superclasses, and its verb."""
+"""Groups of classes with similar names, by k-means, and the verb that writes them as a table."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from torch import Tensor
 
 import trainers.image_text.class_groups as grouping
 from tests.data.world import write_tree
+from trainers.cells import csv_text
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
+from trainers.data.labelled.hierarchies import read_mapping
 from trainers.errors import UserError
 from trainers.image_text.base import ImageTextModel
 from trainers.image_text.class_groups import NameEncoder, centres, class_groups, kmeans, nearest_groups
-from trainers.image_text.class_table import ClassTable, Similarity
 from trainers.parameters import Choice
 
 NAMES = ["red_apple", "green-apple", "old car", "new car", "oak tree", "pine tree", "small apple"]
-WORDS = Similarity(encoder=NameEncoder(), by="words")
 PATHS = [f"{kind} {number}" for kind in ("church", "castle", "lake", "river") for number in ("one", "two", "three")]
 
 
@@ -77,6 +77,18 @@ def test_k_means_ends_where_nothing_moves(count: int) -> None:
     assert first == sorted(first)
 
 
+def test_k_means_is_not_worse_than_what_made_the_vectors() -> None:
+    means = unit_rows(4, seed=5)
+    truth = np.arange(80) % 4
+    unit = means[truth] + 0.3 * unit_rows(80, seed=6)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+
+    def total(labels: np.ndarray) -> float:
+        return float((unit * centres(unit, labels, 4)[labels]).sum())
+
+    assert total(kmeans(unit, 4)) >= total(truth)
+
+
 def test_equal_vectors_fill_as_many_clusters_as_asked() -> None:
     assert {*kmeans(np.ones((5, 1)), 4)} == {0, 1, 2, 3}
 
@@ -89,6 +101,14 @@ def test_groups_are_grouped_by_their_means() -> None:
     assert nearest[1] == 0 and nearest[3] == 1
 
 
+def test_a_name_is_embedded_once() -> None:
+    tower = Words()
+    encode = NameEncoder(tower)
+    class_groups(NAMES, 3, encoder=encode)
+    class_groups(NAMES[:4], 2, encoder=encode)
+    assert sorted(tower.asked) == sorted(f"a photo of a {name.replace('_', ' ').replace('-', ' ')}" for name in NAMES)
+
+
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
@@ -99,7 +119,6 @@ def test_groups_are_grouped_by_their_means() -> None:
         ),
         (partial(class_groups, NAMES, 2, by="colour"), "compared by meaning or words"),
         (partial(nearest_groups, NAMES, ["one", "one"], by="words"), "different names of groups"),
-        (lambda: ClassTable.clustered("class", NAMES, 3, WORDS).split("sky", 2, WORDS), "no superclass 'sky'; there"),
     ],
 )
 def test_what_cannot_be_grouped_is_a_sentence(ask: Callable[[], object], words: str) -> None:
@@ -117,72 +136,37 @@ def test_a_model_of_the_registry_does_it(monkeypatch: pytest.MonkeyPatch) -> Non
     assert {*class_groups(NAMES, 3).of} == {0, 1, 2}
 
 
-# ------------------------------------------------------------------ the table
-
 CLASSES = [f"{place} {kind}" for kind in ("church", "bridge", "lake") for place in ("old", "stone", "royal")]
-
-
-@pytest.fixture
-def table() -> ClassTable:
-    return ClassTable.clustered("class", CLASSES, 3, WORDS)
-
-
-def kinds(members: list[str]) -> set[str]:
-    return {name.split()[-1] for name in members}
-
-
-def test_a_superclass_is_split_under_what_was_above_it(table: ClassTable) -> None:
-    over = table.above(["made", "grown"], WORDS)
-    name, members = next(iter(over.groups().items()))
-    halves = over.split(name, 2, WORDS)
-    assert len(halves.groups()) == 4 and halves.groups(2) == over.groups(2)
-    assert sorted(len({*held} & {*members}) for held in halves.groups().values()) == [0, 0, 1, 2]
-    alone = over.split(name, 3, WORDS)
-    assert {*members} <= {*alone.groups()}, "as many parts as classes: each alone, under its own name"
-
-
-def test_parts_take_no_name_of_another_group() -> None:
-    rows = (("a b", "x"), ("a c", "x"), ("d e", "a b"))
-    made = ClassTable(levels=("class", "superclass"), rows=rows).split("x", 2, WORDS)
-    assert [row[1] for row in made.rows] == ["a b 2", "a c", "a b"]
-
-
-def test_levels_are_put_above_without_what_is_dropped(table: ClassTable) -> None:
-    rows = tuple((name, "(dropped)") if name == "old lake" else (name, above) for name, above in table.rows)
-    over = ClassTable(levels=table.levels, rows=rows).above(2, WORDS).above(["all of it", "nothing"], WORDS)
-    assert over.levels == ("class", "superclass", "top", "level 3") and len(over.groups(2)) == 2
-    assert dict(zip(CLASSES, over.rows, strict=True))["old lake"] == ("old lake", *["(dropped)"] * 3)
-    again = ClassTable.read(over.csv(), "class", CLASSES)
-    assert again == over
-
-
-def test_classes_with_several_superclasses_are_dropped() -> None:
-    text = "class,kind\na,x\nb,x\nb,y\nc,y\n"
-    assert ClassTable.read(text, "class", ["a", "b", "c"]).rows == (("a", "x"), ("b", "(dropped)"), ("c", "y"))
 
 
 def test_a_cell_that_a_spreadsheet_would_run_comes_back_as_it_was() -> None:
     rows = (("=1+1", "-x"), ("b", "@y"))
-    text = ClassTable(levels=("class", "kind"), rows=rows).csv()
+    text = csv_text(("class", "kind"), rows)
     assert "'=1+1,'-x" in text
-    assert ClassTable.read(text, "class", ["=1+1", "b"]).rows == rows
+    assert tuple(read_mapping(text, ["=1+1", "b"]).paths.values()) == rows
 
 
 def test_the_verb_writes_what_training_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_tree(tmp_path / "own", CLASSES)
     file, source = tmp_path / "families.csv", str(tmp_path / "own")
-    make = ["group", source, "--by", "words", "--out", str(file)]
-    assert main([*make, "--groups", "3", "--above-names", "lake", "church"]) == 0
-    assert "9 class > 3 superclass > 2 top. Wrote" in capsys.readouterr().err
-    group = file.read_text().splitlines()[1].split(",")[1]
-    assert main([*make, "--table", str(file), "--split", f"{group}=3"]) == 0
-    rows = file.read_text().splitlines()
-    dropped = [f"{row.split(',')[0]},(dropped),(dropped)" if row.startswith("old ") else row for row in rows]
+    make = ["group", source, "--by", "words", "--groups", "3", "--out", str(file)]
+    assert main(make) == 0
+    assert "9 class > 3 superclass. Wrote" in capsys.readouterr().err
+    first = file.read_text()
+    assert main(make) == 0 and file.read_text() == first
+    groups: dict[str, set[str]] = {}
+    for row in first.splitlines()[1:]:
+        groups.setdefault(row.split(",")[1], set()).add(row.split(",")[0].split()[-1])
+    assert sorted(map(sorted, groups.values())) == [["bridge"], ["church"], ["lake"]]
+    dropped = [f"{row.split(',')[0]},(dropped)" if row.startswith("old ") else row for row in first.splitlines()]
     file.write_text("\n".join(dropped))
     choice = DataChoice(source=source, hierarchy=Choice(name="mapping", parameters={"table": str(file)}))
     data = load_data(choice)
-    assert data.hierarchy.levels == ("class", "superclass", "top") and len(data.hierarchy.names[0]) == 6
-    assert dict(inspect_data(choice).dropped) == {name: 3 for name in CLASSES if "old" in name}
+    assert data.hierarchy.levels == ("class", "superclass") and len(data.hierarchy.names[0]) == 6
+    assert len(data.train) + len(data.test) == 18
+    report = inspect_data(choice)
+    assert dict(report.dropped) == {name: 3 for name in CLASSES if "old" in name} and {*report.images} == {3}
+    assert any(note.startswith("Dropped, with 9 images: old bridge") for note in report.notes)
     capsys.readouterr()
     assert main(["group", source, "--groups", "3", "--by", "words", "--json"]) == 0
     assert '"levels"' in capsys.readouterr().out

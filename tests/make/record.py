@@ -41,7 +41,7 @@ def main(argv: list[str]) -> None:
     """Record one run, or one plan with its runs."""
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     plans = {plan.verb: plan for plan in PLANS.values()}
-    kinds = {verb: kind for kind in KINDS.values() for verb in (kind.verb, *kind.old_verbs)}
+    kinds = {kind.verb: kind for kind in KINDS.values()}
     plan, argv = (plans[argv[0]], argv[1:]) if argv and argv[0] in plans else (None, argv)
     kind, argv = (kinds[argv[0]], argv[1:]) if argv and argv[0] in kinds else (KINDS[FIRST], argv)
     add_start_flags(flags, kind, plan)

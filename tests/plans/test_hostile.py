@@ -21,9 +21,9 @@ from trainers.plans.config import FairComparisonConfig, SweepConfig
 from trainers.plans.report import report
 from trainers.plans.runner import PlanRunner
 from trainers.runs import RunFolder
+from trainers.runs.folder import remove
 from trainers.runs.lock import RunLock
 from trainers.runs.records import RunState
-from trainers.runs.removal import remove
 from trainers.training.executor import ProcessExecutor
 
 LONG = list(range(100, 500))

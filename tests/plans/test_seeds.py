@@ -20,10 +20,8 @@ from trainers.errors import ParameterError, UserError
 from trainers.kinds import KINDS
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.plans import PLANS
-from trainers.plans.children import Children
-from trainers.plans.config import FIRST, SweepConfig, sweep_of
-from trainers.plans.more_seeds import add_seeds
-from trainers.plans.seeds import MOST_SEEDS
+from trainers.plans.children import Children, add_seeds
+from trainers.plans.config import FIRST, MOST_SEEDS, SweepConfig, sweep_of
 from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 from collections import defaultdict
 from dataclasses import replace
@@ -209,14 +208,12 @@ def test_some_queries_alone_are_those_whose_lists_are_given_alone() -> None:
 
 
 def test_an_arm_that_diverged_is_named_and_the_others_are_shown(tmp_path: Path, capsys) -> None:
-    folder, path = make_run(tmp_path, points=60, frames=2, layout=False), tmp_path / "queries.csv"
+    folder = make_run(tmp_path, points=60, frames=2, layout=False)
     diverge(folder, arm=0, first=1)
-    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--csv", str(path)]) == 0
+    assert main(["mistakes", folder.id, "--runs", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert "Smooth-AP has no results: its embeddings are not numbers" in printed
     assert printed.count("HAPPIER") >= 2 and "Queries whose" not in printed
-    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-    assert len(rows) == 60 and {row["arm"] for row in rows} == {"HAPPIER"}
 
 
 def test_images_without_classes_have_no_mistakes(tmp_path: Path, capsys) -> None:
@@ -230,32 +227,13 @@ def test_images_without_classes_have_no_mistakes(tmp_path: Path, capsys) -> None
             ask()
 
 
-def test_the_file_has_a_line_per_arm_and_query(tmp_path: Path, capsys) -> None:
+def test_the_metrics_of_queries_are_those_of_an_evaluation(tmp_path: Path) -> None:
     folder = make_run(tmp_path, points=60, frames=2)
-    path = tmp_path / "queries.csv"
-    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--csv", str(path), "--k", "1"]) == 0
-    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-    assert len(rows) == 120 and {row["arm"] for row in rows} == {"Smooth-AP", "HAPPIER"}
     probe, vectors = folder.probe(), torch.from_numpy(folder.embeddings(1)[0].astype(np.float32))
     want = evaluate(vectors, torch.from_numpy(probe.labels).long(), metrics=["AP"], per_query=True)["AP"]
-    assert [float(row["AP"]) for row in rows[:60]] == want.tolist()
-    assert rows[5]["query_kind"] == probe.hierarchy.names[1][probe.labels[5, 1]]
-    first = folder.frame(1).arms[0].neighbours[:, 0]
-    assert [int(row["first_result"]) for row in rows[:60]] == first.tolist()
-    assert [int(row["levels_shared"]) for row in rows[:60]] == (probe.labels[first] == probe.labels).sum(1).tolist()
-    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--csv", str(tmp_path)]) == 1
-    assert "cannot be written" in capsys.readouterr().err
-
-
-def test_class_names_are_no_formulas_in_the_file(tmp_path: Path) -> None:
-    folder = make_run(tmp_path, points=60, frames=1)
-    probe = folder.probe()
-    names = tuple(tuple(f"=1+{name}\udce9" for name in level) for level in probe.hierarchy.names)
-    folder.write_probe(dataclasses.replace(probe, hierarchy=dataclasses.replace(probe.hierarchy, names=names)), [])
-    path = tmp_path / "queries.csv"
-    assert main(["mistakes", folder.id, "--runs", str(tmp_path), "--csv", str(path)]) == 0
-    row = next(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-    assert row["query_kind"].startswith("'=1+") and row["first_kind"].startswith("'=1+")
+    first, second = query_metrics(folder, 1)
+    assert (first.title, second.title) == ("Smooth-AP", "HAPPIER")
+    assert first.values["AP"].tolist() == want.tolist()
 
 
 def test_a_baseline_adds_its_arms_and_the_differences(tmp_path: Path, capsys) -> None:

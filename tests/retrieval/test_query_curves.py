@@ -12,7 +12,7 @@ from tests.metrics.worlds import tree
 from trainers.devices.host import columns
 from trainers.metrics import evaluate
 from trainers.metrics.blocks import ranked_blocks
-from trainers.retrieval.query_curves import Curve, Curves, curves_of
+from trainers.retrieval.results import Curve, Curves, curves_of
 
 
 def query_curves(

@@ -22,12 +22,10 @@ from trainers.kinds import kind_of
 from trainers.metrics import evaluate
 from trainers.metrics.scores import score_query
 from trainers.parameters import Choice
-from trainers.retrieval.comparison import Comparison
-from trainers.retrieval.ranked import SCORES
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import ArmResult, Query, Ranking, RunArm
-from trainers.retrieval.retriever import Retriever
-from trainers.retrieval.vectors import Vectors
+from trainers.retrieval.retriever import SCORES, Retriever
+from trainers.retrieval.vectors import Comparison, Vectors
 from trainers.runs import RunFolder, list_runs
 from trainers.training.embedding import embed
 

@@ -16,9 +16,8 @@ from tests.synthetic import make_run
 from trainers.metrics.scores import score_query
 from trainers.parameters import Choice
 from trainers.retrieval.probe_results import nearest_others, probe_of, probe_results
-from trainers.retrieval.ranked import nearest, whole_order
 from trainers.retrieval.results import Query, Ranking, Result, RunArm, largest_tie, with_equals
-from trainers.retrieval.retriever import Retriever
+from trainers.retrieval.retriever import Retriever, nearest, whole_order
 from trainers.runs import RunFolder
 from trainers.runs.records import Snapshot
 
@@ -63,7 +62,7 @@ def test_what_is_as_similar_as_what_was_found_is_found(
     assert with_equals(np.array(found, int), similarity, np.array(left_out, int)).tolist() == expected
 
 
-@pytest.mark.parametrize("index", ["flat", "hnsw", "ivf_sq8"])
+@pytest.mark.parametrize("index", ["flat", "hnsw"])
 def test_every_index_lists_equal_images_as_the_metrics_do(index: str, run: RunFolder, tmp_path: Path) -> None:
     images = tmp_path / "images"
     for number in range(24):

@@ -15,8 +15,7 @@ from trainers.errors import ParameterError, RunError, UserError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.metrics import evaluate
 from trainers.parameters import Choice
-from trainers.retrieval.baseline import differences, paired, shared_images, subtracted
-from trainers.retrieval.disagreements import disagreements, ordered
+from trainers.retrieval.baseline import differences, disagreements, ordered, paired, shared_images, subtracted
 from trainers.retrieval.probe_results import newest_embeddings
 from trainers.runs import RunFolder
 from trainers.runs.records import Scalar, Snapshot

@@ -19,9 +19,8 @@ from trainers.errors import ParameterError, RunError
 from trainers.kinds import check, kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.plans.children import Children
+from trainers.plans.children import Children, add_seeds
 from trainers.plans.config import SweepConfig
-from trainers.plans.more_seeds import add_seeds
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import read_tensors
 from trainers.runs.records import RunState

@@ -27,7 +27,7 @@ from trainers.kinds import kind_of
 from trainers.metrics import evaluate
 from trainers.metrics.scores import score_roles
 from trainers.parameters import Choice
-from trainers.retrieval.disagreements import disagreements
+from trainers.retrieval.baseline import disagreements
 from trainers.retrieval.encoders import read_encoder
 from trainers.retrieval.probe_results import newest_embeddings, probe_results, query_metrics, roles_of
 from trainers.retrieval.results import Query, RunArm

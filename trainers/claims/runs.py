@@ -15,8 +15,8 @@ from trainers.errors import RunError, UserError
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children
 from trainers.plans.config import FairComparisonConfig, SweepConfig, data_of
-from trainers.plans.contenders import CHOSEN
 from trainers.plans.report import results_of
+from trainers.plans.search import CHOSEN
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.label import Label, read_label, write_label

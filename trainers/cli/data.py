@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trainers.cells import counted
+from trainers.cells import counted, csv_text
 from trainers.cli.flags import DEFAULT, add_flags, given
-from trainers.cli.output import Table, json_flag, print_json
+from trainers.cli.output import Table, json_flag, print_json, write_file
 from trainers.cli.parser import verb
 from trainers.config import DataChoice
 from trainers.errors import DataError, ParameterError
@@ -19,16 +19,14 @@ from trainers.parameters import check_all
 
 if TYPE_CHECKING:
     from trainers.data import DataReport
-    from trainers.image_text.class_table import ClassTable, Similarity
+    from trainers.image_text.class_groups import NameEncoder
 
 _SHOWN = 8
 
 
 def _equip_inspect(parser: argparse.ArgumentParser) -> None:
-    told = "A dataset of the catalogue, a folder, a zip file or a Hub id; --data names it too."
-    parser.add_argument("source", metavar="DATA", nargs="?", help=told)
+    _data_flags(parser)
     json_flag(parser)
-    add_flags(parser, DataChoice)
 
 
 @verb("inspect", _equip_inspect)
@@ -48,18 +46,13 @@ def inspect(arguments: argparse.Namespace) -> int:
     return int(bool(report.problems))
 
 
-def _choice(arguments: argparse.Namespace) -> DataChoice:
-    """Return what is looked at, which is named as the first argument or by ``--data``.
+def _data_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="DATA", help="A dataset of the catalogue, a folder, a zip file or a Hub id.")
+    add_flags(parser, DataChoice, offers=lambda name: name != "source")
 
-    Raises:
-        ParameterError: it is named by both, or by neither.
-    """
-    chosen = given(arguments, DataChoice)
-    sources = [source for source in (arguments.source, chosen.get("source")) if source is not None]
-    if len(sources) != 1:
-        got = "none" if not sources else f"{sources[0]!r:.60} and {sources[1]!r:.60}"
-        raise ParameterError(f"One dataset was needed, as in `inspect path/to/folder`; got {got}.")
-    return DataChoice(**(chosen | {"source": sources[0]}))
+
+def _choice(arguments: argparse.Namespace) -> DataChoice:
+    return DataChoice(**given(arguments, DataChoice), source=arguments.source)
 
 
 def _lines(report: DataReport) -> Iterator[str]:
@@ -110,16 +103,8 @@ def _proposal(used: DataChoice) -> Iterator[str]:
 
 
 def _equip_group(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="DATA", help="A dataset of the catalogue, a folder, a zip file or a Hub id.")
-    begin = parser.add_mutually_exclusive_group(required=True)
-    begin.add_argument("--groups", type=int, metavar="N", help="Superclasses to make of the classes.")
-    begin.add_argument("--table", type=Path, metavar="FILE", help="Go on from this table of classes and superclasses.")
-    split = "Divide these superclasses, each in N (2 if not given)."
-    parser.add_argument("--split", nargs="+", default=[], metavar="NAME[=N]", help=split)
-    over = parser.add_mutually_exclusive_group()
-    over.add_argument("--above", type=int, metavar="N", help="Group the superclasses, too, into so many.")
-    names = "Names of groups above the superclasses, such as human-made natural; each superclass goes to the nearest."
-    over.add_argument("--above-names", nargs="+", metavar="NAME", help=names)
+    _data_flags(parser)
+    parser.add_argument("--groups", type=int, required=True, metavar="N", help="Superclasses to make of the classes.")
     by = f"What is similar: what names mean, by a text tower, or the words they share. [{DEFAULT}meaning]"
     parser.add_argument("--by", choices=("meaning", "words"), default="meaning", help=by)
     model = f"Image-text model whose text tower is used. [{DEFAULT}clip_vit_b32]"
@@ -127,40 +112,33 @@ def _equip_group(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kmeans-seed", type=int, default=0, metavar="N", help=f"Of the clustering. [{DEFAULT}0]")
     parser.add_argument("--out", type=Path, metavar="FILE", help="Write the table here; else it is printed.")
     json_flag(parser)
-    add_flags(parser, DataChoice)
 
 
 @verb("group", _equip_group)
 def group(arguments: argparse.Namespace) -> int:
     """Group classes with similar names under superclasses: a table to review, for --hierarchy mapping:FILE."""
-    from trainers.image_text.class_table import ClassTable
+    from trainers.image_text.class_groups import class_groups
 
-    level, classes = _classes(DataChoice(**(given(arguments, DataChoice) | {"source": arguments.source})))
-    how = _similarity(arguments)
-    if arguments.table is None:
-        table = ClassTable.clustered(level, classes, arguments.groups, how)
-    else:
-        table = ClassTable.read(str(arguments.table), level, classes)
-    for text in arguments.split:
-        table = table.split(*_wanted(text, table), how)
-    if arguments.above or arguments.above_names:
-        table = table.above(arguments.above or arguments.above_names, how)
-    if arguments.out is not None:
-        arguments.out.write_text(table.csv(), encoding="utf-8")
+    if arguments.kmeans_seed < 0:
+        raise ParameterError(f"--kmeans-seed needs a whole number of at least 0; got {arguments.kmeans_seed}.")
+    level, classes = _classes(_choice(arguments))
+    how = {"by": arguments.by, "seed": arguments.kmeans_seed, "encoder": _encoder(arguments.tower)}
+    titles = class_groups(classes, arguments.groups, **how).titles(classes)
+    levels, rows = (level, "superclass"), list(zip(classes, titles, strict=True))
+    table, out = csv_text(levels, rows), arguments.out
+    if out is not None:
+        write_file(out, table.encode())
     if arguments.json:
-        print_json({"levels": table.levels, "rows": table.rows})
-    elif arguments.out is None:
-        print(table.csv(), end="")
-    print(_said(table, arguments.out), file=sys.stderr)
+        print_json({"levels": levels, "rows": rows})
+    elif out is None:
+        print(table, end="")
+    where = "" if out is None else f" Wrote {out}: review it, then train with --hierarchy mapping:{out}."
+    print(f"{len(classes):,} {level} > {len({*titles}):,} superclass.{where}", file=sys.stderr)
     return 0
 
 
 def _classes(choice: DataChoice) -> tuple[str, list[str]]:
-    """Return the name of the level of the classes, and the classes.
-
-    Raises:
-        DataError: they cannot be listed, or there are too many.
-    """
+    """Return the name of the level of the classes, and the classes."""
     from trainers.data import inspect_data
     from trainers.data.labelled.report import SHOWN
 
@@ -172,30 +150,13 @@ def _classes(choice: DataChoice) -> tuple[str, list[str]]:
     return report.levels[0], [row[0] for row in report.classes]
 
 
-def _similarity(arguments: argparse.Namespace) -> Similarity:
+def _encoder(tower: str | None) -> NameEncoder:
+    """Return what embeds names: the text tower of this model, ``NAME:parameter=value``; None: the usual one."""
     from trainers.image_text.class_groups import NameEncoder
-    from trainers.image_text.class_table import Similarity
     from trainers.image_text.models import MODELS
     from trainers.parameters import entry, parse_choice
 
-    model = None
-    if arguments.tower is not None:
-        name, parameters = parse_choice(arguments.tower, MODELS)
-        model = entry(MODELS, name, "model").build(parameters).eval()
-    if arguments.kmeans_seed < 0:
-        raise ParameterError(f"--kmeans-seed needs a whole number of at least 0; got {arguments.kmeans_seed}.")
-    return Similarity(encoder=NameEncoder(model), by=arguments.by, seed=arguments.kmeans_seed)
-
-
-def _wanted(text: str, table: ClassTable) -> tuple[str, int]:
-    """Read ``NAME`` or ``NAME=N``; a superclass may itself hold an equals sign."""
-    name, _, count = text.rpartition("=")
-    if text in table.groups() or not count.isdigit() or not name:
-        return text, 2
-    return name, int(count)
-
-
-def _said(table: ClassTable, out: Path | None) -> str:
-    counts = [f"{len(table.groups(level)):,} {name}" for level, name in enumerate(table.levels)]
-    where = "" if out is None else f" Wrote {out}: review it, then train with --hierarchy mapping:{out}."
-    return f"{' > '.join(counts)}.{where}"
+    if tower is None:
+        return NameEncoder()
+    name, parameters = parse_choice(tower, MODELS)
+    return NameEncoder(entry(MODELS, name, "model").build(parameters).eval())

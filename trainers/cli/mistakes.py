@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from trainers.cells import counted, csv_text
+from trainers.cells import counted
 from trainers.cli.flags import DEFAULT, runs_flag
-from trainers.cli.output import Rounded, Share, Signed, Table, json_flag, print_json, write_file
+from trainers.cli.output import Rounded, Share, Signed, Table, json_flag, print_json
 from trainers.cli.parser import verb
 from trainers.errors import ParameterError
 from trainers.runs import RunFolder
@@ -29,8 +28,6 @@ def _equip(parser: argparse.ArgumentParser) -> None:
     frame = f"Frame whose embeddings are taken. [{DEFAULT}the newest that has some]"
     parser.add_argument("--frame", type=int, metavar="N", help=frame)
     parser.add_argument("--metric", default="AP", metavar="NAME", help="Number that arms differ in, of `metrics`.")
-    parser.add_argument("--class", dest="name", metavar="WORDS", help="Also classes whose name holds these words.")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="Write a line per arm and query.")
     runs_flag(parser)
     json_flag(parser)
 
@@ -73,16 +70,11 @@ def show(arguments: argparse.Namespace) -> int:
     said += [f"{title}: {told}" for title, count in equal if (told := sentence(count, len(probe.labels)))]
     tables = [_severities(probe, titles, of_arms), *_over_training(probe, every, folder, arguments.k)]
     tables.append(_confusions(probe, titles, of_arms))
-    if arguments.name:
-        tables.append(_classes(probe, titles, of_arms, arguments.name))
     tables += _queries(probe, folder, k, baseline, key_of(arguments.metric))
     if baseline is not None:
         table, notes = _differences(folder, baseline, every)
         tables.append(table)
         said += notes
-    if arguments.csv is not None:
-        _write(arguments.csv, folder, k, [ids for ids in results if ids is not None])
-        said.append(f"wrote {arguments.csv}")
     if arguments.json:
         print_json({"said": said, "tables": [table.json() for table in tables]})
     else:
@@ -133,28 +125,13 @@ def _confusions(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes]
     return Table(title="Confusions that cost most", columns=head, rows=rows)
 
 
-def _classes(probe: Probe, titles: Sequence[str], of_arms: Sequence[Mistakes], text: str) -> Table:
-    from trainers.retrieval.mistakes import find_classes
-
-    rows = []
-    for level, number in find_classes(probe.hierarchy, text):
-        for title, arm in zip(titles, of_arms, strict=True):
-            table = arm.levels[level]
-            for at in (table.ids == number).nonzero()[0]:
-                shares = (Share(share[at]) for share in (table.of_class1, table.of_class, table.best))
-                name = probe.hierarchy.names[level][number]
-                rows.append((name, probe.hierarchy.levels[level], title, int(table.queries[at]), *shares))
-    head = ("class", "level", "arm", "queries", "first result is of it", f"first {of_arms[0].k}", "at best")
-    return Table(title=f"Classes named {text!r}", columns=head, rows=rows)
-
-
 def _signed(value: float | None) -> Signed | None:
     return None if value is None else Signed(value)
 
 
 def _queries(probe: Probe, folder: RunFolder, k: int, baseline: RunFolder | None, metric: str) -> list[Table]:
     from trainers.metrics import describe
-    from trainers.retrieval.disagreements import disagreements
+    from trainers.retrieval.baseline import disagreements
 
     answer = disagreements(folder, k, metric, baseline=baseline, most=LINES)
     if len(answer.arms) < 2:
@@ -190,31 +167,3 @@ def _differences(folder: RunFolder, baseline: RunFolder, titles: Sequence[str]) 
     said = "The maps of the two runs show different images, in part: so do the numbers that are of the map."
     table = Table(title=f"Last numbers less those of {baseline.id}", columns=columns, rows=rows)
     return table, [] if difference.whole else [said]
-
-
-def _write(path: Path, folder: RunFolder, k: int, results: Sequence[Any]) -> None:
-    from trainers.hierarchy import shared_levels
-    from trainers.retrieval.probe_results import probe_of, query_metrics, roles_of
-
-    probe, measured = probe_of(folder), query_metrics(folder, k)
-    roles = roles_of(probe)
-    queries = range(len(probe.labels)) if roles is None else roles.queries.tolist()
-    metrics = list(measured[0].values)
-    query_columns, first_columns = (
-        tuple(f"{side}_{level}" for level in probe.hierarchy.levels) for side in ("query", "first")
-    )
-    head = ("arm", "query", "row", *query_columns, *metrics, "first_result", *first_columns, "levels_shared")
-    lines: list[tuple[object, ...]] = []
-    for ids, arm in zip(results, measured, strict=True):
-        for query in queries:
-            result = ids[query, 0]
-            values = (arm.values[name][query] for name in metrics)
-            known = ("" if value != value else value for value in values)
-            shared = shared_levels(probe.labels[query], probe.labels[result])
-            line = (arm.title, query, int(probe.rows[query]), *_names(probe, query), *known)
-            lines.append((*line, int(result), *_names(probe, int(result)), int(shared)))
-    write_file(path, csv_text(head, lines).encode())
-
-
-def _names(probe: Probe, image: int) -> tuple[str, ...]:
-    return tuple(names[label] for names, label in zip(probe.hierarchy.names, probe.labels[image], strict=True))

@@ -29,7 +29,7 @@ from trainers.runs.folder import check_root
 
 
 def add(verbs: Any) -> None:
-    """Add the verbs of the program's kinds and of plans; old verbs still work, and their help names the new one."""
+    """Add the verbs of the program's kinds and of plans."""
     for kind in OWN.values():
         _add(verbs, kind)
     for plan in PLANS.values():
@@ -42,9 +42,9 @@ def add_further(verbs: Any) -> None:
         if kind.name in OWN:
             continue
         try:
-            if taken := {kind.verb, *kind.old_verbs} & set(verbs.choices):
-                raise ValueError(f"the command {sorted(taken)[0]!r} is the program's own")
-            _equip(argparse.ArgumentParser(), kind, kind.verb)
+            if kind.verb in verbs.choices:
+                raise ValueError(f"the command {kind.verb!r} is the program's own")
+            _equip(argparse.ArgumentParser(), kind)
         except Exception as error:  # code of somebody else may raise anything
             what = f"The kind of run {kind.name!r} has no command: its flags cannot be made ({error})."
             print(f"rankscope: {what}", file=sys.stderr)
@@ -54,9 +54,7 @@ def add_further(verbs: Any) -> None:
 
 def _add(verbs: Any, kind: Kind) -> None:
     text = kind.sentence
-    verbs.add_parser(kind.verb, help=text, description=text, equip=partial(_equip, kind=kind, verb=kind.verb))
-    for old in kind.old_verbs:  # not listed
-        verbs.add_parser(old, description=text, equip=partial(_equip, kind=kind, verb=old))
+    verbs.add_parser(kind.verb, help=text, description=text, equip=partial(_equip, kind=kind))
 
 
 def _add_plan(verbs: Any, plan: Plan) -> None:
@@ -65,28 +63,26 @@ def _add_plan(verbs: Any, plan: Plan) -> None:
 
 
 def _equip_plan(parser: argparse.ArgumentParser, plan: Plan) -> None:
-    _equip(parser, KINDS[FIRST], KINDS[FIRST].verb, plan)
+    _equip(parser, KINDS[FIRST], plan)
     suited = [kind for kind in KINDS.values() if plan.suits(kind)]
     if len(suited) < 2:
         return
     words = parser.add_subparsers(metavar="[KIND]", title="Runs of other kinds", prog=parser.prog)
     for kind in suited:
         try:
-            _equip(argparse.ArgumentParser(), kind, kind.verb, plan)
+            _equip(argparse.ArgumentParser(), kind, plan)
         except Exception:  # code of somebody else; of the program's own kinds the tests would say
             continue
-        equip = partial(_equip, kind=kind, verb=kind.verb, plan=plan, inner=True)
+        equip = partial(_equip, kind=kind, plan=plan, inner=True)
         words.add_parser(kind.verb, help=kind.sentence, description=plan.sentence, equip=equip)
 
 
-def _equip(
-    parser: argparse.ArgumentParser, kind: Kind, verb: str, plan: Plan | None = None, inner: bool = False
-) -> None:
+def _equip(parser: argparse.ArgumentParser, kind: Kind, plan: Plan | None = None, inner: bool = False) -> None:
     add_start_flags(parser, kind, plan)
     runs_flag(parser, inner)
     ray_flag(parser)
     json_flag(parser, inner)
-    parser.set_defaults(run=start, kind=kind.name, plan=plan and plan.name, verb=verb)
+    parser.set_defaults(run=start, kind=kind.name, plan=plan and plan.name)
 
 
 def add_start_flags(parser: argparse.ArgumentParser, kind: Kind, plan: Plan | None = None) -> None:
@@ -113,11 +109,6 @@ def configuration(arguments: argparse.Namespace, kind: Kind, plan: Plan | None =
 def start(arguments: argparse.Namespace) -> int:
     """Check, create and train a run."""
     kind = KINDS[arguments.kind]
-    if arguments.verb != kind.verb:
-        print(
-            f"rankscope: `{arguments.verb}` is now called `{kind.verb}`; the next release removes the old name.",
-            file=sys.stderr,
-        )
     plan = PLANS.get(arguments.plan)
     config: Any = configuration(arguments, kind, plan)
     folder = created(config, arguments.runs)
@@ -179,7 +170,7 @@ def resume(arguments: argparse.Namespace) -> int:
         check_processes(arguments.processes, config.single.device)
         folder.set_processes(arguments.processes)
     if arguments.more_seeds:
-        from trainers.plans.more_seeds import add_seeds
+        from trainers.plans.children import add_seeds
 
         add_seeds(folder, arguments.more_seeds)
     if arguments.forget:

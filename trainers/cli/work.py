@@ -129,11 +129,7 @@ def _train(folder: RunFolder) -> RunState:
 
 
 def _in_processes(folder: RunFolder, count: int, show: Callable[[RunState], None]) -> RunState:
-    """Have so many processes train a run together, and follow how far they are.
-
-    Raises:
-        RunError: they could not begin.
-    """
+    """Have so many processes train a run together, and follow how far they are."""
     from trainers.training.executor import ProcessExecutor, local_devices
 
     executor = ProcessExecutor(devices=local_devices(folder.config.single.device, 1))
@@ -155,11 +151,7 @@ def _joined(folder: RunFolder) -> bool:
 
 
 def _on_the_cluster(folder: RunFolder, count: int, show: Callable[[RunState], None]) -> RunState:
-    """Have a run trained by so many processes on the cluster, and follow how far it is; Ctrl-C ends the following.
-
-    Raises:
-        RunError: it could not begin.
-    """
+    """Have a run trained by so many processes on the cluster, and follow how far it is; Ctrl-C ends the following."""
     from trainers.cluster.executor import ClusterExecutor
     from trainers.training.executor import Device
 

@@ -151,11 +151,7 @@ class Remote(Keeper):
                         self._leave()
 
     def _leave(self) -> None:
-        """Give the folder of a run that has ended to a keeper on this machine, and end this actor for good.
-
-        Raises:
-            Exception: the keeper cannot be started, for any of Ray's reasons; nothing has changed then.
-        """
+        """Give the folder of a run that has ended to a keeper on this machine, and end this actor for good."""
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

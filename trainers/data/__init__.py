@@ -12,8 +12,7 @@ from trainers.data.base import LoadedData
 from trainers.data.labelled.datasets import SOURCES
 from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.loader import load_source
-from trainers.data.labelled.peek import peek_source
-from trainers.data.labelled.report import DataReport, inspect_source
+from trainers.data.labelled.report import DataReport, inspect_source, peek_source
 from trainers.errors import DataError
 from trainers.progress import Progress
 

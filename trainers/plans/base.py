@@ -16,9 +16,8 @@ from trainers.kinds.ablation import written
 from trainers.kinds.base import Kind
 from trainers.parameters import check_all
 from trainers.plans.axes import Axis, axes, conditions
-from trainers.plans.config import S, SweepConfig, sweep_of
+from trainers.plans.config import MOST_SEEDS, S, SweepConfig, sweep_of
 from trainers.plans.planned import Outcomes, PlannedRun
-from trainers.plans.seeds import MOST_SEEDS
 from trainers.progress import Progress, part_of
 from trainers.runs.records import PHASES, Phase
 

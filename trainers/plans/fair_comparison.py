@@ -42,20 +42,20 @@ class FairComparison(RunnablePlan[FairComparisonConfig]):
 
     def check_plan(self, config: FairComparisonConfig) -> None:
         """Check the search and its size."""
-        from trainers.plans.contenders import check_count
+        from trainers.plans.search import check_count
 
         _check_search(config)
         check_count(config)
 
     def plan(self, config: FairComparisonConfig, outcomes: Outcomes) -> Sequence[PlannedRun]:
         """Plan trials of every arm, the next one from the results before; then runs over the seeds on all classes."""
-        from trainers.plans.contenders import planned_runs
+        from trainers.plans.search import planned_runs
 
         return planned_runs(config, outcomes)
 
     def first_runs(self, config: FairComparisonConfig) -> Sequence[PlannedRun]:
         """List of every arm and condition the first trial's first run, and the first seed as given."""
-        from trainers.plans.contenders import default_runs, searches
+        from trainers.plans.search import default_runs, searches
 
         both = dataclasses.replace(config, trials=1, compare_given=True)
         searched = searches(both, {})
@@ -86,7 +86,7 @@ class FairComparison(RunnablePlan[FairComparisonConfig]):
 
     def data_title(self, config: FairComparisonConfig) -> str:
         """Name the images of the runs that are compared."""
-        from trainers.plans.contenders import without_folds
+        from trainers.plans.search import without_folds
 
         return kind_of(config.run).data_title(without_folds(config.run))
 
@@ -100,7 +100,7 @@ class FairComparison(RunnablePlan[FairComparisonConfig]):
 
     def sizes(self, config: FairComparisonConfig) -> Mapping[str, int]:
         """Return the largest of its runs, and how many there may be."""
-        from trainers.plans.contenders import most_runs
+        from trainers.plans.search import most_runs
 
         return {**super().sizes(config), "runs": sum(most_runs(config).values())}
 

@@ -13,9 +13,8 @@ from trainers.comparison.words import condition, number
 from trainers.kinds import kind_of
 from trainers.metrics.names import Described, describe
 from trainers.plans.config import FairComparisonConfig, data_of
-from trainers.plans.contenders import CHOSEN, DEFAULTS, searches
 from trainers.plans.planned import Child, Finding, Part
-from trainers.plans.search import SEARCH, Search
+from trainers.plans.search import CHOSEN, DEFAULTS, SEARCH, Search, searches
 from trainers.plans.space import in_words, spelled, starts
 
 _TITLES = {SEARCH: "Search", CHOSEN: "Settings chosen", DEFAULTS: "Settings given"}

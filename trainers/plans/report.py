@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -268,10 +268,7 @@ def results_table(
 
 def results_of(folder: RunFolder, children: Sequence[Child]) -> list[Cell]:
     """Return a cell per arm of every run that has ended; one that was also trained alone counts once."""
-    return list(_cells(folder, children))
-
-
-def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
+    cells: list[Cell] = []
     seen: set[object] = set()
     for child in sorted(children, key=lambda child: child.outcome is None or not child.outcome.finished):
         if child.outcome is None:
@@ -284,13 +281,15 @@ def _cells(folder: RunFolder, children: Sequence[Child]) -> Iterator[Cell]:
             if key in seen:
                 continue
             seen.add(key)
-            yield Cell(
+            cell = Cell(
                 variant=variant.title,
                 condition=child.planned.condition,
                 seed=child.planned.seed,
                 metrics=child.outcome.numbers[arm] if child.outcome.finished else {},
                 queries=None if queries is None else queries.of(arm),
             )
+            cells.append(cell)
+    return cells
 
 
 def queries_of(run: RunFolder, arms: int) -> QueryScores | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from trainers.errors import ParameterError, UserError
+from trainers.errors import UserError
 from trainers.parameters import entry, parameter
 from trainers.progress import Progress
 from trainers.registry import Descriptor
@@ -30,8 +30,6 @@ FLAT_NUMBERS = 2**24
 """Numbers of a gallery up to which an exact search takes some milliseconds."""
 HNSW_VECTORS = 300_000
 """Vectors up to which a graph is built within about a minute on two cores."""
-TRAINED = 40
-"""Vectors for each cluster that is trained; faiss itself asks for 39."""
 _STEP = 8192  # vectors added between two reports
 _RANGE = 20_000  # vectors that the range of the bytes of a graph is read off
 _LINK = 4  # bytes of a link of a graph
@@ -74,7 +72,7 @@ class IndexDescriptor(Descriptor):
         suits: why it is chosen for a size, a sentence; None: it is not.
         build: makes it from vectors, checked parameters and a progress function that may raise to stop.
         open: reads the file that the index wrote, with checked parameters; None: it is not kept.
-        bytes: of an index of a size in memory; 0: nothing is held, or it is read from disk as it is searched.
+        bytes: of an index of a size in memory; 0: nothing is held.
         candidates: how many rows are compared exactly for each result that is wanted.
     """
 
@@ -116,7 +114,8 @@ def choose(entries: Mapping[str, IndexDescriptor], size: Size, name: str = AUTO)
         if reason is not None:
             return Chosen(descriptor=descriptor, reason=reason)
     exact = next(candidate for candidate in usable if candidate.exact)
-    return Chosen(descriptor=exact, reason="No other index can be used here: faiss is not installed.")
+    why = "they are too many for a graph in memory" if len(usable) > 1 else "faiss is not installed"
+    return Chosen(descriptor=exact, reason=f"{size.count:,} images are compared one by one: {why}.")
 
 
 # ------------------------------------------------------------------- exact
@@ -287,53 +286,6 @@ def _suits_hnsw(size: Size) -> str | None:
     return f"A graph of {size.count:,} images takes {needed / 1e6:,.0f} MB of memory and is searched fastest."
 
 
-# --------------------------------------------------------------------- IVF
-
-
-@dataclass(frozen=True, kw_only=True)
-class IvfParameters:
-    lists: int = parameter(0, low=0, high=262_144, help="Clusters; 0: the square root of the number of images.")
-    search: int = parameter(32, low=1, high=10_000, help="Clusters that a search looks into; more find more.")
-
-
-def _build_ivf(vectors: Vectors, parameters: IvfParameters, progress: Progress) -> FaissIndex:
-    """Build clusters of vectors of one byte a number, of which a search reads the nearest from disk.
-
-    Raises:
-        ParameterError: there are more clusters than vectors.
-    """
-    # about the square root of the number of vectors, with 40 vectors to train each
-    lists = parameters.lists or max(1, min(round(len(vectors) ** 0.5), len(vectors) // TRAINED))
-    if lists > len(vectors):
-        raise ParameterError(
-            f"An index has at most as many lists as images, {len(vectors):,}; got {lists:,}. Leave lists out, or 0."
-        )
-    library = faiss()
-    progress("building the index: finding clusters", 0.0)
-    quantizer = library.IndexFlatIP(vectors.dim)
-    index = library.IndexIVFScalarQuantizer(
-        quantizer, vectors.dim, lists, library.ScalarQuantizer.QT_8bit, library.METRIC_INNER_PRODUCT
-    )
-    index.own_fields = True
-    quantizer.this.disown()
-    index.cp.min_points_per_centroid = 1  # of fewer than 39 faiss writes a warning to the terminal
-    index.train(sample(vectors, TRAINED * lists))
-    fill(index, vectors, progress)
-    return _searched_ivf(index, parameters)
-
-
-def _open_ivf(path: Path, parameters: IvfParameters) -> FaissIndex:
-    return _searched_ivf(faiss().read_index(str(path), faiss().IO_FLAG_MMAP), parameters)
-
-
-def _searched_ivf(index: object, parameters: IvfParameters) -> FaissIndex:
-    return FaissIndex(index, faiss().SearchParametersIVF(nprobe=parameters.search))
-
-
-def _suits_ivf(size: Size) -> str | None:
-    return f"{size.count:,} images are too many for a graph in memory, so clusters of them are read from disk."
-
-
 _ALL = (
     IndexDescriptor(
         name="flat",
@@ -352,17 +304,6 @@ _ALL = (
         build=_build_hnsw,
         open=_open_hnsw,
         bytes=_bytes_hnsw,
-        candidates=4,
-        missing=needs_faiss,
-    ),
-    IndexDescriptor(
-        name="ivf_sq8",
-        title="IVF with SQ8",
-        sentence="Reads the nearest clusters of images from disk, one byte a number; approximate, little memory.",
-        parameters=IvfParameters,
-        suits=_suits_ivf,
-        build=_build_ivf,
-        open=_open_ivf,
         candidates=4,
         missing=needs_faiss,
     ),

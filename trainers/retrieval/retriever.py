@@ -12,23 +12,135 @@ import numpy as np
 
 from trainers.data.decode import decode_query
 from trainers.errors import ParameterError, UserError
-from trainers.hierarchy import class_path
+from trainers.hierarchy import class_path, common_ancestor, shared_levels
 from trainers.kinds import kind_of
+from trainers.metrics.scores import query_block, score_query
 from trainers.object_removal.reliance.queries import ALONE, WITHOUT
-from trainers.parameters import Choice
+from trainers.parameters import Choice, entry
 from trainers.progress import Progress, part_of, silent
-from trainers.retrieval.comparison import Comparison
 from trainers.retrieval.encoders import check_arm, image_config
 from trainers.retrieval.galleries import Gallery
-from trainers.retrieval.indexes import INDEXES, Size, choose
+from trainers.retrieval.indexes import AUTO, INDEXES, Size, choose
 from trainers.retrieval.kept import Kept
-from trainers.retrieval.query import Asked, Removed, among_gallery, gallery_row, with_labels
-from trainers.retrieval.ranked import measured, nearest, ranking, reranked_order, whole_order
-from trainers.retrieval.removed import Removals, seen
-from trainers.retrieval.results import After, ArmResult, IndexUse, Query, Ranking, Retrieval, RunArm, order, with_equals
-from trainers.retrieval.search_settings import AUTO, SearchSettings
-from trainers.retrieval.vectors import Vectors, stored_vectors
+from trainers.retrieval.query import Asked, Removals, Removed, among_gallery, gallery_row, seen, with_labels
+from trainers.retrieval.reranking import RERANKINGS
+from trainers.retrieval.results import (
+    After,
+    ArmResult,
+    Curves,
+    IndexUse,
+    Query,
+    Ranking,
+    Result,
+    Retrieval,
+    RunArm,
+    curves_of,
+    on_grid,
+    order,
+    with_equals,
+)
+from trainers.retrieval.vectors import Comparison, Vectors, stored_vectors
 from trainers.runs import RunFolder
+
+SCORES = ("AP", "HAP", "NDCG")
+"""Metrics of a query against the whole gallery."""
+
+
+def nearest(
+    similarity: np.ndarray, k: int, left_out: np.ndarray, match: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and similarities of the ``k`` largest, none of ``left_out``, in the order of
+    :func:`trainers.retrieval.results.order`.
+    """
+    values = similarity
+    if len(left_out):
+        values = similarity.copy()
+        values[left_out] = -np.inf
+    k = min(k, len(values) - len(left_out))
+    if k < 1:
+        return np.zeros(0, np.int64), np.zeros(0, values.dtype)
+    rounded = on_grid(values)
+    rows = np.flatnonzero(rounded >= np.partition(rounded, -k)[-k])
+    rows = rows[order(values[rows], rows, match)][:k]
+    return rows, values[rows]
+
+
+def ranking(
+    asked: Asked, rows: np.ndarray, near: np.ndarray, measured: tuple[dict[str, float], Curves | None]
+) -> Ranking:
+    gallery, labels, classes = asked.gallery, asked.labels, asked.classes
+    known = labels is not None and classes is not None
+    severity = shared_levels(labels[rows], classes) if known else None  # type: ignore[index, arg-type]
+    results = tuple(
+        Result(
+            row=int(row),
+            similarity=float(near[index]),
+            severity=None if severity is None else int(severity[index]),
+            classes=class_path(gallery.labels[row], gallery.hierarchy) if gallery.labelled else (),
+            ancestor=common_ancestor(labels[row], classes, asked.collection.hierarchy) if known else None,  # type: ignore[index, arg-type]
+        )
+        for index, row in enumerate(rows.tolist())
+    )
+    return Ranking(results=results, scores=measured[0], curves=measured[1])
+
+
+def measured(
+    asked: Asked, whole: np.ndarray | None, ranked: np.ndarray | None, *, curves: bool
+) -> tuple[dict[str, float], Curves | None]:
+    """Return scores of the query over the whole gallery, and its curves."""
+    if asked.match is None or whole is None:
+        return {}, None
+    match, similarity = asked.match, whole
+    if len(left_out := asked.left_out):  # at the end of the list as irrelevant items, which no metric notices
+        match, similarity = match.copy(), whole.copy()
+        match[left_out], similarity[left_out] = False, -2.0
+    scores = score_query(match, SCORES, similarity=similarity, order=ranked)
+    return scores, curves_of(query_block(match, similarity=similarity, order=ranked)) if curves else None
+
+
+def whole_order(
+    whole: np.ndarray, first: np.ndarray, left_out: np.ndarray, match: np.ndarray | None = None
+) -> np.ndarray:
+    """Order all rows: those that were re-ranked, then the others by similarity, then those ``left_out``."""
+    values = whole.copy()
+    values[first] = np.inf
+    values[left_out] = -np.inf
+    rest = order(values, np.arange(len(values)), match)[len(first) :]
+    return np.concatenate([first, rest])
+
+
+def reranked_order(choice: Choice, query: np.ndarray, candidates: np.ndarray, similarity: np.ndarray) -> np.ndarray:
+    descriptor = entry(RERANKINGS, choice.name, "re-ranking")
+    parameters = descriptor.checked(choice.parameters)
+    ranked: np.ndarray = descriptor.rerank(query, candidates, similarity.astype(np.float32), parameters)
+    return ranked
+
+
+MOST_RESULTS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings:
+    """What a search is asked for beside its query; see :meth:`trainers.retrieval.retriever.Retriever.retrieve`."""
+
+    k: int
+    index: Choice
+    rerank: Choice | None
+    step: int | None
+    scores: bool
+    curves: bool
+
+    def check(self) -> None:
+        """Raise ParameterError for what no search can be made with."""
+        if not 1 <= self.k <= MOST_RESULTS:
+            raise ParameterError(f"k needs a whole number from 1 to {MOST_RESULTS:,}; got {self.k}.")
+        if self.step is not None and self.step < 0:
+            raise ParameterError(f"Steps are counted from 0; got {self.step}.")
+        if self.index.name != AUTO:
+            entry(INDEXES, self.index.name, "index").checked(self.index.parameters)
+        if self.rerank is not None:
+            entry(RERANKINGS, self.rerank.name, "re-ranking").checked(self.rerank.parameters)
+
 
 RERANKED = 200
 """First results that are re-ranked, unless more are wanted."""
@@ -95,7 +207,9 @@ class Retriever:
         Raises:
             UserError: the query or the gallery cannot be read, or a parameter is wrong.
         """
-        settings = SearchSettings(k=k, index=index or AUTO, rerank=rerank, step=step, scores=scores, curves=curves)
+        settings = SearchSettings(
+            k=k, index=index or Choice(name=AUTO), rerank=rerank, step=step, scores=scores, curves=curves
+        )
         settings.check()
         if not arms:
             raise ParameterError("A query needs a run; got none.")

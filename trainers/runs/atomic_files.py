@@ -211,12 +211,7 @@ def sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def _beside(path: Path, home: Path | None, durable: bool) -> Iterator[Path]:
-    """Yield a temporary file that takes the name ``path`` if the block ends well.
-
-    Raises:
-        DiskFullError: the disk is full.
-        FileNotFoundError: ``home`` is gone.
-    """
+    """Yield a temporary file that takes the name ``path`` if the block ends well."""
     try:
         if home is None:
             path.parent.mkdir(parents=True, exist_ok=True)

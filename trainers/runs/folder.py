@@ -27,6 +27,7 @@ import os
 import secrets
 import shutil
 import sqlite3
+import stat
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -40,18 +41,18 @@ from trainers.errors import DiskFullError, RunError
 from trainers.runs import checked
 from trainers.runs.atomic_files import as_tensor, is_full, replace, sync, write_bytes, write_tensors
 from trainers.runs.checked import is_id
-from trainers.runs.damage import reading
-from trainers.runs.database import make_durable, sweep_run
+from trainers.runs.damage import absent, reading
+from trainers.runs.database import can_write, make_durable, sweep_run
 from trainers.runs.identity import PLACE
 from trainers.runs.maps import packed_frame
 from trainers.runs.probe import packed, packed_scores
 from trainers.runs.reader import RunReader
 from trainers.runs.records import REFINED, Frame, Probe, QueryScores, Snapshot
 from trainers.runs.regular import is_regular, is_there, open_regular
-from trainers.runs.removal import remove
 
 if TYPE_CHECKING:
     from torch import Tensor
+
 
 MAKING_SECONDS = 5.0  # a run folder gets its configuration last, after some milliseconds
 BALLAST = 256 * 1024  # bytes; a state row and its journal need some tens of thousands
@@ -337,3 +338,50 @@ def in_the_making(path: Path) -> bool:
         return 0 <= age < MAKING_SECONDS and path.is_dir() and not is_there(path / "config.json")
     except OSError:
         return False
+
+
+ATTEMPTS = 3
+
+
+def remove(path: Path) -> None:
+    """Remove what has the name ``path``: a folder with all that is in it; of a link the link alone, never its target.
+
+    Raises:
+        RunError: it is not there, lies in a read-only place, or something in it cannot be removed.
+    """
+    try:
+        mode = path.lstat().st_mode
+        if not can_write(path.parent):
+            raise RunError(f"The run {path.name} is in a read-only folder and cannot be deleted there.")
+        if stat.S_ISDIR(mode):
+            _open_up(path)
+            _empty(path)
+        else:
+            path.unlink()
+    except FileNotFoundError as error:
+        raise absent(path.name) from error
+    except OSError as error:
+        raise RunError(f"The run {path.name} cannot be deleted: {error.strerror}. Delete it by hand.") from error
+
+
+def _empty(path: Path) -> None:
+    for _ in range(ATTEMPTS):
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:  # a database that was closed meanwhile takes the files beside it with it
+            if not path.exists():
+                return
+        else:
+            return
+    shutil.rmtree(path)
+
+
+def _open_up(path: Path) -> None:
+    """Make folders accessible to their owner, since others cannot be emptied."""
+    with contextlib.suppress(OSError):
+        path.chmod(0o700)
+    for folder, names, _ in os.walk(path):
+        for name in (os.path.join(folder, inner) for inner in names):  # noqa: PTH118  (names may be no text)
+            if not os.path.islink(name) and not os.access(name, os.R_OK | os.W_OK | os.X_OK):  # noqa: PTH114
+                with contextlib.suppress(OSError):
+                    os.chmod(name, 0o700)  # noqa: PTH101

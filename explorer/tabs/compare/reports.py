@@ -23,10 +23,9 @@ from trainers.kinds import kind_of
 from trainers.metrics.names import key_of
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children, ended_words, lacking_among, total
-from trainers.plans.config import sweep_of
+from trainers.plans.config import MOST_SEEDS, sweep_of
 from trainers.plans.planned import Child
 from trainers.plans.report import Report, report
-from trainers.plans.seeds import MOST_SEEDS
 from trainers.publishing.comparison import origin
 from trainers.runs.damage import reading
 from trainers.runs.records import PHASES

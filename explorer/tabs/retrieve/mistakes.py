@@ -19,8 +19,7 @@ from trainers.hierarchy import severity_words
 from trainers.kinds import arm_titles, kind_of
 from trainers.metrics import METRICS, describe
 from trainers.metrics.names import describe_any, key_of
-from trainers.retrieval.baseline import BaselineDifferences, differences, shared_images
-from trainers.retrieval.disagreements import disagreements
+from trainers.retrieval.baseline import BaselineDifferences, differences, disagreements, shared_images
 from trainers.retrieval.mistakes import Mistakes, MistakesOverTraining, Moments
 from trainers.retrieval.probe_results import METRICS as USUAL
 from trainers.retrieval.probe_results import probe_of

@@ -30,10 +30,9 @@ from trainers.progress import Progress, silent
 from trainers.retrieval.encoders import image_config, images_of
 from trainers.retrieval.galleries.base import origin
 from trainers.retrieval.indexes import INDEXES
-from trainers.retrieval.ranked import SCORES
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import ArmResult, Query, Removal, Retrieval, RunArm
-from trainers.retrieval.retriever import Retriever
+from trainers.retrieval.retriever import SCORES, Retriever
 
 PUBLIC_K = 30
 MOST_JOBS = 12

@@ -21,8 +21,8 @@ from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.losses import LOSSES
 from trainers.parameters import Choice, specs
 from trainers.plans.config import FairComparisonConfig
-from trainers.plans.contenders import most_runs, searches
 from trainers.plans.fair_comparison import DESCRIPTOR as PLAN
+from trainers.plans.search import most_runs, searches
 from trainers.plans.space import Dimension, Space, proposed, space_of
 
 

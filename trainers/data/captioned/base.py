@@ -1,8 +1,9 @@
-"""The descriptor that makes a captioned dataset loadable, and what its ``load`` is given."""
+"""The descriptor that makes a captioned dataset loadable, what its ``load`` is given, and broader classes of a list."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,3 +46,30 @@ class CaptionedDescriptor(Descriptor):
 
     load: Callable[[CaptionedRequest], CaptionedDataset]
     recognises: Callable[[Path | None], bool] | None = None
+
+
+FILE = "categories.json"
+_LARGEST = 10_000_000  # bytes
+
+
+def broader_classes(categories: Iterable[Any]) -> dict[str, str]:
+    """Map class to supercategory in a list of entries with ``name`` and ``supercategory``; others are left out."""
+    return {
+        entry["name"]: entry["supercategory"]
+        for entry in categories
+        if isinstance(entry, dict)
+        and isinstance(entry.get("name"), str)
+        and isinstance(entry.get("supercategory"), str)
+    }
+
+
+def listed_beside(folder: Path | None) -> dict[str, str]:
+    """Read the same from the file ``categories.json`` in a folder; empty where there is none that can be read."""
+    path = None if folder is None else folder / FILE
+    try:
+        if path is None or not path.is_file() or path.stat().st_size > _LARGEST:
+            return {}
+        categories = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return broader_classes(categories) if isinstance(categories, list) else {}

@@ -21,8 +21,7 @@ from typing import Any
 
 from trainers.cells import some
 from trainers.data.labelled.columns import Cell
-from trainers.data.labelled.split_column import column_note, says_splits, with_roles
-from trainers.data.labelled.splits import is_split
+from trainers.data.labelled.splits import column_note, is_split, says_splits, with_roles
 from trainers.data.labelled.table import MOST_ROWS
 from trainers.data.names import composed
 

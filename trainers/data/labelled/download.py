@@ -15,8 +15,7 @@ import numpy as np
 from trainers.config import DataChoice
 from trainers.data.hf_errors import explained
 from trainers.data.hf_logging import STILL_SECONDS, Step, ThrottledError
-from trainers.data.labelled.bounds import bound
-from trainers.data.labelled.opening import prepared_splits
+from trainers.data.labelled.opening import bound, prepared_splits
 from trainers.data.labelled.repository import Repository, fetched
 from trainers.data.labelled.selection import select
 from trainers.data.labelled.splits import pick_splits

@@ -15,7 +15,7 @@ from typing import Any
 from trainers.data import access, cache, settings
 from trainers.data.hf_errors import explained
 from trainers.data.hf_logging import LOOK_SECONDS, Step, offline, online, quiet, within
-from trainers.data.labelled import file_table, packed
+from trainers.data.labelled import folders, packed
 from trainers.data.labelled.download import Download, Shards
 from trainers.data.labelled.opening import OpenedDataset, as_said, make_builder, prepared_splits, read_card
 from trainers.data.labelled.repository import MANY, RemoteFolder, Repository, repository
@@ -178,7 +178,7 @@ def _open_files(repo: Repository, subset: str | None, encoding: str | None) -> O
         if several > MANY:
             progress(f"{repo.name} has {several:,} loose images, a request each; one zip or parquet file is faster", 0)
         Download(repo, sizes, _copy(repo.name), progress).run()
-        splits = as_said(card, file_table.tables(*packed.scan(_copy(repo.name) / "snapshots" / repo.sha, encoding)))
+        splits = as_said(card, folders.tables(*packed.scan(_copy(repo.name) / "snapshots" / repo.sha, encoding)))
         note(opened, repo.name, None)
         return splits
 
@@ -186,7 +186,7 @@ def _open_files(repo: Repository, subset: str | None, encoding: str | None) -> O
         """Read the names of the files and the tables; images are fetched as they are looked at."""
         folder = RemoteFolder(repository=repo, encoding=encoding)
         looked = partial(packed.with_zips, folder, folder.opened)
-        return as_said(card, file_table.tables(*within(_ARCHIVE_SECONDS, repo.name, looked)))
+        return as_said(card, folders.tables(*within(_ARCHIVE_SECONDS, repo.name, looked)))
 
     opened = OpenedDataset(
         key=f"{repo.name}/{repo.sha}",

@@ -21,11 +21,22 @@ from trainers.data.cache import Draft
 from trainers.data.decode import WideFoundError
 from trainers.data.image_file import ACCEPTED
 from trainers.data.labelled import stored
-from trainers.data.labelled.image_store import ColourFoundError, Look, decode_all, keep, look, spans_of
 from trainers.data.labelled.opening import OpenedDataset, open_folder
-from trainers.data.labelled.rows import EncodedImages, Part, Selection, kept_rows, losses
+from trainers.data.labelled.rows import (
+    ColourFoundError,
+    EncodedImages,
+    Look,
+    Part,
+    Selection,
+    decode_all,
+    keep,
+    kept_rows,
+    look,
+    losses,
+    spans_of,
+)
 from trainers.data.labelled.selection import select, settle
-from trainers.data.labelled.split_column import divided_by_column
+from trainers.data.labelled.splits import divided_by_column
 from trainers.data.pixel_range import UNDECIDED, PixelRange, Spans
 from trainers.data.sources import check_reference, divided, resolve
 from trainers.errors import DataError

@@ -11,8 +11,7 @@ from trainers.cells import counted, some
 from trainers.config import DataChoice
 from trainers.data.labelled.chosen_columns import Columns, choose_columns, level_names
 from trainers.data.labelled.columns import image_column, label_kinds, listed, read_one_hot
-from trainers.data.labelled.hierarchies import superclasses
-from trainers.data.labelled.hierarchies.base import above, planted
+from trainers.data.labelled.hierarchies import above, planted, superclasses
 from trainers.data.labelled.rows import Part, Selection, Tree, compact, grow, with_role
 from trainers.data.labelled.splits import cap, divide, divide_images, pick_splits, repeated
 from trainers.data.labelled.table import Codes, Splits, Table
@@ -53,9 +52,6 @@ def _without_singles(
 
     Returns:
         the rows that stay, and which of them have a role.
-
-    Raises:
-        DataError: fewer than two classes stay.
     """
     several = repeated(whole.labels[:, 0]) | roles
     alone = [classes[label] for label in np.unique(whole.labels[~several, 0])]
@@ -77,9 +73,6 @@ def _by_classes(
 
     Args:
         roles: rows that are queries or of a gallery, bool [n].
-
-    Raises:
-        DataError: too few classes.
     """
     classes = len(np.unique(whole.labels[:, 0]))
     first = whole.owner == 0
@@ -106,9 +99,6 @@ def _by_classes(
 def _by_images(whole: Part, names: tuple[str, ...], seed: int, notes: list[str]) -> tuple[Part, Part, int]:
     """Return train and test rows of the same classes, and how many classes the splits share: the splits themselves
     where they share classes, else a fifth of each class's images is tested on.
-
-    Raises:
-        DataError: too few images.
     """
     if len(whole.rows) < 3:
         raise DataError(f"At least 3 images were needed, two to train on and one to test on; got {len(whole.rows)}.")
@@ -128,11 +118,7 @@ def _by_images(whole: Part, names: tuple[str, ...], seed: int, notes: list[str])
 
 
 def _check_pairs(test: Part, where: str) -> None:
-    """Refuse a test in which no image has another one of its class to find; images without classes need none.
-
-    Raises:
-        DataError: with what to do.
-    """
+    """Refuse a test in which no image has another one of its class to find; images without classes need none."""
     classes = test.labels[:, 0]
     if len(np.unique(classes)) > 1 and not repeated(classes).any():
         raise DataError(

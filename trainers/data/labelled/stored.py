@@ -1,10 +1,11 @@
-"""Decoded datasets in the disk cache, so that a second start is instant."""
+"""Decoded datasets: kept in the disk cache, so that a second start is instant, and divided anew."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import torch
 from torch import Tensor
 
 from trainers.data import cache, settings
-from trainers.data.base import ImageSet, LoadedData
+from trainers.data.base import ROLE, ImageSet, LoadedData
+from trainers.data.labelled.splits import divide_images
 from trainers.data.pixel_range import PixelRange
 from trainers.hierarchy import Hierarchy
 
@@ -111,3 +113,34 @@ def _about(data: LoadedData) -> dict[str, Any]:
         "files": {part: getattr(data, part).names for part in PARTS},
         "before_cap": {part: getattr(data, part).before_cap for part in PARTS},
     }
+
+
+def hold_out_images(data: LoadedData, seed: int) -> LoadedData:
+    """Divide the images of both splits together: of every class four to train on for one to test on.
+
+    Args:
+        data: in memory.
+        seed: of the division.
+    """
+    images, labels = (torch.cat([getattr(data.train, name), getattr(data.test, name)]) for name in ("images", "labels"))
+    side = torch.from_numpy(divide_images(labels[:, 0].numpy(), seed))
+    both = data.train.attributes, data.test.attributes
+    known = {name: torch.cat([of[name] for of in both]) for name in data.attributes if all(name in of for of in both)}
+    known.pop(ROLE, None)  # queries and gallery are of the division that is undone
+    files = data.train.names + data.test.names
+    several = len(files) == len(labels)
+    parts = {
+        name: ImageSet(
+            images=images[rows],
+            labels=labels[rows],
+            before_cap=int(rows.sum()),
+            attributes={name: values[rows] for name, values in known.items()},
+            names=tuple(files[row] for row in rows.nonzero()[:, 0].tolist()) if several else (),
+        )
+        for name, rows in (("train", side), ("test", ~side))
+    }
+    note = f"Of every class, a fifth of the images is tested on, chosen by seed {seed}."
+    mark = fingerprint(parts, data.hierarchy)
+    notes = (*data.notes[1:], note)
+    names = {name: data.attributes[name] for name in known}
+    return replace(data, train=parts["train"], test=parts["test"], notes=notes, fingerprint=mark, attributes=names)

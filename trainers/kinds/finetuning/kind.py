@@ -33,7 +33,6 @@ class Finetuning(Kind[FinetuningConfig]):
     name = "finetuning"
     title = "Fine-tuning on object-removed images"
     verb = "finetune"
-    old_verbs = ("mend",)
     sentence = f"Fine-tune an image-text model on object-removed images, after up to {MAX_ARMS} recipes in lockstep."
     compares = "recipes"
     order = 2

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
-from trainers.data.captioned.broader import broader_classes
+from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, broader_classes
 from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
 from trainers.data.image_file import read_below
 from trainers.data.names import on_disk
@@ -93,11 +92,7 @@ def _image(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: 
 
 
 def _id(value: Any) -> str:
-    """Return an id as text: of one image, one file may have a number and another its digits as a text.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Return an id as text: of one image, one file may have a number and another its digits as a text."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError(f"an id was needed, a number or a text; got {value!r:.40}")
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()

@@ -11,8 +11,7 @@ import numpy as np
 from trainers.cells import counted
 from trainers.config import DataChoice
 from trainers.data import decode
-from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest
-from trainers.data.captioned.broader import listed_beside
+from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, listed_beside
 from trainers.data.captioned.columns import (
     BoxReading,
     CaptionedColumns,

@@ -24,8 +24,8 @@ from trainers.data import cache
 from trainers.data.base import ImageSet, LoadedData
 from trainers.data.labelled import stored
 from trainers.data.labelled.descriptor import SourceDescriptor
-from trainers.data.labelled.held_out import hold_out_images
 from trainers.data.labelled.splits import divide_images
+from trainers.data.labelled.stored import hold_out_images
 from trainers.data.synthetic import pottery
 from trainers.data.synthetic.engine.digest import code_digest
 from trainers.data.synthetic.engine.rng import Rng

@@ -10,8 +10,7 @@ from trainers.config import DataChoice
 from trainers.data.base import LoadedData
 from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.loader import load_source
-from trainers.data.labelled.peek import peek_source
-from trainers.data.labelled.report import DataReport, inspect_source
+from trainers.data.labelled.report import DataReport, inspect_source, peek_source
 from trainers.progress import Progress
 
 

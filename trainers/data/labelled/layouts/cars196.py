@@ -78,11 +78,7 @@ def _made(handed: Handed, rows: list[tuple[str, int]], names: list[str]) -> Read
 
 
 def _matlab(handed: Handed, name: str) -> dict[str, Any]:
-    """Read a file of MATLAB 5 with tables alone.
-
-    Raises:
-        DataError: it is another file, or unpacks to too much.
-    """
+    """Read a file of MATLAB 5 with tables alone."""
     import numpy as np
     from scipy.io import loadmat
 

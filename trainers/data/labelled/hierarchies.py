@@ -1,4 +1,6 @@
-"""Superclasses from a table: class, superclass, and so on, as CSV or JSON.
+"""Superclasses: from the dataset itself, from parts of names, or from a table.
+
+A table is CSV or JSON, class, superclass, and so on:
 
 class,group        {"lion": "cat", "wolf": "dog"}
 lion,cat           {"lion": ["cat", "animal"], "wolf": ["dog", "animal"]}
@@ -16,17 +18,154 @@ import dataclasses
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from trainers.cells import one_line, some
+from trainers.config import DataChoice
 from trainers.data import access
-from trainers.data.labelled.hierarchies.base import HierarchyDescriptor, Levels
-from trainers.data.labelled.rows import level_names
+from trainers.data.labelled.rows import Tree, grow, level_names
+from trainers.data.labelled.table import Codes, encode
 from trainers.data.names import composed_text
 from trainers.errors import DataError
 from trainers.parameters import parameter
+from trainers.registry import Descriptor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Levels:
+    """Classes, and what is above each.
+
+    Attributes:
+        names: of the levels, finest first; the first is that of the classes.
+        paths: for every name that was given: its class, superclass and so on, as many as there are levels. The images
+            of a name that has none are left out.
+        notes: what is to be said of it.
+    """
+
+    names: tuple[str, ...]
+    paths: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HierarchyDescriptor(Descriptor):
+    """A source of superclasses.
+
+    Attributes:
+        levels: called with the parameters and the names of the classes, or of the files; None: the tree as it is read.
+            Raises a :class:`trainers.errors.DataError` where it cannot tell of each.
+        of_files: whether the names are those of the files, and no label column is read.
+        pinned: replaces parameters that name a file of this machine by its content.
+    """
+
+    levels: Callable[[Any, Sequence[str]], Levels] | None
+    of_files: Callable[[Any], bool] = lambda _: False
+    pinned: Callable[[Any], Any] = lambda parameters: parameters
+
+
+def above(tree: Tree, levels: Levels) -> tuple[Tree, np.ndarray]:
+    """Put superclasses in place of those of a tree.
+
+    Returns:
+        the tree of the rows whose classes ``levels`` tells of, and which rows of the N these are, bool [N].
+    """
+    names, rows = tree.hierarchy.names[0], tree.labels[:, 0]
+    known = np.array([name in levels.paths for name in names])
+    kept = known[rows]
+    at = np.cumsum(known) - 1
+    return planted([name for name in names if name in levels.paths], at[rows[kept]], levels), kept
+
+
+def planted(names: Sequence[str], rows: np.ndarray, levels: Levels) -> Tree:
+    """Make the tree of rows int64 [N], each an index of ``names``, which all have a path; classes that keep their names
+    keep their order.
+    """
+    columns = []
+    for level in range(len(levels.names)):
+        values = [levels.paths[name][level] for name in names]
+        same = not level and values == list(names) and len(set(names)) == len(names)
+        made = Codes(values=np.arange(len(names)), names=tuple(names)) if same else encode(values)
+        columns.append(Codes(values=made.values[rows], names=made.names))
+    return grow(levels.names, columns)
+
+
+AS_READ = HierarchyDescriptor(
+    name="as_read",
+    title="As the images have it",
+    sentence="Folders or label columns, as they are read.",
+    levels=None,
+    order=0,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeparatorParameters:
+    """How names are divided."""
+
+    separator: str = parameter(
+        "_", main=True, help="Between the parts of a name, coarsest first; the word space for a space."
+    )
+    of: str = parameter(
+        "classes",
+        choices=("classes", "files"),
+        title="Names of",
+        help="classes, or files, whose last number is left out.",
+    )
+    levels: int | None = parameter(
+        None,
+        low=1,
+        high=8,
+        title="Parts that are superclasses",
+        help="As many as every name has if not given.",
+    )
+
+
+def _separated(parameters: SeparatorParameters, names: Sequence[str]) -> Levels:
+    mark = {"space": " "}.get(parameters.separator, parameters.separator)
+    files = parameters.of == "files"
+    divided = {name: _parts(PurePosixPath(name).stem if files else name, mark, files) for name in names}
+    most = min((len(parts) - 1 for parts in divided.values()), default=0)
+    wanted = parameters.levels if parameters.levels is not None else most
+    short = [name for name, parts in divided.items() if len(parts) - 1 < wanted]
+    if short or (not wanted and not files):
+        short = short or [name for name, parts in divided.items() if len(parts) == 1]
+        times = max(1, wanted)
+        raise DataError(
+            f"{len(short):,} of {len(divided):,} names have no {mark!r} {times} time{'s' if times > 1 else ''}: "
+            f"{some(short)}. Choose another separator, fewer superclasses, or a table."
+        )
+    paths = {
+        name: (mark.join(parts[wanted:]) if files else name, *reversed(parts[:wanted]))
+        for name, parts in divided.items()
+    }
+    return Levels(names=level_names(wanted + 1), paths=paths)
+
+
+def _parts(name: str, mark: str, files: bool) -> list[str]:
+    parts = [part for part in name.split(mark) if part.strip()]
+    if files and len(parts) > 1 and parts[-1].isdigit():
+        parts = parts[:-1]
+    elif files:
+        parts = [*parts[:-1], re.sub(r"[\W_]*\d+$", "", parts[-1]) or parts[-1]] if parts else [name]
+    return parts or [name]
+
+
+SEPARATOR = HierarchyDescriptor(
+    name="separator",
+    title="Parts of names",
+    sentence="animal_dog is in the group animal; the file animal_dog_03.jpg is of its class dog.",
+    parameters=SeparatorParameters,
+    levels=_separated,
+    of_files=lambda parameters: parameters.of == "files",
+    order=2,
+)
+
 
 MOST_BYTES = 500_000
 """Of a table: it is written into the configuration of the run, which has a bound of its own."""
@@ -44,7 +183,7 @@ _TWO = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class MappingParameters:
     """Which table."""
 
     table: str = parameter(
@@ -54,16 +193,11 @@ class Parameters:
     )
 
 
-def _levels(parameters: Parameters, classes: Sequence[str]) -> Levels:
-    return read_mapping(parameters.table, classes)
-
-
-def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = False) -> Levels:
+def read_mapping(table: str, classes: Sequence[str]) -> Levels:
     """Read a table.
 
     Args:
         table: the text, or the name of a file.
-        drop_several: a class with several superclasses is dropped; else it is refused.
 
     Raises:
         DataError: it cannot be read, lacks classes, or gives a class or superclass two parents.
@@ -82,8 +216,7 @@ def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = Fal
             f"None of the classes of the mapping ({some([row[0] for row in rows])}) is one of the images, which are "
             f"{some(sorted(known))}."
         )
-    several = _several(rows) if drop_several else []
-    rows = [_dropped(row) if DROPPED in row or row[0] in several else row for row in rows]
+    rows = [(row[0], *[DROPPED] * (len(row) - 1)) if DROPPED in row else row for row in rows]
     _check_parents(rows)
     paths = {row[0]: row for row in rows}
     missing = [name for name in classes if name not in paths]
@@ -93,24 +226,9 @@ def read_mapping(table: str, classes: Sequence[str], *, drop_several: bool = Fal
     if not kept:
         raise DataError(f"The mapping drops all {len(known):,} classes. Give some of them a superclass.")
     names = header if header and len({*header}) == len(header) else level_names(len(rows[0]))
-    return Levels(names=names, paths=kept, notes=_notes(several, [name for name in paths if name not in known]))
-
-
-def _notes(several: Sequence[str], unused: Sequence[str]) -> tuple[str, ...]:
-    notes = {"Dropped, with several superclasses": several, "In the mapping, without images": unused}
-    return tuple(f"{what}: {some(names)}." for what, names in notes.items() if names)
-
-
-def _dropped(row: tuple[str, ...]) -> tuple[str, ...]:
-    return (row[0], *[DROPPED] * (len(row) - 1))
-
-
-def _several(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the classes with more than one superclass."""
-    parents: dict[str, set[str]] = {}
-    for row in rows:
-        parents.setdefault(row[0], set()).add(row[1])
-    return [name for name, above in parents.items() if len(above) > 1]
+    unused = [name for name in paths if name not in known]
+    notes = (f"In the mapping, without images: {some(unused)}.",) if unused else ()
+    return Levels(names=names, paths=kept, notes=notes)
 
 
 def _check_parents(rows: Sequence[tuple[str, ...]]) -> None:
@@ -169,11 +287,7 @@ def _of_json(value: Any, known: set[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of a JSON text; one with a name twice would keep the last alone.
-
-    Raises:
-        DataError: with the name.
-    """
+    """Make an object of a JSON text; one with a name twice would keep the last alone."""
     made: dict[str, Any] = {}
     for name, value in pairs:
         if made.setdefault(name, value) != value:
@@ -182,11 +296,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _text(table: str) -> str:
-    """Return the text of a table, which may be the name of its file.
-
-    Raises:
-        DataError: there is no such file, or it may not be opened here.
-    """
+    """Return the text of a table, which may be the name of its file."""
     if not table.strip():
         raise DataError(
             "Which classes belong together is not given: name a CSV or JSON file with class and superclass."
@@ -202,17 +312,28 @@ def _text(table: str) -> str:
         raise DataError(f"The mapping {table.strip()[:200]!r} cannot be read: {error}.") from error
 
 
-def _pinned(parameters: Parameters) -> Parameters:
+def _pinned(parameters: MappingParameters) -> MappingParameters:
     text = _text(parameters.table)
     return dataclasses.replace(parameters, table=text if "\n" in text else f"{text}\n")
 
 
-DESCRIPTOR = HierarchyDescriptor(
+MAPPING = HierarchyDescriptor(
     name="mapping",
     title="A table of classes and superclasses",
     sentence="CSV or JSON: class, superclass and further ones; every class has a row.",
-    parameters=Parameters,
-    levels=_levels,
+    parameters=MappingParameters,
+    levels=lambda parameters, classes: read_mapping(parameters.table, classes),
     pinned=_pinned,
     order=1,
 )
+
+
+HIERARCHIES: Mapping[str, HierarchyDescriptor] = MappingProxyType(
+    {each.name: each for each in (AS_READ, MAPPING, SEPARATOR)}
+)
+
+
+def superclasses(choice: DataChoice) -> tuple[HierarchyDescriptor, Any]:
+    """Return where the superclasses of a choice come from, with its checked parameters."""
+    descriptor = HIERARCHIES[choice.hierarchy.name]
+    return descriptor, descriptor.checked(choice.hierarchy.parameters)
