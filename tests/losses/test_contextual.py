@@ -13,7 +13,7 @@ from tests.oracle_cases import cases, load
 from trainers.errors import UserError
 from trainers.losses import LOSSES
 from trainers.losses import contextual as module
-from trainers.losses._batch import one_view
+from trainers.losses._batch import Batch
 
 
 def build(**parameters):
@@ -21,7 +21,7 @@ def build(**parameters):
 
 
 def unweighted(loss: module.Contextual, emb: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
-    return loss.unweighted(*one_view(emb, labels))
+    return loss.unweighted(Batch.of(emb, labels))
 
 
 def world(seed: int, count: int = 15, classes: int = 4) -> tuple[torch.Tensor, torch.Tensor]:

@@ -11,9 +11,9 @@ from torch.nn import functional
 
 from trainers.devices.host import host, send
 from trainers.errors import UserError
-from trainers.losses._batch import BatchLoss, unit
+from trainers.losses._batch import Batch, unit
 from trainers.losses._symbols import BATCH
-from trainers.losses.base import LossDescriptor
+from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
 
@@ -26,7 +26,7 @@ class CSLParameters:
     reduce_levels: str = parameter("sum", choices=("sum", "mean"), help="How the levels' losses add up.")
 
 
-class CSL(BatchLoss):
+class CSL(LossModule):
     """One proxy per finest class; at every level proxies of other classes stay below the own one by a margin.
 
     L_v = mean_i softplus(LSE_{k: lab_v(k) != lab_v(i)} scale s_ik + LSE_{k: lab_0(k) = lab_0(i)} -scale s_ik
@@ -39,6 +39,7 @@ class CSL(BatchLoss):
 
     proxy_labels: Tensor
     title = "CSL"
+    takes_gallery = False
 
     def __init__(
         self, parameters: CSLParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
@@ -57,15 +58,16 @@ class CSL(BatchLoss):
         self.register_buffer("proxy_labels", class_labels.long())
         self._finest = host(class_labels)[:, 0].copy()  # on the host, where the labels of a batch are
 
-    def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Return one part for each level, ``level_0`` (finest) on.
 
         Raises:
             UserError: a label has no proxy.
         """
-        named = host(labels)[:, None] == self._finest
+        rows, labels = batch.rows, host(batch.labels)
+        named = labels[:, :1] == self._finest
         if not named.any(1).all():
-            unknown = host(labels)[~named.any(1)][0]
+            unknown = labels[~named.any(1), 0][0]
             raise UserError(f"CSL has no proxy for class {unknown}; it was built for {len(self.proxies)} classes.")
         full = self.proxy_labels[send(named.argmax(1), rows.device)]
         positive = full[:, 0, None] == self.proxy_labels[None, :, 0]

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainers.devices.host import send
-from trainers.losses._batch import BatchLoss, count_classes, query_rows, unit
+from trainers.losses._batch import Batch, count_classes, unit
 from trainers.losses._proxies import PROXY_LEARNING_RATE, draw_proxies, known_classes, proxy_softmax
 from trainers.losses._symbols import BATCH, SOFTMAX
 from trainers.losses.base import LossDescriptor, LossModule
@@ -36,18 +36,17 @@ class ProxyNSM(LossModule):
     number the proxies.
     """
 
+    takes_views = False
+
     def __init__(self, parameters: ProxyNSMParameters, *, num_classes: int, dim: int, **_classes: Any) -> None:
         super().__init__(parameters)
         self.proxies = draw_proxies(num_classes * parameters.num_centers, dim)
 
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Return ``proxy``: the mean cross-entropy; a gallery is not looked at."""
-        queries, finest = query_rows(embeddings, labels)
         given = self.settings
         loss = proxy_softmax(
-            queries, finest, self.proxies, given.temperature, given.num_centers, given.temperature_centers
+            batch.rows, batch.labels, self.proxies, given.temperature, given.num_centers, given.temperature_centers
         )
         return {"proxy": loss}
 
@@ -73,8 +72,10 @@ _NSM = LossDescriptor(
 _PROXY_NSM = (_NSM, replace(_NSM, name="normalized_softmax", alias_of="proxy_nsm", order=702))
 
 
-class ProxyLoss(BatchLoss):
+class ProxyLoss(LossModule):
     """A loss of the cosines between a batch and ``proxies [C, D]``, one per class. A subclass writes :meth:`cost`."""
+
+    takes_gallery = False
 
     def __init__(self, parameters: Any, *, num_classes: int, dim: int, **_classes: Any) -> None:
         super().__init__(parameters)
@@ -84,10 +85,10 @@ class ProxyLoss(BatchLoss):
         """Compute the loss, a scalar, of cosines ``[B, C]`` and classes ``[B]``, int64 on the CPU."""
         raise NotImplementedError
 
-    def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Return one part, ``proxy``."""
-        classes = known_classes(self.title, labels, len(self.proxies))
-        return {"proxy": self.cost(rows @ unit(self.proxies).to(rows.dtype).T, classes)}
+        classes = known_classes(self.title, batch.labels, len(self.proxies))
+        return {"proxy": self.cost(batch.rows @ unit(self.proxies).to(batch.rows.dtype).T, classes)}
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any) -> None:
         if f"{prefix}loss.proxies" in state_dict:  # as checkpoints named them while a library computed the loss
@@ -107,7 +108,6 @@ class ProxyAnchor(ProxyLoss):
     title = "Proxy Anchor"
 
     def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
-        """See :class:`ProxyLoss`."""
         given = self.settings
         positive = send(classes, cosine.device)[:, None] == torch.arange(cosine.shape[1], device=cosine.device)
         zeros = cosine.new_zeros(1, cosine.shape[1])  # under the logarithm, beside the sum
@@ -131,7 +131,6 @@ class ProxyNCA(ProxyLoss):
     title = "ProxyNCA++"
 
     def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
-        """See :class:`ProxyLoss`."""
         return functional.cross_entropy((2 * cosine - 2) / self.settings.temperature, send(classes, cosine.device))
 
 
@@ -150,7 +149,6 @@ class ArcFace(ProxyLoss):
     title = "ArcFace"
 
     def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
-        """See :class:`ProxyLoss`."""
         given, classes = self.settings, send(classes, cosine.device)[:, None]
         target = cosine.gather(1, classes)
         # The slope of the sine is infinite where image and proxy coincide; below the floor it is cut to 0.
