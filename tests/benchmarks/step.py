@@ -6,7 +6,7 @@ python -m tests.benchmarks.step --device cpu --parts settings --images 64 --side
 Random weights, ViT-B/32 at 224 pixels and a batch of 1,024 unless told otherwise. The parts:
 
 whole     images a second of a whole run against the bare training loop, see tests.benchmarks.whole_run
-settings  memory and time of a step in chunks, in bf16, channels last, checkpointed and compiled, as shares of the plain
+settings  memory and time of a step in chunks, in bf16, channels last and checkpointed, as shares of the plain
           step (float32, all at once), each in a process of its own, and how far its embeddings are from the plain ones;
           on a CPU memory is what a step adds to the process, and time is the processor's, of one thread; on a GPU they
           are what torch allocates and the clock. A first step of four images is not counted: it makes gradients and the
@@ -41,7 +41,6 @@ from trainers.kinds.metric_learning.batches import Batch
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.losses import LOSSES
 from trainers.parameters import Choice, parse_choice
-from trainers.training.compiling import compile_encoders
 from trainers.training.memory import checkpointed, chunks, encode_in_chunks
 from trainers.training.stage import Stage
 
@@ -53,7 +52,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "fp16": {"precision": "fp16"},
     "channels_last": {"channels_last": "on"},
     "checkpointing": {"checkpointing": True},
-    "compiled": {"compiled": True},
 }
 
 
@@ -75,8 +73,6 @@ def arm_of(encoder: str, loss: str, images: int, side: int, device: str, **setti
         arm.lay_out(torch.contiguous_format)
     if config.checkpointing:
         arm.checkpointed = checkpointed(net)
-    if config.compiled:
-        compile_encoders(net)
     encode_in_chunks(net, config.chunk)
     arm.begin(Stage.of(config))
     return arm
@@ -138,7 +134,6 @@ def by_setting(encoder: str, given: Any) -> str:
         if got is None:
             rows.append([name, "out of memory", "", ""])
             continue
-        name += f", first step {got[2]:.0f} s" if "compiled" in changed else ""
         away = (got[3] - plain[3]).norm(dim=1).mean()
         shares = (got[0] / plain[0], got[1].used(given.device) / plain[1].used(given.device))
         rows.append([name, *(f"{share:.2f}" for share in shares), f"{away:.4f}" if "precision" in changed else ""])

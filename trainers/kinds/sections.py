@@ -42,9 +42,7 @@ IMAGES = Section(names=("data.source",), title="Images")
 READING = Section(names=tuple(f"data.{name}" for name in READ), title="How the images are read", folded=True)
 START = Section(names=("start",), title="Start from another run", folded=True)
 CONDITIONS = Section(names=tuple(f"data.conditions.{name}" for name in HARD), title="Hard conditions", folded=True)
-SPEED = Section(
-    names=("chunk", "checkpointing", "precision", "channels_last", "compiled"), title="Memory and speed", folded=True
-)
+SPEED = Section(names=("chunk", "checkpointing", "precision", "channels_last"), title="Memory and speed", folded=True)
 TOGETHER = dataclasses.replace(SPEED, names=(*SPEED.names, "processes"))
 """Of kinds of which several processes train a run."""
 MORE = "Batch, learning rate and more"

@@ -71,7 +71,6 @@ class Contrastive(Labelled[ContrastiveConfig]):
                 "head_steps",
                 "head_learning_rate",
                 "transfer",
-                "pretext",
                 "seed",
                 "probe_size",
                 "metrics",
