@@ -369,7 +369,6 @@ class RunConfig(Config):
 
     @property
     def single(self) -> RunConfig:
-        """See :class:`Config`."""
         return self
 
     @property

@@ -85,7 +85,6 @@ class ContrastiveConfig(EncoderConfig):
 
     @property
     def encoder_prefix(self) -> str:
-        """See :class:`RunConfig`."""
         return "method/net.backbone."
 
     @property

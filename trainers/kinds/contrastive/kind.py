@@ -162,7 +162,6 @@ class Contrastive(Labelled[ContrastiveConfig]):
         return [*super().advice(config), *advice(config)]
 
     def diagnosis(self, config: ContrastiveConfig, arm: int, numbers: Mapping[str, float]) -> list[str]:
-        """See :mod:`trainers.kinds.contrastive.diagnosis`."""
         from trainers.kinds.contrastive.diagnosis import diagnosis
 
         return diagnosis(config, arm, numbers)

@@ -176,7 +176,6 @@ class MoCo(nn.Module):
         return self.dictionary.filled
 
     def sample(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
-        """See :meth:`trainers.kinds.contrastive.queue.KeyQueue.sample`."""
         return self.dictionary.sample(count)
 
     @torch.no_grad()

@@ -59,7 +59,6 @@ class Finetuning(Kind[FinetuningConfig]):
 
     @property
     def measures(self) -> Measures:
-        """See :mod:`trainers.kinds.finetuning.measures`."""
         from trainers.kinds.finetuning.measures import MEASURES
 
         return MEASURES

@@ -136,7 +136,6 @@ class MetricLearning(Labelled[MetricLearningConfig]):
         return {"encoder": known.encoder, "learning_rate": rate}, known.sentence
 
     def rehearse_on(self, config: MetricLearningConfig, data: LoadedData) -> list[str]:
-        """See :mod:`trainers.kinds.metric_learning.suited`."""
         from trainers.kinds.metric_learning.suited import suit
 
         return list(suit(config, data).notes)
