@@ -28,10 +28,10 @@ from trainers.losses import _compiled_ranks
 from trainers.losses._batch import Batch
 from trainers.losses._bound import Bound, BoundParameters, SmoothLift, bound_pull
 from trainers.losses._layout import FAR, Layout, chunks, make_layout, segment, send_layout
-from trainers.losses._proxies import draw_proxies, proxy_softmax
 from trainers.losses._rank_measures import Measure
 from trainers.losses.base import LossModule
 from trainers.losses.calibration import MEAN_OVER, MEAN_OVER_HELP, calibration
+from trainers.losses.proxies import draw_proxies, proxy_softmax
 from trainers.parameters import parameter
 
 # Pairs held at once: on a CPU what fits the caches, on a GPU enough that launching kernels takes little of the time.

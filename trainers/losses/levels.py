@@ -14,11 +14,10 @@ from torch import Tensor, nn
 from trainers.devices.host import columns, tensor
 from trainers.errors import UserError
 from trainers.losses._batch import Batch
-from trainers.losses._proxies import PROXY_LEARNING_RATE
 from trainers.losses._symbols import HINGE, LEVEL_SOFTMAX
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.losses.pairs import every, hardest
-from trainers.losses.proxies import ProxyNCA, ProxyNCAParameters, ProxyNSM, ProxyNSMParameters
+from trainers.losses.proxies import PROXY_LEARNING_RATE, ProxyNCA, ProxyNCAParameters, ProxyNSM, ProxyNSMParameters
 from trainers.parameters import parameter
 
 DIFFERS = (
