@@ -36,7 +36,7 @@ from trainers.plans.config import sweep_of
 from trainers.runs.damage import reading
 
 if TYPE_CHECKING:
-    from trainers.image_text.class_groups import NameEncoder
+    from trainers.image_text.class_table import NameEncoder
 
 _SHORTER = "The time is {:g} minutes, the longest that this page allows; the limit on steps is that of the run."
 
@@ -93,7 +93,7 @@ class FormService:
     @cached_property
     def _name_encoder(self) -> NameEncoder:
         """What embeds the names of classes for all visitors."""
-        from trainers.image_text.class_groups import NameEncoder
+        from trainers.image_text.class_table import NameEncoder
 
         return NameEncoder()
 
@@ -134,7 +134,7 @@ class FormService:
             ``of``, the group of each, and ``named_after``, which of them each group is named after; of groups whose
             names are given ``of`` alone.
         """
-        from trainers.image_text.class_groups import class_groups, nearest_groups
+        from trainers.image_text.class_table import class_groups, nearest_groups
 
         how: dict[str, Any] = {"of": asked.groups or None, "by": asked.by, "encoder": self._name_encoder}
         try:

@@ -36,9 +36,9 @@ from trainers.config import DataChoice
 from trainers.devices.precision import autocast, computing_in
 from trainers.distributed.whole import Whole
 from trainers.encoders import ENCODERS
-from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
 from trainers.parameters import Choice, parse_choice
 from trainers.training.memory import checkpointed, chunks, encode_in_chunks

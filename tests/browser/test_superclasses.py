@@ -12,7 +12,7 @@ from tests.browser.pages import PHONE, downloaded, visit
 from tests.browser.sidebar import FORM, choose, config, images, leave_queue, named, train, unfold
 from tests.data.world import write_tree
 from tests.tiny import trained
-from trainers.image_text import class_groups
+from trainers.image_text import class_table
 from trainers.parameters import Choice
 from trainers.retrieval.probe_results import labelled_probe_of
 from trainers.runs import RunFolder
@@ -238,12 +238,12 @@ def test_a_text_tower_groups_names_and_its_absence_is_said(
     write_tree(tmp_path / "own", CLASSES)
     with visit(browser, site, site.at(site.finished)) as page:
         editor = opened(page, tmp_path / "own", 4)
-        monkeypatch.setattr(class_groups, "TOWER", Choice(name="open_clip", parameters={"pretrained": "/none.pt"}))
+        monkeypatch.setattr(class_table, "TOWER", Choice(name="open_clip", parameters={"pretrained": "/none.pt"}))
         act(editor, "Group similar names")
         expect(editor.get_by_role("alert")).to_contain_text("none.pt")
         expect(editor.get_by_role("alert")).to_contain_text("by the words they share")
         assert group_names(editor) == ["unsorted"]
-        monkeypatch.setattr(class_groups, "TOWER", Choice(name="tiny_clip"))
+        monkeypatch.setattr(class_table, "TOWER", Choice(name="tiny_clip"))
         act(editor, "Group similar names")
         said(editor, "Made 2 groups of similar names.")
         assert {*group_names(editor)} < {*CLASSES}

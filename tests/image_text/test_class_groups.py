@@ -11,15 +11,22 @@ import pytest
 import torch
 from torch import Tensor
 
-import trainers.image_text.class_groups as grouping
+import trainers.image_text.class_table as grouping
 from tests.data.world import write_tree
 from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.errors import UserError
 from trainers.image_text.base import ImageTextModel
-from trainers.image_text.class_groups import NameEncoder, centres, class_groups, kmeans, nearest_groups
-from trainers.image_text.class_table import ClassTable, Similarity
+from trainers.image_text.class_table import (
+    ClassTable,
+    NameEncoder,
+    Similarity,
+    centres,
+    class_groups,
+    kmeans,
+    nearest_groups,
+)
 from trainers.parameters import Choice
 
 NAMES = ["red_apple", "green-apple", "old car", "new car", "oak tree", "pine tree", "small apple"]

@@ -145,9 +145,9 @@ def test_batches_that_do_not_suit_it_are_named(k, images, classes, good):
 
 def test_a_batch_no_larger_than_a_neighbourhood_is_refused():
     with pytest.raises(UserError, match="k = 4; got 4"):
-        build()(torch.randn(4, 5), torch.zeros(4))
+        build()(torch.randn(4, 5), torch.zeros(4).long())
     with pytest.raises(UserError, match="gallery"):
-        build()(torch.randn(9, 5), torch.zeros(9), torch.randn(9, 5), torch.zeros(9))
+        build()(torch.randn(9, 5), torch.zeros(9).long(), torch.randn(9, 5), torch.zeros(9).long())
 
 
 def crowd(count: int, classes: int, spread: float, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:

@@ -173,8 +173,7 @@ def _classes(choice: DataChoice) -> tuple[str, list[str]]:
 
 
 def _similarity(arguments: argparse.Namespace) -> Similarity:
-    from trainers.image_text.class_groups import NameEncoder
-    from trainers.image_text.class_table import Similarity
+    from trainers.image_text.class_table import NameEncoder, Similarity
     from trainers.image_text.models import MODELS
     from trainers.parameters import entry, parse_choice
 

@@ -14,7 +14,7 @@ from trainers.cluster.address import address
 from trainers.config import BUDGET
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS
-from trainers.kinds.sections import Section
+from trainers.kinds.base import Section
 from trainers.parameters import Choice, Spec, describe, flat, parse_choice, specs
 
 SPELLING = "NAME[:PARAMETER=VALUE,...]"

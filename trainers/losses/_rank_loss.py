@@ -26,9 +26,8 @@ from torch.autograd.function import once_differentiable
 from trainers.devices.host import host
 from trainers.losses import _compiled_ranks
 from trainers.losses._batch import Batch
-from trainers.losses._bound import Bound, BoundParameters, SmoothLift, bound_pull
+from trainers.losses._bound import Bound, BoundParameters, Measure, SmoothLift, bound_pull
 from trainers.losses._layout import FAR, Layout, chunks, make_layout, segment, send_layout
-from trainers.losses._rank_measures import Measure
 from trainers.losses.base import LossModule
 from trainers.losses.calibration import MEAN_OVER, MEAN_OVER_HELP, calibration
 from trainers.losses.proxies import draw_proxies, proxy_softmax

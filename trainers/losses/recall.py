@@ -12,9 +12,8 @@ from torch import Tensor
 from trainers.devices.host import equal, host, send, tensor
 from trainers.errors import ParameterError
 from trainers.losses._batch import Batch
-from trainers.losses._bound import DIFFERS, BoundParameters, SigmoidParameters, resolve
+from trainers.losses._bound import DIFFERS, BoundParameters, Recall, SigmoidParameters, resolve
 from trainers.losses._rank_loss import DecomposableParameters, RankLoss, SmoothRank, SupRank, Weights, described, weigh
-from trainers.losses._rank_measures import Recall
 from trainers.losses._symbols import BOUND, QUERY, RANK_PLUS, RANKED, SIGMOID, SOFTMAX
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.losses.proxies import PROXY_LEARNING_RATE

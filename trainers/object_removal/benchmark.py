@@ -30,8 +30,7 @@ from trainers.object_removal.gallery import Gallery, against, gather
 from trainers.object_removal.pairs import Removal, Tally, class_tables, removals
 from trainers.object_removal.square_images import check_memory, drawn_images, longest_side, read_images
 from trainers.object_removal.vocabulary import Matcher, matcher_of
-from trainers.progress import Progress, silent
-from trainers.training.progress import Stages
+from trainers.progress import Progress, Stages, silent
 
 KS = (1, 5, 10)
 

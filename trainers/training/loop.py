@@ -28,9 +28,9 @@ from trainers.runs.records import STAGE, Snapshot
 from trainers.training.arm import Arm
 from trainers.training.evaluation import Evaluation, Finish, Finisher
 from trainers.training.memory import checkpointed, encode_in_chunks
+from trainers.training.pinned import TrainedOn
 from trainers.training.scalars import ScalarBuffer, ends_window
 from trainers.training.stage import Pace, Reached, Stage, StageStart
-from trainers.training.trained_on import TrainedOn
 
 CHECKPOINT_SECONDS = 5.0  # a killed run loses at most ten seconds: five, and a step and a snapshot on top
 CHECKPOINT_SHARE = 0.05  # of the time, at most; a large model's checkpoints are further apart

@@ -15,8 +15,7 @@ from trainers.config import BUDGET, MAX_ARMS, RunConfig
 from trainers.devices.device import most_processes
 from trainers.errors import ParameterError
 from trainers.kinds import check
-from trainers.kinds.base import Kind, Preset
-from trainers.kinds.sections import Section
+from trainers.kinds.base import Kind, Preset, Section
 from trainers.parameters import Choice, Spec, describe, flat, imported
 from trainers.parameters import check as checked
 from trainers.recipes.catalogue import RECIPES

@@ -13,8 +13,14 @@ from trainers.comparison import Group, Pair
 from trainers.errors import UserError
 from trainers.object_removal.reliance.over_runs import Part, over_runs, text
 from trainers.object_removal.reliance.queries import TITLES, WITHOUT
-from trainers.object_removal.reliance.results import CONTRASTS, ArmBackground, BackgroundResult, title_of
-from trainers.object_removal.reliance.scores import NEAREST, Scores
+from trainers.object_removal.reliance.results import (
+    CONTRASTS,
+    NEAREST,
+    ArmBackground,
+    BackgroundResult,
+    Scores,
+    title_of,
+)
 
 QUERIES, CLASSES = 60, 12
 RNG = np.random.default_rng

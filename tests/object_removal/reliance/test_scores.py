@@ -26,8 +26,17 @@ from trainers.object_removal.reliance.queries import (
     in_other_light,
     make_queries,
 )
-from trainers.object_removal.reliance.results import CONTRASTS, MISSED, STAYS, ArmBackground, BackgroundResult
-from trainers.object_removal.reliance.scores import Scores, chance, nearest, score_forms
+from trainers.object_removal.reliance.results import (
+    CONTRASTS,
+    MISSED,
+    STAYS,
+    ArmBackground,
+    BackgroundResult,
+    Scores,
+    chance,
+    nearest,
+    score_forms,
+)
 from trainers.object_removal.reliance.sources import load_objects
 
 

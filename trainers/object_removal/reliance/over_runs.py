@@ -14,6 +14,7 @@ from trainers.metrics.names import Described
 from trainers.object_removal.reliance.queries import WHOLE
 from trainers.object_removal.reliance.results import (
     CONTRASTS,
+    METRICS,
     MISSED,
     STAYS,
     ArmBackground,
@@ -22,7 +23,6 @@ from trainers.object_removal.reliance.results import (
     measures_of,
     title_of,
 )
-from trainers.object_removal.reliance.scores import METRICS
 from trainers.runs.records import QueryScores
 
 
