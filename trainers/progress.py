@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 
 Progress = Callable[[str, float], None]
 """Called with a sentence and the fraction done, 0 to 1. It may raise to stop the loading."""
@@ -20,3 +22,36 @@ def worded(progress: Progress, before: str = "", after: str = "") -> Progress:
 def part_of(progress: Progress, begin: float, end: float) -> Progress:
     """Make a progress function whose 0 to 1 is ``begin`` to ``end`` of another's."""
     return lambda text, fraction: progress(text, begin + (end - begin) * fraction)
+
+
+_COUNT = re.compile(r"\d of \d")
+
+
+class Stages:
+    """Reports consecutive stages as one progress, whose fraction never decreases.
+
+    Args:
+        tell: called with the combined progress.
+        weights: relative durations of the stages, positive.
+    """
+
+    def __init__(self, tell: Progress, weights: Sequence[float]) -> None:
+        self._tell = tell
+        self._shares = iter([weight / sum(weights) for weight in weights])
+        self._begun = 0.0
+        self._most = 0.0
+
+    def next(self) -> Progress:
+        """Return the progress callback of the next stage, 0 to 1; a fraction lower than an earlier one is not shown."""
+        share, start = next(self._shares), self._begun
+        self._begun += share
+        return partial(self._report, start, share)
+
+    def _report(self, start: float, share: float, text: str, fraction: float) -> None:
+        self._most = max(self._most, min(1.0, start + share * fraction))
+        self._tell(text, self._most)
+
+
+def with_share(text: str, fraction: float) -> str:
+    """Add the share that is done to what is being done, unless it is not known or ``text`` counts for itself."""
+    return text if not 0 < fraction < 1 or _COUNT.search(text) else f"{text}, {fraction:.0%}"

@@ -34,6 +34,7 @@ from trainers.distributed.follower import Word, announce, follow, invite, watch
 from trainers.distributed.group import Board, board, highest, join, lost_another
 from trainers.errors import UNEXPECTED, DiskFullError, RunError, UserError
 from trainers.kinds import check, kind_of
+from trainers.progress import with_share
 from trainers.registry import importing
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import is_full
@@ -41,7 +42,6 @@ from trainers.runs.database import clear_remains
 from trainers.runs.lock import RunLock
 from trainers.runs.records import BETWEEN_SLICES, RunState
 from trainers.runs.slice_cost import note_set_up
-from trainers.training.progress import with_share
 
 if TYPE_CHECKING:
     from trainers.training.trainer import Trainer

@@ -46,7 +46,7 @@ export class BackgroundNumbers {
 
 function valuesOf(answer, arm) {
   const ofArm = answer.numbers.filter((number) => number.run === arm.run && number.arm === arm.arm);
-  return Object.fromEntries(ofArm.map(({ form, objects, measure, mean, low, high }) => [[measure, form, objects].filter(Boolean).join("."), { mean, low, high }]));
+  return Object.fromEntries(ofArm.map(({ form, measure, mean, low, high }) => [`${measure}.${form}`, { mean, low, high }]));
 }
 
 /** A measure of every form. */
@@ -60,22 +60,13 @@ function controls(answer, models) {
   return [el("h4", { text: CONTROLS }), el("p", { class: "rs-note", text: POINTS }), first[1], ...others.map(([measure, numbers]) => fold(`The same in ${answer.measures[measure]}`, numbers))];
 }
 
-/** The first measure by covered area, and how bad wrong first results are. */
+/** How bad wrong first results are. */
 function folds(answer, models) {
-  const thirds = Object.entries(answer.objects);
-  const [first] = Object.keys(answer.measures);
-  const head = models.flatMap((model) => thirds.map(([third, [least, most]]) => `${model.title}, ${third} (${percent(least)} to ${percent(most)})`));
-  const lines = Object.entries(answer.forms).map(([form, words]) => [capital(words), ...models.flatMap((model) => thirds.map(([third]) => spelled(model.values[`${first}.${form}.${third}`], shares)))]);
-  const known = lines.filter((line) => line.some((cell, at) => at && cell !== NONE));
   const missed = rowsOf(answer, MISSED).map(({ key }) => [capital(answer.forms[key.slice(MISSED.length + 1)]), ...models.map((model) => spelled(model.values[key], levels))]);
-  return [
-    fold(`${answer.measures[first]} by the area that the object covers, in %`, tableBox(table(["Form", ...head], known))),
-    ...(missed.length ? [fold(`${capital(answer.measures[MISSED])}, of ${answer.levels.length}`, tableBox(table(["Form", ...models.map((model) => model.title)], missed)))] : []),
-  ];
+  return missed.length ? [fold(`${capital(answer.measures[MISSED])}, of ${answer.levels.length}`, tableBox(table(["Form", ...models.map((model) => model.title)], missed)))] : [];
 }
 
 const NONE = "–";
-const shares = (value) => (value * 100).toFixed(1);
 const points = (value) => `${value < 0 ? "−" : ""}${(Math.abs(value) * 100).toFixed(1)}`;
 const levels = (value) => value.toFixed(2);
 

@@ -40,7 +40,7 @@ def progress_json(state: RunState, by_stage: str = "") -> Json:
     """Describe how far a run is, and what it says.
 
     Args:
-        by_stage: see :meth:`trainers.kinds.base.KindTitles.by_stage`.
+        by_stage: see :meth:`trainers.kinds.base.Kind.by_stage`.
     """
     return {
         "message": state.message,

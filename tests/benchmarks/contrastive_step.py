@@ -24,8 +24,7 @@ from tests.benchmarks._harness import Work, in_turn
 from tests.programs import arguments, markdown
 from trainers.encoders import ENCODERS
 from trainers.kinds.contrastive.methods import METHODS, Method, Parts, Views
-from trainers.kinds.contrastive.networks import Projected, projector
-from trainers.kinds.contrastive.norms import normalised
+from trainers.kinds.contrastive.networks import Projected, normalised, projector
 from trainers.parameters import parse_choice
 
 MEGABYTE = 2**20

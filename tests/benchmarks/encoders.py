@@ -29,10 +29,10 @@ from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import LoadedData
 from trainers.encoders import ENCODERS
-from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch, Batches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import embed
+from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
 from trainers.metrics import evaluate

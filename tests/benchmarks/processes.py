@@ -31,9 +31,9 @@ from tests.distributed.processes import free_port
 from tests.programs import arguments, markdown
 from trainers.distributed.group import join, rank, world
 from trainers.encoders import ENCODERS
-from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
 from trainers.parameters import parse_choice
 from trainers.training.stage import Stage

@@ -9,7 +9,7 @@ from tests.browser.pages import downloaded, fits, open_tab, visit
 from tests.made_up_plan import make_plan
 from trainers.claims.base import WORKS, Claim
 from trainers.claims.catalogue import CLAIMS
-from trainers.claims.verdict import LACKING
+from trainers.claims.measured import LACKING
 
 FINISHED = CLAIMS["happier_metrics"]
 OTHERS = (claim for claim in CLAIMS.values() if claim.plan and not claim.begins)

@@ -109,9 +109,6 @@ def test_from_a_measurement_to_the_images_of_a_query(pots: Page) -> None:
     expect(numbers.get_by_role("heading", name="Beyond the controls")).to_be_visible()
     expect(numbers.locator("tr", has_text="beyond the placebo")).to_have_count(3)  # R@1, H-AP, what stays
     expect(numbers.locator("tr:visible", has_text="beyond the placebo")).to_have_count(1)
-    numbers.get_by_text("R@1 by the area that the object covers").click()
-    expect(numbers.locator("thead", has_text="smallest third").locator("th")).to_have_count(7)
-    expect(numbers.locator("tbody tr:visible", has_text="As much filled beside the object")).to_have_count(1)
     page.get_by_label("Queries that do not notice").locator(".rs-pairrow").first.press("Enter")
     rows = page.get_by_label("A query in its forms")
     expect(rows).to_be_focused()

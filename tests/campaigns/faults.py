@@ -138,8 +138,8 @@ FAULTS = (
     Fault(
         name="itself",
         sentence="The match of a query with its copy in the memory counts.",
-        find="if self.loss.leaves_self_out and self_index is not None else {}",
-        replace="if self_index is None else {}",
+        find="None if self_index is None else host(self_index).T.reshape(-1)",
+        replace="None",
         tests=("tests/losses/test_memory.py",),
     ),
     Fault(

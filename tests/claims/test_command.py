@@ -17,10 +17,10 @@ from tests.tiny import tiny_config, write_images
 from trainers.claims import catalogue, runs, tables
 from trainers.claims.base import Claim, Difference, Side
 from trainers.claims.catalogue import CLAIMS
+from trainers.claims.measured import LEAST_SEEDS, SEEN, VERDICTS
 from trainers.claims.parts import digest
 from trainers.claims.results import commit, is_stale, read, write
 from trainers.claims.tables import HEAD, as_csv, as_json, words
-from trainers.claims.verdict import LEAST_SEEDS, SEEN, VERDICTS
 from trainers.cli.main import main
 from trainers.errors import RunError
 from trainers.plans.config import SweepConfig

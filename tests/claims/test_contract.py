@@ -12,11 +12,11 @@ import pytest
 from trainers.claims.base import WORKS, Claim
 from trainers.claims.catalogue import CLAIMS, FOLDER, NOTES
 from trainers.claims.catalogue import read as read_tables
+from trainers.claims.measured import LEAST_SEEDS, VERDICTS
 from trainers.claims.parts import digest, parts
 from trainers.claims.plans import PLANS
 from trainers.claims.results import SHIPPED, read
 from trainers.claims.runs import steps
-from trainers.claims.verdict import LEAST_SEEDS, VERDICTS
 from trainers.cli.main import whole_parser
 from trainers.comparison import condition_key
 from trainers.kinds import kind_of

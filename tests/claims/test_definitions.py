@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import trainers
-from trainers.claims import definitions
 from trainers.claims import parts as parts_of
 from trainers.claims.catalogue import CLAIMS
 
@@ -20,7 +19,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the program's code, which the digest is made of."""
     root = tmp_path / "trainers"
     shutil.copytree(Path(trainers.__file__).parent, root, ignore=lambda folder, names: ["results", "__pycache__"])
-    monkeypatch.setattr(definitions, "_ROOT", root)
+    monkeypatch.setattr(parts_of, "_ROOT", root)
     return root
 
 
@@ -30,7 +29,7 @@ def afresh() -> None:
 
 
 def _forget() -> None:
-    for cached in (definitions._read, definitions._code, parts_of._label):
+    for cached in (parts_of._read, parts_of._code, parts_of._label):
         cached.cache_clear()
 
 
@@ -80,5 +79,5 @@ def test_code_that_it_uses_counts(tree: Path, file: str, old: str, new: str) -> 
 
 def test_code_that_it_does_not_use_changes_nothing(tree: Path) -> None:
     before = digest()
-    edit(tree / "losses" / "csl.py", "self.", "other.")
+    edit(tree / "losses" / "infonce.py", "self.", "other.")
     assert digest() == before

@@ -10,9 +10,19 @@ import pytest
 
 from tests.claims.world import claim_of, result_of
 from trainers.claims.base import Difference, Expected, Side
-from trainers.claims.measured import measure
+from trainers.claims.measured import (
+    LACKING,
+    NOT_RUN,
+    NOT_SEEN,
+    OPPOSITE,
+    SEEN,
+    Numbers,
+    judge,
+    measure,
+    numbers,
+    verdict,
+)
 from trainers.claims.results import read, standing, write
-from trainers.claims.verdict import LACKING, NOT_RUN, NOT_SEEN, OPPOSITE, SEEN, Numbers, judge, numbers, verdict
 from trainers.comparison import Cell
 from trainers.comparison.estimate import POWER, Estimate, Uncertainty, estimate, power, shown
 from trainers.runs.records import QueryScores

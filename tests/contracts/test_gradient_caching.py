@@ -19,8 +19,7 @@ from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.batches import Batch
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.methods import METHODS, Parts
-from trainers.kinds.contrastive.networks import Projected, projector
-from trainers.kinds.contrastive.norms import normalised
+from trainers.kinds.contrastive.networks import Projected, normalised, projector
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
 from trainers.training import memory

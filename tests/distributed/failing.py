@@ -15,8 +15,7 @@ import torch
 
 from trainers.distributed.launch import launched
 from trainers.errors import DataError
-from trainers.kinds.metric_learning.arm import LossArm
-from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.kinds.metric_learning.loop import LossArm, MetricLearningLoop
 from trainers.training import loop
 from trainers.worker import main
 

@@ -170,7 +170,7 @@ def gradients(name: str, parameters: dict[str, Any], rows: Tensor, labels: Tenso
     if processes == 1:
         parts = [net.terms(rows, levels)]
     else:
-        parts = [part(net, net.terms, rows, levels, first, processes) for first in range(processes)]
+        parts = [part(net.terms, rows, levels, first, processes) for first in range(processes)]
     loss = torch.stack([term for each in parts for term in each.values()]).sum()
     loss.backward()
     return [loss.detach(), *(each.grad for each in (rows, *net.parameters()) if each.grad is not None)]

@@ -21,7 +21,7 @@ from tests.made_up_plan import make_plan, sweep
 from tests.synthetic import make_run
 from trainers.claims.base import WORKS, Difference, Side
 from trainers.claims.catalogue import CLAIMS
-from trainers.claims.verdict import LACKING, VERDICTS
+from trainers.claims.measured import LACKING, VERDICTS
 from trainers.errors import RunError, UserError
 from trainers.runs import RunFolder
 from trainers.runs.label import read_label

@@ -25,12 +25,11 @@ from trainers.image_text.models import MODELS
 from trainers.metrics.bitmasks import CORRECT
 from trainers.metrics.counterfactual import counterfactual
 from trainers.metrics.image_text import recall_both_ways
-from trainers.object_removal.caption_parts import parts, verdict
 from trainers.object_removal.captions import mention_table
 from trainers.object_removal.fills import FILLS
 from trainers.object_removal.gallery import Gallery
 from trainers.object_removal.pairs import class_tables, removals
-from trainers.object_removal.ranked_captions import ranked
+from trainers.object_removal.ranked_captions import parts, ranked, verdict
 from trainers.object_removal.regions import Regions, judge
 from trainers.object_removal.vocabulary import load_words
 

@@ -11,13 +11,14 @@ import torch
 from tests.entities import SAID, write_entities
 from tests.finetuning.world import mend_config, write_coco
 from tests.image_text.blip import write_blip
+from tests.make.tiny_clip import save_folder
 from trainers.cli.main import main
 from trainers.data.captioned.loader import load_captioned
 from trainers.errors import DataError
-from trainers.image_text.models.tiny_clip import WEIGHTS, TinyClip, load_weights, save_folder
-from trainers.kinds.finetuning.images import removed_pairs
+from trainers.image_text.models.tiny_clip import WEIGHTS, TinyClip, load_weights
 from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.finetuning.recipes import recipe
+from trainers.kinds.finetuning.training_pairs import removed_pairs
 from trainers.object_removal.vocabulary import load_words
 from trainers.parameters import Choice
 from trainers.retrieval.encoders import encoders_of_run

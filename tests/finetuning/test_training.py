@@ -20,11 +20,11 @@ from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.loop import FinetuningLoop
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.progress import Stages
 from trainers.retrieval.encoders import images_of
 from trainers.runs import RunFolder
 from trainers.runs.identity import read_config
 from trainers.training.augmentations import AUGMENTATIONS
-from trainers.training.progress import Stages
 
 
 def asked(*flags: str) -> RunConfig:

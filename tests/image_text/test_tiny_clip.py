@@ -9,11 +9,12 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from safetensors.torch import save_file
 
+from tests.make.tiny_clip import save_folder
 from trainers.errors import RunError
 from trainers.image_text import small
 from trainers.image_text.encoding import encode_images, encode_texts, squash
 from trainers.image_text.models import MODELS
-from trainers.image_text.models.tiny_clip import ASSETS, SIDE, WEIGHTS, TinyClip, load_weights, save_folder
+from trainers.image_text.models.tiny_clip import ASSETS, SIDE, WEIGHTS, TinyClip, load_weights
 
 SENTENCES = ["a dog chasing a red frisbee on the grass", "one cat", "Größe & ⚽?"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trainers.kinds import KINDS, kind_of
-from trainers.kinds.ablation import Ablation, ablation
+from trainers.kinds.arm_view import Ablation, ablation
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice

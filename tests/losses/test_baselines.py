@@ -149,11 +149,11 @@ def test_fixed_shapes_give_what_the_library_gives_from_lists(name, spread):
 
 
 def test_weighted_negatives_are_drawn_as_often_as_their_weights_say():
-    from trainers.losses._batch import Pairings
+    from trainers.losses._batch import Batch
     from trainers.losses.pairs import negative_weights
 
     emb = world(9)
-    pairs = Pairings.of(emb, LABELS)
+    batch = Batch.of(emb, LABELS)
     d, dim = distances(emb.detach()), emb.shape[1]
     for i in range(len(emb)):
         want = []
@@ -161,5 +161,5 @@ def test_weighted_negatives_are_drawn_as_often_as_their_weights_say():
             far = max(float(d[i][j]), 0.5)
             q = far ** (dim - 2) * (1 - far**2 / 4) ** ((dim - 3) / 2)
             want.append(1 / q if LABELS[i] != LABELS[j] and d[i][j] < 1.4 else 0.0)
-        got, want = negative_weights(pairs)[i], torch.tensor(want, dtype=torch.float64)
+        got, want = negative_weights(batch)[i], torch.tensor(want, dtype=torch.float64)
         torch.testing.assert_close(got / got.sum().clamp(min=1e-300), want / want.sum().clamp(min=1e-300))

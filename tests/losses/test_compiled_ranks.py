@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tests.losses.batches import CORNERS, draw, tree_labels
 from trainers.losses import LOSSES, kernel
-from trainers.losses._batch import PairBatch
+from trainers.losses._batch import Batch
 from trainers.losses._compiled_ranks import serves
 from trainers.losses._numba import compiled
 from trainers.losses._rank_loss import SmoothRank, SupRank
@@ -31,20 +31,21 @@ def ranker(name: str, **parameters) -> Ranker:
     return LOSSES[name].build(num_classes=9, dim=8, **parameters).ranker
 
 
-def pairs(similarity: Tensor, labels: Tensor, others: Tensor | None = None, itself: Tensor | None = None) -> PairBatch:
+def pairs(similarity: Tensor, labels: Tensor, others: Tensor | None = None, itself: Tensor | None = None) -> Batch:
     own = torch.arange(len(labels)) if others is None else itself
     others = labels if others is None else others
-    return PairBatch(queries=similarity, similarity=similarity, labels=labels, gallery_labels=others, itself=own)
+    items = torch.eye(similarity.shape[1], dtype=similarity.dtype, device=similarity.device)
+    return Batch(rows=similarity, others=items, labels=labels, other_labels=others, itself=own)
 
 
-def solved(ranks: Ranker, batch: PairBatch) -> tuple[Tensor, Tensor]:
+def solved(ranks: Ranker, batch: Batch) -> tuple[Tensor, Tensor]:
     similarity = batch.similarity.detach().requires_grad_()
-    loss = ranks.loss(dataclasses.replace(batch, similarity=similarity))
+    loss = ranks.loss(dataclasses.replace(batch, rows=similarity))
     loss.backward()
     return loss.detach(), similarity.grad
 
 
-def agree(ranks: Ranker, batch: PairBatch, tolerance: float | None = None) -> None:
+def agree(ranks: Ranker, batch: Batch, tolerance: float | None = None) -> None:
     assert serves(batch.similarity, ranks.surrogate)
     tolerance = tolerance or EPS[batch.similarity.dtype]
     loss, slope = solved(ranks, batch)
@@ -165,7 +166,7 @@ def test_the_measure_is_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     agree(RANKERS["sup_hap"], pairs(cosines(batch), batch.labels))
 
 
-def two_levels() -> PairBatch:
+def two_levels() -> Batch:
     batch = CORNERS["two levels"]
     return pairs(cosines(batch), batch.labels)
 

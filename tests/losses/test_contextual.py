@@ -13,7 +13,7 @@ from tests.oracle_cases import cases, load
 from trainers.errors import UserError
 from trainers.losses import LOSSES
 from trainers.losses import contextual as module
-from trainers.losses._batch import one_view
+from trainers.losses._batch import Batch
 
 
 def build(**parameters):
@@ -21,7 +21,7 @@ def build(**parameters):
 
 
 def unweighted(loss: module.Contextual, emb: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
-    return loss.unweighted(*one_view(emb, labels))
+    return loss.unweighted(Batch.of(emb, labels))
 
 
 def world(seed: int, count: int = 15, classes: int = 4) -> tuple[torch.Tensor, torch.Tensor]:
@@ -145,9 +145,9 @@ def test_batches_that_do_not_suit_it_are_named(k, images, classes, good):
 
 def test_a_batch_no_larger_than_a_neighbourhood_is_refused():
     with pytest.raises(UserError, match="k = 4; got 4"):
-        build()(torch.randn(4, 5), torch.zeros(4))
+        build()(torch.randn(4, 5), torch.zeros(4).long())
     with pytest.raises(UserError, match="gallery"):
-        build()(torch.randn(9, 5), torch.zeros(9), torch.randn(9, 5), torch.zeros(9))
+        build()(torch.randn(9, 5), torch.zeros(9).long(), torch.randn(9, 5), torch.zeros(9).long())
 
 
 def crowd(count: int, classes: int, spread: float, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:

@@ -20,8 +20,7 @@ from tests.losses.reference import (
 )
 from tests.losses.test_against_reference import FAMILIES
 from trainers.errors import UserError
-from trainers.losses import LOSSES
-from trainers.losses._batch import pair_batch
+from trainers.losses import LOSSES, _batch
 from trainers.losses._bound import BoundParameters, resolve
 
 QUICK = settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -151,11 +150,11 @@ def test_simix_draws_from_the_global_generator_and_trains() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x, y: pair_batch(x[None], y), "embeddings of shape"),
-        (lambda x, y: pair_batch(x, y[:-1]), "whole-number labels"),
-        (lambda x, y: pair_batch(x, y.float()), "whole-number labels"),
-        (lambda x, y: pair_batch(x, y, x), "gallery_labels"),
-        (lambda x, y: pair_batch(x, y, x, y[:, 0]), "level"),
+        (lambda x, y: _batch.Batch.of(x[0], y), "embeddings of shape"),
+        (lambda x, y: _batch.Batch.of(x, y[:-1]), "whole-number labels"),
+        (lambda x, y: _batch.Batch.of(x, y.float()), "whole-number labels"),
+        (lambda x, y: _batch.Batch.of(x, y, x), "gallery_labels"),
+        (lambda x, y: _batch.Batch.of(x, y, x, y[:, 0]), "level"),
         (lambda x, y: LOSSES["proxy_nsm"].build(num_classes=2, dim=6).double()(x, y), "num_classes"),
         (lambda x, y: LOSSES["recall_at_k_patel"].build(num_classes=2, dim=6, tau_k=(1.0, 2.0)), "tau_k"),
         (

@@ -40,7 +40,7 @@ def test_anchors_without_positives_add_nothing_but_are_counted(name):
     alone.backward()
     assert alone == 0
     assert (emb.grad == 0).all()
-    assert build(name)(emb[:1], torch.zeros(1)) == 0  # nothing to compare with at all
+    assert build(name)(emb[:1], torch.zeros(1).long()) == 0  # nothing to compare with at all
 
 
 def test_a_gallery_takes_the_place_of_the_batch():
@@ -83,4 +83,4 @@ def test_infonce_with_and_without_a_queue():
     for i in range(len(emb)):
         logits = torch.cat([(query[i] @ key[i])[None], rows_of(queue) @ query[i]]) / 0.2
         against = against - torch.log_softmax(logits, 0)[0] / len(emb)
-    torch.testing.assert_close(loss(emb, labels, queue), against)
+    torch.testing.assert_close(loss(emb, labels, queue, torch.zeros(11).long()), against)

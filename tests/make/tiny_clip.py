@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -11,11 +12,13 @@ from tests.programs import command
 from trainers.cli.work import result, train_to_end
 from trainers.config import RunConfig, SceneChoice
 from trainers.image_text.models import MODELS
-from trainers.image_text.models.tiny_clip import ASSETS, TinyClip, save_folder
+from trainers.image_text.models.tiny_clip import ARCHITECTURE, ASSETS, WEIGHTS, TinyClip
+from trainers.image_text.small import MEAN, STD
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.parameters import Choice
 from trainers.retrieval.encoders import encoders_of_run
 from trainers.runs import RunFolder
+from trainers.runs.atomic_files import write_tensors
 
 COMMAND = "python -m tests.make.tiny_clip"
 _CARD = """---
@@ -36,6 +39,20 @@ Weights and numbers were written by `{command}`.
 open_clip reads the folder (`create_model_from_pretrained("local-dir:...")`); captions must be tokenised with
 `trainers.image_text.small`, which keeps 6,000 of CLIP's merges.
 """
+
+
+def save_folder(model: TinyClip, folder: Path, card: str) -> None:
+    """Write the model as open_clip reads it (``local-dir:``): configuration, float16 weights, a card."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {"model_cfg": ARCHITECTURE, "preprocess_cfg": {"mean": MEAN, "std": STD, "resize_mode": "squash"}}
+    (folder / "open_clip_config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    # counters of batch normalisation are whole numbers and stay so
+    weights = {
+        name: value.detach().cpu().half() if value.is_floating_point() else value
+        for name, value in model.net.state_dict().items()
+    }
+    write_tensors(folder / WEIGHTS, weights)
+    (folder / "README.md").write_text(card, encoding="utf-8")
 
 
 @command

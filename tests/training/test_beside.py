@@ -13,8 +13,7 @@ from tests.contracts.test_training import train_cut_and_resume
 from tests.tiny import tiny_config
 from tests.training.reopened import numbers
 from trainers.config import RunConfig
-from trainers.kinds.metric_learning.arm import LossArm
-from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.kinds.metric_learning.loop import LossArm, MetricLearningLoop
 from trainers.runs import RunFolder
 from trainers.training.arm import NonFiniteLossError
 from trainers.training.evaluation import Finish, Finisher, ProbeResult

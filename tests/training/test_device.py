@@ -12,10 +12,10 @@ from trainers.data.base import ImageSet
 from trainers.devices.host import send
 from trainers.devices.precision import computing_in
 from trainers.encoders import ENCODERS, Encoder
-from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import Evaluator
+from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
 from trainers.losses.base import LossModule
 from trainers.samplers import SAMPLERS

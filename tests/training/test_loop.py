@@ -19,7 +19,7 @@ from trainers.errors import RunError
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
-from trainers.training.trained_on import TrainedOn
+from trainers.training.pinned import TrainedOn
 
 
 def trainer(root: Path, config: RunConfig) -> MetricLearningLoop:

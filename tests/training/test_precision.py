@@ -17,9 +17,9 @@ from tests.finetuning.world import mend_config
 from tests.tiny import opened, tiny_config, tiny_contrastive, to_end
 from trainers.devices.precision import HALF, OVERFLOWS_IN_A_ROW, LossScale, autocast, computing_in
 from trainers.encoders import ENCODERS, Encoder
-from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
 from trainers.training.arm import ArmOptimizer, NonFiniteLossError
 from trainers.training.stage import Stage

@@ -205,7 +205,6 @@ BUSY = {
     "code that holds the interpreter": "import ctypes\nctypes.PyDLL(None).sleep(600)\n",
     "a step of many seconds": "import numpy as np\nwhile True: np.sort(np.random.default_rng(0).random(30_000_000))\n",
     "the end of the interpreter": "import atexit, time\natexit.register(time.sleep, 600)\n",
-    "nothing, where there is no fork": "import time\ntime.sleep(600)\n",
     "a thread that never ends": "import threading\nthreading.Thread(target=threading.Event().wait).start()\n",
 }
 
@@ -222,8 +221,7 @@ def _is_there(pid: int) -> bool:
 @pytest.mark.parametrize("doing", BUSY)
 def test_it_is_gone_soon_after_its_parent_was_killed(tmp_path: Path, doing: str) -> None:
     script = tmp_path / "held.py"
-    no_fork = "import os\ndel os.fork\n" if "no fork" in doing else ""
-    script.write_text(no_fork + HOLD + BUSY[doing])
+    script.write_text(HOLD + BUSY[doing])
     env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     parent = subprocess.Popen([sys.executable, "-c", PARENT, str(script)], stdout=subprocess.PIPE, env=env)
     with parent:

@@ -17,9 +17,8 @@ from pydantic import TypeAdapter
 
 from trainers.cells import finite_number
 from trainers.claims.base import Claim
-from trainers.claims.measured import Measured
+from trainers.claims.measured import LACKING, NOT_RUN, Measured, verdict
 from trainers.claims.parts import digest
-from trainers.claims.verdict import LACKING, NOT_RUN, verdict
 from trainers.comparison.words import seeds_in_words
 from trainers.errors import RunError, UserError, brief
 

@@ -9,9 +9,8 @@ from typing import Any
 from trainers.cells import csv_text, finite_number
 from trainers.claims.base import WORKS, Claim, Difference
 from trainers.claims.catalogue import CLAIMS
-from trainers.claims.measured import Measured
+from trainers.claims.measured import LEAST_SEEDS, NOT_SEEN, OPPOSITE, SEEN, VERDICTS, Measured, judge
 from trainers.claims.results import SHIPPED, Result, is_stale, read, standing
-from trainers.claims.verdict import LEAST_SEEDS, NOT_SEEN, OPPOSITE, SEEN, VERDICTS, judge
 from trainers.comparison.markup import Sheet, latex, markdown_text
 from trainers.comparison.words import number
 from trainers.data.synthetic.pottery.classes import LEVELS

@@ -62,7 +62,6 @@ class Conv4(Encoder):
         self.centred = nn.BatchNorm1d(dim, affine=False)
 
     def forward(self, images: Tensor) -> Tensor:
-        """See :class:`Encoder`."""
         return self.centred(self.head(torch.flatten(self.pool(self.body(self.normalise(images))), 1)))
 
 
@@ -118,7 +117,6 @@ class SmallConv(Encoder):
         self.head = nn.Linear(self.width, dim)
 
     def forward(self, images: Tensor) -> Tensor:
-        """See :class:`Encoder`."""
         return self.head(torch.flatten(self.pool(self.body(self.normalise(images))), 1))
 
 

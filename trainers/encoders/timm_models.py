@@ -224,11 +224,9 @@ class _Backbone(Encoder):
         self.width = width(backbone, parameters.pooling)
 
     def features(self, images: Tensor) -> Tensor:
-        """See :class:`Encoder`."""
         return pool(self.backbone, _resized(self.normalise(images), self._side), self.pooling)
 
     def fit(self, features: Tensor) -> None:
-        """See :class:`Encoder`."""
         *before, linear = self.head if isinstance(self.head, nn.Sequential) else [self.head]
         assert isinstance(linear, nn.Linear)  # else it is refused
         principal(linear, nn.Sequential(*before)(features.float()))
@@ -247,7 +245,6 @@ class Timm(_Backbone):
             freeze_all_but(self.backbone, self._last)
 
     def forward(self, images: Tensor) -> Tensor:
-        """See :class:`Encoder`."""
         return self.head(self.features(images))
 
     def train(self, mode: bool = True) -> Timm:
@@ -267,7 +264,6 @@ class Timm(_Backbone):
         return True
 
     def rates(self) -> dict[nn.Parameter, float]:
-        """See :class:`Encoder`."""
         return {} if self._decay == 1 else decayed(self.backbone, self._decay)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
-from trainers.config import BUDGET, MAX_ARMS, C, DataChoice, EncoderConfig, RunConfig
+from trainers.config import BUDGET, MAX_ARMS, C, DataChoice, RunConfig
 from trainers.errors import ParameterError
-from trainers.kinds.ablation import ablation
-from trainers.kinds.arm_view import ArmView
+from trainers.kinds.arm_view import ArmView, ablation
 from trainers.kinds.checks import unused
-from trainers.kinds.sections import Section
 from trainers.parameters import Choice, check_all, entry, specs
 from trainers.runs.records import PHASES, Phase
 
@@ -31,6 +30,47 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of the settings.
+
+    Attributes:
+        names: of its settings, in order; of a setting within another one ``data.subset``.
+        title: its heading; empty: none.
+        folded: it is rarely needed: the page opens it by its heading, the command line has it after the others.
+        about: a sentence below it on the page.
+    """
+
+    names: Sequence[str]
+    title: str = ""
+    folded: bool = False
+    about: str = ""
+
+
+READ = (
+    "image_column",
+    "label_columns",
+    "hierarchy",
+    "train_split",
+    "test_split",
+    "held_out",
+    "subset",
+    "name_encoding",
+    "max_images",
+)
+"""Settings of :class:`trainers.config.DataChoice` on how images are read."""
+HARD = ("label_noise", "noise_kind", "withheld_classes", "withheld_images")
+"""Hard conditions with a field; folds are for searches, which set them themselves."""
+IMAGES = Section(names=("data.source",), title="Images")
+READING = Section(names=tuple(f"data.{name}" for name in READ), title="How the images are read", folded=True)
+START = Section(names=("start",), title="Start from another run", folded=True)
+CONDITIONS = Section(names=tuple(f"data.conditions.{name}" for name in HARD), title="Hard conditions", folded=True)
+SPEED = Section(names=("chunk", "checkpointing", "precision", "channels_last"), title="Memory and speed", folded=True)
+TOGETHER = dataclasses.replace(SPEED, names=(*SPEED.names, "processes"))
+"""Of kinds of which several processes train a run."""
+MORE = "Batch, learning rate and more"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Preset:
     """Settings that repeat one experiment, by their names in the configuration."""
 
@@ -40,25 +80,43 @@ class Preset:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-class KindSettings(Generic[C]):
-    """The settings of a kind of run, and what is accepted of them.
+class Kind(ABC, Generic[C]):
+    """A kind of run. Modules that take seconds to import are imported inside the methods that need them.
 
     Attributes:
+        name: of its folder.
+        title: as listed.
+        verb: of the command line; ``old_verbs`` still work, and their help names the new one.
+        sentence: what it does, in one sentence.
+        lists: registries of its own, ``module:NAME`` by the verb of the command line that lists them; their entries
+            have ``family``, ``paper`` and ``url``.
         config: the class of its configurations.
         compares: what its arms differ in, in the plural.
         main, more: settings of every kind that its :attr:`sections` name, where it does not list these itself.
         folds: its classes, or their images, can be left out fold by fold (``config.data.conditions``), so that settings
             can be chosen without the test images.
         together: several processes can train a run, each with its share of the batch.
+        plans: it trains nothing itself, see :class:`trainers.plans.base.Plan`.
+        no_images: of a kind whose runs hold no images, the end of a sentence that says so.
+        stages: titles of its stages where a run has several, with the word before the number of their steps.
     """
 
+    name: str
     title: str
+    verb: str
+    old_verbs: tuple[str, ...] = ()
+    sentence: str
+    order: int = 100
+    lists: ClassVar[Mapping[str, str]] = MappingProxyType({})
     config: type[C]
     compares: str = "arms"
     main: tuple[str, ...] = ("minutes",)
     more: tuple[str, ...] = ("steps", "learning_rate", "weight_decay", "clip_norm", "seed")
     folds: bool = False
     together: bool = False
+    plans: bool = False
+    no_images: str = ""
+    stages: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     @property
     def sections(self) -> Sequence[Section]:
@@ -72,15 +130,6 @@ class KindSettings(Generic[C]):
             if not spec.rule.private and (spec.name in listed or spec.name not in shared)
         ]
         return (Section(names=names),)
-
-    @property
-    def compiles(self) -> bool:
-        """Whether its encoders can be compiled: those of the registry, that are trained on images alone."""
-        return issubclass(self.config, EncoderConfig)
-
-    def offers(self, name: str) -> bool:
-        """Return whether its runs can use a setting, by its name in the configuration."""
-        return name != "compiled" or self.compiles
 
     # --------------------------------------------------------------- checks
 
@@ -99,8 +148,6 @@ class KindSettings(Generic[C]):
             raise ParameterError(f"A run: drops needs shares of the budget in ascending order, each once; got {drops}.")
         if run.processes > 1 and not self.together:
             raise ParameterError(f"{self.title} trains in one process; got processes {run.processes}. Leave it out.")
-        if run.compiled and not self.compiles:
-            raise ParameterError(f"{self.title} cannot compile its models: only encoders of images alone are compiled.")
         if not 1 <= config.arms <= MAX_ARMS:
             raise ParameterError(f"A run compares one to {MAX_ARMS} {self.compares}; got {config.arms}.")
 
@@ -211,17 +258,7 @@ class KindSettings(Generic[C]):
             settings |= layer
         return settings
 
-
-class KindTraining(Generic[C]):
-    """The training of a kind of run: its loop, its images and its numbers.
-
-    Attributes:
-        plans: it trains nothing itself, see :class:`trainers.plans.base.Plan`.
-        no_images: of a kind whose runs hold no images, the end of a sentence that says so.
-    """
-
-    plans: bool = False
-    no_images: str = ""
+    # ------------------------------------------------------------- training
 
     @abstractmethod
     def loop(self) -> type[Trainer]:
@@ -322,15 +359,7 @@ class KindTraining(Generic[C]):
         except ParameterError:
             return [[] for _ in arms]
 
-
-class KindTitles(Generic[C]):
-    """Titles and summaries of the runs of a kind.
-
-    Attributes:
-        stages: titles of its stages where a run has several, with the word before the number of their steps.
-    """
-
-    stages: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    # --------------------------------------------------------------- titles
 
     def by_stage(self, folder: RunReader) -> str:
         """Say how many steps a run has taken in each stage, ``5 contrastive, 200 classifier steps``; empty: it has no
@@ -396,26 +425,6 @@ class KindTitles(Generic[C]):
     def alone(self, config: C) -> str:
         """Say what a finished run that stands alone does not show, in a sentence; empty: nothing is said."""
         return ""
-
-
-class Kind(KindSettings[C], KindTraining[C], KindTitles[C], ABC):
-    """A kind of run. Modules that take seconds to import are imported inside the methods that need them.
-
-    Attributes:
-        name: of its folder.
-        title: as listed.
-        verb: of the command line.
-        sentence: what it does, in one sentence.
-        lists: registries of its own, ``module:NAME`` by the verb of the command line that lists them; their entries
-            have ``family``, ``paper`` and ``url``.
-    """
-
-    name: str
-    title: str
-    verb: str
-    sentence: str
-    order: int = 100
-    lists: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def result(self, config: C, folder: RunFolder) -> str:
         """Write what a finished run prints: the numbers over the whole test set, a line per arm."""

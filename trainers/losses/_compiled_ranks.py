@@ -16,9 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from trainers.losses._bound import Bound, SmoothLift
+from trainers.losses._bound import Bound, Measure, SmoothLift
 from trainers.losses._layout import Layout
-from trainers.losses._rank_measures import Measure
 
 _ALONE = 1 << 20  # pairs up to which one thread is faster than several
 _MEASURED = 1 << 20  # ranks that are passed to the measure at once

@@ -155,7 +155,7 @@ def send_layout(layout: Layout, queries: np.ndarray, self_index: np.ndarray | No
     Args:
         layout: the layout of all queries.
         queries: ``[A]`` int64.
-        self_index: ``[B]`` int64, as in :class:`trainers.losses._batch.PairBatch`; None: none is anywhere.
+        self_index: ``[B]`` int64, as in :class:`trainers.losses._batch.Batch`; None: none is anywhere.
         device: of the similarities.
     """
     mine = np.full(len(queries), -1) if self_index is None else self_index[queries]

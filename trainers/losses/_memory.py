@@ -92,10 +92,10 @@ class WithMemory(LossModule):
     """A loss on the batch and the same loss on the batch against a cross-batch memory, averaged.
 
     The current batch is pushed first, so that each query finds a detached copy of itself and its classmates there. A
-    loss that leaves a query out of its own candidates (``LossModule.leaves_self_out``) is told which row that copy is:
-    it is known by its place, not by its similarity, so that another image that looks the same stays. One that counts
-    the query as its own positive counts the copy too, as published (SupRank). A loss whose memory is a queue
-    (``LossModule.queue``) is compared with the rows from before this batch, and then its last view is pushed.
+    loss that leaves a query out of its own candidates is told which row that copy is: it is known by its place, not by
+    its similarity, so that another image that looks the same stays. One that counts the query as its own positive
+    counts the copy too, as published (SupRank). A loss whose memory is a queue (``LossModule.queue``) is compared with
+    the rows from before this batch, and then its last view is pushed.
 
     Args:
         loss: any loss that takes a gallery.
@@ -119,7 +119,12 @@ class WithMemory(LossModule):
         return self.loss.get_parameter("proxies")
 
     def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        self_index: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """Return the loss's terms on the batch, and the same with ``memory_`` before their names.
 
@@ -128,7 +133,7 @@ class WithMemory(LossModule):
         """
         if gallery is not None:
             raise UserError("A loss with a cross-batch memory takes no other gallery. Pass the batch alone.")
-        rows, row_labels, self_index = self._exchange(embeddings, labels)
+        rows, row_labels, itself = self._exchange(embeddings, labels)
         if int(host(self.batches)) <= self.after or len(rows) == 0:
             return self.loss.terms(embeddings, labels)
         total = self.batch_factor + 1
@@ -136,8 +141,7 @@ class WithMemory(LossModule):
         if self.batch_factor:
             inner = self.loss.terms(embeddings, labels)
             terms = {name: value * (self.batch_factor / total) for name, value in inner.items()}
-        known = {"self_index": self_index} if self.loss.leaves_self_out and self_index is not None else {}
-        outer = self.loss.terms(embeddings, labels, rows.to(embeddings.device), row_labels, **known)
+        outer = self.loss.terms(embeddings, labels, rows.to(embeddings.device), row_labels, itself)
         return terms | {f"memory_{name}": value * (1 / total) for name, value in outer.items()}
 
     def _exchange(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:

@@ -25,12 +25,12 @@ from torch.autograd.function import once_differentiable
 
 from trainers.devices.host import host
 from trainers.losses import _compiled_ranks
-from trainers.losses._batch import PairBatch, SimilarityLoss
-from trainers.losses._bound import Bound, BoundParameters, SmoothLift, bound_pull
+from trainers.losses._batch import Batch
+from trainers.losses._bound import Bound, BoundParameters, Measure, SmoothLift, bound_pull
 from trainers.losses._layout import FAR, Layout, chunks, make_layout, segment, send_layout
-from trainers.losses._proxies import draw_proxies, proxy_softmax
-from trainers.losses._rank_measures import Measure
+from trainers.losses.base import LossModule
 from trainers.losses.calibration import MEAN_OVER, MEAN_OVER_HELP, calibration
+from trainers.losses.proxies import draw_proxies, proxy_softmax
 from trainers.parameters import parameter
 
 # Pairs held at once: on a CPU what fits the caches, on a GPU enough that launching kernels takes little of the time.
@@ -55,9 +55,9 @@ class SupRank:
     budget: int | None = None
     surrogate: ClassVar = "sup"
 
-    def loss(self, batch: PairBatch) -> Tensor:
+    def loss(self, batch: Batch) -> Tensor:
         """Return the mean of 1 - score over the queries with a positive; 0, with zero gradient, when there is none."""
-        similarity, layout = batch.similarity.detach(), make_layout(batch.labels, batch.gallery_labels)
+        similarity, layout = batch.similarity.detach(), make_layout(batch.labels, batch.other_labels)
         if self.budget is None and _compiled_ranks.serves(similarity, self.surrogate):
             solution = _compiled_ranks.sup(similarity, layout, self.bound, self.measure, self.lift)
         else:
@@ -230,9 +230,9 @@ class SmoothRank:
     budget: int | None = None
     surrogate: ClassVar = "smooth"
 
-    def loss(self, batch: PairBatch) -> Tensor:
+    def loss(self, batch: Batch) -> Tensor:
         """Return the mean of 1 - score over the queries with a positive; 0, with zero gradient, when there is none."""
-        similarity, layout = batch.similarity.detach(), make_layout(batch.labels, batch.gallery_labels)
+        similarity, layout = batch.similarity.detach(), make_layout(batch.labels, batch.other_labels)
         self_index = host(batch.itself) if self.without_self and batch.itself is not None else None
         least = None if self_index is None else 1 + (self_index >= 0)  # a query itself is no positive
         if self.budget is None and _compiled_ranks.serves(similarity, self.surrogate):
@@ -356,7 +356,7 @@ def described(published: Mapping[str, tuple[Weights, str]]) -> str:
     return f"{'; '.join(f'{name}: {source}' for name, (_, source) in published.items())}. A weight given wins."
 
 
-class RankLoss(SimilarityLoss):
+class RankLoss(LossModule):
     """weights.rank * rank loss + weights.calibration * pair calibration + weights.proxy * proxy softmax.
 
     The query is its own positive in the rank term and no pair with itself in the calibration; so is its copy in a
@@ -370,6 +370,8 @@ class RankLoss(SimilarityLoss):
         parameters: of the second terms.
         num_classes, dim: shape of the proxies.
     """
+
+    takes_views = False
 
     def __init__(
         self,
@@ -385,11 +387,10 @@ class RankLoss(SimilarityLoss):
     ) -> None:
         super().__init__(parameters)
         self.ranker, self.name, self.finest, self.weights = ranker, name, finest, weights
-        self.leaves_self_out = weights.calibration > 0
         if weights.proxy > 0:
             self.proxies = draw_proxies(num_classes, dim)
 
-    def parts(self, batch: PairBatch) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Return the rank term by its name, then ``calibration`` and ``proxy`` where their weights are above zero."""
         given, weights = self.settings, self.weights
         parts = {self.name: weights.rank * self.ranker.loss(batch)}
@@ -397,6 +398,6 @@ class RankLoss(SimilarityLoss):
             hinges = calibration(batch, given.pos_margin, given.neg_margin, given.mean_over)
             parts["calibration"] = weights.calibration * hinges
         if weights.proxy > 0:
-            loss = proxy_softmax(batch.queries, batch.labels, self.proxies, given.temperature)
+            loss = proxy_softmax(batch.rows, batch.labels, self.proxies, given.temperature)
             parts["proxy"] = weights.proxy * loss
         return parts

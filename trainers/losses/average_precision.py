@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from trainers.losses._bound import DIFFERS, BoundParameters, SigmoidParameters, resolve
-from trainers.losses._proxies import PROXY_LEARNING_RATE
+from trainers.losses._bound import DIFFERS, AveragePrecision, BoundParameters, SigmoidParameters, resolve
 from trainers.losses._rank_loss import DecomposableParameters, RankLoss, SmoothRank, SupRank, Weights, described, weigh
-from trainers.losses._rank_measures import AveragePrecision
 from trainers.losses._symbols import BOUND, QUERY, RANK_PLUS, SIGMOID, SOFTMAX
 from trainers.losses.base import LossDescriptor
+from trainers.losses.proxies import PROXY_LEARNING_RATE
 from trainers.parameters import parameter
 
 

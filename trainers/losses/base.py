@@ -9,45 +9,88 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from trainers.errors import UserError
+from trainers.losses._batch import Batch
 from trainers.registry import Descriptor
 
 
 class LossModule(nn.Module):
     """A loss over one batch.
 
-    A subclass writes :meth:`terms`; the loss is their sum. Embeddings come raw and are normalised inside, in at least
+    A subclass writes :meth:`parts`; the loss is their sum. Embeddings come raw and are normalised inside, in at least
     float32 whatever autocast says. Proxies, where a loss has them, are ``self.proxies`` ``[classes * centers, D]``.
 
     Attributes:
         settings: the loss's checked parameters.
+        title: for messages.
         queue: how it uses a cross-batch memory. False: the batch enters it first, and the loss on the batch is added to
             the loss against the memory. True: it is a queue of earlier keys (the last view), and only the loss against
             it counts.
-        leaves_self_out: its definition leaves a query out of its own candidates, positives or pairs. Then
-            :meth:`terms` takes ``self_index`` too, and treats a query's copy in a gallery as it treats the query in the
-            batch.
+        finest: it reads the finest label level only.
+        takes_views: whether several views of an image are not refused.
+        takes_gallery: whether a gallery is not refused.
+        needs_positives, needs_negatives: a batch without a pair of the kind is refused.
     """
 
+    title = ""
     queue = False
-    leaves_self_out = False
+    finest = True
+    takes_views = True
+    takes_gallery = True
+    needs_positives = False
+    needs_negatives = False
 
     def __init__(self, parameters: Any = None, **_classes: Any) -> None:
         """Keep the parameters as ``self.settings``; the rest is as for :meth:`LossDescriptor.build`."""
         super().__init__()
         self.settings = parameters
 
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Return named, already weighted parts of the loss, each a scalar.
+
+        A loss whose definition leaves a query out of its own candidates, positives or pairs treats a query's copy in a
+        gallery as it treats the query in the batch: both are ``batch.itself``.
+
+        Raises:
+            UserError: the batch does not suit the loss.
+        """
+        raise NotImplementedError
+
+    def terms(
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        gallery: Tensor | None = None,
+        gallery_labels: Tensor | None = None,
+        self_index: Tensor | None = None,
+    ) -> dict[str, Tensor]:
+        """Return :meth:`parts` of raw embeddings.
 
         Args:
             embeddings: ``[B, D]`` (``[B, V, D]`` with views), floating, raw.
             labels: ``[B]`` or ``[B, L]`` int64, finest level first.
             gallery: ``[G, D]`` raw, detached by the caller if it should be; None: the batch is its own gallery.
             gallery_labels: ``[G]`` or ``[G, L]``.
+            self_index: ``[B]`` (``[B, V]`` with views) int64, the gallery row that is a copy of each embedding, -1
+                where none is.
+
+        Raises:
+            UserError: the batch has no pair of a kind that is needed, there is a gallery and none is taken, or as
+                :meth:`parts`.
         """
-        raise NotImplementedError
+        if gallery is not None and not self.takes_gallery:
+            raise UserError(
+                f"{self.title} compares the images of one batch and takes no gallery. Leave the memory out, or use "
+                "SupCon."
+            )
+        batch = Batch.of(
+            embeddings, labels, gallery, gallery_labels, self_index, finest=self.finest, views=self.takes_views
+        )
+        if self.needs_positives:
+            batch.need_positives(self.title)
+        if self.needs_negatives:
+            batch.need_negatives(self.title)
+        return self.parts(batch)
 
     def forward(
         self,
@@ -57,16 +100,9 @@ class LossModule(nn.Module):
         gallery_labels: Tensor | None = None,
         self_index: Tensor | None = None,
     ) -> Tensor:
-        """Compute the scalar loss: the sum of :meth:`terms`.
-
-        Args:
-            embeddings, labels, gallery, gallery_labels: as for :meth:`terms`.
-            self_index: ``[B]`` (``[B, V]`` with views) int64, the gallery row that is a copy of each embedding, -1
-                where none is. A loss whose definition keeps the query among its own candidates has no use for it.
-        """
-        known = {"self_index": self_index} if self.leaves_self_out and self_index is not None else {}
+        """Compute the scalar loss: the sum of :meth:`terms`, of the same arguments."""
         with torch.autocast(device_type=embeddings.device.type, enabled=False):
-            parts = self.terms(embeddings, labels, gallery, gallery_labels, **known)
+            parts = self.terms(embeddings, labels, gallery, gallery_labels, self_index)
         return torch.stack(list(parts.values())).sum()
 
 

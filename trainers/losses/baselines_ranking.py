@@ -10,14 +10,16 @@ import torch
 from torch import Tensor
 
 from trainers.devices.host import send
-from trainers.losses._batch import Pairings, PairLoss, count_positives
+from trainers.losses._batch import Batch
 from trainers.losses._symbols import QUERY
-from trainers.losses.base import LossDescriptor
+from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
 
-class ListLoss(PairLoss):
+class ListLoss(LossModule):
     """A loss of each query's list of similarities in the batch or a gallery, the query itself left out."""
+
+    needs_positives = True
 
     def of_lists(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
         """Compute the loss, a scalar, of similarities ``[Q, G]``, positives and candidates (bool ``[Q, G]``).
@@ -26,12 +28,11 @@ class ListLoss(PairLoss):
         """
         raise NotImplementedError
 
-    def parts(self, pairs: Pairings) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Return one part, ``ranking``; queries without a positive are left out."""
-        asking = np.flatnonzero(count_positives(pairs.labels, pairs.other_labels, pairs.itself) > 0)
-        kept = send(asking, pairs.rows.device)
-        similarity, positive = pairs.rows[kept] @ pairs.others.T, pairs.positive[kept]
-        return {"ranking": self.of_lists(similarity, positive, positive | pairs.negative[kept])}
+        kept = send(np.flatnonzero(batch.counts > 0), batch.rows.device)
+        similarity, positive = batch.rows[kept] @ batch.others.T, batch.positive[kept]
+        return {"ranking": self.of_lists(similarity, positive, positive | batch.negative[kept])}
 
 
 def histogram_loss(values: Tensor, positive: Tensor, candidate: Tensor, centres: Tensor, width: float) -> Tensor:
@@ -62,10 +63,9 @@ class FastAP(ListLoss):
     """1 - AP read off a soft histogram of squared distances."""
 
     title = "FastAP"
-    takes_gallery = leaves_self_out = False
+    takes_gallery = False
 
     def of_lists(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
-        """See :class:`ListLoss`."""
         bins = self.settings.num_bins
         centres = torch.linspace(0, 4, bins + 1, dtype=similarity.dtype, device=similarity.device)
         return histogram_loss(2 - 2 * similarity, positive, candidate, centres, 4 / bins)
@@ -82,7 +82,6 @@ class SoftBinAP(ListLoss):
     title = "Soft-binned AP"
 
     def of_lists(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
-        """See :class:`ListLoss`."""
         centres = torch.linspace(1, -1, self.settings.num_bins, dtype=similarity.dtype, device=similarity.device)
         width = 2 / (self.settings.num_bins - 1)
         return histogram_loss(similarity.clamp(-1, 1), positive, candidate, centres, width)
@@ -126,7 +125,6 @@ class BlackboxAP(ListLoss):
     title = "Blackbox AP"
 
     def of_lists(self, similarity: Tensor, positive: Tensor, candidate: Tensor) -> Tensor:
-        """See :class:`ListLoss`."""
         half = self.settings.margin / 2
         scores = similarity + torch.where(positive, -half, half)
         floor = -1e6  # what is no candidate goes to the end, far enough for no gradient to bring it back

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from trainers.devices.host import equal
-from trainers.losses._batch import PairBatch, SimilarityLoss, without_self
+from trainers.losses._batch import Batch
 from trainers.losses._symbols import HINGE
-from trainers.losses.base import LossDescriptor
+from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
 MEAN_OVER = ("active", "all")
@@ -25,18 +24,18 @@ class CalibrationParameters:
     mean_over: str = parameter("active", choices=MEAN_OVER, help=MEAN_OVER_HELP)
 
 
-class Calibration(SimilarityLoss):
+class Calibration(LossModule):
     """Ramzi et al., "Optimization of Rank Losses for Image Retrieval", 2023, Eq. 7; first in ROADMAP, NeurIPS 2021."""
 
-    leaves_self_out = True
+    takes_views = False
 
-    def parts(self, batch: PairBatch) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Return one part, ``calibration``: see :func:`calibration`."""
         given = self.settings
         return {"calibration": calibration(batch, given.pos_margin, given.neg_margin, given.mean_over)}
 
 
-def calibration(batch: PairBatch, pos_margin: float, neg_margin: float, mean_over: str = "active") -> Tensor:
+def calibration(batch: Batch, pos_margin: float, neg_margin: float, mean_over: str = "active") -> Tensor:
     """Return the mean of [pos_margin - s]_+ over positive pairs plus mean of [s - neg_margin]_+ over negative ones.
 
     Ramzi et al. 2023, Eq. 7. Ordered pairs; an item is no pair with itself, nor with its copy in a memory.
@@ -51,10 +50,7 @@ def calibration(batch: PairBatch, pos_margin: float, neg_margin: float, mean_ove
     Returns:
         A scalar; a kind without (active) pairs adds zero, with zero gradient.
     """
-    similarity = batch.similarity
-    same = equal(batch.labels, batch.gallery_labels, similarity.device)
-    other = ~same
-    same = without_self(same, batch.itself)
+    similarity, same, other = batch.similarity, batch.positive, batch.negative
     # The positives are few: picked out on a CPU; on a GPU, where that would be waited for, the others cost nothing.
     near = similarity[same] if similarity.device.type == "cpu" else similarity.masked_fill(~same, pos_margin)
     pull = (pos_margin - near).clamp(min=0)

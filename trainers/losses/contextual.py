@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.devices.host import equal, host
+from trainers.devices.host import equal, finest, host
 from trainers.errors import UserError
-from trainers.losses._batch import BatchLoss, active_mean, count_positives
+from trainers.losses._batch import Batch, active_mean
 from trainers.losses._symbols import SAME
-from trainers.losses.base import LossDescriptor
+from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def contextual_term(similarity: Tensor, same: Tensor, k: int, eps: float, alpha:
     return miss.masked_fill(torch.eye(len(same), dtype=torch.bool, device=same.device), 0.0).square().mean()
 
 
-class Contextual(BatchLoss):
+class Contextual(LossModule):
     """Three terms: contextual similarity against the labels, margin contrastive, mean cosine held at a target.
 
     Liao et al. 2023, Eq. 1-7. k is the number of images of each class in the batch (section 3, remarks): with k exactly
@@ -117,28 +117,29 @@ class Contextual(BatchLoss):
     """
 
     title = TITLE
+    takes_gallery = False
 
-    def unweighted(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    def unweighted(self, batch: Batch) -> dict[str, Tensor]:
         """Compute the terms without their weights: ``context``, ``contrast`` and ``regulariser``, each a scalar.
 
         Raises:
             UserError: the batch is not larger than a neighbourhood.
         """
         p = self.settings
-        k = _images_per_class(labels) if p.k is None else p.k
-        if len(rows) <= k:
+        k = _images_per_class(batch) if p.k is None else p.k
+        if len(batch.rows) <= k:
             raise UserError(
-                f"{TITLE} needs more images in a batch than a neighbourhood holds, k = {k}; got {len(rows)}. "
+                f"{TITLE} needs more images in a batch than a neighbourhood holds, k = {k}; got {len(batch.rows)}. "
                 f"Use more classes in a batch or a smaller k."
             )
-        similarity = rows @ rows.T
+        similarity, labels = batch.similarity, finest(batch.labels)
         neighbourhoods = listed(similarity, labels, k, p)
         context, contrast, mean = (
             neighbourhoods.terms(similarity) if neighbourhoods else whole(similarity, labels, k, p)
         )
         return {"context": context, "contrast": contrast, "regulariser": (mean - p.similarity_target).square()}
 
-    def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Compute the terms with their weights."""
         p = self.settings
         context, contrast = {
@@ -147,7 +148,7 @@ class Contextual(BatchLoss):
             "official_224": (1 - p.lam, p.lam),
         }[p.total]
         weights = {"context": context, "contrast": contrast, "regulariser": p.gamma}
-        return {name: weights[name] * value for name, value in self.unweighted(rows, labels).items()}
+        return {name: weights[name] * value for name, value in self.unweighted(batch).items()}
 
 
 def listed(
@@ -200,10 +201,10 @@ def whole(
     )
 
 
-def _images_per_class(labels: Tensor) -> int:
+def _images_per_class(batch: Batch) -> int:
     """Return images of an image's class, itself counted: the median over the batch, and at least the smallest k."""
-    sizes: list[int] = sorted((count_positives(labels) + 1).tolist()) or [0]
-    return max(2, sizes[(len(labels) - 1) // 2])
+    sizes: list[int] = sorted((batch.counts + 1).tolist()) or [0]
+    return max(2, sizes[(len(sizes) - 1) // 2])
 
 
 def advice(parameters: ContextualParameters, images_per_class: int, classes_per_batch: int) -> str:

@@ -8,12 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from trainers.losses._bound import DIFFERS, BoundParameters, SigmoidParameters, SmoothLift, resolve
-from trainers.losses._proxies import PROXY_LEARNING_RATE
+from trainers.losses._bound import (
+    DIFFERS,
+    AveragePrecision,
+    BoundParameters,
+    SigmoidParameters,
+    SmoothLift,
+    WeightedAveragePrecision,
+    resolve,
+)
 from trainers.losses._rank_loss import ProxyTermParameters, RankLoss, SmoothRank, SupRank
-from trainers.losses._rank_measures import AveragePrecision, WeightedAveragePrecision
 from trainers.losses._symbols import BOUND, LEVELS, RANK_LEVELS, SIGMOID, SOFTMAX, STEP
 from trainers.losses.base import LossDescriptor
+from trainers.losses.proxies import PROXY_LEARNING_RATE
 from trainers.parameters import default_of, parameter
 
 ALPHA_HELP = "Higher makes the finest level count for more: relevance is (level / levels)^alpha shared by its items."

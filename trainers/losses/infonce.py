@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from trainers.devices.host import equal, send
+from trainers.devices.host import send
 from trainers.errors import UserError
-from trainers.losses._batch import compared, flatten_views, refuse_gallery, unit
+from trainers.losses._batch import Batch
 from trainers.losses._symbols import BATCH, CONTRAST
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
@@ -37,7 +37,7 @@ class InfoNCE(LossModule):
 
     queue = True
 
-    def logits(self, embeddings: Tensor, gallery: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def logits(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return similarities over temperature and the column of each query's own key.
 
         Returns:
@@ -46,24 +46,22 @@ class InfoNCE(LossModule):
         Raises:
             UserError: not two views.
         """
-        if embeddings.dim() != 3 or embeddings.shape[1] != 2:
+        if batch.views != 2:
             raise UserError(
-                f"InfoNCE needs two views of each image, embeddings [B, 2, D]; got {list(embeddings.shape)}. "
+                f"InfoNCE needs two views of each image, embeddings [B, 2, D]; got {batch.views}. "
                 f"Draw two augmented views of each image."
             )
-        query, key = unit(embeddings).unbind(1)
-        if gallery is None:
+        query, key = batch.rows.chunk(2)
+        if batch.alone:
             similarity, targets = query @ key.T, torch.arange(len(query), device=query.device)
         else:
             positive = (query * key).sum(1, keepdim=True)
-            similarity = torch.cat([positive, query @ unit(gallery).to(query.dtype).T], 1)
+            similarity = torch.cat([positive, query @ batch.others.T], 1)
             targets = torch.zeros(len(query), dtype=torch.int64, device=query.device)
         return similarity / self.settings.temperature, targets
 
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        return {"contrast": functional.cross_entropy(*self.logits(embeddings, gallery))}
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
+        return {"contrast": functional.cross_entropy(*self.logits(batch))}
 
 
 INFONCE = LossDescriptor(
@@ -140,29 +138,18 @@ class SupCon(LossModule):
     anchor is none in the batch. The copy of its other view is one.
     """
 
-    leaves_self_out = True
-
     def __init__(self, parameters: SupConParameters, *, inside: bool = False) -> None:
         super().__init__(parameters)
         self.inside = inside
 
-    def terms(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        gallery: Tensor | None = None,
-        gallery_labels: Tensor | None = None,
-        self_index: Tensor | None = None,
-    ) -> dict[str, Tensor]:
-        rows, row_labels, _ = flatten_views(embeddings, labels)
-        anchors = len(embeddings) if self.settings.contrast_mode == "one" else len(rows)
-        others, other_labels, itself = compared(rows, row_labels, gallery, gallery_labels, self_index)
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
+        rows, others = batch.rows, batch.others
+        anchors = len(rows) // batch.views if self.settings.contrast_mode == "one" else len(rows)
         absent = None
-        if itself is not None:
-            absent = send(itself, rows.device)[:anchors, None] == torch.arange(len(others), device=rows.device)
-        positive = equal(row_labels, other_labels, rows.device)[:anchors]
+        if batch.itself is not None:
+            absent = send(batch.itself, rows.device)[:anchors, None] == torch.arange(len(others), device=rows.device)
         logits = rows[:anchors] @ others.T / self.settings.temperature
-        losses = positive_cross_entropy(logits, positive, absent, inside=self.inside)
+        losses = positive_cross_entropy(logits, batch.positive[:anchors], absent, inside=self.inside)
         return {"contrast": losses.mean() * self.settings.factor}
 
 
@@ -276,24 +263,25 @@ class SimCLR(LossModule):
     Times temperature / base_temperature if there is a base temperature; the paper has none.
     """
 
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        """Return one term, ``contrast``.
+    title = "SimCLR"
+    takes_gallery = False
+
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
+        """Return one part, ``contrast``.
 
         Raises:
-            UserError: one view of each image only, or a gallery.
+            UserError: one view of each image only.
         """
-        refuse_gallery("SimCLR", gallery)
-        if embeddings.dim() != 3 or embeddings.shape[1] < 2:
+        rows = batch.rows
+        if batch.views < 2:
             raise UserError(
-                f"SimCLR needs two or more views of each image, embeddings [B, V, D]; got {list(embeddings.shape)}. "
+                f"SimCLR needs two or more views of each image, embeddings [B, V, D]; got {batch.views}. "
                 f"Draw two augmented views of each image."
             )
-        rows, _, image = flatten_views(embeddings, labels)
         itself = torch.eye(len(rows), dtype=torch.bool, device=rows.device)
-        logits = rows @ rows.T / self.settings.temperature
-        losses = positive_cross_entropy(logits, equal(image, image, rows.device), itself)
+        image = torch.arange(len(rows), device=rows.device) % (len(rows) // batch.views)
+        logits = batch.similarity / self.settings.temperature
+        losses = positive_cross_entropy(logits, image[:, None] == image, itself)
         return {"contrast": losses.mean() * self.settings.factor}
 
 

@@ -13,12 +13,11 @@ from torch import Tensor, nn
 
 from trainers.devices.host import columns, tensor
 from trainers.errors import UserError
-from trainers.losses._batch import Pairings, PairLoss
-from trainers.losses._proxies import PROXY_LEARNING_RATE
+from trainers.losses._batch import Batch
 from trainers.losses._symbols import HINGE, LEVEL_SOFTMAX
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.losses.pairs import every, hardest
-from trainers.losses.proxies import ProxyNCA, ProxyNCAParameters, ProxyNSM, ProxyNSMParameters
+from trainers.losses.proxies import PROXY_LEARNING_RATE, ProxyNCA, ProxyNCAParameters, ProxyNSM, ProxyNSMParameters
 from trainers.parameters import parameter
 
 DIFFERS = (
@@ -50,7 +49,6 @@ class LevelSum(LossModule):
     ) -> None:
         super().__init__(parameters)
         self.levels = nn.ModuleList(levels)
-        self.leaves_self_out = levels[0].leaves_self_out
         self._classes = classes
 
     @property
@@ -80,14 +78,13 @@ class LevelSum(LossModule):
                 "rows of the training set as class_labels."
             )
         share = 1.0 if self.settings.reduce_levels == "sum" else 1 / depth
-        known = {"self_index": self_index} if self.leaves_self_out and self_index is not None else {}
         terms = {}
         losses = [loss for loss in self.levels if isinstance(loss, LossModule)]
         for level in range(depth):
             inner = losses[min(level, len(losses) - 1)]
             mine = self._named(table[:, level], level)
             theirs = None if others is None else self._named(others[:, level], level)
-            parts = inner.terms(embeddings, mine, gallery, theirs, **known)
+            parts = inner.terms(embeddings, mine, gallery, theirs, self_index)
             terms[f"level_{level}"] = share * sum(parts.values(), embeddings.new_zeros(()))
         return terms
 
@@ -224,7 +221,7 @@ LEVEL_NSM = LossDescriptor(
 )
 
 
-_COSTS: Mapping[str, Callable[[Pairings, float, bool], Tensor]] = MappingProxyType(
+_COSTS: Mapping[str, Callable[[Batch, float, bool], Tensor]] = MappingProxyType(
     {
         "all": every,
         "semihard": partial(every, semihard=True),
@@ -243,16 +240,16 @@ class LevelTripletParameters(LevelParameters):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CosinePairings(Pairings):
-    """Pairs whose distance is one less their cosine."""
+class CosineBatch(Batch):
+    """A batch whose distances are one less the cosine."""
 
     @cached_property
     def distance(self) -> Tensor:
         """``[Q, G]``."""
-        return 1 - self.rows @ self.others.T
+        return 1 - self.similarity
 
 
-class LevelTriplet(PairLoss):
+class LevelTriplet(LossModule):
     """The mean of the positive hinges of one level's triplets."""
 
     title = "Triplet over levels"
@@ -262,12 +259,10 @@ class LevelTriplet(PairLoss):
         # a coarse level at which all images of the batch agree has no triplet and adds nothing
         self.needs_positives = self.needs_negatives = finest
 
-    def parts(self, pairs: Pairings) -> dict[str, Tensor]:
-        """See :class:`PairLoss`."""
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         if self.settings.distance == "cosine":
-            known = {name: getattr(pairs, name) for name in Pairings.__dataclass_fields__}
-            pairs = CosinePairings(**known)
-        return {"pairs": _COSTS[self.settings.triplets](pairs, self.settings.margin, False)}
+            batch = CosineBatch(**{name: getattr(batch, name) for name in Batch.__dataclass_fields__})
+        return {"pairs": _COSTS[self.settings.triplets](batch, self.settings.margin, False)}
 
 
 def level_triplet(parameters: LevelTripletParameters, **_classes: Any) -> LevelSum:

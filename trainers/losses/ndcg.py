@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from trainers.losses._bound import DIFFERS, BoundParameters, SigmoidParameters, resolve
-from trainers.losses._proxies import PROXY_LEARNING_RATE
+from trainers.losses._bound import DIFFERS, BoundParameters, DiscountedGain, SigmoidParameters, resolve
 from trainers.losses._rank_loss import ProxyTermParameters, RankLoss, SmoothRank, SupRank
-from trainers.losses._rank_measures import DiscountedGain
 from trainers.losses._symbols import BOUND, LEVELS, RANK_LEVELS, RANKED, SIGMOID, SOFTMAX
 from trainers.losses.base import LossDescriptor
+from trainers.losses.proxies import PROXY_LEARNING_RATE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,31 +10,31 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.losses._batch import Pairings, PairLoss, active_mean
+from trainers.losses._batch import Batch, active_mean
 from trainers.losses._symbols import BATCH, COSINE, DISTANCE, HINGE, SAME, TRIPLET
-from trainers.losses.base import LossDescriptor
+from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
 
 HELD = 2**22  # triplets held at once
 CLOSEST, FARTHEST = 0.5, 1.4  # distances between which weighted negatives are drawn (Wu et al. 2017)
 
 
-def every(pairs: Pairings, margin: float, swap: bool, *, semihard: bool = False) -> Tensor:
+def every(batch: Batch, margin: float, swap: bool, *, semihard: bool = False) -> Tensor:
     """Return the mean of the positive hinges of all triplets.
 
     Args:
-        pairs: the batch.
+        batch: queries against the gallery.
         margin: by which a negative should be farther than a positive.
         swap: a negative's distance is that to the nearer of anchor and positive.
         semihard: only triplets whose negative is farther than the positive, by no more than the margin.
     """
-    total, count = pairs.distance.new_zeros(()), pairs.distance.new_zeros(())
-    column, none = pairs.listed
-    among = _among_others(pairs) if swap else None
-    for part in _parts(pairs):
-        near = pairs.distance.gather(1, column[:, part])[:, :, None]
-        far = pairs.distance[:, None]
-        counted = pairs.negative[:, None] & ~none[:, part, None]
+    total, count = batch.distance.new_zeros(()), batch.distance.new_zeros(())
+    column, none = batch.listed
+    among = _among_others(batch) if swap else None
+    for part in _parts(batch):
+        near = batch.distance.gather(1, column[:, part])[:, :, None]
+        far = batch.distance[:, None]
+        counted = batch.negative[:, None] & ~none[:, part, None]
         if semihard:
             gap = (far - near).detach()
             counted = counted & (gap > 0) & (gap <= margin)
@@ -47,15 +47,15 @@ def every(pairs: Pairings, margin: float, swap: bool, *, semihard: bool = False)
     return total / count.clamp(min=1)
 
 
-def hardest(pairs: Pairings, margin: float, swap: bool) -> Tensor:
+def hardest(batch: Batch, margin: float, swap: bool) -> Tensor:
     """Return the mean positive hinge of each anchor's farthest positive and nearest negative, if it has both."""
-    worst = pairs.distance.detach().masked_fill(~pairs.positive, -torch.inf).argmax(1)
-    rival = pairs.distance.detach().masked_fill(~pairs.negative, torch.inf).argmin(1)
-    there = pairs.positive.any(1) & pairs.negative.any(1)
-    return _chosen(pairs, worst[:, None], rival[:, None], there[:, None], margin, swap)
+    worst = batch.distance.detach().masked_fill(~batch.positive, -torch.inf).argmax(1)
+    rival = batch.distance.detach().masked_fill(~batch.negative, torch.inf).argmin(1)
+    there = batch.positive.any(1) & batch.negative.any(1)
+    return _chosen(batch, worst[:, None], rival[:, None], there[:, None], margin, swap)
 
 
-def distance_weighted(pairs: Pairings, margin: float, swap: bool) -> Tensor:
+def distance_weighted(batch: Batch, margin: float, swap: bool) -> Tensor:
     """Return the mean of the positive hinges of drawn triplets: as many for each anchor as its class has images.
 
     Draws from torch's global generator (Wu et al. 2017, "Sampling Matters in Deep Embedding Learning").
@@ -63,48 +63,48 @@ def distance_weighted(pairs: Pairings, margin: float, swap: bool) -> Tensor:
     A positive is drawn evenly, a negative with weight 1 / q(d), q the density of distances between points spread evenly
     over the sphere, d at least :data:`CLOSEST`; from :data:`FARTHEST` on none is drawn.
     """
-    column, none = pairs.listed
-    weights = negative_weights(pairs)
-    shape = len(column), column.shape[1] + int(pairs.others is pairs.rows)
+    column, none = batch.listed
+    weights = negative_weights(batch)
+    shape = len(column), column.shape[1] + int(batch.alone)
     known = (~none).sum(1, keepdim=True)
     uniform = torch.rand(2, *shape, dtype=weights.dtype, device=weights.device)
     choice = torch.minimum((uniform[0] * known).long(), (known - 1).clamp(min=0))
     positive = column.gather(1, choice)
     running = weights.cumsum(1)
     negative = torch.searchsorted(running, uniform[1] * running[:, -1:], right=True).clamp(max=weights.shape[1] - 1)
-    drawn = torch.arange(shape[1], device=weights.device) < known + int(pairs.others is pairs.rows)
+    drawn = torch.arange(shape[1], device=weights.device) < known + int(batch.alone)
     there = drawn & (known > 0) & (weights.gather(1, negative) > 0)
-    return _chosen(pairs, positive, negative, there, margin, swap)
+    return _chosen(batch, positive, negative, there, margin, swap)
 
 
-def negative_weights(pairs: Pairings) -> Tensor:
+def negative_weights(batch: Batch) -> Tensor:
     """Return ``[Q, G]`` probability that each item is drawn as a negative, up to a factor for each row."""
-    dim, distance = pairs.rows.shape[1], pairs.distance.detach()
+    dim, distance = batch.rows.shape[1], batch.distance.detach()
     spread = distance.clamp(min=CLOSEST)
     log_weight = (2.0 - dim) * spread.log() - ((dim - 3) / 2) * (1.0 - 0.25 * spread.square()).log()
-    allowed = pairs.negative & log_weight.isfinite() & (distance < FARTHEST)
+    allowed = batch.negative & log_weight.isfinite() & (distance < FARTHEST)
     log_weight = log_weight.masked_fill(~allowed, -torch.inf)
     most = log_weight.amax(1, keepdim=True)
     return (log_weight - most.masked_fill(most == -torch.inf, 0.0)).exp()
 
 
-def _chosen(pairs: Pairings, positive: Tensor, negative: Tensor, there: Tensor, margin: float, swap: bool) -> Tensor:
+def _chosen(batch: Batch, positive: Tensor, negative: Tensor, there: Tensor, margin: float, swap: bool) -> Tensor:
     """Return the mean of the positive hinges of the triplets (row, positive, negative) ``[Q, K]`` that are there."""
-    near, far = pairs.distance.gather(1, positive), pairs.distance.gather(1, negative)
+    near, far = batch.distance.gather(1, positive), batch.distance.gather(1, negative)
     if swap:
-        far = torch.minimum(far, _among_others(pairs)[positive, negative])
+        far = torch.minimum(far, _among_others(batch)[positive, negative])
     return active_mean(near - far + margin, there)
 
 
-def _among_others(pairs: Pairings) -> Tensor:
+def _among_others(batch: Batch) -> Tensor:
     """Return the distances ``[G, G]`` between the items that queries are compared with."""
-    return pairs.distance if pairs.others is pairs.rows else torch.cdist(pairs.others, pairs.others)
+    return batch.distance if batch.alone else torch.cdist(batch.others, batch.others)
 
 
-def _parts(pairs: Pairings) -> Iterator[slice]:
+def _parts(batch: Batch) -> Iterator[slice]:
     """Yield slices of the listed positives, as many at once as may be held."""
-    width = pairs.listed[0].shape[1]
-    step = max(1, HELD // max(1, pairs.distance.numel()))
+    width = batch.listed[0].shape[1]
+    step = max(1, HELD // max(1, batch.distance.numel()))
     yield from (slice(first, first + step) for first in range(0, width, step))
 
 
@@ -114,7 +114,7 @@ class TripletParameters:
     swap: bool = parameter(False, help="Compare the negative with the nearer of anchor and positive.")
 
 
-class Triplet(PairLoss):
+class Triplet(LossModule):
     """A mean of hinges over triplets.
 
     Args:
@@ -123,6 +123,7 @@ class Triplet(PairLoss):
         cost: of :mod:`trainers.losses.pairs`: which triplets.
     """
 
+    needs_positives = True
     needs_negatives = True
 
     def __init__(
@@ -131,9 +132,8 @@ class Triplet(PairLoss):
         super().__init__(parameters)
         self.title, self.cost = title, cost
 
-    def parts(self, pairs: Pairings) -> dict[str, Tensor]:
-        """See :class:`PairLoss`."""
-        return {"pairs": self.cost(pairs, self.settings.margin, self.settings.swap)}
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
+        return {"pairs": self.cost(batch, self.settings.margin, self.settings.swap)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,19 +146,19 @@ class MultiSimilarityParameters:
     )
 
 
-class MultiSimilarity(PairLoss):
+class MultiSimilarity(LossModule):
     """Mean over queries of both terms; a query without pairs of a kind adds 0 for it."""
 
     title = "Multi-Similarity"
+    needs_positives = True
 
     def __init__(self, parameters: MultiSimilarityParameters, **_classes: Any) -> None:
         super().__init__(parameters)
         self.needs_negatives = parameters.epsilon is not None  # mining compares positives with negatives
 
-    def parts(self, pairs: Pairings) -> dict[str, Tensor]:
-        """See :class:`PairLoss`."""
-        given, similarity = self.settings, pairs.rows @ pairs.others.T
-        positive, negative = pairs.positive, pairs.negative
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
+        given, similarity = self.settings, batch.similarity
+        positive, negative = batch.positive, batch.negative
         if given.epsilon is not None:
             known = similarity.detach()
             rival = known.masked_fill(~negative, -torch.inf).amax(1, keepdim=True)
@@ -182,16 +182,14 @@ class ContrastiveParameters:
     neg_margin: float = parameter(0.5, low=0.0, high=2.0, help="Images of other classes are pushed out to this.")
 
 
-class Contrastive(PairLoss):
+class Contrastive(LossModule):
     """Both hinges, each a mean over the pairs inside it."""
 
     title = "Contrastive"
-    needs_positives = False
 
-    def parts(self, pairs: Pairings) -> dict[str, Tensor]:
-        """See :class:`PairLoss`."""
-        pull = active_mean(pairs.distance - self.settings.pos_margin, pairs.positive)
-        push = active_mean(self.settings.neg_margin - pairs.distance, pairs.negative)
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
+        pull = active_mean(batch.distance - self.settings.pos_margin, batch.positive)
+        push = active_mean(self.settings.neg_margin - batch.distance, batch.negative)
         return {"pairs": pull + push}
 
 
@@ -344,24 +342,22 @@ class XBMContrastiveParameters:
     )
 
 
-class XBMContrastive(PairLoss):
+class XBMContrastive(LossModule):
     """Per query: sum of 1 - s over positives below the cutoff, plus sum of s over negatives above the margin.
 
     The cutoff is the published way to drop the query's own copy from a memory that holds the current batch; where it is
     known which row that is, it is dropped whatever its cosine.
     """
 
-    needs_positives = False
-
-    def parts(self, pairs: Pairings) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Return ``positives`` and ``negatives``."""
-        similarity, given = pairs.rows @ pairs.others.T, self.settings
-        pull = pairs.positive & (similarity < given.positive_cutoff)
-        push = pairs.negative & (similarity > given.margin)
+        similarity, given = batch.similarity, self.settings
+        pull = batch.positive & (similarity < given.positive_cutoff)
+        push = batch.negative & (similarity > given.margin)
         cost = similarity if given.negatives == "similarity" else similarity - given.margin
         return {
-            "positives": (1 - similarity).masked_fill(~pull, 0.0).sum() / len(pairs.rows),
-            "negatives": cost.masked_fill(~push, 0.0).sum() / len(pairs.rows),
+            "positives": (1 - similarity).masked_fill(~pull, 0.0).sum() / len(batch.rows),
+            "negatives": cost.masked_fill(~push, 0.0).sum() / len(batch.rows),
         }
 
 

@@ -1,4 +1,4 @@
-"""Losses with a proxy for each class: normalised softmax, Proxy Anchor, ProxyNCA++, ArcFace."""
+"""Losses with a proxy for each class: normalised softmax, Proxy Anchor, ProxyNCA++, ArcFace, and CSL over levels."""
 
 from __future__ import annotations
 
@@ -7,15 +7,75 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
-from trainers.devices.host import send
-from trainers.losses._batch import BatchLoss, count_classes, query_rows, unit
-from trainers.losses._proxies import PROXY_LEARNING_RATE, draw_proxies, known_classes, proxy_softmax
+from trainers.devices.host import finest, host, send, tensor
+from trainers.errors import UserError
+from trainers.losses._batch import Batch, count_classes, unit
 from trainers.losses._symbols import BATCH, SOFTMAX
 from trainers.losses.base import LossDescriptor, LossModule
 from trainers.parameters import parameter
+
+# Only a proxy's direction counts, so what matters is the angle moved per step. An Adam step of rate r is about
+# r * sqrt(D) long and nearly square to the proxy, whose length starts at 0.58: the angle starts at r * sqrt(D) / 0.58
+# and, as the proxy grows, falls towards 1 / sqrt(steps) whatever r is. The papers' rate of 10 (11 000 classes, long
+# schedules) turns proxies to arbitrary directions at the start. 0.01 begins with 8 degrees at D = 64, 22 at D = 512:
+# proxies reach their classes within some tens of steps, and later steps do not undo earlier ones.
+PROXY_LEARNING_RATE = 0.01
+
+
+def draw_proxies(count: int, dim: int) -> nn.Parameter:
+    """Return ``[count, dim]`` rows uniform in +-1/sqrt(dim), from torch's global generator."""
+    bound = dim**-0.5
+    return nn.Parameter(torch.empty(count, dim).uniform_(-bound, bound))
+
+
+def known_classes(title: str, labels: Tensor, classes: int) -> Tensor:
+    """Return the finest labels ``[B]`` as int64 on the CPU, once each is known to have a proxy.
+
+    Raises:
+        UserError: a label is not in 0..classes - 1.
+    """
+    rows = host(finest(labels))
+    unknown = rows[(rows < 0) | (rows >= classes)]
+    if len(unknown):
+        raise UserError(
+            f"{title} has proxies for classes 0 to {classes - 1}; got label {unknown[0]}. "
+            f"Build the loss with num_classes of the training set."
+        )
+    return tensor(rows)
+
+
+def proxy_softmax(
+    queries: Tensor,
+    labels: Tensor,
+    proxies: Tensor,
+    temperature: float,
+    num_centers: int = 1,
+    temperature_centers: float = 0.1,
+) -> Tensor:
+    """Return the mean of -log softmax over classes of x . p / T at the true class (Zhai and Wu 2019; Ramzi et al. 2023,
+    Eq. 8).
+
+    Args:
+        queries: ``[B, D]`` unit rows.
+        labels: ``[B]`` or ``[B, L]`` int64, the finest in 0..C-1; best on the CPU.
+        proxies: ``[C * num_centers, D]`` raw, rows grouped by class; normalised here.
+        temperature: T.
+        num_centers: centres per class, pooled by their own softmax-weighted mean.
+        temperature_centers: temperature of that pooling.
+
+    Raises:
+        UserError: a label has no proxy.
+    """
+    classes = len(proxies) // num_centers
+    targets = known_classes("The proxy softmax", labels, classes)
+    logits = queries @ functional.normalize(proxies.to(queries.dtype), dim=-1, eps=1e-12).T
+    if num_centers > 1:
+        centres = logits.unflatten(1, (classes, num_centers))
+        logits = (centres * (centres / temperature_centers).softmax(-1)).sum(-1)
+    return functional.cross_entropy(logits / temperature, send(targets, logits.device))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,18 +96,17 @@ class ProxyNSM(LossModule):
     number the proxies.
     """
 
+    takes_views = False
+
     def __init__(self, parameters: ProxyNSMParameters, *, num_classes: int, dim: int, **_classes: Any) -> None:
         super().__init__(parameters)
         self.proxies = draw_proxies(num_classes * parameters.num_centers, dim)
 
-    def terms(
-        self, embeddings: Tensor, labels: Tensor, gallery: Tensor | None = None, gallery_labels: Tensor | None = None
-    ) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Return ``proxy``: the mean cross-entropy; a gallery is not looked at."""
-        queries, finest = query_rows(embeddings, labels)
         given = self.settings
         loss = proxy_softmax(
-            queries, finest, self.proxies, given.temperature, given.num_centers, given.temperature_centers
+            batch.rows, batch.labels, self.proxies, given.temperature, given.num_centers, given.temperature_centers
         )
         return {"proxy": loss}
 
@@ -73,8 +132,10 @@ _NSM = LossDescriptor(
 _PROXY_NSM = (_NSM, replace(_NSM, name="normalized_softmax", alias_of="proxy_nsm", order=702))
 
 
-class ProxyLoss(BatchLoss):
+class ProxyLoss(LossModule):
     """A loss of the cosines between a batch and ``proxies [C, D]``, one per class. A subclass writes :meth:`cost`."""
+
+    takes_gallery = False
 
     def __init__(self, parameters: Any, *, num_classes: int, dim: int, **_classes: Any) -> None:
         super().__init__(parameters)
@@ -84,10 +145,10 @@ class ProxyLoss(BatchLoss):
         """Compute the loss, a scalar, of cosines ``[B, C]`` and classes ``[B]``, int64 on the CPU."""
         raise NotImplementedError
 
-    def parts(self, rows: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Return one part, ``proxy``."""
-        classes = known_classes(self.title, labels, len(self.proxies))
-        return {"proxy": self.cost(rows @ unit(self.proxies).to(rows.dtype).T, classes)}
+        classes = known_classes(self.title, batch.labels, len(self.proxies))
+        return {"proxy": self.cost(batch.rows @ unit(self.proxies).to(batch.rows.dtype).T, classes)}
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any) -> None:
         if f"{prefix}loss.proxies" in state_dict:  # as checkpoints named them while a library computed the loss
@@ -107,7 +168,6 @@ class ProxyAnchor(ProxyLoss):
     title = "Proxy Anchor"
 
     def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
-        """See :class:`ProxyLoss`."""
         given = self.settings
         positive = send(classes, cosine.device)[:, None] == torch.arange(cosine.shape[1], device=cosine.device)
         zeros = cosine.new_zeros(1, cosine.shape[1])  # under the logarithm, beside the sum
@@ -131,7 +191,6 @@ class ProxyNCA(ProxyLoss):
     title = "ProxyNCA++"
 
     def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
-        """See :class:`ProxyLoss`."""
         return functional.cross_entropy((2 * cosine - 2) / self.settings.temperature, send(classes, cosine.device))
 
 
@@ -150,7 +209,6 @@ class ArcFace(ProxyLoss):
     title = "ArcFace"
 
     def cost(self, cosine: Tensor, classes: Tensor) -> Tensor:
-        """See :class:`ProxyLoss`."""
         given, classes = self.settings, send(classes, cosine.device)[:, None]
         target = cosine.gather(1, classes)
         # The slope of the sine is infinite where image and proxy coincide; below the floor it is cut to 0.
@@ -235,4 +293,114 @@ _BASELINES_PROXIES = (
 )
 
 
-DESCRIPTORS = (*_PROXY_NSM, *_BASELINES_PROXIES)
+@dataclass(frozen=True, kw_only=True)
+class CSLParameters:
+    scale: float = parameter(32.0, low=1.0, high=256.0, log=True, help="Sharpness: multiplies the similarities.")
+    margins_fine_to_coarse: tuple[float, ...] | None = parameter(
+        None, low=0.0, high=2.0, help="Margin of each level, finest first; empty: rising from 0.25 (0.15 if deep)."
+    )
+    reduce_levels: str = parameter("sum", choices=("sum", "mean"), help="How the levels' losses add up.")
+
+
+class CSL(LossModule):
+    """One proxy per finest class; at every level proxies of other classes stay below the own one by a margin.
+
+    L_v = mean_i softplus(LSE_{k: lab_v(k) != lab_v(i)} scale s_ik + LSE_{k: lab_0(k) = lab_0(i)} -scale s_ik
+    + scale margin_v), v = 0 the finest. A level at which all proxies agree with the image adds 0.
+
+    Attributes:
+        proxies: ``[C, D]`` raw.
+        proxy_labels: int64 ``[C, L]``.
+    """
+
+    proxy_labels: Tensor
+    title = "CSL"
+    takes_gallery = False
+
+    def __init__(
+        self, parameters: CSLParameters, *, num_classes: int, dim: int, class_labels: Tensor | None = None
+    ) -> None:
+        super().__init__(parameters)
+        if class_labels is None:
+            raise UserError(
+                "CSL needs the label tree, one row of labels for each finest class; got none. "
+                "Choose a dataset with label levels, or a loss without hierarchy."
+            )
+        if len(class_labels) != num_classes:
+            raise UserError(f"CSL needs a label row for each of {num_classes} classes; got {len(class_labels)}.")
+        class_labels = class_labels.reshape(num_classes, -1)
+        self.margins = _margins(parameters.margins_fine_to_coarse, class_labels.shape[1])
+        self.proxies = nn.Parameter(torch.empty(num_classes, dim).uniform_(-1, 1) / math.sqrt(dim))
+        self.register_buffer("proxy_labels", class_labels.long())
+        self._finest = host(class_labels)[:, 0].copy()  # on the host, where the labels of a batch are
+
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
+        """Return one part for each level, ``level_0`` (finest) on.
+
+        Raises:
+            UserError: a label has no proxy.
+        """
+        rows, labels = batch.rows, host(batch.labels)
+        named = labels[:, :1] == self._finest
+        if not named.any(1).all():
+            unknown = labels[~named.any(1), 0][0]
+            raise UserError(f"CSL has no proxy for class {unknown}; it was built for {len(self.proxies)} classes.")
+        full = self.proxy_labels[send(named.argmax(1), rows.device)]
+        positive = full[:, 0, None] == self.proxy_labels[None, :, 0]
+        logits = self.settings.scale * (rows @ unit(self.proxies).to(rows.dtype).T)
+        pull = (-logits).masked_fill(~positive, -math.inf).logsumexp(1)
+        share = 1.0 if self.settings.reduce_levels == "sum" else 1 / len(self.margins)
+        parts = {}
+        for level, margin in enumerate(self.margins):
+            other = full[:, level, None] != self.proxy_labels[None, :, level]
+            some = other.any(1)
+            # Rows without a negative are filled so that no gradient passes through logsumexp of nothing.
+            push = logits.masked_fill(~other, -math.inf).masked_fill(~some[:, None], 0.0).logsumexp(1)
+            losses = functional.softplus(push + pull + self.settings.scale * margin)
+            parts[f"level_{level}"] = share * losses.masked_fill(~some, 0.0).mean()
+        return parts
+
+
+def _margins(margins: tuple[float, ...] | None, depth: int) -> tuple[float, ...]:
+    if margins is not None:
+        if len(margins) != depth:
+            raise UserError(f"CSL needs one margin for each of {depth} levels, finest first; got {len(margins)}.")
+        return margins
+    low, high = (0.25, 0.45) if depth <= 3 else (0.15, 0.75)  # the published margins for 2, 3 and 7 levels
+    return tuple(low + (high - low) * level / max(depth - 1, 1) for level in range(depth))
+
+
+_CSL = LossDescriptor(
+    name="csl",
+    title="CSL",
+    family="Proxy",
+    paper="Dynamic Metric Learning, Sun et al., CVPR",
+    year=2021,
+    url="https://arxiv.org/abs/2103.11781",
+    equation=(
+        r"\mathcal{L}=\sum_v\frac1B\sum_i\mathrm{softplus}\Big(\log\!\!\sum_{k:\,v(k)\neq v(i)}\!\!e^{\gamma s_{ik}}"
+        r"+\log\!\!\sum_{k:\,y_k=y_i}\!\!e^{-\gamma s_{ik}}+\gamma m_v\Big)"
+    ),
+    symbols=BATCH
+    | {
+        "v(i)": "class of image i, or of the class i of a proxy, at level v",
+        "y_i": "its finest class",
+        "s_{ik}": "cosine of image i and the proxy of class k",
+        r"\gamma": "sharpness (`scale`)",
+        "m_v": "margin of level v (`margins_fine_to_coarse`)",
+        r"\mathrm{softplus}": "log(1 + exp of it): 0 far below zero, the value itself far above",
+    },
+    sentence="At every level of the tree, an image stays closer to its class's proxy than to those of other branches.",
+    unlike=(
+        "Unlike NSM over levels, it has proxies for the finest classes alone, and uses them at every "
+        "level, with a margin for each."
+    ),
+    parameters=CSLParameters,
+    module=CSL,
+    hierarchy=True,
+    proxies=True,
+    order=603,
+)
+
+
+DESCRIPTORS = (*_PROXY_NSM, *_BASELINES_PROXIES, _CSL)

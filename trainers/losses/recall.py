@@ -9,15 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainers.devices.host import equal, finest, host, send, tensor
+from trainers.devices.host import equal, host, send, tensor
 from trainers.errors import ParameterError
-from trainers.losses._batch import PairBatch, SimilarityLoss, count_positives
-from trainers.losses._bound import DIFFERS, BoundParameters, SigmoidParameters, resolve
-from trainers.losses._proxies import PROXY_LEARNING_RATE
+from trainers.losses._batch import Batch
+from trainers.losses._bound import DIFFERS, BoundParameters, Recall, SigmoidParameters, resolve
 from trainers.losses._rank_loss import DecomposableParameters, RankLoss, SmoothRank, SupRank, Weights, described, weigh
-from trainers.losses._rank_measures import Recall
 from trainers.losses._symbols import BOUND, QUERY, RANK_PLUS, RANKED, SIGMOID, SOFTMAX
-from trainers.losses.base import LossDescriptor
+from trainers.losses.base import LossDescriptor, LossModule
+from trainers.losses.proxies import PROXY_LEARNING_RATE
 from trainers.parameters import parameter
 
 
@@ -199,7 +198,7 @@ class PatelRecallParameters:
     simix: bool = parameter(False, help="Add a random mixture of each image with another of its class to the batch.")
 
 
-class PatelRecall(SimilarityLoss):
+class PatelRecall(LossModule):
     """Patel, Tolias, Matas, "Recall@k Surrogate Loss with Large Batches and Similarity Mixup", CVPR 2022, Eq. 6-7.
 
     As trained by the authors: a query is no positive of itself but stays among the items that push positives down;
@@ -207,7 +206,7 @@ class PatelRecall(SimilarityLoss):
     is cut. Any class sizes; a query without positives is left out.
     """
 
-    leaves_self_out = True
+    takes_views = False
 
     def __init__(self, parameters: PatelRecallParameters, **_classes: Any) -> None:
         super().__init__(parameters)
@@ -225,19 +224,19 @@ class PatelRecall(SimilarityLoss):
             self_in_rank=trained,
         )
 
-    def parts(self, batch: PairBatch) -> dict[str, Tensor]:
+    def parts(self, batch: Batch) -> dict[str, Tensor]:
         """Return ``recall``: see the class."""
         return {"recall": self.ranker.loss(mixed(batch) if self.settings.simix and batch.alone else batch)}
 
 
-def mixed(batch: PairBatch) -> PairBatch:
+def mixed(batch: Batch) -> Batch:
     """Add one virtual item per item of the batch that has a classmate: a x_i + (1 - a) x_j, a uniform in [0, 1].
 
     Virtual items are queries and gallery items like the others. They are not renormalised, so that every similarity
     with them is the same mixture of similarities, as SiMix asks. Draws from torch's global generator.
     """
-    known, rows = host(batch.labels), batch.queries
-    able = np.flatnonzero(count_positives(finest(batch.labels)) > 0)
+    known, rows = host(batch.labels), batch.rows
+    able = np.flatnonzero(batch.counts > 0)
     if len(able) == 0:
         return batch
     taken = send(able, rows.device)
@@ -248,7 +247,7 @@ def mixed(batch: PairBatch) -> PairBatch:
     rows = torch.cat([rows, share * rows[taken] + (1.0 - share) * rows[mate]])
     labels = tensor(np.concatenate([known, known[able]]))
     itself = tensor(np.arange(len(labels)))
-    return PairBatch(queries=rows, similarity=rows @ rows.T, labels=labels, gallery_labels=labels, itself=itself)
+    return Batch(rows=rows, others=rows, labels=labels, other_labels=labels, itself=itself)
 
 
 RECALL_PATEL = LossDescriptor(

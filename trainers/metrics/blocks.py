@@ -9,7 +9,7 @@ error of the product in float32 and far above it in float64.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
@@ -86,53 +86,18 @@ def ranked_blocks(
     dtype = _dtype(queries, gallery, codes.bits)
     unit = functional.normalize(gallery.to(dtype), dim=1, eps=1e-12)
 
-    def product(part: slice) -> Tensor:
-        # A power of two scales without rounding, so the product comes out in grid units, most similar first.
-        scaled = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12) * -GRID[dtype]
-        return scaled @ unit.T
-
-    yield from _ranked(product, labels, gallery_labels, self_index, codes, apart)
-
-
-def ranked_by(
-    scores: Callable[[slice], Tensor],
-    labels: np.ndarray,
-    gallery_labels: np.ndarray,
-    self_index: np.ndarray | None,
-    *,
-    device: torch.device,
-) -> Iterator[tuple[slice, RankedBlock]]:
-    """Rank the gallery for each query by any score, as :func:`ranked_blocks` does by cosine.
-
-    Args:
-        scores: of a slice of the queries against the whole gallery, float64 ``[b, G]`` from -1 to 1 on ``device``,
-            the best the highest.
-        labels, gallery_labels, self_index: as for :func:`ranked_blocks`.
-    """
-    labels, gallery_labels = _renumber(labels, gallery_labels)
-    codes = legend(labels, gallery_labels, device)
-    yield from _ranked(lambda part: scores(part) * -GRID[torch.float64], labels, gallery_labels, self_index, codes)
-
-
-def _ranked(
-    product: Callable[[slice], Tensor],
-    labels: np.ndarray,
-    gallery_labels: np.ndarray,
-    self_index: np.ndarray | None,
-    codes: Codes,
-    apart: tuple[np.ndarray, np.ndarray] | None = None,
-) -> Iterator[tuple[slice, RankedBlock]]:
-    """Yield the ranked lists by ``product``, ``[b, G]`` in grid units of its type, the best the lowest."""
-    device, queries = codes.level.device, len(labels)
+    device = queries.device
     rows = max(1, BLOCK // max(len(gallery_labels), 1))
     sizes = relevant(labels, gallery_labels, self_index, tree=codes.tree)
     if apart is not None:
         sizes = None if sizes is None else sizes - _shared(*apart)
         own, others = (send(side, device) for side in apart)
     asked, columns = send(labels, device), send(gallery_labels.T, device)
-    for first in range(0, queries, rows):
-        part = slice(first, min(first + rows, queries))
-        keys = product(part).round_()
+    for first in range(0, len(labels), rows):
+        part = slice(first, min(first + rows, len(labels)))
+        # A power of two scales without rounding, so the product comes out in grid units, most similar first.
+        scaled = functional.normalize(queries[part].to(dtype), dim=1, eps=1e-12) * -GRID[dtype]
+        keys = (scaled @ unit.T).round_()
         keys = keys.to(KEY[keys.dtype])
         keys <<= codes.bits
         keys |= _pair_codes(asked[part], columns, codes)

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from trainers.metrics.bitmasks import Judged
     from trainers.metrics.ranked_lists import Lists
 
+
+CUT_OFF = {"k": "the cut-off"}
+RELEVANCE = {r"\mathrm{rel}(r)": "1 if the result at rank r is of the query's class, else 0"}
+RELEVANT = {"R": "number of images of the query's class"}
+PRECISION = {"P(r)": "share of the first r results that are of the query's class"}
+INDICATOR = {r"\mathbf 1": "1 if what stands in the brackets holds, else 0"}
+
+
 Family = Literal["ranking", "image_text", "representation", "map", "training", "count"]
 Unit = Literal["share", "number", "count"]
 _PLACEHOLDERS = {"_at_k": r"_at_(?P<k>[1-9]\d{0,8})", "level_l": r"(?:level(?P<level>\d{1,3})|(?P<any>any_level))"}

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,16 +30,9 @@ from trainers.object_removal.gallery import Gallery, against, gather
 from trainers.object_removal.pairs import Removal, Tally, class_tables, removals
 from trainers.object_removal.square_images import check_memory, drawn_images, longest_side, read_images
 from trainers.object_removal.vocabulary import Matcher, matcher_of
-from trainers.progress import Progress, silent
-from trainers.training.progress import Stages
+from trainers.progress import Progress, Stages, silent
 
 KS = (1, 5, 10)
-Scored = Literal["queries", "images", "captions"]
-
-
-def scored_on(metric: str) -> Scored:
-    """Return what the values of a metric are of: images without an object, original images, or their captions."""
-    return "images" if metric.startswith("i2t_") else "captions" if metric.startswith("t2i_") else "queries"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,18 +68,6 @@ class Benchmark:
     def scope(self) -> str:
         """What the figures are about: how many queries, against how many of the captions."""
         return against(len(self.queries), len(self.gallery), self.total)
-
-    def classes_of(self, scored: Scored) -> list[str]:
-        """Return the class taken out of the image of each query, image or caption; "": nothing is taken out of it.
-
-        Results with the same class taken out depend on each other: comparisons over seeds draw these classes.
-        """
-        chosen = [removal.judgement.chosen for removal in self.removals]
-        if scored == "queries":
-            return chosen
-        first = dict(reversed(list(zip(self.origin.tolist(), chosen, strict=True))))
-        images = range(len(self.images)) if scored == "images" else self.owner.tolist()
-        return [first.get(image, "") for image in images]
 
     def part(self, queries: int, gallery: int) -> Benchmark:
         """Make a smaller benchmark for use during training: the first queries and their images, and a random part of

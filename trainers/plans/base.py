@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from trainers.config import Config, RunConfig
 from trainers.errors import ParameterError, UserError
 from trainers.kinds import kind_of
-from trainers.kinds.ablation import written
+from trainers.kinds.arm_view import written
 from trainers.kinds.base import Kind
 from trainers.parameters import check_all
 from trainers.plans.axes import Axis, axes, conditions

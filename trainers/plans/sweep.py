@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from trainers.config import MAX_ARMS, PLAN_VERBS, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds import kind_of
-from trainers.kinds.ablation import written
+from trainers.kinds.arm_view import written
 from trainers.plans.axes import Axis, axes, conditions, counts, variants
 from trainers.plans.base import Plan
 from trainers.plans.config import MOST_RUNS, S, SweepConfig

@@ -17,7 +17,7 @@ from trainers.distributed.whole import add_gradients
 from trainers.encoders import Encoder
 from trainers.errors import UserError
 from trainers.optimization import OPTIMISERS
-from trainers.training.deferred import Late, depth_for
+from trainers.training.evaluation import Late, depth_for
 from trainers.training.memory import computed_again
 from trainers.training.stage import Stage
 
@@ -82,7 +82,7 @@ class ArmOptimizer:
         optimiser: one of :data:`trainers.optimization.OPTIMISERS`.
         momentum: of those that have one, 0..1.
         clip_norm: largest L2 norm of the gradient; None: no clipping.
-        depth: how many steps late a bad one is detected, see :class:`trainers.training.deferred.Late`. Above 0 the
+        depth: how many steps late a bad one is detected, see :class:`trainers.training.evaluation.Late`. Above 0 the
             device itself leaves the weights and the optimizer's state as they are in a bad step; an optimizer without
             a fused form cannot, and every step of it is read at once.
         scale: of the loss, where encoders compute in float16.

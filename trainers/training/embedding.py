@@ -19,7 +19,7 @@ from trainers.distributed.group import world
 from trainers.distributed.whole import joined, spread
 from trainers.errors import RunError
 from trainers.progress import Progress, silent
-from trainers.training.deferred import arriving
+from trainers.training.evaluation import arriving
 
 Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
 Norm = nn.BatchNorm1d | nn.BatchNorm2d | nn.BatchNorm3d

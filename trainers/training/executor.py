@@ -265,7 +265,6 @@ class ProcessExecutor:
         return Device(threads=threads, processes=processes)
 
     def holds(self, run_id: str) -> bool:
-        """See :class:`Executor`."""
         with self._lock:
             return any(folder.name == run_id for folder in self._trained)
 

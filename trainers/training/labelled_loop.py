@@ -22,8 +22,7 @@ from trainers.runs import RunFolder
 from trainers.runs.records import PARTS, Attribute, Probe
 from trainers.training.encoder_file import begin
 from trainers.training.loop import Loop
-from trainers.training.pinned import pin, pinned
-from trainers.training.trained_on import TrainedOn
+from trainers.training.pinned import TrainedOn, pin, pinned
 
 COLUMNS = 12
 LARGEST_TILE = 96

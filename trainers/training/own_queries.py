@@ -32,7 +32,7 @@ def share_queries(net: LossModule, entry: LossDescriptor) -> None:
 
 
 def part(
-    net: LossModule, terms: Callable[..., dict[str, Tensor]], embeddings: Tensor, labels: Tensor, first: int, of: int
+    terms: Callable[..., dict[str, Tensor]], embeddings: Tensor, labels: Tensor, first: int, of: int
 ) -> dict[str, Tensor]:
     """Return the terms of the queries ``first``, ``first + of``, ... against the whole batch, divided by ``of``.
 
@@ -41,9 +41,8 @@ def part(
     """
     views = embeddings.shape[1] if embeddings.ndim == 3 else 1
     rows = torch.arange(len(embeddings) * views, device=embeddings.device).reshape(embeddings.shape[:-1])
-    known = {"self_index": rows[first::of]} if net.leaves_self_out else {}
     gallery, beside = embeddings.flatten(0, -2), labels.repeat_interleave(views, dim=0)
-    losses = terms(embeddings[first::of], labels[first::of], gallery, beside, **known)
+    losses = terms(embeddings[first::of], labels[first::of], gallery, beside, rows[first::of])
     return {name: term / of for name, term in losses.items()}
 
 
@@ -62,7 +61,7 @@ class _Shared:
             for weight in self._net.parameters():
                 weight.register_hook(lambda gradient: gradient * world())
         whole: Tensor = _Added.apply(embeddings)
-        losses = part(self._net, self._terms, whole, labels, rank(), world())
+        losses = part(self._terms, whole, labels, rank(), world())
         return {name: _of_all(term) for name, term in losses.items()}
 
     def _check(self, images: int) -> None:

@@ -15,8 +15,7 @@ from trainers.config import BUDGET, MAX_ARMS, RunConfig
 from trainers.devices.device import most_processes
 from trainers.errors import ParameterError
 from trainers.kinds import check
-from trainers.kinds.base import Kind, Preset
-from trainers.kinds.sections import Section
+from trainers.kinds.base import Kind, Preset, Section
 from trainers.parameters import Choice, Spec, describe, flat, imported
 from trainers.parameters import check as checked
 from trainers.recipes.catalogue import RECIPES
@@ -132,7 +131,7 @@ class Form:
     # ----------------------------------------------------------- description
 
     def _offers(self, name: str) -> bool:
-        if not self.kind.offers(name) or (name == "processes" and most_processes() == 1):
+        if name == "processes" and most_processes() == 1:
             return False
         return not (self.public and self.known[name].rule.private)
 

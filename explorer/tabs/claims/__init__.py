@@ -19,7 +19,7 @@ from explorer.tabs.claims import figures
 from explorer.tabs.claims.board import Board, about, origin, protocol, state
 from trainers.claims.base import WORKS
 from trainers.claims.catalogue import CLAIMS
-from trainers.claims.verdict import VERDICTS
+from trainers.claims.measured import VERDICTS
 
 INTRO = """Claims of four works, tested here in runs of minutes. A rule that was fixed before the runs turns the numbers
 into a verdict. It says nothing about results on the papers' own data."""

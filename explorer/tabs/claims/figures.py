@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from explorer.page.charts import SOFT, styled
-from trainers.claims.verdict import OPPOSITE, SEEN
+from trainers.claims.measured import OPPOSITE, SEEN
 
 _INK = {SEEN: "#0a6e53", OPPOSITE: "#b11c60"}
 _OTHER = "#4a5060"

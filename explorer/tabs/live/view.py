@@ -19,7 +19,7 @@ from trainers.cells import finite_number
 from trainers.config import Config
 from trainers.hierarchy import Hierarchy, severity_words
 from trainers.kinds import kind_of
-from trainers.kinds.ablation import ablation
+from trainers.kinds.arm_view import ablation
 from trainers.retrieval.probe_results import diagnosed
 from trainers.runs.records import REFINED, Attribute, Probe
 

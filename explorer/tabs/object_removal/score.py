@@ -21,11 +21,10 @@ from trainers.errors import DataError
 from trainers.metrics.bootstrap import Interval
 from trainers.object_removal.benchmark import KS, Benchmark, Result, in_random_order, make_benchmarks
 from trainers.object_removal.benchmark_measures import measures_json
-from trainers.object_removal.caption_parts import parts, verdict
 from trainers.object_removal.fills import fill_named
 from trainers.object_removal.gallery import Gallery
-from trainers.progress import Progress
-from trainers.training.progress import Stages
+from trainers.object_removal.ranked_captions import parts, verdict
+from trainers.progress import Progress, Stages
 
 MOST_QUERIES = 2000
 PUBLIC_QUERIES = 500

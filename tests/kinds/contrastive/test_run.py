@@ -18,7 +18,7 @@ from trainers.errors import RunError, UserError
 from trainers.kinds import KINDS, diagnoses, kind_of
 from trainers.kinds.contrastive.diagnosis import short_of_an_epoch
 from trainers.kinds.contrastive.loop import ContrastiveLoop
-from trainers.kinds.contrastive.norms import SplitBatchNorm
+from trainers.kinds.contrastive.networks import SplitBatchNorm
 from trainers.metrics.catalogue import counts
 from trainers.parameters import Choice
 from trainers.runs import RunFolder

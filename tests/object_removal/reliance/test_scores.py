@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -27,8 +26,17 @@ from trainers.object_removal.reliance.queries import (
     in_other_light,
     make_queries,
 )
-from trainers.object_removal.reliance.results import CONTRASTS, MISSED, STAYS, ArmBackground, BackgroundResult
-from trainers.object_removal.reliance.scores import Scores, chance, nearest, score_forms
+from trainers.object_removal.reliance.results import (
+    CONTRASTS,
+    MISSED,
+    STAYS,
+    ArmBackground,
+    BackgroundResult,
+    Scores,
+    chance,
+    nearest,
+    score_forms,
+)
 from trainers.object_removal.reliance.sources import load_objects
 
 
@@ -145,24 +153,24 @@ def result_of(objects: ObjectImages, queries: Queries, *arms: dict[str, Scores])
 def test_intervals_are_paired_and_differences_have_both_signs(objects: ObjectImages, exact: Queries) -> None:
     pot, background = (scores_of(objects, exact, pot=seen) for seen in (True, False))
     result = result_of(objects, exact, pot, background)
-    for arm, scores in enumerate((pot, background)):
-        for number in result.numbers(arm):
-            some = result.thirds[number.objects] if number.objects else np.ones(len(exact), dtype=bool)
-            if number.form in CONTRASTS:
-                both = (CONTRASTS[number.form].first, CONTRASTS[number.form].second)
-                one, other = (result.arms[arm].values(form, number.measure) for form in both)
-                assert number.interval == bootstrap(one - other) and number.lost is None
-                continue
-            if number.measure in (STAYS, MISSED):
-                values = scores[number.form].stays if number.measure == STAYS else scores[number.form].missed
-                assert number.interval == bootstrap(values) and number.lost is None
-                continue
-            values = scores[number.form].metrics[number.measure]
-            assert number.interval == bootstrap(values[some])
-            if number.form != WHOLE:
-                assert number.lost == bootstrap((scores[WHOLE].metrics[number.measure] - values)[some])
-                assert number.lost.low <= number.lost.mean <= number.lost.high
-    assert len(result.table()) == 2 * (3 + 6 * 4 + 3 * 3 + 7 * 3)
+    for arm, scores in zip(result.arms, (pot, background), strict=True):
+        for number in arm.numbers(3):
+            form, metric = number["form"], number["measure"]
+            lost = None
+            if form in CONTRASTS:
+                both = CONTRASTS[form]
+                values = arm.values(both.first, metric) - arm.values(both.second, metric)
+            elif metric in (STAYS, MISSED):
+                values = scores[form].stays if metric == STAYS else scores[form].missed
+            else:
+                values = scores[form].metrics[metric]
+                lost = None if form == WHOLE else bootstrap(scores[WHOLE].metrics[metric] - values)
+            mean = bootstrap(values)
+            assert [number[key] for key in ("mean", "low", "high", "queries")] == list(dataclasses.astuple(mean))
+            three = (None, None, None) if lost is None else (lost.mean, lost.low, lost.high)
+            assert tuple(number[key] for key in ("lost", "lost_low", "lost_high")) == three
+            assert lost is None or lost.low <= lost.mean <= lost.high
+    assert len(result.table()) == 2 * (3 + 6 * 4 + 3 * 3)
     assert result.csv().count("\n") == len(result.table()) + 1
 
 
@@ -219,10 +227,11 @@ def test_a_query_without_a_placebo_counts_for_the_other_forms_alone(objects: Obj
     scores = scores_of(objects, exact, pot=True)
     some = np.arange(len(exact)) % 4 > 0
     scores[PLACEBO] = scores[PLACEBO].only(some)
-    found = [number for number in result_of(objects, exact, scores).numbers(0) if not number.objects]
-    counted = {(number.form, number.measure): number.interval.queries for number in found}
-    assert counted[PLACEBO, "R_at_1"] == counted["placebo - without", "HAP"] == some.sum()
-    assert counted[WHOLE, "R_at_1"] == len(exact)
+    queries = {
+        (number["form"], number["measure"]): number["queries"] for number in result_of(objects, exact, scores).table()
+    }
+    assert queries[PLACEBO, "R_at_1"] == queries["placebo - without", "HAP"] == some.sum()
+    assert queries[WHOLE, "R_at_1"] == len(exact)
 
 
 def test_the_silhouette_keeps_the_outline_and_nothing_in_it(objects: ObjectImages, exact: Queries) -> None:
@@ -249,15 +258,6 @@ def test_other_light_keeps_the_pot_and_its_room(objects: ObjectImages, exact: Qu
     assert (ratio.std(1) < 0.05).all() and not torch.equal(kept, changed)
 
 
-def test_thirds_hold_every_query_by_the_area_of_its_object(objects: ObjectImages, exact: Queries) -> None:
-    result = result_of(objects, exact, scores_of(objects, exact, pot=True))
-    assert np.array_equal(sum(some.astype(int) for some in result.thirds.values()), np.ones(len(exact)))
-    ranges = [(exact.covered[some].min(), exact.covered[some].max()) for some in result.thirds.values()]
-    assert all(one[1] < other[0] for one, other in pairwise(ranges)) and len(ranges) == 3
-    alike = dataclasses.replace(result, covered=np.full(len(exact), 0.2, np.float32))
-    assert list(alike.thirds) == ["smallest third"] and alike.thirds["smallest third"].all()
-
-
 def test_severity_given_a_wrong_first_result(objects: ObjectImages, exact: Queries) -> None:
     scores = scores_of(objects, exact, pot=True)
     result = result_of(objects, exact, scores)
@@ -268,4 +268,4 @@ def test_severity_given_a_wrong_first_result(objects: ObjectImages, exact: Queri
             assert np.isnan(score.missed[query]) if same == 3 else score.missed[query] == 3 - same
             wrong += [3 - same] if same < 3 else []
         number = result.arms[0].number(form, MISSED)
-        assert number.interval.queries == len(wrong) and number.interval.mean == pytest.approx(np.mean(wrong))
+        assert number["queries"] == len(wrong) and number["mean"] == pytest.approx(np.mean(wrong))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,10 +25,10 @@ from trainers.image_text.losses import (
     hardest_triplet_loss,
     siglip_loss,
 )
-from trainers.image_text.small import MEAN, STD, TEXT, SmallModel, caption_features
+from trainers.image_text.small import TEXT, SmallModel, caption_features
 from trainers.parameters import parameter
 from trainers.registry import importing
-from trainers.runs.atomic_files import read_tensors, write_tensors
+from trainers.runs.atomic_files import read_tensors
 
 SIDE = 64
 ASSETS = Path(__file__).resolve().parents[3] / "assets" / "models"
@@ -98,20 +97,6 @@ def load_weights(model: TinyClip, folder: Path) -> None:
             f"The weights of the small model in {folder.name!r} are missing or damaged ({error}). Restore that folder "
             "from the repository, or train the model again with `python -m tests.make.tiny_clip`."
         ) from error
-
-
-def save_folder(model: TinyClip, folder: Path, card: str) -> None:
-    """Write the model as open_clip reads it (``local-dir:``): configuration, float16 weights, a card."""
-    folder.mkdir(parents=True, exist_ok=True)
-    config = {"model_cfg": ARCHITECTURE, "preprocess_cfg": {"mean": MEAN, "std": STD, "resize_mode": "squash"}}
-    (folder / "open_clip_config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    # counters of batch normalisation are whole numbers and stay so
-    weights = {
-        name: value.detach().cpu().half() if value.is_floating_point() else value
-        for name, value in model.net.state_dict().items()
-    }
-    write_tensors(folder / WEIGHTS, weights)
-    (folder / "README.md").write_text(card, encoding="utf-8")
 
 
 def _make(folder: str, parameters: TinyClipParameters) -> TinyClip:

@@ -9,19 +9,11 @@ from typing import ClassVar
 
 from trainers.config import MAX_ARMS, DataChoice, EncoderConfig, RunConfig
 from trainers.parameters import Choice, default_of, parameter
-from trainers.registry import Descriptor
 
 NORMS = ("batch", "split", "group", "layer")
 COMPARISON, HEAD = "contrastive training", "linear classifier on the frozen encoder"
 STAGES = MappingProxyType({COMPARISON: "contrastive", HEAD: "classifier"})
 """Titles of its stages, with the word before the number of their steps."""
-_PRETEXT = Descriptor(
-    name="instance_discrimination",
-    title="Instance discrimination",
-    sentence="Crops of one image belong together, and every other image is another class.",
-)
-PRETEXTS = MappingProxyType({_PRETEXT.name: _PRETEXT})
-"""What the setting ``pretext`` takes (He et al. 2020, 3.3): views are augmented crops of one image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +24,14 @@ class ContrastiveConfig(EncoderConfig):
     """
 
     kind: ClassVar[str] = "contrastive"
-    gone: ClassVar[Mapping[str, object]] = MappingProxyType({"corruptions": False, "reference": None})
+    gone: ClassVar[Mapping[str, object]] = MappingProxyType(
+        {
+            **EncoderConfig.gone,
+            "corruptions": False,
+            "reference": None,
+            "pretext": {"name": "instance_discrimination", "parameters": {}},
+        }
+    )
 
     data: DataChoice = parameter(factory=lambda: DataChoice(held_out="images"), help="Which images.")
     methods: tuple[Choice, ...] = parameter(
@@ -52,11 +51,6 @@ class ContrastiveConfig(EncoderConfig):
         help="Numbers after the projection head, which is dropped at the end.",
     )
     batch: int = parameter(256, low=2, high=8192, log=True, slider=(16, 1024), help="Images of a step.")
-    pretext: Choice = parameter(
-        Choice(name="instance_discrimination"),
-        registry="trainers.kinds.contrastive.config:PRETEXTS",
-        help="What makes views that belong together.",
-    )
     norm: str = parameter(
         "split",
         choices=NORMS,
@@ -91,7 +85,6 @@ class ContrastiveConfig(EncoderConfig):
 
     @property
     def encoder_prefix(self) -> str:
-        """See :class:`RunConfig`."""
         return "method/net.backbone."
 
     @property

@@ -32,9 +32,8 @@ from trainers.metrics.representation import (
 )
 from trainers.metrics.scores import score_roles
 from trainers.progress import Progress, part_of
-from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embed, embedded, folded
-from trainers.training.evaluation import Finish, ProbeResult
+from trainers.training.evaluation import Finish, HostCopy, ProbeResult
 
 BANK = 2000  # training images that vote and train the probe while training goes on
 PAIRS = 256  # probe images whose two views are compared

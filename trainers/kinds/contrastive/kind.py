@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
-from trainers.kinds.base import Preset
+from trainers.kinds.base import CONDITIONS, IMAGES, MORE, READING, START, TOGETHER, Preset, Section
 from trainers.kinds.checks import check_batch
 from trainers.kinds.contrastive.config import STAGES, ContrastiveConfig
 from trainers.kinds.labelled import Labelled
-from trainers.kinds.sections import CONDITIONS, IMAGES, MORE, READING, START, TOGETHER, Section
 from trainers.registry import title_of
 
 if TYPE_CHECKING:
@@ -71,7 +70,6 @@ class Contrastive(Labelled[ContrastiveConfig]):
                 "head_steps",
                 "head_learning_rate",
                 "transfer",
-                "pretext",
                 "seed",
                 "probe_size",
                 "metrics",
@@ -97,7 +95,7 @@ class Contrastive(Labelled[ContrastiveConfig]):
 
     def embedder(self, config: ContrastiveConfig, *, channels: int, side: int) -> nn.Module:
         """Build the encoder before the projection head, which is dropped."""
-        from trainers.kinds.contrastive.norms import normalised
+        from trainers.kinds.contrastive.networks import normalised
         from trainers.training.footprint import unloaded
 
         encoder = unloaded(config.encoder, channels=channels, side=side, dim=config.dim)
@@ -163,7 +161,6 @@ class Contrastive(Labelled[ContrastiveConfig]):
         return [*super().advice(config), *advice(config)]
 
     def diagnosis(self, config: ContrastiveConfig, arm: int, numbers: Mapping[str, float]) -> list[str]:
-        """See :mod:`trainers.kinds.contrastive.diagnosis`."""
         from trainers.kinds.contrastive.diagnosis import diagnosis
 
         return diagnosis(config, arm, numbers)

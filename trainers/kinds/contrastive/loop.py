@@ -23,8 +23,7 @@ from trainers.kinds.contrastive.diagnosis import advice
 from trainers.kinds.contrastive.evaluation import Evaluator, FinalNumbers, Images
 from trainers.kinds.contrastive.footprint import footprint
 from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
-from trainers.kinds.contrastive.networks import Projected, projector
-from trainers.kinds.contrastive.norms import normalised
+from trainers.kinds.contrastive.networks import Projected, normalised, projector
 from trainers.metrics.catalogue import counts
 from trainers.metrics.names import check_size
 from trainers.progress import Progress

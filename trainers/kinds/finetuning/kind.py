@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from trainers.config import BUDGET, MAX_ARMS
 from trainers.kinds.arm_view import ArmView
-from trainers.kinds.base import Kind, Preset
+from trainers.kinds.base import MORE, READING, SPEED, START, Kind, Preset, Section
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.kinds.sections import MORE, READING, SPEED, START, Section
 from trainers.parameters import Choice, entry
 from trainers.registry import title_of
 from trainers.runs import RunFolder
@@ -58,7 +57,6 @@ class Finetuning(Kind[FinetuningConfig]):
 
     @property
     def measures(self) -> Measures:
-        """See :mod:`trainers.kinds.finetuning.measures`."""
         from trainers.kinds.finetuning.measures import MEASURES
 
         return MEASURES

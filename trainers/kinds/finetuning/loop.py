@@ -3,33 +3,93 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from trainers.data.captioned.loader import load_chosen
 from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
-from trainers.image_text.models import MODELS, ImageTextModel
-from trainers.kinds.finetuning.arm import RecipeArm
+from trainers.devices.host import send
+from trainers.devices.precision import autocast
+from trainers.image_text.base import ImageTextModel
+from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.benchmark_images import probe_images, probe_labels
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.kinds.finetuning.images import removed_pairs
 from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
-from trainers.kinds.finetuning.training_pairs import Examples, Pool
+from trainers.kinds.finetuning.training_pairs import Examples, Pool, removed_pairs
 from trainers.metrics import counts
 from trainers.object_removal.benchmark import Benchmark, Evaluator, Result, make_benchmark
 from trainers.object_removal.square_images import read_images
 from trainers.object_removal.vocabulary import WordTable, load_words
-from trainers.progress import Progress, worded
-from trainers.training.augmentations import AUGMENTATIONS
+from trainers.progress import Progress, Stages, with_share, worded
+from trainers.training.arm import Arm
+from trainers.training.augmentations import AUGMENTATIONS, Augment
 from trainers.training.encoder_file import begin
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.labelled_loop import write_probe
 from trainers.training.loop import Loop
 from trainers.training.pinned import pin, pinned
-from trainers.training.progress import Stages, with_share
+from trainers.training.stage import Stage
+
+
+class RecipeArm(Arm):
+    """Steps its own copy of a model on the pairs of one recipe.
+
+    Args:
+        augment: changes the images of a batch before the model's own preprocessing.
+        seed: of the augmentation.
+    """
+
+    what = "pairs"
+
+    def __init__(
+        self,
+        index: int,
+        title: str,
+        model: ImageTextModel,
+        examples: Examples,
+        device: torch.device,
+        *,
+        augment: Augment,
+        seed: int,
+    ) -> None:
+        self.model = model.to(device)
+        self.examples = examples
+        self._augment = augment
+        self._seed = seed
+        super().__init__(index, title, {"model": self.model}, device)
+
+    def groups(self, networks: Mapping[str, nn.Module], stage: Stage) -> list[dict[str, Any]]:
+        """Return the matrices with weight decay, the rest without."""
+        weights = [weight for net in networks.values() for weight in net.parameters() if weight.requires_grad]
+        # gains, biases and temperatures are no directions in feature space: decay would only pull them off their scale
+        return [
+            {
+                "params": [w for w in weights if w.ndim >= 2],
+                "lr": stage.learning_rate,
+                "weight_decay": stage.weight_decay,
+            },
+            {"params": [w for w in weights if w.ndim < 2], "lr": stage.learning_rate, "weight_decay": 0.0},
+        ]
+
+    def step(self, batch: int, factor: float) -> dict[str, Tensor | float]:
+        """Take one optimizer step on the pairs of step number ``batch``."""
+        self.model.train()
+        pixels, tokens, rows = self.examples.at(batch)
+        images = self.laid_out(self._augment(send(pixels, self._device), seed=self._seed, step=batch, view=0))
+        with autocast(self._device):
+            seen, read = self.model.image_features(images), self.model.text_features(send(tokens, self._device))
+        terms = self.model.terms(seen.float(), read.float())
+        loss = torch.stack(list(terms.values())).sum()
+        self.descend(loss, factor, batch, rows)
+        return {"loss": loss.detach(), "examples": float(len(rows))}
+
+    def after_step(self) -> None:
+        """Let the model clamp parameters that have bounds, such as its temperature."""
+        self.model.after_step()
 
 
 class FinetuningLoop(Loop):

@@ -63,7 +63,6 @@ class MetricLearningConfig(EncoderConfig):
 
     @property
     def encoder_prefix(self) -> str:
-        """See :class:`RunConfig`."""
         return "encoder/"
 
     @property

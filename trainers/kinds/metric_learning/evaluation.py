@@ -29,9 +29,8 @@ from trainers.progress import Progress, silent
 from trainers.runs.probe import kept_queries
 from trainers.runs.records import QueryScores
 from trainers.samplers import SAMPLERS, Sampler
-from trainers.training.deferred import HostCopy
 from trainers.training.embedding import embed, embedded, folded
-from trainers.training.evaluation import Finish, ProbeResult
+from trainers.training.evaluation import Finish, HostCopy, ProbeResult
 
 PER_CLASS = 4  # the paper's k, images of each class in a batch
 CLASSES = 32  # at most: 128 images, the batch of the paper's code, so that the scale is the loss's own

@@ -13,7 +13,7 @@ from trainers.data import cache
 from trainers.data.settings import cache_folder
 from trainers.devices.host import send
 from trainers.encoders import Encoder
-from trainers.training.deferred import arriving
+from trainers.training.evaluation import arriving
 
 BATCH = 64
 MOST = 4096

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from trainers.config import MAX_ARMS
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
-from trainers.kinds.base import Preset
+from trainers.kinds.base import CONDITIONS, IMAGES, MORE, READING, START, TOGETHER, Preset, Section
 from trainers.kinds.checks import check_batch
 from trainers.kinds.labelled import Labelled
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.sections import CONDITIONS, IMAGES, MORE, READING, START, TOGETHER, Section
 from trainers.parameters import Choice
 
 if TYPE_CHECKING:
@@ -136,7 +135,6 @@ class MetricLearning(Labelled[MetricLearningConfig]):
         return {"encoder": known.encoder, "learning_rate": rate}, known.sentence
 
     def rehearse_on(self, config: MetricLearningConfig, data: LoadedData) -> list[str]:
-        """See :mod:`trainers.kinds.metric_learning.suited`."""
         from trainers.kinds.metric_learning.suited import suit
 
         return list(suit(config, data).notes)
@@ -154,7 +152,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
 
     def advice(self, config: MetricLearningConfig) -> list[str]:
         """List losses that the run's batches do not suit, after what is said of any run."""
-        from trainers.kinds.metric_learning.presets import advice
+        from trainers.kinds.metric_learning.suited import advice
 
         return [*super().advice(config), *advice(config)]
 
@@ -166,7 +164,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
 
     def presets(self) -> Sequence[Preset]:
         """Return backgrounds tied to classes in training, more and less."""
-        from trainers.kinds.metric_learning.presets import PRESETS
+        from trainers.kinds.metric_learning.suited import PRESETS
 
         return PRESETS
 

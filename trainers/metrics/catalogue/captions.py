@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from trainers.metrics._symbols import CUT_OFF, INDICATOR
 from trainers.metrics.bitmasks import Judged
-from trainers.metrics.measure import Measure, Source
+from trainers.metrics.measure import CUT_OFF, INDICATOR, Measure, Source
 
 _TO_TEXT = Measure(
     name="i2t_R_at_k",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.metrics._symbols import INDICATOR
-from trainers.metrics.measure import Measure, Source
+from trainers.metrics.measure import INDICATOR, Measure, Source
 
 _CONTRAST = (
     Measure(

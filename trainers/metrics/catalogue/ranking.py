@@ -7,8 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from trainers.metrics._symbols import CUT_OFF, INDICATOR, PRECISION, RELEVANCE, RELEVANT
-from trainers.metrics.measure import Measure, Source
+from trainers.metrics.measure import CUT_OFF, INDICATOR, PRECISION, RELEVANCE, RELEVANT, Measure, Source
 from trainers.metrics.ranked_lists import Column, Lists, RankedBlock
 
 

@@ -13,8 +13,7 @@ from trainers.data.source_check import check_source
 from trainers.errors import DataError, RunError, UserError
 from trainers.object_removal.reliance.objects import ObjectImages, ObjectRequest
 from trainers.object_removal.reliance.queries import PLACEBO, Queries, make_queries
-from trainers.object_removal.reliance.results import ArmBackground, BackgroundResult
-from trainers.object_removal.reliance.scores import METRICS, Scores, score_forms
+from trainers.object_removal.reliance.results import METRICS, ArmBackground, BackgroundResult, Scores, score_forms
 from trainers.object_removal.reliance.settings import Settings
 from trainers.object_removal.reliance.sources import load_objects
 from trainers.parameters import check_all

@@ -14,6 +14,7 @@ from trainers.metrics.names import Described
 from trainers.object_removal.reliance.queries import WHOLE
 from trainers.object_removal.reliance.results import (
     CONTRASTS,
+    METRICS,
     MISSED,
     STAYS,
     ArmBackground,
@@ -22,7 +23,6 @@ from trainers.object_removal.reliance.results import (
     measures_of,
     title_of,
 )
-from trainers.object_removal.reliance.scores import METRICS
 from trainers.runs.records import QueryScores
 
 
@@ -35,7 +35,7 @@ class Part:
 
 
 def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundResult] = ()) -> list[Part]:
-    """Compare the arms of runs that differ in their seed: forms, contrasts and the thirds by covered area.
+    """Compare the arms of runs that differ in their seed: forms and contrasts.
 
     Neighbours that stay are given without verdicts: they follow how well an embedding is ordered. The contrasts correct
     for it, as each is of one embedding.
@@ -53,8 +53,13 @@ def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundRe
     forms, contrasts = ([name for name in names if (name in CONTRASTS) == wanted] for wanted in (False, True))
     changed = "change of " if others else ""
 
-    def part(title: str, names: list[str], measures: Sequence[str], thirds: bool = False, tested: bool = True) -> Part:
-        cells = _cells(pairs, names, measures, thirds)
+    def part(title: str, names: list[str], measures: Sequence[str], tested: bool = True) -> Part:
+        cells = [
+            _cell(result, arm, None if other is None else other.arms[number], name, measures)
+            for name in names
+            for result, other in pairs
+            for number, arm in enumerate(result.arms)
+        ]
         judged = bool(others) or all(name in CONTRASTS for name in names)
         words = [_words(measure, changed, judged) for measure in measures]
         return Part(title=title, table=table(cells, words, told=None if tested else (), zero=judged))
@@ -67,19 +72,6 @@ def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundRe
             [name for name in forms if STAYS in measures_of(name, depth)],
             (STAYS,),
             tested=False,
-        ),
-        part(
-            f"{changed}each form by the area that the object covers",
-            forms,
-            METRICS[:1],
-            thirds=True,
-            tested=False,
-        ),
-        part(
-            f"{changed}what a form loses, by the area that the object covers",
-            contrasts,
-            (METRICS[0], STAYS),
-            thirds=True,
         ),
     ]
 
@@ -123,35 +115,19 @@ def _paired(results: Sequence[BackgroundResult], others: Sequence[BackgroundResu
     return pairs
 
 
-def _cells(pairs: _Pairs, names: Sequence[str], measures: Sequence[str], thirds: bool) -> list[Cell]:
-    cells = []
-    for name in names:
-        for third in pairs[0][0].thirds if thirds else ("",):
-            for result, other in pairs:
-                for number, arm in enumerate(result.arms):
-                    before = None if other is None else other.arms[number]
-                    cells.append(_cell(result, arm, before, name, measures, third))
-    return cells
-
-
 def _cell(
     result: BackgroundResult,
     arm: ArmBackground,
     before: ArmBackground | None,
     name: str,
     measures: Sequence[str],
-    third: str,
 ) -> Cell:
     """Make the cell of one arm of one run; of :data:`MISSED` the mean alone, as its queries differ by run."""
     there = measures_of(name, len(result.levels))
-    condition = {"queries": title_of(name)} | ({"objects": third} if third else {})
     means, kept = {}, {}
     for measure in (measure for measure in measures if measure in there):
         after = arm.values(name, measure)
         old = None if before is None else before.values(name, measure)
-        if third:
-            some = result.thirds.get(third, np.zeros(len(after), dtype=bool))
-            after, old = np.where(some, after, np.nan), None if old is None else np.where(some, old, np.nan)
         if measure == MISSED:
             means[measure] = _mean(after) - (0.0 if old is None else _mean(old))
             continue
@@ -159,7 +135,7 @@ def _cell(
         means[measure], kept[measure] = _mean(values), values
     return Cell(
         variant=arm.title,
-        condition=condition,
+        condition={"queries": title_of(name)},
         seed=result.seed,
         metrics=means,
         queries=QueryScores(

@@ -3,27 +3,125 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from trainers.cells import csv_text
-from trainers.metrics.bootstrap import Interval, bootstrap
+from trainers.hierarchy import missed_when_wrong, shared_levels
+from trainers.metrics.blocks import ranked_blocks
+from trainers.metrics.bootstrap import bootstrap
 from trainers.metrics.measure import Measure
-from trainers.metrics.names import Described, describe
+from trainers.metrics.names import Described, describe, parse_all
+from trainers.metrics.scores import score_blocks
 from trainers.object_removal.reliance.objects import ObjectImages
 from trainers.object_removal.reliance.queries import MOVED, PLACEBO, RELIT, SILHOUETTE, TITLES, WHOLE, WITHOUT, Queries
-from trainers.object_removal.reliance.scores import METRICS, NEAREST, Scores, chance
+
+METRICS = ("R_at_1", "HAP")
+NEAREST = 10
+"""Neighbours that are compared."""
+_CELLS = 2**22  # similarities held at once
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """The scores of Q queries, for one form of them.
+
+    Attributes:
+        metrics: float64 ``[Q]`` by the names of :data:`METRICS`, NaN where a query has no positive.
+        nearest: int64 ``[Q, K]``, places in the gallery, nearest first; the query's own image is not among them.
+        stays: float64 ``[Q]``, share of the neighbours of the whole image that are among these.
+        similarity: float64 ``[Q]``, cosine with the whole image.
+        missed: float64 ``[Q]``, levels on which the first result disagrees; NaN where it is of the query's class.
+    """
+
+    metrics: Mapping[str, np.ndarray]
+    nearest: np.ndarray
+    stays: np.ndarray
+    similarity: np.ndarray
+    missed: np.ndarray
+
+    def only(self, some: np.ndarray) -> Scores:
+        """Put NaN for all queries but ``some``, bool ``[Q]``."""
+
+        def kept(values: np.ndarray) -> np.ndarray:
+            return np.where(some, values, np.nan)
+
+        return replace(
+            self,
+            metrics={name: kept(values) for name, values in self.metrics.items()},
+            stays=kept(self.stays),
+            similarity=kept(self.similarity),
+            missed=kept(self.missed),
+        )
+
+
+def score_forms(
+    forms: Mapping[str, Tensor], gallery: Tensor, labels: np.ndarray, indices: np.ndarray
+) -> dict[str, Scores]:
+    """Search the gallery, whose images are untouched, with every form of the queries.
+
+    A query's own image is taken out of the gallery for each of its forms: whatever was done to it, it would be found
+    by what is left.
+
+    Args:
+        forms: embeddings ``[Q, D]`` by form, :data:`WHOLE` among them.
+        gallery: ``[N, D]``.
+        labels: ``[N, L]`` of the gallery, finest first.
+        indices: int64 ``[Q]`` of the queries in the gallery.
+    """
+    metrics = parse_all(METRICS, labels.shape[1])
+    untouched = forms[WHOLE]
+    near = nearest(untouched, gallery, indices)
+    scores = {}
+    for form, queries in forms.items():
+        values = score_blocks(ranked_blocks(queries, labels[indices], gallery, labels, indices), metrics).values
+        nearest_rows = near if form == WHOLE else nearest(queries, gallery, indices)
+        scores[form] = Scores(
+            metrics=values,
+            nearest=nearest_rows,
+            stays=np.array([len(np.intersect1d(a, b)) for a, b in zip(near, nearest_rows, strict=True)])
+            / near.shape[1],
+            similarity=torch.nn.functional.cosine_similarity(queries.double(), untouched.double()).numpy(),
+            missed=missed_when_wrong(shared_levels(labels[nearest_rows[:, 0]], labels[indices]), labels.shape[1]),
+        )
+    return scores
+
+
+def nearest(queries: Tensor, gallery: Tensor, indices: np.ndarray, count: int = NEAREST) -> np.ndarray:
+    """Find the most similar images, int64 ``[Q, K]``, K at most ``count``; of equal ones the first comes first.
+
+    Args:
+        indices: int64 ``[Q]``, of each query's own image, which is left out; -1: it is not in the gallery.
+    """
+    unit = torch.nn.functional.normalize(gallery.double(), dim=1)
+    asked = torch.nn.functional.normalize(queries.double(), dim=1)
+    kept = min(count, len(gallery) - int((indices >= 0).any()))
+    rows = np.empty((len(queries), kept), dtype=np.int64)
+    step = max(1, _CELLS // max(1, len(gallery)))
+    for first in range(0, len(queries), step):
+        part = slice(first, first + step)
+        similarity = (asked[part] @ unit.T).numpy()
+        there = np.flatnonzero(indices[part] >= 0)
+        similarity[there, indices[part][there]] = -np.inf
+        rows[part] = np.argsort(-similarity, axis=1, kind="stable")[:, :kept]
+    return rows
+
+
+def chance(labels: np.ndarray, indices: np.ndarray) -> float:
+    """Return R@1 of a random order: mean share of the gallery's other images that are of a query's finest class."""
+    _, inverse, counts = np.unique(labels[:, 0], return_inverse=True, return_counts=True)
+    return float(np.mean((counts[inverse.reshape(-1)[indices]] - 1) / (len(labels) - 1)))
+
 
 STAYS, MISSED = "stays", "missed"
 COLUMNS = (
-    *("run", "arm", "title", "form", "objects", "measure", "mean", "low", "high", "queries"),
+    *("run", "arm", "title", "form", "measure", "mean", "low", "high", "queries"),
     *("lost", "lost_low", "lost_high"),
 )
-THIRDS = ("smallest third", "middle third", "largest third")
-"""Queries by the share of the image that their object covers."""
 INTERVALS = "Intervals: 95 %, over queries only; another training may differ by more."
 
 
@@ -95,25 +193,6 @@ def title_of(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Number:
-    """One number of one arm.
-
-    Attributes:
-        form: of the queries, or a contrast of two forms, see :data:`CONTRASTS`.
-        objects: one of :data:`THIRDS`, for these queries alone; empty: all queries.
-        measure: a metric, :data:`STAYS` or :data:`MISSED`.
-        interval: the mean over the queries, resampling these alone.
-        lost: how much more the whole images have, query by query; None where they cannot be compared.
-    """
-
-    form: str
-    objects: str = ""
-    measure: str
-    interval: Interval
-    lost: Interval | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class ArmBackground:
     """One arm.
 
@@ -148,14 +227,24 @@ class ArmBackground:
         beside_metrics = {STAYS: scores.stays, MISSED: scores.missed}
         return beside_metrics[measure] if measure in beside_metrics else scores.metrics[measure]
 
-    def number(self, name: str, measure: str, objects: str = "", some: np.ndarray | None = None) -> Number:
-        """Return a number with its interval; of ``some`` queries alone, bool ``[Q]``."""
-        kept = slice(None) if some is None else some
+    def number(self, name: str, measure: str) -> dict[str, Any]:
+        """Return the mean over the queries of a form or a contrast, by the names of :data:`COLUMNS`.
+
+        Its interval resamples the queries alone. ``lost`` is how much more the whole images have, query by query; None
+        where they cannot be compared.
+        """
         values = self.values(name, measure)
-        lost = None
+        mean = bootstrap(values)
+        more: tuple[float | None, ...] = (None, None, None)
         if measure in METRICS and name in LOST_FROM_WHOLE:
-            lost = bootstrap((self.values(WHOLE, measure) - values)[kept])
-        return Number(form=name, objects=objects, measure=measure, interval=bootstrap(values[kept]), lost=lost)
+            lost = bootstrap(self.values(WHOLE, measure) - values)
+            more = (lost.mean, lost.low, lost.high)
+        cells = (self.run, self.arm, self.title, name, measure, mean.mean, mean.low, mean.high, mean.queries, *more)
+        return dict(zip(COLUMNS, cells, strict=True))
+
+    def numbers(self, depth: int) -> list[dict[str, Any]]:
+        """Return every number of the arm for labels of ``depth`` levels: form by form, contrast by contrast."""
+        return [self.number(name, measure) for name in self.names for measure in measures_of(name, depth)]
 
     def unnoticing(self) -> np.ndarray:
         """Order all queries, int64 ``[Q]``, those first that notice the absence of their object least: most neighbours
@@ -223,24 +312,6 @@ class BackgroundResult:
             notes=(*objects.notes, *queries.notes),
         )
 
-    @cached_property
-    def thirds(self) -> dict[str, np.ndarray]:
-        """The queries of each of :data:`THIRDS`, bool ``[Q]``; one that is empty is left out."""
-        low, high = np.quantile(self.covered, [1 / 3, 2 / 3])
-        which = (self.covered > low).astype(int) + (self.covered > high)
-        return {title: which == at for at, title in enumerate(THIRDS) if (which == at).any()}
-
-    def numbers(self, arm: int) -> list[Number]:
-        """Return every number of an arm: form by form, contrast by contrast, and R@1 of the thirds."""
-        background, depth = self.arms[arm], len(self.levels)
-        numbers = [
-            background.number(name, measure) for name in background.names for measure in measures_of(name, depth)
-        ]
-        for name in background.names:
-            if name in TITLES:
-                numbers += [background.number(name, METRICS[0], objects, some) for objects, some in self.thirds.items()]
-        return numbers
-
     def unnoticing(self, arm: int, most: int | None = None) -> list[dict[str, Any]]:
         """Return the queries of an arm, those first that do not notice the absence of their object, with their
         neighbours.
@@ -277,16 +348,8 @@ class BackgroundResult:
         return [names[int(label)] for names, label in zip(self.names, self.labels[index], strict=True)]
 
     def table(self) -> list[dict[str, Any]]:
-        """Return a row per number, by the names of :data:`COLUMNS`."""
-        rows = []
-        for number_of_arm, arm in enumerate(self.arms):
-            for number in self.numbers(number_of_arm):
-                interval, lost = number.interval, number.lost
-                about = (arm.run, arm.arm, arm.title, number.form, number.objects, number.measure)
-                more = (None,) * 3 if lost is None else (lost.mean, lost.low, lost.high)
-                cells = (*about, interval.mean, interval.low, interval.high, interval.queries, *more)
-                rows.append(dict(zip(COLUMNS, cells, strict=True)))
-        return rows
+        """Return every number of every arm, by the names of :data:`COLUMNS`."""
+        return [number for arm in self.arms for number in arm.numbers(len(self.levels))]
 
     def csv(self) -> str:
         """Write :meth:`table` as CSV with a head."""
@@ -311,7 +374,6 @@ class BackgroundResult:
                 if any(name in arm.names for arm in self.arms)
             },
             "measures": {name: described(name).title for name in measures_of(WITHOUT, len(self.levels))},
-            "objects": {title: self._covering(some) for title, some in self.thirds.items()},
             "intervals": INTERVALS,
             "arms": [
                 {"run": arm.run, "arm": arm.arm, "title": arm.title, "step": arm.step, "error": arm.error}
@@ -325,22 +387,12 @@ class BackgroundResult:
         """Write the numbers as lines for a terminal."""
         head = f"{len(self.indices):,} queries against {len(self.rows):,} images of {self.title}; fill: {self.fill}"
         lines = [head, f"R@1 of a random order: {self.chance:.3f}", *self.notes, INTERVALS]
-        for index, arm in enumerate(self.arms):
+        for arm in self.arms:
             lines += ["", f"{arm.title} (arm {arm.arm} at step {arm.step})"]
             if arm.error:
                 lines.append(f"  {arm.error}")
-            for number in self.numbers(index):
-                about = (title_of(number.form), number.objects and f"{number.objects} of the objects")
-                words = ", ".join(filter(None, (*about, described(number.measure).title)))
-                lost = "" if number.lost is None else f"  lost {interval_text(number.lost)}"
-                lines.append(f"  {words:<78} {interval_text(number.interval)}{lost}")
+            for number in arm.numbers(len(self.levels)):
+                words = f"{title_of(number['form'])}, {described(number['measure']).title}"
+                lost = "" if number["lost"] is None else "  lost {lost:.3f} [{lost_low:.3f}, {lost_high:.3f}]"
+                lines.append(f"  {words:<78} " + ("{mean:.3f} [{low:.3f}, {high:.3f}]" + lost).format(**number))
         return "\n".join(lines)
-
-    def _covering(self, some: np.ndarray) -> list[float]:
-        """Return the least and the most of an image that the objects of some queries cover."""
-        return [float(self.covered[some].min()), float(self.covered[some].max())]
-
-
-def interval_text(interval: Interval) -> str:
-    """Write the mean and the ends of the interval, three decimals each."""
-    return f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
