@@ -250,8 +250,6 @@ class RunConfig(Config):
     or epochs the learning rate follows the steps alone, so that the clock decides nothing but when a run is cut off.
     """
 
-    gone: ClassVar[Mapping[str, object]] = MappingProxyType({"compiled": False})
-
     minutes: float | None = parameter(
         3.0,
         low=0,
@@ -347,6 +345,13 @@ class RunConfig(Config):
         False,
         title="Activation checkpointing",
         help="A timm encoder computes most activations again in the backward pass: less memory, the same numbers.",
+    )
+    compiled: bool = parameter(
+        False,
+        private=True,
+        title="Compiled encoder",
+        help="Code made for the encoder by torch.compile: the same numbers within rounding, shorter steps of some "
+        "encoders; the first steps take a minute or more. Needs a C++ compiler.",
     )
     snapshot_steps: int | None = parameter(
         None, low=1, high=10_000_000, help="Steps between two frames of the maps; else as fast as the maps move."

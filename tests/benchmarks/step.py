@@ -28,6 +28,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
 from trainers.parameters import Choice, parse_choice
+from trainers.training.compiling import compile_encoders
 from trainers.training.memory import checkpointed, chunks, encode_in_chunks
 from trainers.training.stage import Stage
 
@@ -38,6 +39,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "fp16": {"precision": "fp16"},
     "channels_last": {"channels_last": "on"},
     "checkpointing": {"checkpointing": True},
+    "compiled": {"compiled": True},
 }
 
 
@@ -59,6 +61,8 @@ def arm_of(encoder: str, loss: str, images: int, side: int, device: str, **setti
         arm.lay_out(torch.contiguous_format)
     if config.checkpointing:
         arm.checkpointed = checkpointed(net)
+    if config.compiled:
+        compile_encoders(net)
     encode_in_chunks(net, config.chunk)
     arm.begin(Stage.of(config))
     return arm
@@ -112,6 +116,7 @@ def by_setting(encoder: str, given: Any) -> str:
         if got is None:
             rows.append([name, "out of memory", "", ""])
             continue
+        name += f", first step {got[2]:.0f} s" if "compiled" in changed else ""
         away = (got[3] - plain[3]).norm(dim=1).mean()
         shares = (got[0] / plain[0], got[1].used(given.device) / plain[1].used(given.device))
         rows.append([name, *(f"{share:.2f}" for share in shares), f"{away:.4f}" if "precision" in changed else ""])

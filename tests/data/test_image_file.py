@@ -18,18 +18,18 @@ from tests.data.world import claimed, encode
 from trainers.data import image_file
 from trainers.data.decode import decode_query, header, square, with_channels
 from trainers.data.image_file import (
+    BROWSER_FORMATS,
     BUDGET,
     FORMATS,
     LARGEST_FILE,
     ByteBudget,
     UndecodableError,
+    check_upload,
     open_header,
     scans,
     unpacked_bytes,
 )
 from trainers.data.picture import read_picture
-from trainers.data.upload_bounds import FORMATS as UPLOADS
-from trainers.data.upload_bounds import check_upload
 from trainers.errors import DataError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -271,7 +271,7 @@ def test_what_takes_long_to_read_is_refused(name: str) -> None:
         check_upload(data)
 
 
-@pytest.mark.parametrize("kind", UPLOADS)
+@pytest.mark.parametrize("kind", BROWSER_FORMATS)
 def test_ordinary_files_are_taken(kind: str) -> None:
     check_upload(encode(NOISE, kind))
 

@@ -30,7 +30,6 @@ from trainers.object_removal.reliance.results import CONTRASTS
 from trainers.object_removal.reliance.settings import Settings
 from trainers.object_removal.reliance.sources import why_unknown
 from trainers.plans.config import SweepConfig
-from trainers.retrieval.baseline import disagreements
 from trainers.retrieval.encoders import encoders_of_run
 from trainers.retrieval.mistakes import mistakes
 from trainers.retrieval.probe_results import newest_embeddings, probe_results

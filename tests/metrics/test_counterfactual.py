@@ -89,9 +89,9 @@ def test_blocks_change_nothing(dtype, monkeypatch):
     queries, gallery = torch.randn(21, 16).to(dtype), torch.randn(1000, 16).to(dtype)
     _, mentions, present, removed = (torch.as_tensor(table) for table in world(3, 21, 1000, 70))
     want = counterfactual(queries, gallery, mentions, present, removed)
-    monkeypatch.setattr("trainers.metrics.ranked_lists.BLOCK", 64 * 21)
-    monkeypatch.setattr("trainers.metrics.ranked_lists.TILE", 100)
-    monkeypatch.setattr("trainers.metrics.ranked_lists._QUERIES", 5)
+    monkeypatch.setattr("trainers.metrics.topk.BLOCK", 64 * 21)
+    monkeypatch.setattr("trainers.metrics.topk.TILE", 100)
+    monkeypatch.setattr("trainers.metrics.topk._QUERIES", 5)
     got = counterfactual(queries, gallery, mentions, present, removed)
     for name, value in want.values.items():
         np.testing.assert_array_equal(got.values[name], value)
@@ -210,7 +210,7 @@ def test_against_loops(seed, doubles, monkeypatch):
     torch.manual_seed(seed)
     photos, sentences, owner = torch.randn(11, 6).double(), torch.randn(40, 6).double(), torch.randint(0, 10, (40,))
     texts = torch.randint(0, 25, (40,)) if doubles else None
-    monkeypatch.setattr("trainers.metrics.ranked_lists._QUERIES", 7)
+    monkeypatch.setattr("trainers.metrics.topk._QUERIES", 7)
     found = recall_both_ways(photos, sentences, owner, ks=(1, 4, 99), texts=texts)
     for k in (1, 4, 99):
         there, back = slow_recall(photos, sentences, owner, texts, k)

@@ -34,14 +34,20 @@ LISTED = MappingProxyType(
 """The verbs that list what may be chosen, with where it stands, ``module:NAME``."""
 
 
-def add_flags(parser: argparse._ActionsContainer, parameters: type, sections: Sequence[Section] = ()) -> None:
+def add_flags(
+    parser: argparse._ActionsContainer,
+    parameters: type,
+    sections: Sequence[Section] = (),
+    offers: Callable[[str], bool] = lambda _name: True,
+) -> None:
     """Add a flag per field of a parameter dataclass, those of nested ones included. None has a default: what is not
     given is left out of :func:`given`.
 
     Args:
         sections: those that are folded are groups after the others and the budget; what is in none comes last.
+        offers: says by its name whether a field gets a flag.
     """
-    known = dict(flat(parameters))
+    known = {name: spec for name, spec in flat(parameters) if offers(name)}
     first = [name for section in sections if not section.folded for name in section.names]
     for name in dict.fromkeys([*first, *(name for name in BUDGET if sections and name in known)]):
         _add_flag(parser, known.pop(name))

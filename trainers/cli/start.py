@@ -94,7 +94,7 @@ def add_start_flags(parser: argparse.ArgumentParser, kind: Kind, plan: Plan | No
         names = ", ".join(preset.name for preset in presets)
         parser.add_argument("--preset", help=f"Settings of one experiment. [{DEFAULT}none; one of {names}]")
     kind.add_flags(parser)
-    add_flags(parser, kind.config, kind.sections)
+    add_flags(parser, kind.config, kind.sections, kind.offers)
 
 
 def configuration(arguments: argparse.Namespace, kind: Kind, plan: Plan | None = None) -> Config:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
-from trainers.config import BUDGET, MAX_ARMS, C, DataChoice, RunConfig
+from trainers.config import BUDGET, MAX_ARMS, C, DataChoice, EncoderConfig, RunConfig
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, ablation
 from trainers.kinds.checks import unused
@@ -64,7 +64,9 @@ IMAGES = Section(names=("data.source",), title="Images")
 READING = Section(names=tuple(f"data.{name}" for name in READ), title="How the images are read", folded=True)
 START = Section(names=("start",), title="Start from another run", folded=True)
 CONDITIONS = Section(names=tuple(f"data.conditions.{name}" for name in HARD), title="Hard conditions", folded=True)
-SPEED = Section(names=("chunk", "checkpointing", "precision", "channels_last"), title="Memory and speed", folded=True)
+SPEED = Section(
+    names=("chunk", "checkpointing", "precision", "channels_last", "compiled"), title="Memory and speed", folded=True
+)
 TOGETHER = dataclasses.replace(SPEED, names=(*SPEED.names, "processes"))
 """Of kinds of which several processes train a run."""
 MORE = "Batch, learning rate and more"
@@ -131,6 +133,15 @@ class Kind(ABC, Generic[C]):
         ]
         return (Section(names=names),)
 
+    @property
+    def compiles(self) -> bool:
+        """Whether its encoders can be compiled: those of the registry, that are trained on images alone."""
+        return issubclass(self.config, EncoderConfig)
+
+    def offers(self, name: str) -> bool:
+        """Return whether its runs can use a setting, by its name in the configuration."""
+        return name != "compiled" or self.compiles
+
     # --------------------------------------------------------------- checks
 
     def check_shared(self, config: C) -> None:
@@ -148,6 +159,8 @@ class Kind(ABC, Generic[C]):
             raise ParameterError(f"A run: drops needs shares of the budget in ascending order, each once; got {drops}.")
         if run.processes > 1 and not self.together:
             raise ParameterError(f"{self.title} trains in one process; got processes {run.processes}. Leave it out.")
+        if run.compiled and not self.compiles:
+            raise ParameterError(f"{self.title} cannot compile its models: only encoders of images alone are compiled.")
         if not 1 <= config.arms <= MAX_ARMS:
             raise ParameterError(f"A run compares one to {MAX_ARMS} {self.compares}; got {config.arms}.")
 

@@ -15,7 +15,7 @@ from trainers.errors import UserError
 from trainers.metrics.bitmasks import CORRECT, Gallery, Judged, pack
 from trainers.metrics.catalogue import family
 from trainers.metrics.checks import read_checked
-from trainers.metrics.ranked_lists import best_keys, norms, precision, query_blocks
+from trainers.metrics.topk import best_keys, norms, precision, query_blocks
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from trainers.devices.host import host, send
 from trainers.errors import UserError
 from trainers.metrics.bitmasks import CORRECT
 from trainers.metrics.checks import read_checked
-from trainers.metrics.ranked_lists import best_keys, norms, precision, query_blocks
+from trainers.metrics.topk import best_keys, norms, precision, query_blocks
 
 
 def recall_both_ways(

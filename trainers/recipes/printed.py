@@ -24,7 +24,7 @@ HEAD = ("name", "title", "paper", "images", "figures")
 BESIDE_HEAD = ("arm", "metric", "here", "seeds", "printed", "where")
 DEFAULTS = "What is not listed has the program's default, which is ours."
 NO_FIGURES = "Our text of the paper has no figures for it."
-_NO_MATTER = ("seed", "snapshot_steps", "channels_last", "checkpointing", "device", "threads", "processes")
+_NO_MATTER = ("seed", "snapshot_steps", "channels_last", "checkpointing", "compiled", "device", "threads", "processes")
 """Settings that change a number by rounding at most; a plan has seeds of its own."""
 
 

@@ -26,6 +26,7 @@ from trainers.runs.checked import real, whole
 from trainers.runs.damage import words
 from trainers.runs.records import STAGE, Snapshot
 from trainers.training.arm import Arm
+from trainers.training.compiling import compile_encoders
 from trainers.training.evaluation import Evaluation, Finish, Finisher
 from trainers.training.memory import checkpointed, encode_in_chunks
 from trainers.training.pinned import TrainedOn
@@ -43,6 +44,9 @@ class Due:
     snapshot: bool
     checkpoint: bool
     over: bool
+
+
+COMPILING = "compiling the encoder, in the first steps"
 
 
 class Loop(ABC):
@@ -86,6 +90,9 @@ class Loop(ABC):
         self.stages = tuple(stage.in_steps(self._epoch) for stage in self._stages())
         self._stage = StageStart()
         self._restore()
+        self._compiles_after = self.step if self.config.compiled else -1
+        if self.config.compiled:
+            (progress or silent)(COMPILING, 0.0)
 
     # ------------------------------------------------------- what a run trains
 
@@ -142,7 +149,8 @@ class Loop(ABC):
         step = self.step - self._stage.step if several else self.step
         planned = self._reached.planned_in(self._stage.index) if several else self.planned_steps
         word = f"{self.stage.word or self.stage.title} " if several else ""
-        return f"{word}step {step:,}" + (f" of about {planned:,}" if planned else "")
+        doing = f"{COMPILING}: " if self.step == self._compiles_after else ""
+        return f"{doing}{word}step {step:,}" + (f" of about {planned:,}" if planned else "")
 
     def advance(self, seconds: float) -> bool:
         """Train for about ``seconds`` or until the budget is spent; snapshots and checkpoints happen when due.
@@ -253,6 +261,8 @@ class Loop(ABC):
         if self.config.checkpointing:
             arm.checkpointed = [encoder for net in arm.networks.values() for encoder in checkpointed(net)]
         for net in arm.networks.values():
+            if self.config.compiled:
+                compile_encoders(net)
             encode_in_chunks(net, self.config.chunk)
 
     @property

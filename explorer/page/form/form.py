@@ -131,7 +131,7 @@ class Form:
     # ----------------------------------------------------------- description
 
     def _offers(self, name: str) -> bool:
-        if name == "processes" and most_processes() == 1:
+        if not self.kind.offers(name) or (name == "processes" and most_processes() == 1):
             return False
         return not (self.public and self.known[name].rule.private)
 
