@@ -71,7 +71,7 @@ def main() -> None:
 
 def _memory(page: LivePage) -> float:
     """Resident MB of a page and of the processes that it started; what they share counts in each."""
-    return sum(memory(pid)["Rss"] for pid in (page.pid, *descendants(page.pid))) / 1e6
+    return sum(memory(pid) for pid in (page.pid, *descendants(page.pid))) / 1e6
 
 
 def _opened(browser: Browser, url: str, condition: str) -> tuple[float, Page]:

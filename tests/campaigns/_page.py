@@ -8,9 +8,9 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 import httpx
@@ -20,7 +20,6 @@ from tests.distributed.processes import free_port
 from tests.waiting import wait
 
 ROOT = Path(__file__).parents[2]
-APP = ROOT / "app.py"
 API = "/gradio_api/call"
 QUIET = {
     "GRADIO_ANALYTICS_ENABLED": "False",
@@ -38,7 +37,8 @@ class LivePage:
         runs: folder of the runs.
         port: 0 for any free one.
         flags: more of the command line.
-        program: what Python runs in place of ``app.py``.
+        program: what Python runs in place of ``app.py``, in the folder ``root``.
+        environment: more of it.
         patience: seconds until it answers.
         answers: the path that it then serves.
 
@@ -51,7 +51,9 @@ class LivePage:
         runs: Path,
         *flags: str,
         port: int = 0,
-        program: Sequence[str] = (str(APP),),
+        program: Sequence[str] = ("app.py",),
+        root: Path = ROOT,
+        environment: Mapping[str, str] = MappingProxyType({}),
         patience: float = 120,
         answers: str = f"{PREFIX}/start",
     ) -> None:
@@ -62,7 +64,12 @@ class LivePage:
         command = [sys.executable, *program, "--runs", str(runs), *flags, "--port", str(self.port)]
         with self.errors.open("wb") as log:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, env=os.environ | QUIET, stdout=log, stderr=log, start_new_session=True
+                command,
+                cwd=root,
+                env={**os.environ, **QUIET, **environment},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def __enter__(self) -> LivePage:
@@ -134,13 +141,14 @@ def call(client: httpx.Client, name: str, *data: Any) -> Any:
     return json.loads(said)[0]
 
 
-def memory(pid: int) -> dict[str, int]:
-    """Resident bytes of a process: all (``Rss``) and those that no file backs (``Anonymous``)."""
+def memory(pid: int) -> int:
+    """Resident bytes of a process; 0 if it is gone."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
-        return {"Rss": 0, "Anonymous": 0}
-    return {name: int(re.search(rf"^{name}:\s+(\d+)", text, re.MULTILINE)[1]) * 1024 for name in ("Rss", "Anonymous")}  # type: ignore[index]
+        return 0
+    found = re.search(r"^Rss:\s+(\d+)", text, re.MULTILINE)
+    return 0 if found is None else int(found[1]) * 1024
 
 
 def descriptors(pid: int | str) -> list[str]:

@@ -45,6 +45,7 @@ from trainers.training.executor import Device, ProcessExecutor
 WAITING = 0.25
 NOBODY = {"free.return_value": Device(), "holds.return_value": False, "reap.return_value": []}
 """Of an executor on which nothing trains: what is launched stays where it is."""
+PATHS = ("", "/poll?after=-1&row=0", "/frame/2", "/frameinfo/2", "/sheet/0.webp", "/neighbours/2/5")
 PATIENCE = 30.0  # seconds in which a folder must be read by everything
 LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -112,71 +113,53 @@ class Readers:
     def read(self) -> None:
         """All of it, one after the other."""
         settings = Settings(runs=self._root, recorded=self._root.parent / "recorded")
-        with self._guarded("the scheduler's start"):
-            self._served(settings, Scheduler(settings, mock.create_autospec(ProcessExecutor, instance=True, **NOBODY)))
-        with self._guarded("the command line's list"), contextlib.redirect_stdout(io.StringIO()) as out:
+        with self._trying("the scheduler's start"):
+            executor = mock.create_autospec(ProcessExecutor, instance=True, **NOBODY)
+            self._served(settings, Scheduler(settings, executor))
+        with self._trying("the command line's list"), contextlib.redirect_stdout(io.StringIO()) as out:
             command_line.main(["list", "--runs", str(self._root)])
-            self._demand(self._good in out.getvalue(), "the command line's list lacks the good run")
+            assert self._good in out.getvalue(), "it lacks the good run"
 
     def _served(self, settings: Settings, scheduler: Scheduler) -> None:
-        runs = Runs(settings, scheduler)
-        library = Library(settings.runs, settings.recorded)
+        runs, library = Runs(settings, scheduler), Library(settings.runs, settings.recorded)
         client = TestClient(Starlette(routes=routes(library, Watched(), runs)), raise_server_exceptions=False)
         scheduler.begin()
         try:
-            for run_id in (self._bad, self._good):
-                self._routes(client, run_id)
+            for run_id, kinds in ((self._bad, EXPORTS), (self._good, ("metrics.csv",))):
+                for path in (*PATHS, *(f"/download/{kind}" for kind in kinds)):
+                    with self._trying(f"{path or 'about'} of {'the good run' * (run_id == self._good)}"):
+                        status = client.get(f"{PREFIX}/run/{run_id}{path}").status_code
+                        assert status == 200 or (status < 500 and run_id == self._bad), status
             self._listed(client, runs)
             for name in ("status", "resume", "stop"):
-                with self._guarded(name):
+                with self._trying(name):
                     getattr(runs, name)(self._bad, *[""] * (name != "status"))
-            with self._guarded("the scheduler's turn"):
+            with self._trying("the scheduler's turn"):
                 scheduler.tick()
-            self._demand(any(t.name == "scheduler" for t in threading.enumerate()), "the scheduler's thread is dead")
-            with self._guarded("stop"):
+                assert any(t.name == "scheduler" for t in threading.enumerate()), "its thread is dead"
+            with self._trying("stop"):
                 scheduler.take_out(self._bad)
-            self._deleted(runs)
+            with self._trying("delete"):
+                runs.delete(self._bad, "")
+            with self._trying("what was deleted"):
+                assert not os.path.lexists(self._root / self._bad), "it is there"
             self._listed(client, runs)
         finally:
-            self.at = "closing"
             library.close()
-            with self._guarded("closing the scheduler"):
+            with self._trying("closing the scheduler"):
                 scheduler.close()
-
-    def _routes(self, client: TestClient, run_id: str) -> None:
-        paths = ["", "/poll?after=-1&row=0", "/frame/2", "/frameinfo/2", "/sheet/0.webp", "/neighbours/2/5"]
-        kinds = EXPORTS if run_id == self._bad else ("metrics.csv",)
-        for path in (*paths, *(f"/download/{kind}" for kind in kinds)):
-            self.at = path or "about"
-            reply = client.get(f"{PREFIX}/run/{run_id}{path}")
-            self._demand(reply.status_code < 500, f"{path or 'about'} is answered with {reply.status_code}")
-            if run_id == self._good:
-                self._demand(reply.status_code == 200, f"the good run's {path or 'about'}: {reply.status_code}")
 
     def _listed(self, client: TestClient, runs: Runs) -> None:
         for path in ("runs", "start"):
-            self.at = path
-            reply = client.get(f"{PREFIX}/{path}")
-            self._demand(reply.status_code == 200, f"/{path} is answered with {reply.status_code}")
-            self._demand(path == "start" or self._good in reply.text, f"/{path} lacks the good run")
-        with self._guarded("the API's list"):
-            self._demand(self._good in str(runs.listing()), "the API's list lacks the good run")
-
-    def _deleted(self, runs: Runs) -> None:
-        with self._guarded("delete"):
-            said = "nothing was said"
-            try:
-                runs.delete(self._bad, "")
-            except UserError as error:
-                said = str(error)
-            self._demand(not os.path.lexists(self._root / self._bad), f"it cannot be deleted: {said}")
-
-    def _demand(self, holds: bool, sentence: str) -> None:
-        if not holds:
-            self.failures.append(sentence)
+            with self._trying(f"/{path}"):
+                reply = client.get(f"{PREFIX}/{path}")
+                assert reply.status_code == 200, reply.status_code
+                assert path == "start" or self._good in reply.text, "it lacks the good run"
+        with self._trying("the API's list"):
+            assert self._good in str(runs.listing()), "it lacks the good run"
 
     @contextlib.contextmanager
-    def _guarded(self, what: str) -> Iterator[None]:
+    def _trying(self, what: str) -> Iterator[None]:
         """A sentence for the user is as it should be; anything else is a failure."""
         self.at = what
         try:

@@ -1,6 +1,6 @@
 """Typical faults, one at a time in a copy of the program: which test notices each.
 
-python -m tests.campaigns.faults [NAME ...] [--tests PATH ...] [--unchanged]
+python -m tests.campaigns.faults [NAME ...]
 
 A fault is a text of the program that is found exactly once, and what takes its place; in which file it is, is looked
 up, so that code can be moved. The copy holds the files that git knows, as they are now, and the tests of the fault are
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -195,29 +195,28 @@ def faulty(fault: Fault, text: str) -> str:
 
 
 @contextmanager
-def copied(fault: Fault | None) -> Iterator[Path]:
-    """A copy of the program, with the fault if there is one; beside it what is shared, where it is beside this one."""
+def copied(fault: Fault) -> Iterator[Path]:
+    """A copy of the program with the fault; beside it what is shared, where it is beside this one."""
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
         copy = Path(folder) / "program"
         for path in tracked():
             target = copy / path
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / path, target)
-        if fault is not None:
-            target = copy / places(fault)[0]
-            target.write_text(faulty(fault, target.read_text(encoding="utf-8")), encoding="utf-8")
+        target = copy / places(fault)[0]
+        target.write_text(faulty(fault, target.read_text(encoding="utf-8")), encoding="utf-8")
         if SHARED.exists():
             (Path(folder) / SHARED.name).symlink_to(SHARED)
         yield copy
 
 
-def caught(fault: Fault | None, tests: Sequence[str]) -> str:
+def caught(fault: Fault) -> str:
     """The first test that fails, or :data:`MISSED`.
 
     Raises:
         RuntimeError: the tests could not be run.
     """
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--timeout=1200", *tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--timeout=1200", *fault.tests]
     with copied(fault) as folder:
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": "", "COLUMNS": "300"}
@@ -226,7 +225,7 @@ def caught(fault: Fault | None, tests: Sequence[str]) -> str:
     if done.returncode == 0:
         return MISSED
     if failed is None or "Timeout" in (failed[2] or ""):
-        raise RuntimeError(f"{' '.join(tests)} could not be run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise RuntimeError(f"{' '.join(fault.tests)} could not be run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     say(f"  {failed[2]}")
     return failed[1]
 
@@ -235,22 +234,15 @@ def main() -> int:
     """Try the faults that are named, or all; the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(fault.name for fault in FAULTS)}")
-    parser.add_argument("--tests", nargs="+", metavar="PATH", help="run these in place of those of the fault")
-    parser.add_argument("--unchanged", action="store_true", help="first run all of the tests without a fault")
     given = parser.parse_args()
     if unknown := set(given.names) - {fault.name for fault in FAULTS}:
         parser.error(f"no fault has the name {', '.join(sorted(unknown))}")
     chosen = [fault for fault in FAULTS if not given.names or fault.name in given.names]
     wrong = False
-    if given.unchanged:
-        every = given.tests or sorted({path for fault in chosen for path in fault.tests})
-        found = caught(None, every)
-        wrong = found != MISSED
-        say(f"without a fault: {found if wrong else 'every test passes'}")
     rows = []
     for fault in chosen:
         count, begun = len(places(fault)), time.monotonic()
-        found = caught(fault, given.tests or fault.tests) if count == 1 else f"found {count} times"
+        found = caught(fault) if count == 1 else f"found {count} times"
         wrong = wrong or count != 1 or found == MISSED
         rows.append((fault.name, fault.sentence, found, f"{time.monotonic() - begun:.0f}"))
         say("  ".join(rows[-1]))

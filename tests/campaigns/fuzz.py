@@ -1,30 +1,33 @@
-"""Malformed requests to every route and every endpoint of the API of the real page.
+"""Requests that no browser sends, to every route and every endpoint of the API of the real page.
 
 python -m tests.campaigns.fuzz --requests 1500
 
-A reply of 500 or above, no reply at all, a stack trace or a RuntimeError on the page's standard error, an image bomb
-that is not refused, a half-sent request that stays open, or a page that does not serve afterwards is a failure.
+They are seeded and endless, of every kind that a server can be asked. A reply of 500 or above, no reply at all, a stack
+trace or a RuntimeError on the page's standard error, or a page that does not serve afterwards is a failure.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import copy
 import json
 import random
 import re
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote, quote_from_bytes
 
 import httpx
+from starlette.routing import Route
 
 from explorer import Explorer, Settings
+from explorer.exports import EXPORTS
 from explorer.server.routes import PREFIX
-from tests.campaigns._half_sent import HALVES
-from tests.campaigns._malformed import Asked, Malformed, calls_of, routes_of
 from tests.campaigns._page import API, LivePage, call
 from tests.campaigns._table import Tally, campaign_arguments
 from tests.programs import say
@@ -33,12 +36,264 @@ from tests.synthetic import make_run
 AT_ONCE = 4
 PATIENCE = 120.0  # seconds until the whole of a reply is there
 ENOUGH = 64 * 1024  # bytes of a reply that are looked at
-CHAINED = (
-    r"(?:another exception occurred|direct cause of the following exception):\n\n"
-    r"Traceback \(most recent call last\):"
-)
-HALF_SENT = 45  # requests that begin and do not go on, open at the same time
 LASTING = ("/heartbeat/", "/queue/data")  # streams that stay open on purpose
+NESTED: list[Any] = []
+for _ in range(150):
+    NESTED = [NESTED]
+HUGE = 10**400
+NUMBERS = (0, -1, 1.5, 2**31, 2**63, HUGE, -HUGE, float("nan"), float("inf"), -float("inf"), 5e-324)
+TEXTS = (
+    *("", " ", "\0", "\ud800", "\udfff\ud800", "١٢", "９", "1e400", "nan", "a" * 100_000, "-1", "0x10", "\u202e"),
+    *("🦆" * 50, "../../../etc/passwd", "/dev/zero", "file:///etc/passwd", "~", "'; DROP TABLE state; --"),
+    *("<script>", "%s%n", "{}"),
+)
+LISTS: tuple[Any, ...] = (
+    *([], {}, [[]], {"": ""}, [None] * 3, [0] * 5000, {"a": {"b": {"c": []}}}, NESTED, [HUGE], [float("nan")] * 4),
+    ["\ud800"],
+)
+VALUES: tuple[Any, ...] = (None, True, False, *NUMBERS, *TEXTS, *LISTS)
+BROKEN = (
+    *(b"", b"{", b"[1,", b"nul", b"\xff\xfe", b'{"a": "\xed\xa0\x80"}', b"\x00" * 64, b'{"a": 1}{"b": 2}', b'"text"'),
+    *(b"[" * 100_000, b'{"a":' * 5000, b"1" * 10_000, b'{"\\ud800": 1}', b'{"k": 1e999}', b"-", b"\xef\xbb\xbf{}"),
+)
+METHODS = ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND", "get", "G" * 300, "CONNECT")
+HEADERS = (
+    *("x-rankscope-token", "x-rankscope-name", "if-none-match", "range", "accept-encoding", "content-type", "host"),
+    *("origin", "referer", "cookie", "content-length", "transfer-encoding", "x-forwarded-for", "expect"),
+)
+ODD_HEADERS = (
+    *("", "%ff%fe", "é" * 40, "\x01", "0" * 20_000, "-1", "bytes=5-1", "chunked", "null", "http://[", '"', "a, b"),
+)
+QUERIES = ("after", "row", "offset", "count", "side", "weights")
+PLAIN_WORDS = ("0", "1", "99999999", "9" * 400, "-0", "00", "1.5", "drawn_scenes.0")
+ODD_WORDS = (
+    *("..", "%2e%2e%2f", "%00", "%", "%zz", "%ff", ";", "a" * 3000, "%F0%9F%A6%86", "con", "%5c..%5c", "run.zip"),
+    *EXPORTS,
+)
+STARTS = (b"", b"\xff\xd8\xff\xe0", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"RIFF0000WEBPVP8 ", b"%!PS-Adobe-3.0 EPSF\n")
+"""First bytes of what is sent as an image."""
+REMOVE = {"class": "dog", "boxes": [[0.2, 0.2, 0.6, 0.6]], "strokes": [{"radius": 0.1, "points": [[0.5, 0.5]]}]}
+SCENES: dict[str, Any] = {"dataset": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "k": 5}
+BODIES: dict[str, dict[str, Any]] = {
+    "/objects/open": {"source": "no_such_set", "captions_from": "", "limit": 5},
+    "/objects/encode": {"models": ["tiny_clip"], "dataset": "drawn_scenes"},
+    "/objects/detect": {"image": "drawn_scenes.0", "detector": "none"},
+    "/objects/name": {"image": "drawn_scenes.0", "box": [0.1, 0.1, 0.5, 0.5], "model": "tiny_clip"},
+    "/objects/query": {**SCENES, "image": "drawn_scenes.0", "remove": REMOVE, "patience": 1},
+    "/objects/score": {**SCENES, "queries": 2, "run": "no"},
+    "/objects/neighbours": {"run": "no", "index": 0, "remove": REMOVE, "fill": "telea", "k": 3},
+    "/retrieval/search": {"runs": ["no"], "query": {"row": 0}},
+    "/retrieval/open": {"source": "no_such_set"},
+    "/retrieval/mistakes/severity": {"run": "no"},
+    "/form/look": {"kind": "metric_learning", "settings": {"losses": [{"name": "smooth_ap"}]}},
+    "/form/dropping": {"action": "cancel", "id": "no"},
+}
+"""Good bodies by route; the other routes are sent ``{}`` with odd values in it."""
+TRAINING = {"minutes": 0.05, "steps": 1, "classes_per_batch": 4, "images_per_class": 2, "probe_size": 100, "seed": 1}
+CALLS: dict[str, list[Any]] = {
+    "start_run": [["smooth_ap"], "drawn", [{}], "small_conv", {"width": 8}, "m_per_class", TRAINING, "word", None],
+    "run_status": ["0" * 26],
+    "stop_run": ["0" * 26, "word"],
+    "list_runs": [],
+    "remove_object": ["0", "", [0.1, 0.1, 0.5, 0.5], "telea", ["tiny_clip"], 5, "drawn_scenes"],
+    "score_objects": [["tiny_clip"], "no_such_set", "telea", 2, False, 0],
+}
+GRADIO = (
+    *("file={}", "heartbeat/{}", "call/{}/{}", "queue/data?session_hash={}", "{}", "stream/{}/{}/1/playlist.m3u8"),
+)
+JOINED = ("queue/join", "run/predict", "run/event", "api/start_run", "call/start_run", "reset", "cancel")
+JSON = (("Content-Type", "application/json"),)
+
+
+def routes_of(explorer: Explorer) -> list[tuple[str, str]]:
+    """Method and path of every route of the page, below the prefix; the parts of a path that vary are ``{}``."""
+    (mount,) = explorer.launch_options["app_kwargs"]["routes"]
+    routes = [route for route in mount.routes if isinstance(route, Route)]
+    return [(min(route.methods or {"GET"}), re.sub(r"{[^}]*}", "{}", route.path)) for route in routes]
+
+
+def calls_of(client: httpx.Client) -> dict[str, list[Any]]:
+    """Arguments of every public function: :data:`CALLS`, and for the others names of nothing."""
+    functions = client.get("/gradio_api/info").json()["named_endpoints"]
+    others = {name.strip("/"): ["no_such_name"] * len(about["parameters"]) for name, about in functions.items()}
+    return others | CALLS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One request as it goes over the wire.
+
+    Attributes:
+        event: the reply names an event whose stream is to be read, as Gradio's calls do.
+    """
+
+    method: str
+    path: str
+    headers: Sequence[tuple[str, str]] = ()
+    body: bytes = b""
+    event: bool = False
+
+    def wire(self, host: str) -> bytes:
+        """Its bytes."""
+        given = {name.lower() for name, _ in self.headers}
+        lines = [("Host", host)] * ("host" not in given) + [("Connection", "close")]
+        if self.body and "content-length" not in given:
+            lines.append(("Content-Length", str(len(self.body))))
+        head = "".join(f"{name}: {value}\r\n" for name, value in (*lines, *self.headers))
+        return f"{self.method} {self.path} HTTP/1.1\r\n{head}\r\n".encode("utf-8", "replace") + self.body
+
+    def __str__(self) -> str:
+        return f"{self.method[:20]} {self.path[:100]} {dict(self.headers)!r:.80} {self.body[:120]!r}"
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """Makes them.
+
+    Attributes:
+        run: id of a run that is there.
+        routes, calls: of the page, see :func:`routes_of` and :func:`calls_of`.
+    """
+
+    draws: random.Random
+    run: str
+    routes: list[tuple[str, str]]
+    calls: dict[str, list[Any]]
+
+    def kinds(self) -> dict[str, Callable[[], Asked]]:
+        """One maker for each kind of request, by the words of the table."""
+        return {
+            "odd paths": lambda: Asked(method="GET", path=self._path("GET")),
+            "odd query values": self.query,
+            "methods": self.method,
+            "headers": self.headers,
+            "bodies that are no JSON": self.broken,
+            "values in bodies": self.values,
+            "uploads": self.upload,
+            "arguments of the API": self.call,
+            "Gradio's own routes": self.gradio,
+        }
+
+    def query(self) -> Asked:
+        """Odd values in the query of a path, odd names now and then."""
+        some = self.draws.sample(QUERIES, self.draws.randrange(1, 4)) + [self._word()] * (self.draws.random() < 0.2)
+        query = "&".join(f"{name}={self._word()}" for name in some)
+        return Asked(method="GET", path=f"{self._path('GET')}?{query}")
+
+    def method(self) -> Asked:
+        """A route with a method that it does not have."""
+        path = self._path(self.draws.choice(("GET", "POST")))
+        return Asked(method=self.draws.choice(METHODS), path=path, body=self.draws.choice(BROKEN[:9]))
+
+    def headers(self) -> Asked:
+        """Odd headers."""
+        count = self.draws.randrange(1, 4)
+        odd = [(self.draws.choice(HEADERS), self.draws.choice(ODD_HEADERS)) for _ in range(count)]
+        if self.draws.random() < 0.3:
+            odd += JSON * (self.draws.random() < 0.5)
+            return Asked(method="POST", path=self._path("POST"), headers=odd, body=b"{}")
+        return Asked(method="GET", path=self._path("GET", plain=True), headers=odd)
+
+    def broken(self) -> Asked:
+        """Bytes where JSON was wanted."""
+        name, body = self.draws.choice(list(BODIES)), self.draws.choice(BROKEN)
+        if self.draws.random() < 0.4:
+            whole = bytearray(json.dumps(BODIES[name]).encode())
+            for _ in range(self.draws.randrange(1, 6)):
+                whole[self.draws.randrange(len(whole))] = self.draws.randrange(256)
+            body = bytes(whole)
+        return Asked(method="POST", path=PREFIX + name, headers=JSON, body=body)
+
+    def values(self) -> Asked:
+        """A question with odd values in it."""
+        if self.draws.random() < 0.7:
+            name = self.draws.choice(list(BODIES))
+            return self._posted(PREFIX + name, self._odd(BODIES[name]))
+        return self._posted(self._path("POST"), self._odd({}))
+
+    def upload(self) -> Asked:
+        """Files that are no images."""
+        starts = (*STARTS, b"II*\0", b"<svg>")
+        body = self.draws.choice(starts) + self.draws.randbytes(self.draws.choice((0, 1, 40, 4000)))
+        kinds = ("application/octet-stream", "image/png", "image/jpeg", "image/svg+xml", "multipart/form-data", "")
+        kind = self.draws.choices(kinds, (8, 2, 2, 1, 1, 1))[0]
+        return self._uploaded(body, ("x-rankscope-name", quote(self._text()[:300])), ("Content-Type", kind))
+
+    def call(self) -> Asked:
+        """An endpoint of the API with odd, missing or additional arguments."""
+        name = self.draws.choice(list(self.calls))
+        data = self._odd(self.calls[name])
+        body: Any = {"data": data} if self.draws.random() < 0.9 else self._odd({"data": data, "session_hash": "word"})
+        way = self.draws.choice(("call", "call", "call/v2", "run"))
+        return self._posted(f"/gradio_api/{way}/{name}", body, event=way == "call")
+
+    def gradio(self) -> Asked:
+        """What Gradio answers by itself."""
+        if self.draws.random() < 0.5:
+            return Asked(method="GET", path="/gradio_api/" + self._filled(self.draws.choice(GRADIO)))
+        whole = {"data": [[], "x"], "fn_index": self.draws.randrange(99), "session_hash": "word", "trigger_id": 1}
+        return self._posted(f"/gradio_api/{self.draws.choice(JOINED)}", self._odd(whole))
+
+    # -------------------------------------------------------------------- pieces
+
+    def _path(self, method: str, *, plain: bool = False) -> str:
+        """A route with words, mostly odd, in place of its parts; half of those about a run are about one there."""
+        path = self.draws.choice([path for how, path in self.routes if how == method])
+        if path.startswith("/run/{}") and self.draws.random() < 0.5:
+            path = path.replace("{}", self.run, 1)
+        return PREFIX + (path.replace("{}", "0") if plain else self._filled(path))
+
+    def _posted(self, path: str, body: Any, *, event: bool = False) -> Asked:
+        return Asked(method="POST", path=path, headers=JSON, body=json.dumps(body).encode(), event=event)
+
+    def _uploaded(self, body: bytes, *headers: tuple[str, str]) -> Asked:
+        path = f"{PREFIX}/{self.draws.choice(('objects', 'retrieval'))}/upload"
+        return Asked(method="POST", path=path, headers=headers, body=body)
+
+    def _filled(self, path: str) -> str:
+        first, *rest = path.split("{}")
+        return first + "".join(self._word() + piece for piece in rest)
+
+    def _word(self) -> str:
+        """An odd part of an address."""
+        if self.draws.random() < 0.3:
+            return quote_from_bytes(self.draws.randbytes(self.draws.randrange(1, 12)))
+        words = (*PLAIN_WORDS, self.run, self.run.lower(), *ODD_WORDS, quote(self._text()[:2000]))
+        return self.draws.choice(words)
+
+    def _text(self) -> str:
+        return self.draws.choice(TEXTS).encode("utf-8", "replace").decode()
+
+    def _odd(self, whole: Any) -> Any:
+        """The same with one to three places replaced, removed or added to."""
+        found = copy.deepcopy(whole)
+        for _ in range(self.draws.randrange(1, 4)):
+            if not isinstance(found, (dict, list)) or self.draws.random() < 0.04:
+                return self._value()
+            self._change(found)
+        return found
+
+    def _change(self, whole: Any) -> None:
+        keys = list(whole) if isinstance(whole, dict) else list(range(len(whole)))
+        if not keys or self.draws.random() < 0.1:
+            if isinstance(whole, dict):
+                whole[self._text()[:40]] = self._value()
+            else:
+                whole.append(self._value())
+            return
+        key = self.draws.choice(keys)
+        if isinstance(whole[key], (dict, list)) and whole[key] and self.draws.random() < 0.7:
+            self._change(whole[key])
+        elif self.draws.random() < 0.12:
+            del whole[key]
+        else:
+            whole[key] = self._value()
+
+    def _value(self) -> Any:
+        return copy.deepcopy(self.draws.choice(VALUES))  # it may be changed in its turn
+
+
+# ------------------------------------------------------------------------------------------------- sending them
 
 
 def ask(asked: Asked, port: int) -> str | None:
@@ -50,8 +305,6 @@ def ask(asked: Asked, port: int) -> str | None:
             return None  # we ended the request before it was complete: the server may hang up
         return f"no reply ({reply[:40]!r}) to {asked}"
     if int(found[1]) >= 500:
-        return f"{int(found[1])} to {asked}"
-    if asked.refused and int(found[1]) < 400:
         return f"{int(found[1])} to {asked}"
     if asked.event and int(found[1]) == 200:
         return _followed(asked, reply, port)
@@ -92,15 +345,7 @@ def _complete(asked: Asked) -> bool:
     return not any(name.lower() in ("content-length", "transfer-encoding") for name, _ in asked.headers)
 
 
-def requests(makers: Malformed, count: int) -> Iterator[list[Asked]]:
-    """``count`` requests, by kind."""
-    kinds = makers.kinds()
-    for number, (kind, make) in enumerate(kinds.items()):
-        here = count // len(kinds) + (number < count % len(kinds))
-        yield [dataclasses.replace(make(), kind=kind) for _ in range(here)]
-
-
-def campaign(count: int, seed: int, port: int = 0, *flags: str) -> Tally:
+def campaign(count: int, seed: int, port: int = 0) -> Tally:
     """So many requests to a page of its own."""
     tally = Tally(name="fuzz", head="sent")
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
@@ -110,55 +355,24 @@ def campaign(count: int, seed: int, port: int = 0, *flags: str) -> Tally:
         explorer = Explorer(Settings(runs=root, recorded=root))
         routes = routes_of(explorer)
         explorer.close()
-        with LivePage(root, *flags, port=port) as page:
+        with LivePage(root, port=port) as page:
             with httpx.Client(base_url=page.url, timeout=PATIENCE, trust_env=False) as client:
-                makers = Malformed(random.Random(seed), made.id, routes, calls_of(client))
-            for group in requests(makers, count):
-                _sent(tally, group, page)
-            _half_sent(tally, page)
+                kinds = Malformed(random.Random(seed), made.id, routes, calls_of(client)).kinds()
+            for kind, make in kinds.items():
+                _sent(tally, kind, [make() for _ in range(count // len(kinds))], page)
             tally.note("a good request afterwards", _afterwards(page, made.id))
     return tally
 
 
-def _sent(tally: Tally, group: list[Asked], page: LivePage) -> None:
+def _sent(tally: Tally, kind: str, group: Sequence[Asked], page: LivePage) -> None:
     before = page.log()
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for asked, failure in zip(group, pool.map(lambda one: ask(one, page.port), group), strict=True):
-            tally.note(asked.kind, [failure] if failure else [])
+        for failure in pool.map(lambda one: ask(one, page.port), group):
+            tally.note(kind, [failure] if failure else [])
             if failure:
                 say(failure)
-    for trace in traces(page.log()[len(before) :]):
-        tally.failures[group[0].kind].append(f"stack trace on standard error: {trace}")
-        say(f"{group[0].kind}: {trace}")
-
-
-def _half_sent(tally: Tally, page: LivePage) -> None:
-    """Requests of which a part is sent: the page has to end them."""
-    names = [list(HALVES)[number % len(HALVES)] for number in range(HALF_SENT)]
-    with ThreadPoolExecutor(HALF_SENT) as pool:
-        for name, ended in zip(names, pool.map(lambda name: _is_ended(HALVES[name], page.port), names), strict=True):
-            tally.note("half-sent requests", [] if ended else [f"still open: {name}"])
-
-
-def _is_ended(content: bytes, port: int) -> bool:
-    """Whether the page closes a connection by itself."""
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as wire:
-            wire.sendall(content)
-            while wire.recv(16384):
-                pass
-    except TimeoutError:
-        return False
-    except OSError:
-        pass
-    return True
-
-
-def traces(log: str) -> list[str]:
-    """The last line of every stack trace, those of one error, chained to each other, being one; and RuntimeErrors."""
-    told = [line for line in log.splitlines() if re.search(r"\S.*\bRuntimeError: ", line)]
-    found = re.split(r"Traceback \(most recent call last\):", re.sub(CHAINED, "", log))[1:]
-    return told + [next((line for line in part.splitlines() if line and line[0] not in " \t"), "") for part in found]
+    told = re.findall(r"^.*(?:Traceback \(most recent|\bRuntimeError: ).*$", page.log()[len(before) :], re.MULTILINE)
+    tally.failures[kind] += [f"on standard error: {line}" for line in told]
 
 
 def _afterwards(page: LivePage, run_id: str) -> list[str]:

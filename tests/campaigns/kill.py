@@ -1,4 +1,4 @@
-"""Trainers, the page and its map process are killed; what is resumed must equal what was never interrupted.
+"""Trainers are killed at any moment; what is resumed must equal what was never interrupted.
 
 python -m tests.campaigns.kill --kills 120
 
@@ -12,30 +12,21 @@ alone; every other one that is killed has minutes as well, which must change not
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
-import os
 import random
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import httpx
-
-from explorer.layout.supervisor import LayoutSupervisor
 from tests.campaigns._fuse import trainer
 from tests.campaigns._outcome import Outcome, PlanOutcome
-from tests.campaigns._page import LivePage, call
 from tests.campaigns._table import Tally, campaign_arguments
-from tests.layout.worlds import make_run, set_phase
 from tests.programs import say
-from tests.synthetic import alive
 from tests.tiny import tiny_config, tiny_contrastive, write_images
-from tests.waiting import wait
 from trainers.config import Conditions, Config, RunConfig
 from trainers.kinds import kind_of
 from trainers.parameters import Choice
@@ -48,8 +39,6 @@ SECOND_STAGE = 6  # of these steps, in a run of two stages
 ONCE_MORE = 0.3  # share of the runs that are killed again while they resume
 RANDOM = "any time, from outside"
 PATIENCE = 900.0  # seconds for a run of one, or a plan of half a minute, on a machine that is busy with other work
-GONE_SECONDS = 2.0
-FRAMES = 33
 AFTER_A_KILL = {"queued", "finished", *(name for name, it in PHASES.items() if not it.moving and "resume" in it.acts)}
 """Phases that a killed trainer may leave behind; all but a finished run can go on."""
 MINUTES = (None, 60.0)
@@ -73,9 +62,6 @@ class Reference:
         self.seconds = time.monotonic() - begun
         self.outcome = PlanOutcome(folder) if kind_of(config).plans else Outcome(folder)
         self.moments: list[str] = json.loads(note.read_text())
-
-
-# ------------------------------------------------------------------- trainers
 
 
 def kill_trainers(tally: Tally, place: Path, images: Path, kills: int, draws: random.Random) -> None:
@@ -175,104 +161,23 @@ def _finish_twice(tally: Tally, place: Path, reference: Reference) -> None:
     folder.db.close()
 
 
-# ----------------------------------------------------------- page, map process
-
-
-def kill_pages(tally: Tally, place: Path, times: int, port: int, draws: random.Random) -> None:
-    """Kill the page while its trainer starts, trains or scores: trainer and map process end within two seconds."""
-    for number in range(times):
-        delay = draws.uniform(0, 12)
-        with (
-            LivePage(place / f"page{number}", port=port) as page,
-            httpx.Client(base_url=page.url, timeout=30) as client,
-        ):
-            training = {"minutes": 3.0, "steps": 40 if number % 2 else 100_000}
-            call(client, "start_kind", "metric_learning", {"losses": [{"name": "smooth_ap"}]} | training, "")
-            wait(lambda page=page: bool(page.children("trainers.worker")), 20, "the trainer starts")
-            time.sleep(delay)
-            below = page.children("trainers.worker") + page.children("explorer.layout.process")
-            page.process.kill()
-            page.process.wait()
-            begun = time.monotonic()
-            with contextlib.suppress(TimeoutError):
-                wait(lambda below=below: not any(map(_lives, below)), 2 * GONE_SECONDS + 6, "they end")
-            taken = time.monotonic() - begun
-        late = [pid for pid in below if _lives(pid)]
-        for pid in late:
-            os.kill(pid, signal.SIGKILL)
-        tally.note(
-            "the page", [f"after {delay:.1f} s: its processes took {taken:.1f} s"] if taken > GONE_SECONDS else []
-        )
-
-
-def kill_layouts(tally: Tally, place: Path, times: int, draws: random.Random) -> None:
-    """Kill the map process again and again while a run trains and after it: in the end every map is drawn."""
-    root = place / "layout"
-    for _ in range(times):
-        folder = make_run(root, FRAMES, phase="running")
-        supervisor = LayoutSupervisor(root)
-        supervisor.start()
-        with alive(folder):
-            _interrupted(supervisor, folder, draws, 2)
-        set_phase(folder, "finished")
-        _interrupted(supervisor, folder, draws, 2)
-        with contextlib.suppress(TimeoutError):
-            wait(lambda folder=folder, by=supervisor: _drawn(folder, by) == FRAMES, 60, "every map is drawn")
-        drawn = _drawn(folder, supervisor)
-        supervisor.stop()
-        folder.db.close()
-        tally.note("the map process", [f"{FRAMES - drawn} of {FRAMES} maps stay undrawn"] if drawn < FRAMES else [])
-
-
-def _interrupted(supervisor: LayoutSupervisor, folder: RunFolder, draws: random.Random, times: int) -> None:
-    for _ in range(times):
-        target = _drawn(folder, supervisor) + draws.randrange(1, 5)
-        with contextlib.suppress(TimeoutError):
-            wait(lambda target=target: _drawn(folder, supervisor) >= target, 10, "some maps are drawn")
-        pid = supervisor.pid
-        if pid is not None:
-            os.kill(pid, signal.SIGKILL)
-
-
-def _drawn(folder: RunFolder, supervisor: LayoutSupervisor) -> int:
-    supervisor.watch(folder.id)
-    return len(folder.frames())
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-
-
-def campaign(kills: int, plans: int, pages: int, layouts: int, seed: int, port: int = 0) -> Tally:
+def campaign(kills: int, plans: int, seed: int) -> Tally:
     """All of it."""
     tally = Tally(name="kill", head="killed")
     with tempfile.TemporaryDirectory(prefix="kill-") as folder:
         place = Path(folder).resolve()
         images = write_images(place / "images")
-        parts: Sequence[Callable[[], None]] = (
-            lambda: kill_trainers(tally, place, images, kills, random.Random(seed)),
-            lambda: kill_plans(tally, place, images, plans, random.Random(seed + 3)),
-            lambda: kill_layouts(tally, place, layouts, random.Random(seed + 1)),
-            lambda: kill_pages(tally, place, pages, port, random.Random(seed + 2)),
-        )
-        for part in parts:
-            part()
+        kill_trainers(tally, place, images, kills, random.Random(seed))
+        kill_plans(tally, place, images, plans, random.Random(seed + 3))
     return tally
 
 
 def main() -> int:
     """Exit status 1 if anything failed."""
     given = campaign_arguments(
-        __doc__,
-        kills=(120, "trainers to kill"),
-        plans=(8, "sweeps to kill, and as many fair comparisons"),
-        pages=(6, "pages to kill"),
-        layouts=(4, "runs whose map process is killed, four times each"),
+        __doc__, kills=(120, "trainers to kill"), plans=(8, "sweeps to kill, and as many fair comparisons")
     )
-    return campaign(given.kills, given.plans, given.pages, given.layouts, given.seed, given.port).end(given)
+    return campaign(given.kills, given.plans, given.seed).end(given)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import random
 import struct
 import zlib
 
@@ -62,15 +61,6 @@ def runs(count: int) -> bytes:
     body = (b"\1\5" * side + b"\0\0") * side
     head = struct.pack("<IiiHHIIiiII", 40, side, side, 1, 8, 1, len(body), 0, 0, 256, 0)
     return b"BM" + struct.pack("<IHHI", 54 + 1024 + len(body), 0, 0, 54 + 1024) + head + bytes(1024) + body
-
-
-def drawn(draws: random.Random) -> bytes:
-    """A file of very many scans or of very long sides."""
-    if draws.random() < 0.5:
-        return repeated(64, draws.choice((60, 500)))
-    sides = [draws.choice((16_385, 70_000, 10**8)), draws.choice((1, 2, 16, 4000))]
-    draws.shuffle(sides)
-    return claimed(*sides, draws.choice((0, 2)), draws.choice((8, 16)))
 
 
 BOMBS: dict[str, tuple[bytes, str]] = {
