@@ -10,10 +10,6 @@ the bare work without that product. The optimizer is part of neither.
 
 Times are medians by the clock and, on a CPU, of the processor's time, which other programs disturb less.
 
-What a step copies of the queue is counted by torch's profiler in a step whose encoder takes vectors, so that nothing
-else is large: the operators that allocate as much as the queue [D, K] or more. There should be one, the logits
-[N, 1 + K], in which the loss and its gradient are made too. The queue is read where it is; the keys of a batch replace
-N of its K columns, once, and the backward pass corrects for them instead of keeping a copy.
 """
 
 from __future__ import annotations
@@ -81,18 +77,6 @@ def bare_of(net: nn.Module, images: tuple[Tensor, Tensor], queue: Tensor, *, bac
     return bare
 
 
-def large_allocations(batch: int, dim: int, size: int) -> list[tuple[str, int]]:
-    """Operators of a step on the CPU that allocate as many bytes as the queue has, or more, with the bytes."""
-    net = Projected(nn.Linear(8, 8), nn.Linear(8, dim))
-    method = method_on(net, dim, size)
-    step = step_of(method, (torch.rand(batch, 8), torch.rand(batch, 8)))
-    step()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
-        step()
-    found = [(event.name, event.self_cpu_memory_usage) for event in profile.events()]
-    return [(name, size_of) for name, size_of in found if size_of >= 4 * dim * size]
-
-
 def main() -> None:
     """Print the table."""
     given = arguments(
@@ -128,8 +112,6 @@ def main() -> None:
     print(markdown(["encoder", "step, ms", "bare work, ms", "ratio", "of processor time", "without it"], rows))
     state = method.dictionary.dictionary.buffers()
     print(f"the queue with what is known of its keys: {sum(one.nbytes for one in state) / MEGABYTE:.1f} MB")
-    for name, size in large_allocations(given.batch, given.dim, given.queue):
-        print(f"allocated in a step: {name}, {size / MEGABYTE:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,10 @@
-"""What maps of many points cost and keep: python -m tests.benchmarks.maps [--points 1500 20000 50000] [--no-browser]
+"""What maps of many points cost and keep: python -m tests.benchmarks.maps [--points 1500 20000 50000]
 
 For each number of points, one frame that follows another of an embedding that moves: processor seconds of the frame and
 of its parts (neighbours by comparing all pairs, and followed from those of the frame before, UMAP step, noise floor,
 neighbours kept, label measures of two levels, agreement of moves), of a refined map, and what the maps keep. The
 embedding is made up: unit rows of 128 dimensions in classes of about 20 images, ten classes to a family. All in one
 thread, as in the map process.
-
-Then the frame rate of the page in Chromium while two maps morph, with WebGL and on the plain canvas. The browser draws
-WebGL in software (SwiftShader): it is a lower bound for a machine with a GPU.
 
     python -m tests.benchmarks.maps --thresholds
 
@@ -22,9 +19,8 @@ prints how far points of the recorded runs' last embeddings move when nothing ch
 from __future__ import annotations
 
 import os
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +31,6 @@ for _key, _value in environment().items():
 
 # ruff: noqa: E402  what follows reads the environment when it is imported
 import numpy as np
-from playwright.sync_api import sync_playwright
 
 from explorer.layout.align import procrustes, unpack
 from explorer.layout.effort import CALM, MOVING, TURNED, noise_floor
@@ -46,17 +41,12 @@ from explorer.layout.measuring import Measurer, Moved
 from explorer.layout.neighbours import MANY, nearest, unit_rows
 from explorer.layout.quality import kept_neighbours
 from explorer.layout.umap_step import step, warm_up
-from tests.browser.conftest import FLAGS, chromium, serve
 from tests.programs import arguments, markdown
-from tests.synthetic import make_run
-from trainers.hierarchy import Hierarchy
 from trainers.metrics.catalogue import maps
 from trainers.runs import RunFolder, list_runs
-from trainers.runs.records import Frame, FrameArm, Probe, Snapshot
+from trainers.runs.records import Snapshot
 
 DIM, IMAGES, FAMILY = 128, 20, 10
-SECONDS = 4.0  # of morphing that is watched
-SETTLING = 5000  # ms until the rest of the page has been drawn
 
 
 def embeddings(points: int, order: float) -> tuple[np.ndarray, np.ndarray]:
@@ -72,8 +62,8 @@ def embeddings(points: int, order: float) -> tuple[np.ndarray, np.ndarray]:
     return unit.astype(np.float16), np.stack([fine, fine // FAMILY], axis=1).astype(np.int32)
 
 
-def measure(points: int) -> tuple[dict[str, float], dict[str, float], list[np.ndarray]]:
-    """Processor seconds of the parts, what the last map keeps, and the maps of two frames, uint16 ``[points, 2]``."""
+def measure(points: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Processor seconds of the parts, and what the last map keeps."""
     parts: dict[str, float] = {}
 
     def clock(name: str, work: Callable[[], Any]) -> Any:
@@ -106,46 +96,7 @@ def measure(points: int) -> tuple[dict[str, float], dict[str, float], list[np.nd
     if maps.RECALL in arm.measures:
         values |= {"recall": arm.measures[maps.RECALL], "kept, all points": kept_neighbours(xy[1], near.ids)}
     values |= {f"kept after {refined.measures[maps.EPOCHS]:.0f} more epochs": refined.quality}
-    return parts, values, [first.arms[0].xy, arm.xy]
-
-
-def rates(points: int, coords: list[np.ndarray]) -> Iterator[tuple[str, float]]:
-    """Renderer, and frames a second of two maps that morph."""
-    _, labels = embeddings(points, 0.6)
-    names = tuple(tuple(f"{word} {i}" for i in range(labels[:, n].max() + 1)) for n, word in enumerate(("c", "f")))
-    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
-        folder = make_run(Path(home), frames=1, layout=False)
-        tree = Hierarchy(levels=("class", "family"), names=names)
-        folder.write_probe(Probe(labels=labels, rows=np.arange(points), hierarchy=tree, data_title="t"), [])
-        ids = np.zeros((points, 1), np.int32)
-        for k, xy in enumerate(coords):
-            arm = FrameArm(xy=xy, neighbours=ids, quality=0.5, drift=0.1, method="umap")
-            folder.add_snapshot(Snapshot(k=k, step=k, seconds=float(k), embeddings=(np.zeros((points, 2)),) * 2))
-            folder.add_frame(Frame(k=k, step=k, seconds=float(k), limit=8.0, arms=(arm, arm)))
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        with serve(Path(home), folder) as site:
-            for query in ("", "&renderer=2d"):
-                page = browser.new_page(viewport={"width": 1280, "height": 900})
-                page.goto(site.at(folder, f"&k=0{query}"))
-                page.wait_for_function("() => window.rankscope?.live.player.shown")
-                page.wait_for_timeout(SETTLING)
-                yield page.evaluate(_WATCH, 1000 * SECONDS)
-                page.close()
-        browser.close()
-
-
-_WATCH = """async (ms) => {
-  const { maps, player } = window.rankscope.live;
-  const name = maps.renderer.gl ? "WebGL" : "canvas";
-  const places = player.shown.places.map((one) => one.map((value) => value * 0.8));
-  maps.show(places, ms);
-  let count = 0;
-  const draw = maps.draw.bind(maps);
-  maps.draw = () => { draw(); maps.renderer.gl?.finish(); count += 1; };
-  const begun = performance.now();
-  await new Promise((done) => setTimeout(done, ms - 300));
-  return [name, (1000 * count) / (performance.now() - begun)];
-}"""
+    return parts, values
 
 
 def drawn(recorded: Path) -> list[RunFolder]:
@@ -200,7 +151,6 @@ def main() -> None:
     given = arguments(
         __doc__,
         points=([1500, 20000, 50000], "of the maps"),
-        no_browser=(False, "leave the frame rates out"),
         thresholds=(False, "label measures of recorded and of misleading maps"),
         floors=(False, "noise floor of the recorded runs"),
     )
@@ -211,13 +161,10 @@ def main() -> None:
 
     warm_up()
     for points in given.points:
-        parts, values, coords = measure(points)
+        parts, values = measure(points)
         print(f"\n{points:,} points")
         print("  processor seconds: " + ", ".join(f"{name} {spent:.2f}" for name, spent in parts.items()))
         print("  " + ", ".join(f"{name} {value:.3f}" for name, value in values.items()), flush=True)
-        if not given.no_browser:
-            for name, rate in rates(points, coords):
-                print(f"  two maps morphing, {name}: {rate:.0f} frames a second", flush=True)
     return None
 
 

@@ -7,8 +7,7 @@ python -m tests.benchmarks.retrieval --scores --queries 2000           # a whole
 Embeddings are drawn as losses arrange them: classes of 30 around means that lie around 50 coarser ones. With
 ``--random`` they have no structure at all, which no graph and no clustering can use. Processor seconds are summed over
 threads; divided by the number of cores they are what a machine takes that does nothing else. ``--scores`` compares, on
-the same rows, the similarity product and one sort of keys, :func:`evaluate` with its default metrics, and these written
-down as they read: argsort, gather, one cumulative table for each number.
+the same rows, the similarity product and one sort of keys, and :func:`evaluate` with its default metrics.
 """
 
 from __future__ import annotations
@@ -164,36 +163,8 @@ def floor(queries: Tensor, gallery: Tensor) -> None:
         sort_rows((queries[first : first + rows] @ gallery.T).to(torch.int32))
 
 
-def straightforward(queries: Tensor, labels: Tensor, gallery: Tensor, gallery_labels: Tensor) -> float:
-    """The same default metrics, each from its own full table in float64, a block at a time."""
-    gallery, queries = functional.normalize(gallery), functional.normalize(queries)
-    place = torch.arange(1, len(gallery) + 1, device=gallery.device, dtype=torch.float64)
-    total, rows = 0.0, max(1, BLOCK // len(gallery) // 4)
-    for first in range(0, len(queries), rows):
-        order = (queries[first : first + rows] @ gallery.T).argsort(dim=1, descending=True)
-        level = (labels[first : first + rows, None] == gallery_labels[None]).sum(2).gather(1, order)
-        for hit in (level == 2, level > 0):
-            precision = hit.cumsum(1) / place * hit
-            total += (precision.sum(1) / hit.sum(1)).sum().item()
-            total += (precision * (place <= hit.sum(1, keepdim=True))).sum().item()
-        counts = torch.stack([(level == v).sum(1) for v in range(3)], 1)
-        rel = torch.where(level > 0, (level / 2) / counts.gather(1, level), 0.0)
-        hrank = torch.zeros_like(rel)
-        for v in (1, 2):
-            worth = (v / 2) / counts[:, v : v + 1].clamp(min=1)
-            hrank += torch.minimum(rel, worth) * (level == v).cumsum(1)
-        total += (hrank / place).sum().item()
-        gain = torch.exp2(level.double()) - 1
-        best = gain.sort(dim=1, descending=True).values
-        total += ((gain / torch.log2(1 + place)).sum(1) / (best / torch.log2(1 + place)).sum(1)).sum().item()
-        ideal = level.sort(dim=1, descending=True).values
-        common = sum(torch.minimum((level == v).cumsum(1), (ideal == v).cumsum(1)) for v in (1, 2))
-        total += (common / place * (place <= (level > 0).sum(1, keepdim=True))).sum().item()
-    return total
-
-
-def scores(count: int, dim: int, asked: int, device: str, plain: bool) -> None:
-    """A whole evaluation of ``asked`` queries, 0 for all, beside its floor and the straightforward one."""
+def scores(count: int, dim: int, asked: int, device: str) -> None:
+    """A whole evaluation of ``asked`` queries, 0 for all, beside its floor."""
     rows, labels = (torch.from_numpy(part).to(device) for part in world(count, dim, random=False))
     chosen = torch.randperm(count)[: asked or count].to(device)
     queries, own = (rows[chosen], labels[chosen]) if asked else (rows, labels)
@@ -203,8 +174,6 @@ def scores(count: int, dim: int, asked: int, device: str, plain: bool) -> None:
     grown = memory(device) - before
     works = {"product + one key sort": lambda: floor(queries, rows), "evaluate": lambda: evaluate(*given)}
     spent = in_turn(works, 3, device, warm_up=0)
-    if plain:
-        spent["straightforward"] = timed(lambda: straightforward(queries, own, rows, labels), device)
     print(f"{len(queries)} queries against {count} x {dim}, {device}, {torch.get_num_threads()} thread(s)")
     least = next(iter(spent.values())).used(device)
     for name, used in ((name, one.used(device)) for name, one in spent.items()):
@@ -224,10 +193,9 @@ def main() -> None:
         scores=(False, "evaluate in place of searching"),
         queries=(0, "how many are scored; 0: all"),
         device=("cpu", "of the evaluation"),
-        skip_straightforward=(False, "it takes long on large sets"),
     )
     if given.scores:
-        scores(given.count, given.dim, given.queries, given.device, not given.skip_straightforward)
+        scores(given.count, given.dim, given.queries, given.device)
     elif given.disk:
         from_disk(given.count, given.dim, given.random, given.index)
     else:

@@ -1,40 +1,27 @@
-"""A step of training: what its settings change, what its loss takes of it, and what else a GPU may wait for.
+"""What the settings of a step of training change.
 
-python -m tests.benchmarks.step                                                        # on a GPU: everything
-python -m tests.benchmarks.step --device cpu --parts settings --images 64 --side 64 --encoders timm:model=resnet18
+python -m tests.benchmarks.step [--device cpu] [--settings chunks bf16]
 
-Random weights, ViT-B/32 at 224 pixels and a batch of 1,024 unless told otherwise. The parts:
-
-whole     images a second of a whole run against the bare training loop, see tests.benchmarks.whole_run
-settings  memory and time of a step in chunks, in bf16, channels last, checkpointed and compiled, as shares of the plain
-          step (float32, all at once), each in a process of its own, and how far its embeddings are from the plain ones;
-          on a CPU memory is what a step adds to the process, and time is the processor's, of one thread; on a GPU they
-          are what torch allocates and the clock. A first step of four images is not counted: it makes gradients and the
-          optimizer's state, and has the compiler work, whose seconds are said
-losses    the share of the loss in a step, and what makes the host wait for the GPU (torch.cuda.set_sync_debug_mode);
-          nothing should
-nccl      gathering embeddings and adding gradients in a group of one process, as shares of a step
+Memory and time of a step in chunks, in bf16, channels last, checkpointed and compiled, as shares of the plain step
+(float32, all at once), each in a process of its own, and how far its embeddings are from the plain ones. Random
+weights, ViT-B/32 at 224 pixels and a batch of 1,024 unless told otherwise. On a CPU memory is what a step adds to the
+process, and time is the processor's, of one thread; on a GPU they are what torch allocates and the clock. A first step
+of four images is not counted: it makes gradients and the optimizer's state, and has the compiler work, whose seconds
+are said.
 """
 
 from __future__ import annotations
 
-import tempfile
-import warnings
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 from torch.nn import functional
 
-from tests.benchmarks import whole_run
 from tests.benchmarks._harness import Spent, apart, in_turn, memory, timed
 from tests.programs import arguments, markdown
-from trainers.config import DataChoice
 from trainers.devices.precision import autocast, computing_in
-from trainers.distributed.whole import Whole
 from trainers.encoders import ENCODERS
 from trainers.kinds.metric_learning.arm import LossArm
 from trainers.kinds.metric_learning.batches import Batch
@@ -46,7 +33,6 @@ from trainers.training.memory import checkpointed, chunks, encode_in_chunks
 from trainers.training.stage import Stage
 
 DIM, EACH = 512, 4  # numbers of an embedding, images of a class
-WARM_UP, STEPS = 3, 9
 PLAIN = {"precision": "float32", "channels_last": "off"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "bf16": {"precision": "bf16"},
@@ -89,14 +75,6 @@ def batch_of(images: int, side: int, device: str) -> Batch:
     return Batch(views=(pixels, pixels), labels=rows[:, None] // EACH, rows=rows, step=0)
 
 
-def seconds_of(work: Callable[[], object], device: str) -> float:
-    """The median of a call."""
-    return in_turn({"": work}, STEPS, device, WARM_UP)[""].used(device)
-
-
-# ------------------------------------------------------------------------------------------------------------- settings
-
-
 def measured(
     encoder: str, loss: str, images: int, side: int, device: str, settings: dict[str, Any]
 ) -> tuple[float, Spent, float, Tensor]:
@@ -128,7 +106,7 @@ def settings_of(names: list[str], images: int, encoder: str) -> Iterator[tuple[s
 
 def by_setting(encoder: str, given: Any) -> str:
     """Memory and time of a step as shares of the plain one."""
-    case = (encoder, given.losses[0], given.images, given.side, given.device)
+    case = (encoder, given.loss, given.images, given.side, given.device)
     plain = apart(measured, *case, PLAIN)
     if plain is None:
         return f"{encoder}: the plain step takes more memory than there is"
@@ -145,104 +123,23 @@ def by_setting(encoder: str, given: Any) -> str:
     return markdown([encoder, "memory", "time", "embeddings apart"], rows)
 
 
-# ----------------------------------------------------------------------------------------------------- on a GPU at most
-
-
-def waits(arm: LossArm, batch: Batch) -> str:
-    """Where the host waits for the GPU in a step, by file and line."""
-    arm.step(batch, 1.0)
-    torch.cuda.synchronize()
-    torch.cuda.set_sync_debug_mode("warn")
-    try:
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            arm.step(batch, 1.0)
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
-    told = [warning for warning in said if "synchron" in str(warning.message)]
-    return ", ".join(sorted({f"{Path(one.filename).name}:{one.lineno}" for one in told})) or "nowhere"
-
-
-def by_loss(encoder: str, given: Any) -> str:
-    """The share of every loss in its step, and where its step waits."""
-    rows, batch = [], batch_of(given.images, given.side, given.device)
-    for name in given.losses:
-        arm = arm_of(encoder, name, given.images, given.side, given.device)
-        step = seconds_of(lambda arm=arm: arm.step(batch, 1.0), given.device)
-        views = arm.descriptor.views
-        embedded = torch.randn(given.images, views, DIM, device=given.device).squeeze(1).requires_grad_()
-
-        def alone(arm: LossArm = arm, embedded: Tensor = embedded) -> None:
-            torch.stack(list(arm.loss.terms(embedded, batch.labels).values())).sum().backward()
-
-        share = f"{100 * seconds_of(alone, given.device) / step:.1f} %"
-        held_up = "no GPU" if given.device == "cpu" else waits(arm, batch)
-        rows.append([name, f"{step * 1e3:.0f}", f"{given.images / step:.0f}", share, held_up])
-    return markdown(["loss", "step, ms", "images/s", "of it the loss", "the host waits"], rows)
-
-
-def by_nccl(encoder: str, given: Any) -> str:
-    """What gathering and adding cost in a group of one, where nothing is sent."""
-    backend = "gloo" if given.device == "cpu" else "nccl"
-    dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
-    try:
-        arm = arm_of(encoder, given.losses[0], given.images, given.side, given.device)
-        batch = batch_of(given.images, given.side, given.device)
-        rows = torch.randn(given.images, DIM, device=given.device, requires_grad=True)
-        gathered = Whole.apply(rows)
-        gathered.square().sum().backward()
-        assert torch.equal(gathered, rows) and torch.equal(rows.grad, 2 * rows)
-        flat = torch.cat([weight.detach().reshape(-1) for weight in arm.encoder.parameters()])
-        step, gather, add = (
-            seconds_of(work, given.device)
-            for work in (
-                lambda: arm.step(batch, 1.0),
-                lambda: Whole.apply(rows).sum().backward(),
-                lambda: dist.all_reduce(flat),
-            )
-        )
-    finally:
-        dist.destroy_process_group()
-    return f"{backend}, one process: gathering {100 * gather / step:.2f} %, adding {100 * add / step:.2f} % of a step"
-
-
-def whole(encoder: str, given: Any) -> str:
-    """Print images a second of a whole run."""
-    config = MetricLearningConfig(
-        data=DataChoice(source="drawn"),
-        losses=(Choice(name="smooth_ap"),),
-        encoder=encoder_of(encoder),
-        minutes=given.seconds / 60,
-        device=given.device,
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        whole_run.measure(config, Path(folder))
-    return ""
-
-
-PARTS = {"whole": whole, "settings": by_setting, "losses": by_loss, "nccl": by_nccl}
-
-
 def main() -> None:
     """Print every part for every encoder."""
     given = arguments(
         __doc__,
-        parts=(list(PARTS), "what is measured", list(PARTS)),
         encoders=(["timm:model=vit_base_patch32_224"], "of the catalogue"),
-        losses=(["supcon", "smooth_ap", "roadmap", "contextual", "proxy_anchor"], "the first one in every part"),
+        loss=("supcon", "of the catalogue"),
         settings=(["chunks", *SETTINGS], "in the order of the table", ["chunks", *SETTINGS]),
         images=(1024, "of a batch"),
         side=(224, "of an image"),
-        seconds=(60.0, "of the whole run"),
         device=("cuda", "cuda or cpu"),
     )
     if given.device != "cpu" and not torch.cuda.is_available():
         print("A GPU is needed, and torch finds none here. Nothing was measured.")
         return
-    print(f"{given.device}, {given.images} images of {given.side} pixels, {given.losses[0]}\n")
+    print(f"{given.device}, {given.images} images of {given.side} pixels, {given.loss}\n")
     for encoder in given.encoders:
-        for part in given.parts:
-            print(f"{encoder}, {part}\n\n{PARTS[part](encoder, given)}\n", flush=True)
+        print(f"{by_setting(encoder, given)}\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a run costs beside its training: python -m tests.benchmarks.whole_run [--seconds 180] [--data DIR]
+"""What a run costs beside its training: python -m tests.benchmarks.whole_run [--seconds 180] [--device cuda]
 
 The trainer as its worker drives it (frames, numbers, checkpoints, commands, state, all written into a run folder)
 against a bare loop over the same batches, encoder, loss and optimiser. The two take turns in one process, the bare loop
@@ -21,9 +21,10 @@ import torch
 from tests.benchmarks._harness import Spent, timed
 from tests.programs import arguments
 from trainers.config import DataChoice, RunConfig
+from trainers.encoders import ENCODERS
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
-from trainers.parameters import Choice
+from trainers.parameters import Choice, parse_choice
 from trainers.runs import RunFolder
 from trainers.worker import LISTEN_SECONDS, Worker
 
@@ -100,19 +101,23 @@ def measure(config: RunConfig, folder: Path) -> None:
 
 
 def main() -> None:
-    """Train the default encoder."""
+    """Train one loss."""
     given = arguments(
         __doc__,
         seconds=(180.0, "of training, as the run counts it"),
         data=("drawn", "as in `python -m trainers train --data`"),
         loss=("smooth_ap", "of the catalogue"),
+        encoder=(MetricLearningConfig().encoder.name, "of the catalogue"),
+        device=("cpu", "cpu or cuda"),
         threads=(2, "of torch"),
     )
+    name, parameters = parse_choice(given.encoder, ENCODERS)
     config = MetricLearningConfig(
+        encoder=Choice(name=name, parameters=parameters),
         data=DataChoice(source=given.data),
         losses=(Choice(name=given.loss),),
         minutes=given.seconds / 60,
-        device="cpu",
+        device=given.device,
         threads=given.threads,
     )
     with tempfile.TemporaryDirectory() as folder:
