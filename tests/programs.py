@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.markers import placed
+from trainers.errors import UserError
 
 
 def arguments(doc: str | None, **flags: tuple[Any, ...]) -> argparse.Namespace:
@@ -29,6 +31,21 @@ def arguments(doc: str | None, **flags: tuple[Any, ...]) -> argparse.Namespace:
             how |= {"type": type(default[0]), "nargs": "*"}
         parser.add_argument(f"--{name.replace('_', '-')}", help=text, **how)
     return parser.parse_args()
+
+
+def command(main: Callable[[list[str]], None]) -> Callable[[list[str]], int]:
+    """``main`` with an exit status: 0, or 1 after an error meant for people, which is printed as one sentence."""
+
+    @functools.wraps(main)
+    def run(argv: list[str]) -> int:
+        try:
+            main(argv)
+        except UserError as error:
+            print(f"rankscope: {error}", file=sys.stderr)
+            return 1
+        return 0
+
+    return run
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

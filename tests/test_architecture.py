@@ -1,15 +1,12 @@
 """Imports run one way: app -> explorer -> trainers; the trainers are headless; no tab imports a tab.
 
-The folders show the structure: few modules at the roots, a component's script and style side by side. The words are the
-field's: those that were retired do not come back as names.
+The folders show the structure: few modules at the roots, a component's script and style side by side.
 """
 
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -147,27 +144,3 @@ def test_few_modules_at_the_root(package: str) -> None:
 
 def test_no_script_or_style_at_the_root_of_the_assets() -> None:
     assert [path.name for path in (ROOT / "assets").iterdir() if path.suffix in (".js", ".css")] == []
-
-
-# Parts of names for which the field has another word; a word goes onto the list when the last name with it is gone.
-RETIRED = frozenset({"faults", "resident", "wares", "wording"})
-
-
-def named(path: Path) -> set[str]:
-    """The lower-case words that the names in a source file, and the file's own name, are made of."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".py":
-        names = [t.string for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type == tokenize.NAME]
-    else:
-        names = re.findall(
-            r"[A-Za-z_$][\w$]*", re.sub(r"//[^\n]*|/\*.*?\*/|`[^`]*`|\"[^\"\n]*\"", " ", text, flags=re.S)
-        )
-    return {word.lower() for name in [path.stem, *names] for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
-
-
-def test_retired_words_are_no_names() -> None:
-    roots = (("trainers", "*.py"), ("explorer", "*.py"), ("assets", "*.js"))
-    places = [path for root, kind in roots for path in (ROOT / root).rglob(kind)]
-    assert {
-        str(path.relative_to(ROOT)): sorted(named(path) & RETIRED) for path in places if named(path) & RETIRED
-    } == {}

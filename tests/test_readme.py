@@ -12,17 +12,14 @@ from typing import Any
 import pytest
 
 from tests.examples import examples
-from tests.make import tables
-from tests.make.tables import TABLES, stale
+from tests.make.tables import stale
 from trainers.cli.main import whole_parser
 from trainers.cli.start import configuration
 from trainers.config import EncoderConfig
 from trainers.errors import UserError
 from trainers.image_text.models import MODELS
 from trainers.kinds import KINDS, check
-from trainers.kinds.contrastive.methods import METHODS
 from trainers.losses import LOSSES
-from trainers.metrics import PUBLISHED
 from trainers.parameters import Choice, entry, parse_choice
 from trainers.plans import PLANS
 from trainers.retrieval.galleries import GALLERIES
@@ -43,22 +40,6 @@ DATA = ("assets/models", "assets/recorded")  # what lies below bears the names o
 
 def test_the_tables_are_what_the_registries_say() -> None:
     assert [path.name for path in stale()] == [], "run `python -m tests.make.tables`"
-
-
-def test_a_stale_table_is_written_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = tmp_path / "losses.md"
-    page.write_text(LOSSES_PAGE.replace("| `happier` |", "| `sadder` |"), encoding="utf-8")
-    monkeypatch.setattr(tables, "PAGES", [page, *(path for path in tables.PAGES if path.name != "losses.md")])
-    tables.main()
-    assert page.read_text(encoding="utf-8") == LOSSES_PAGE and "| `happier` |" in LOSSES_PAGE
-
-
-def test_every_entry_has_a_row_of_the_right_width() -> None:
-    for title, names in (("losses", LOSSES), ("metrics", PUBLISHED), ("methods", METHODS), ("indexes", INDEXES)):
-        table = TABLES[title]()
-        head, _, *rows = table.splitlines()
-        assert all(row.count(" | ") == head.count(" | ") for row in rows)
-        assert all(any(f"`{name}`" in row for row in rows) for name in names)
 
 
 def test_names_in_the_text_exist() -> None:
@@ -180,10 +161,6 @@ _IN_TEXT = re.compile(r"`python -m trainers ([^`]+)`")
 IN_TEXT = sorted({(page.name, found) for page, text in TEXTS.items() for found in _IN_TEXT.findall(text)})
 
 
-def test_there_are_commands() -> None:
-    assert len(COMMANDS) > 80 and len(IN_TEXT) > 10
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_printed_command_is_taken(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = shlex.split(command)
@@ -205,19 +182,6 @@ def test_a_command_in_the_text_has_its_verb_and_its_flags(
         whole_parser().parse_args([verb, "--help"])
     known = capsys.readouterr().out
     assert all(word in known for word in rest if word.startswith("--")), page
-
-
-@pytest.mark.parametrize(
-    ("command", "why"),
-    [
-        ('train --losses roadmap --encoder "timm:model=resnet50;pooling=gem;layer_norm=true"', "name of a timm model"),
-        ("train --losses roadmap smoothap", "smoothap"),
-        ("train --losses roadmap --warmth 3", "--warmth"),
-        ("retrieve RUN --row 3 --gallery probes", "probes"),
-    ],
-)
-def test_a_wrong_command_is_not_taken(command: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert why in f"{taken(shlex.split(command))} {capsys.readouterr().err}"
 
 
 def taken(words: list[str]) -> str | None:

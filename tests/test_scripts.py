@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 OXLINT = shutil.which("oxlint", path=str(Path(sys.executable).parent)) or shutil.which("oxlint")
 WRONG = """import { box, nowhere } from "./other.js";
@@ -28,12 +26,12 @@ def test_the_scripts_pass_the_linter() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("rule", ["no-undef", "import(named)", "no-unused-vars"])
-def test_the_linter_finds_what_a_browser_would_only_find_at_run_time(tmp_path: Path, rule: str) -> None:
+def test_the_linter_finds_what_a_browser_would_only_find_at_run_time(tmp_path: Path) -> None:
     (tmp_path / "other.js").write_text("export const box = (side) => side * side;\n", encoding="utf-8")
     (tmp_path / "wrong.js").write_text(WRONG, encoding="utf-8")
     done = lint(tmp_path)
-    assert done.returncode != 0 and rule in done.stdout, done.stdout + done.stderr
+    assert done.returncode != 0
+    assert all(rule in done.stdout for rule in ("no-undef", "import(named)", "no-unused-vars")), done.stdout
 
 
 def test_no_two_tabs_style_the_same_class() -> None:

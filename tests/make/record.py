@@ -6,6 +6,7 @@ The recordings in ``assets/recorded`` are made by this command and nothing else.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import dataclasses
 import shutil
@@ -20,7 +21,7 @@ from explorer.layout.frames import Layouter
 from explorer.layout.measuring import Measurer
 from explorer.layout.snapshots import thin
 from explorer.layout.umap_step import warm_up
-from tests.make._command import command, parser
+from tests.programs import command
 from trainers.cli.start import add_start_flags, configuration
 from trainers.cli.work import train_to_end
 from trainers.config import Config
@@ -38,7 +39,7 @@ KEPT_NEIGHBOURS = 10  # as many as the page shows; they are most of a recording'
 @command
 def main(argv: list[str]) -> None:
     """Record one run, or one plan with its runs."""
-    flags = parser("record", __doc__)
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     plans = {plan.verb: plan for plan in PLANS.values()}
     kinds = {verb: kind for kind in KINDS.values() for verb in (kind.verb, *kind.old_verbs)}
     plan, argv = (plans[argv[0]], argv[1:]) if argv and argv[0] in plans else (None, argv)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.make._command import command, parser
+from tests.programs import command
 from trainers.cli.work import result, train_to_end
 from trainers.config import RunConfig, SceneChoice
 from trainers.image_text.models import MODELS
@@ -41,7 +41,7 @@ open_clip reads the folder (`create_model_from_pretrained("local-dir:...")`); ca
 @command
 def main(argv: list[str]) -> None:
     """Train, fine-tune, write."""
-    flags = parser("tiny_clip", __doc__)
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     flags.add_argument("--out", type=Path, default=ASSETS, help="folder for tiny_clip and tiny_clip_mended")
     flags.add_argument("--steps", type=int, default=900, help="of the first training")
     flags.add_argument(
