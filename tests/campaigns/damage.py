@@ -40,11 +40,11 @@ from tests.synthetic import make_run
 from trainers.cli import main as command_line
 from trainers.errors import UserError
 from trainers.runs import RunFolder, is_id, new_id
-from trainers.training.executor import Device, ProcessExecutor
+from trainers.training.executor import ProcessExecutor
 
 WAITING = 0.25
-NOBODY = {"free.return_value": Device(), "holds.return_value": False, "reap.return_value": []}
-"""Of an executor on which nothing trains: what is launched stays where it is."""
+NOBODY = {"free.return_value": None, "holds.return_value": False, "reap.return_value": []}
+"""Of an executor without a free device: what is resumed waits, and can be stopped and deleted."""
 PATHS = ("", "/poll?after=-1&row=0", "/frame/2", "/frameinfo/2", "/sheet/0.webp", "/neighbours/2/5")
 PATIENCE = 30.0  # seconds in which a folder must be read by everything
 LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -114,7 +114,8 @@ class Readers:
         """All of it, one after the other."""
         settings = Settings(runs=self._root, recorded=self._root.parent / "recorded")
         with self._trying("the scheduler's start"):
-            executor = mock.create_autospec(ProcessExecutor, instance=True, **NOBODY)
+            executor = mock.create_autospec(ProcessExecutor, instance=True)
+            executor.configure_mock(**NOBODY)
             self._served(settings, Scheduler(settings, executor))
         with self._trying("the command line's list"), contextlib.redirect_stdout(io.StringIO()) as out:
             command_line.main(["list", "--runs", str(self._root)])
