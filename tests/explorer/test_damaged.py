@@ -14,10 +14,12 @@ from explorer.layout.service import LayoutService
 from explorer.server.library import Library
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
+from explorer.server.visitors import digest
 from explorer.settings import Settings
 from explorer.tabs.object_removal.models import Models
 from explorer.tabs.retrieve.service import RetrievalService
 from tests.damages import DAMAGES, ONE_OF_EACH, elsewhere
+from tests.explorer.bench import STAND_IN
 from tests.explorer.page import Page
 from tests.layout.worlds import Always
 from tests.synthetic import make_run
@@ -28,7 +30,6 @@ from trainers.runs import RunFolder, list_runs, new_id
 from trainers.runs.regular import is_there
 from trainers.training.executor import ProcessExecutor
 
-STAND_IN = Path(__file__).with_name("stand_in.py")
 GONE = {"vanished"}
 TOLD = ("vanished", "config.json: not utf8", "run.db: garbage")
 WAITING = {*ONE_OF_EACH, *TOLD}
@@ -39,9 +40,9 @@ ROUTES = (
 )  # fmt: skip
 
 
-def damaged_runs(root: Path, phase: str) -> dict[str, str]:
+def damaged_runs(root: Path) -> dict[str, str]:
     """One run for every kind of damage; the run's id by the kind's name."""
-    ids = whole_runs(root, phase)
+    ids = whole_runs(root, "finished")
     for name, run in ids.items():
         DAMAGES[name](root / run)
     return ids
@@ -62,7 +63,7 @@ def whole_runs(root: Path, phase: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def ruins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, dict[str, str], str]]:
     folder = tmp_path_factory.mktemp("ruins")
-    ids = damaged_runs(folder / "runs", "finished")
+    ids = damaged_runs(folder / "runs")
     good = make_run(folder / "runs", points=48, frames=2)
     page = Page(folder / "runs", folder / "recorded", folder / "assets")
     with page.client:  # one event loop for all requests
@@ -131,7 +132,7 @@ def test_views_of_the_runs_pass_damaged_ones_over(ruins: tuple[Page, dict[str, s
 
 
 def test_maps_of_good_runs_are_drawn_among_damaged_ones(tmp_path: Path) -> None:
-    ids = damaged_runs(tmp_path / "runs", "finished")
+    ids = damaged_runs(tmp_path / "runs")
     good = make_run(tmp_path / "runs", points=48, frames=2, layout=False)
     service = LayoutService(tmp_path / "runs", Always("pca"))
     for run in (*ids.values(), good.id):
@@ -141,22 +142,16 @@ def test_maps_of_good_runs_are_drawn_among_damaged_ones(tmp_path: Path) -> None:
     assert good.frames() == [0, 1]
 
 
-@pytest.mark.parametrize("when", [pytest.param("before the page starts", marks=pytest.mark.long), "while it waits"])
-def test_the_queue_goes_on(tmp_path: Path, when: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_queue_goes_on_when_waiting_runs_are_damaged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     root = tmp_path / "runs"
     settings = Settings(runs=root, recorded=tmp_path / "recorded", max_parallel=8)
     executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "0"])
-    if when == "before the page starts":
-        ids = damaged_runs(root, "queued")
-        good = make_run(root, phase="queued")
-        scheduler = Scheduler(settings, executor)
-    else:
-        ids = whole_runs(root, "queued")
-        good = make_run(root, phase="queued")
-        scheduler = Scheduler(settings, executor)
-        assert scheduler.waiting() == len(ids) + 1
-        for name, run in ids.items():
-            DAMAGES[name](root / run)
+    ids = whole_runs(root, "queued")
+    good = make_run(root, phase="queued")
+    scheduler = Scheduler(settings, executor)
+    assert scheduler.waiting() == len(ids) + 1
+    for name, run in ids.items():
+        DAMAGES[name](root / run)
     end = time.monotonic() + 120
     while any(scheduler.is_busy(run) for run in (good.id, *ids.values())):
         scheduler.tick()
@@ -164,9 +159,7 @@ def test_the_queue_goes_on(tmp_path: Path, when: str, caplog: pytest.LogCaptureF
         time.sleep(0.02)
     scheduler.close()
     assert good.state().phase == "finished"
-    if when == "while it waits":
-        for name in TOLD:
-            assert ids[name] in caplog.text
+    assert all(ids[name] in caplog.text for name in TOLD)
 
 
 def _fits_a_waiting_run(name: str) -> bool:
@@ -178,7 +171,7 @@ def _fits_a_waiting_run(name: str) -> bool:
 @pytest.mark.long
 def test_each_can_be_deleted_and_nothing_else_is(tmp_path: Path) -> None:
     root = tmp_path / "runs"
-    ids = damaged_runs(root, "finished")
+    ids = damaged_runs(root)
     good = make_run(root, points=48, frames=1)
     settings = Settings(runs=root, recorded=tmp_path / "recorded")
     runs = Runs(settings, Scheduler(settings, ProcessExecutor()))
@@ -198,8 +191,6 @@ def test_each_can_be_deleted_and_nothing_else_is(tmp_path: Path) -> None:
 
 
 def test_only_its_owner_deletes_a_damaged_run_on_a_public_page(tmp_path: Path) -> None:
-    from explorer.server.visitors import digest
-
     settings = Settings(runs=tmp_path / "runs", recorded=tmp_path / "recorded", public=True)
     runs = Runs(settings, Scheduler(settings, ProcessExecutor()))
     for harm in ("config.json: not utf8", "owner: not utf8", "owner: a link outside"):

@@ -41,14 +41,9 @@ def spare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def bound(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Most bytes that are kept, where a test gives them."""
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
+    """Asks the routes as they are served, on one event loop; a test may give the most bytes that are kept."""
     monkeypatch.setattr(downloads, "KEPT", getattr(request, "param", 2**26))
-
-
-@pytest.fixture
-def client(tmp_path: Path, bound: None) -> Iterator[httpx.Client]:
-    """Asks the routes as they are served, on one event loop."""
     library = Library(tmp_path / "runs", tmp_path / "recorded")
     app = Starlette(routes=routes(library, Watched(), Line()))
     port = free_port()
@@ -75,8 +70,8 @@ def watch(monkeypatch: pytest.MonkeyPatch, name: str, before: Callable[[], objec
     monkeypatch.setitem(EXPORTS, name, dataclasses.replace(EXPORTS[name], write=watched))
 
 
-def test_a_file_is_made_once_until_its_run_moves_on(
-    client: httpx.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_file_is_made_once_until_its_run_moves_on_or_it_is_cleaned_away(
+    client: httpx.Client, tmp_path: Path, spare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, made = make_run(tmp_path / "runs", points=30, frames=1), []
     watch(monkeypatch, "metrics.csv", lambda: made.append(1))
@@ -86,6 +81,9 @@ def test_a_file_is_made_once_until_its_run_moves_on(
     folder.db.add_metrics([Scalar(arm=1, step=77, seconds=0.5, key="loss", value=-0.25)])
     assert "1,HAPPIER,77,0.5,loss,-0.25" in client.get(f"{folder.id}/download/metrics.csv").text
     assert len(made) == 2
+    (kept,) = spare.iterdir()
+    shutil.rmtree(kept)
+    assert client.get(f"{folder.id}/download/metrics.csv").status_code == 200 and len(made) == 3
 
 
 def test_many_who_ask_at_once_wait_for_one_file(
@@ -148,7 +146,7 @@ def test_who_leaves_early_leaves_nothing(client: httpx.Client, tmp_path: Path, s
     assert client.get(f"{folder.id}/download/run.zip").status_code == 200
 
 
-@pytest.mark.parametrize("bound", [4_000_000], indirect=True)
+@pytest.mark.parametrize("client", [4_000_000], indirect=True)
 def test_what_is_kept_is_bounded(client: httpx.Client, tmp_path: Path, spare: Path) -> None:
     folders = [make_run(tmp_path / "runs", points=30, frames=1) for _ in range(4)]
     for _ in range(2):
@@ -171,14 +169,6 @@ def test_what_is_kept_of_a_deleted_run_goes(client: httpx.Client, tmp_path: Path
     assert client.get(f"{other.id}/download/metrics.csv").status_code == 200
     (kept,) = spare.iterdir()
     wait(lambda: len(list(kept.iterdir())) == 1, 20, "the file of the deleted run is gone")
-
-
-def test_a_file_that_was_cleaned_away_is_made_again(client: httpx.Client, tmp_path: Path, spare: Path) -> None:
-    folder = make_run(tmp_path / "runs", points=30, frames=1)
-    first = client.get(f"{folder.id}/download/metrics.csv").text
-    (kept,) = spare.iterdir()
-    shutil.rmtree(kept)
-    assert client.get(f"{folder.id}/download/metrics.csv").text == first
 
 
 def test_a_full_disk_is_said_of_the_download_and_not_of_the_run(

@@ -8,9 +8,7 @@ import gc
 import io
 import json
 import re
-import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,17 +16,14 @@ import pandas as pd
 import pytest
 import torch
 from safetensors import safe_open
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from explorer.exports import EXPORTS
 from explorer.exports import offered as offered_of
 from explorer.exports.pages import curve_panels
-from explorer.layout.snapshots import thin
 from explorer.server.library import Library
-from explorer.server.routes import PREFIX
-from tests.explorer.page import Line, Watched, routes
+from tests.explorer.page import Page
 from tests.synthetic import alive, hierarchy, labels_of, make_run
+from tests.waiting import wait
 from trainers.cells import plain_cell
 from trainers.hierarchy import Hierarchy
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -43,20 +38,8 @@ SINGLE = {name for name in EXPORTS if not name.startswith(("table.", "report."))
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def client(root: Path, tmp_path: Path) -> Iterator[TestClient]:
-    library = Library(root, tmp_path / "recorded")
-    yield TestClient(Starlette(routes=routes(library, Watched(), Line())))
-    library.close()
-
-
-def _download(client: TestClient, folder: RunFolder, kind: str, query: str = "") -> bytes:
-    reply = client.get(f"{PREFIX}/run/{folder.id}/download/{kind}{query}")
+def _download(page: Page, folder: RunFolder, kind: str, query: str = "") -> bytes:
+    reply = page.get(f"run/{folder.id}/download/{kind}{query}")
     assert reply.status_code == 200, reply.text
     assert reply.headers["content-disposition"] == f'attachment; filename="rankscope-{folder.id}-{kind}"'
     assert reply.headers["content-type"] == EXPORTS[kind].media_type
@@ -74,17 +57,19 @@ def _rename(folder: RunFolder, name: str) -> None:
     folder.write_probe(dataclasses.replace(probe, hierarchy=renamed, data_title=name), sheets)
 
 
-def test_the_zip_opens_again_as_a_run(client: TestClient, root: Path, tmp_path: Path) -> None:
+def test_the_zip_opens_again_as_a_run(page: Page, root: Path, tmp_path: Path) -> None:
     folder = make_run(root, points=60, frames=3, phase="running")
     write_bytes(folder.path / "ckpt" / "last.safetensors", b"weights")
     write_bytes(folder.path / "owner", b"digest")
     folder.log("something happened")
     with alive(folder):
-        content = _download(client, folder, "run.zip")
+        content = _download(page, folder, "run.zip")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         names = archive.namelist()
         assert archive.testzip() is None
         archive.extractall(tmp_path / "elsewhere")
+    with zipfile.ZipFile(io.BytesIO(_download(page, folder, "run.zip", "?weights=1"))) as archive:
+        assert archive.read(f"{folder.id}/ckpt/last.safetensors") == b"weights"
     assert {name.split("/")[0] for name in names} == {folder.id} and len(names) == len(set(names))
     assert not any(part in name for name in names for part in ("lock", "-wal", "-shm", "owner", "ckpt"))
     again = RunFolder.open(tmp_path / "elsewhere", folder.id)
@@ -97,35 +82,28 @@ def test_the_zip_opens_again_as_a_run(client: TestClient, root: Path, tmp_path: 
     again.db.close()
 
 
-def test_weights_come_when_asked_for(client: TestClient, root: Path) -> None:
-    folder = make_run(root, points=30, frames=1)
-    write_bytes(folder.path / "ckpt" / "last.safetensors", b"weights")
-    with zipfile.ZipFile(io.BytesIO(_download(client, folder, "run.zip", "?weights=1"))) as archive:
-        assert archive.read(f"{folder.id}/ckpt/last.safetensors") == b"weights"
-
-
-def test_a_queued_run_can_be_zipped(client: TestClient, root: Path) -> None:
+def test_a_queued_run_can_be_zipped(page: Page, root: Path) -> None:
     folder = make_run(root, phase="queued")
-    with zipfile.ZipFile(io.BytesIO(_download(client, folder, "run.zip"))) as archive:
+    with zipfile.ZipFile(io.BytesIO(_download(page, folder, "run.zip"))) as archive:
         assert sorted(archive.namelist()) == [f"{folder.id}/config.json", f"{folder.id}/run.db"]
 
 
-def test_metrics_are_plain_csv(client: TestClient, root: Path) -> None:
+def test_metrics_are_plain_csv(page: Page, root: Path) -> None:
     folder = make_run(root, points=30, frames=2)
     folder.db.add_metrics([Scalar(arm=1, step=9, seconds=0.5, key="=HYPERLINK(0)", value=-0.25)])
-    rows = list(csv.DictReader(io.StringIO(_download(client, folder, "metrics.csv").decode())))
+    rows = list(csv.DictReader(io.StringIO(_download(page, folder, "metrics.csv").decode())))
     of_maps = [row for row in rows if row["key"].startswith("map_")]
     assert len(of_maps) == 2 * 2 * 2 and len(rows) == len(folder.scalars()) + len(of_maps)
     assert rows[-1 - len(of_maps)] == {
         "arm": "1", "loss": "HAPPIER", "step": "9", "seconds": "0.5", "key": "'=HYPERLINK(0)", "value": "-0.25"
     }  # fmt: skip
-    table = pd.read_csv(io.BytesIO(_download(client, folder, "metrics.csv")))
+    table = pd.read_csv(io.BytesIO(_download(page, folder, "metrics.csv")))
     assert table.value.dtype == float
 
 
-def test_the_encoders_come_as_one_file_per_arm(client: TestClient, root: Path, tmp_path: Path) -> None:
+def test_the_encoders_come_as_one_file_per_arm(page: Page, root: Path, tmp_path: Path) -> None:
     folder, bare = make_run(root, points=30, frames=1), make_run(root, points=30, frames=1)
-    reply = client.get(f"{PREFIX}/run/{bare.id}/download/encoders.zip")
+    reply = page.get(f"run/{bare.id}/download/encoders.zip")
     assert reply.status_code == 404 and "no checkpoint" in reply.json()["error"]
     config = dataclasses.replace(folder.config, losses=(Choice(name="smooth_ap"), Choice(name="../../up")))
     write_bytes(folder.path / "config.json", config.to_json().encode())
@@ -133,7 +111,7 @@ def test_the_encoders_come_as_one_file_per_arm(client: TestClient, root: Path, t
         f"arm{arm}/encoder/{name}": torch.full((2,), float(arm)) for arm in range(2) for name in ("body.w", "head.w")
     }
     folder.write_checkpoint(tensors | {"arm0/optimiser/0/step": torch.ones(())}, {"step": 25, "images": [3, 32]})
-    with zipfile.ZipFile(io.BytesIO(_download(client, folder, "encoders.zip"))) as archive:
+    with zipfile.ZipFile(io.BytesIO(_download(page, folder, "encoders.zip"))) as archive:
         assert archive.namelist() == ["0_smooth_ap.safetensors", "1__up.safetensors"]
         archive.extractall(tmp_path)
     for arm, name in enumerate(archive.namelist()):
@@ -144,16 +122,16 @@ def test_the_encoders_come_as_one_file_per_arm(client: TestClient, root: Path, t
         assert json.loads(about["encoder"]) == {"name": "conv4", "parameters": {}}
 
 
-def test_each_run_offers_what_it_has(client: TestClient, root: Path, tmp_path: Path) -> None:
+def test_each_run_offers_what_it_has(page: Page, root: Path, tmp_path: Path) -> None:
     run, other = make_run(root, points=30, frames=1), RunFolder.create(root, FinetuningConfig())
     recorded = make_run(tmp_path / "recorded", points=30, frames=1)
-    cards = {card["id"]: card for card in client.get(f"{PREFIX}/runs").json()["runs"]}
+    cards = {card["id"]: card for card in page.get("runs").json()["runs"]}
     for folder, there in ((run, True), (other, False), (recorded, False)):
-        offered = client.get(f"{PREFIX}/run/{folder.id}").json()["downloads"]
+        offered = page.get(f"run/{folder.id}").json()["downloads"]
         assert offered == cards[folder.id]["downloads"]
         assert SINGLE - set(offered) == (set() if there else {"encoders.zip"}) and set(offered) <= SINGLE
         assert all(EXPORTS[name].title == title for name, title in offered.items())
-    reply = client.get(f"{PREFIX}/run/{other.id}/download/encoders.zip")
+    reply = page.get(f"run/{other.id}/download/encoders.zip")
     assert reply.status_code == 404 and "has no download 'encoders.zip'" in reply.json()["error"]
     recorded.write_checkpoint({}, {"step": 1})
     recorded.db.close()
@@ -163,10 +141,10 @@ def test_each_run_offers_what_it_has(client: TestClient, root: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("images", [7, "x", [3], [True, 2], {"side": 1}, [[1]]])
-def test_a_damaged_checkpoint_is_one_sentence(client: TestClient, root: Path, images: object) -> None:
+def test_a_damaged_checkpoint_is_one_sentence(page: Page, root: Path, images: object) -> None:
     folder = make_run(root, points=30, frames=1)
     folder.write_checkpoint({"arm0/encoder/body.w": torch.ones(2)}, {"step": 25, "images": images})
-    reply = client.get(f"{PREFIX}/run/{folder.id}/download/encoders.zip")
+    reply = page.get(f"run/{folder.id}/download/encoders.zip")
     assert reply.status_code == 200 if images == [3] else folder.id in reply.json()["error"]
 
 
@@ -176,9 +154,9 @@ def test_formulas_become_text(text: str) -> None:
     assert plain_cell("loss") == "loss"
 
 
-def test_coordinates_read_back(client: TestClient, root: Path) -> None:
+def test_coordinates_read_back(page: Page, root: Path) -> None:
     folder = make_run(root, points=60, frames=3)
-    table = pd.read_parquet(io.BytesIO(_download(client, folder, "coordinates.parquet")))
+    table = pd.read_parquet(io.BytesIO(_download(page, folder, "coordinates.parquet")))
     assert len(table) == 3 * 2 * 60
     assert list(table.columns) == [
         "k", "step", "arm", "loss", "point", "row", "product", "kind", "aisle", "x", "y"
@@ -192,10 +170,10 @@ def test_coordinates_read_back(client: TestClient, root: Path) -> None:
     assert set(last.loss) == {"HAPPIER"} and set(last.step) == {50}
 
 
-def test_embeddings_read_back(client: TestClient, root: Path) -> None:
+def test_embeddings_read_back(page: Page, root: Path) -> None:
     folder = make_run(root, points=60, frames=3)
     folder.embeddings_path(2).unlink()
-    table = pd.read_parquet(io.BytesIO(_download(client, folder, "embeddings.parquet")))
+    table = pd.read_parquet(io.BytesIO(_download(page, folder, "embeddings.parquet")))
     assert len(table) == 2 * 60 and set(table.k) == {1}
     vectors = np.stack(table[table.arm == 0].vector.to_list())
     assert vectors.dtype == np.float32
@@ -203,17 +181,17 @@ def test_embeddings_read_back(client: TestClient, root: Path) -> None:
     assert table.x.notna().all()
 
 
-def test_a_level_called_like_a_column_keeps_both(client: TestClient, root: Path) -> None:
+def test_a_level_called_like_a_column_keeps_both(page: Page, root: Path) -> None:
     folder = make_run(root, points=60, frames=1)
     _rename(folder, "=cmd()")
-    table = pd.read_parquet(io.BytesIO(_download(client, folder, "coordinates.parquet")))
+    table = pd.read_parquet(io.BytesIO(_download(page, folder, "coordinates.parquet")))
     assert set(table.arm) == {0, 1} and table["label 1 (arm)"][0] == "=cmd()"
 
 
 @pytest.mark.parametrize("kind", ["coordinates.parquet", "embeddings.parquet", "replay.html"])
-def test_too_early_is_said(client: TestClient, root: Path, kind: str) -> None:
+def test_too_early_is_said(page: Page, root: Path, kind: str) -> None:
     for folder in (make_run(root, phase="queued"), make_run(root, points=30, frames=0, phase="running")):
-        reply = client.get(f"{PREFIX}/run/{folder.id}/download/{kind}")
+        reply = page.get(f"run/{folder.id}/download/{kind}")
         assert reply.status_code == 404 and folder.id in reply.json()["error"]
 
 
@@ -223,36 +201,31 @@ def test_nothing_is_left_in_the_temporary_folder(root: Path, tmp_path: Path, mon
     monkeypatch.setattr("tempfile.tempdir", str(spare))
     folder = make_run(root, points=30, frames=1)
     folder.write_checkpoint({f"arm{arm}/encoder/body.weight": torch.ones(2) for arm in range(2)}, {"step": 25})
-    library = Library(root, tmp_path / "recorded")
-    client = TestClient(Starlette(routes=routes(library, Watched(), Line())))
+    page = Page(root, tmp_path / "recorded", tmp_path / "assets")
     for kind in SINGLE:
-        _download(client, folder, kind)
-    client.get(f"{PREFIX}/run/{make_run(root, phase='queued').id}/download/replay.html")
+        _download(page, folder, kind)
+    page.get(f"run/{make_run(root, phase='queued').id}/download/replay.html")
     (kept,) = spare.iterdir()
     assert sorted(path.name.split("-", 1)[1] for path in kept.iterdir()) == sorted(SINGLE - {"run.zip"})
-    del client
-    library.close()
-    for _ in range(100):  # a thread of the client may still hold the last answer
-        gc.collect()
-        if not any(spare.iterdir()):
-            break
-        time.sleep(0.05)
-    assert list(spare.iterdir()) == []
+    page.library.close()
+    del page
+    # a thread of the client may still hold the last answer
+    wait(lambda: gc.collect() >= 0 and not any(spare.iterdir()), 20, "nothing is left")
 
 
 @pytest.mark.parametrize("kind", ["replay.html", "curves.html"])
-def test_pages_stand_alone_and_names_stay_text(client: TestClient, root: Path, kind: str) -> None:
+def test_pages_stand_alone_and_names_stay_text(page: Page, root: Path, kind: str) -> None:
     folder = make_run(root, points=60, frames=2, arms=3)
     _rename(folder, HOSTILE)
-    page = _download(client, folder, kind).decode()
-    assert page.startswith("<!doctype html>") and "Plotly.newPlot" in page
-    assert HOSTILE not in page and "<script>alert" not in page and "<img src=x" not in page
-    assert not re.search(r"<(script|link)[^>]+(src|href)=", page), "nothing is fetched"
+    text = _download(page, folder, kind).decode()
+    assert text.startswith("<!doctype html>") and "Plotly.newPlot" in text
+    assert HOSTILE not in text and "<script>alert" not in text and "<img src=x" not in text
+    assert not re.search(r"<(script|link)[^>]+(src|href)=", text), "nothing is fetched"
     if kind == "replay.html":
-        assert "keeps only some of the nearest neighbours" in page and "30% on the map of Smooth-AP" in page
+        assert "keeps only some of the nearest neighbours" in text and "30% on the map of Smooth-AP" in text
 
 
-def test_curves_show_what_there_is(client: TestClient, root: Path) -> None:
+def test_curves_show_what_there_is(page: Page, root: Path) -> None:
     folder = make_run(root, points=60, frames=3)
     extra = {"loss": float("inf"), "floor_R_at_1": 0.125}
     folder.db.add_metrics(Scalar(arm=0, step=99, seconds=1.0, key=key, value=value) for key, value in extra.items())
@@ -261,26 +234,6 @@ def test_curves_show_what_there_is(client: TestClient, root: Path) -> None:
     assert "AP, kind" in panels and "Loss term: ranking" in panels and "R@1 on training images" in panels
     assert panels["Loss"][0] == ([0, 25, 50], pytest.approx([1.0, 0.6, 0.2]))
     assert not any("test" in title or "bare pixels" in title or "images on the map" in title for title in panels)
-    page = _download(client, folder, "curves.html").decode()
-    assert "without any training: 0.125" in page and "<td>0.8800</td>" in page
-
-
-def test_a_run_without_numbers_has_an_empty_page(client: TestClient, root: Path) -> None:
-    folder = make_run(root, phase="queued")
-    assert "no final test yet" in _download(client, folder, "curves.html").decode()
-
-
-def test_thinning_keeps_both_ends() -> None:
-    assert thin(list(range(5)), 30) == [0, 1, 2, 3, 4]
-    kept = thin(list(range(0, 500, 2)), 30)
-    assert len(kept) == 30 == len(set(kept)) and kept[0] == 0 and kept[-1] == 498
-
-
-def test_the_same_loss_twice_has_two_names(client: TestClient, root: Path) -> None:
-    folder = make_run(root, points=30, frames=1)
-    config = dataclasses.replace(
-        folder.config, losses=(Choice(name="smooth_ap"), Choice(name="smooth_ap", parameters={"tau": 0.05}))
-    )
-    write_bytes(folder.path / "config.json", config.to_json().encode())
-    arms = client.get(f"{PREFIX}/run/{folder.id}").json()["arms"]
-    assert [arm["title"] for arm in arms] == ["Smooth-AP (tau 0.01)", "Smooth-AP (tau 0.05)"]
+    text = _download(page, folder, "curves.html").decode()
+    assert "without any training: 0.125" in text and "<td>0.8800</td>" in text
+    assert "no final test yet" in _download(page, make_run(root, phase="queued"), "curves.html").decode()

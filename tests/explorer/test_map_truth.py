@@ -7,22 +7,20 @@ import dataclasses
 import io
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from explorer.exports.pages import write_replay
 from explorer.exports.tables import write_metrics
 from explorer.server import maps as told
 from explorer.server.library import Library
-from explorer.server.routes import PREFIX
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.server.visitors import digest
 from explorer.settings import Settings
 from explorer.tabs.live.neighbours import neighbours
-from tests.explorer.page import Page, Watched, routes
+from tests.explorer.page import Client, Page, Watched, error, routes
 from tests.synthetic import make_run
 from trainers.errors import RunError
 from trainers.metrics.catalogue import maps
@@ -135,51 +133,28 @@ def test_exports_hold_the_numbers_and_the_refined_map(root: Path, tmp_path: Path
     library.close()
 
 
-def test_a_run_without_numbers_of_maps_says_nothing(page: Page, root: Path) -> None:
-    folder = make_run(root, points=48, frames=2)
-    arm = page.json(f"run/{folder.id}/frameinfo/1")["arms"][0]
-    assert list(arm["measures"].values()) == [[None] * 3, [None] * 3, None]
-    assert arm["remarks"] == [[], [], []] and arm["floor"] is None
-    assert {key for _, _, key, _ in page.json(f"run/{folder.id}/poll?row=0")["maps"]["rows"]} == {maps.KEPT, maps.MOVE}
-
-
 def test_who_may_ask_for_a_refined_map_and_when(root: Path, tmp_path: Path) -> None:
+    settings, watched = Settings(runs=root, recorded=tmp_path / "recorded", public=True), Watched()
+    runs, library = Runs(settings, Scheduler(settings, None)), Library(root, settings.recorded)  # type: ignore[arg-type]
+    client = Client(routes(library, watched, runs, tmp_path))
+
+    def asked(folder: RunFolder, token: str = "mine") -> httpx.Response:
+        write_bytes(folder.path / "owner", digest("mine").encode())
+        return client.post(f"run/{folder.id}/refine", **{"x-rankscope-token": token})
+
     stopped = run_with_maps(root, refined=False, phase="stopped")
-    write_bytes(stopped.path / "owner", digest("mine").encode())
-    settings = Settings(runs=root, recorded=tmp_path / "recorded", public=True)
-    runs, library = Runs(settings, Scheduler(settings, None)), Library(root, tmp_path / "recorded")  # type: ignore[arg-type]
     assert told.refinement(library.get(stopped.id)) == "offered"
-    with pytest.raises(RunError, match="Only the visitor who started"):
-        runs.refine(stopped.id, "other")
-    assert "more epochs" in runs.refine(stopped.id, "mine")
+    assert client.get(f"run/{stopped.id}/refine").status_code != 200
+    assert "Only the visitor who started" in error(asked(stopped, "other")) and watched.ids == []
+    assert "more epochs" in asked(stopped).text
     assert told.refinement(library.get(stopped.id)) == "awaited" and stopped.map_numbers.wished(2)
-    waiting = make_run(root, phase="queued")
-    write_bytes(waiting.path / "owner", digest("mine").encode())
-    with pytest.raises(RunError, match="once it has ended"):
-        runs.refine(waiting.id, "mine")
-    empty = make_run(root, points=48, frames=1, phase="stopped", layout=False)
-    write_bytes(empty.path / "owner", digest("mine").encode())
-    with pytest.raises(RunError, match="no map"):
-        runs.refine(empty.id, "mine")
+    assert watched.ids == [stopped.id]  # the map process looks at what is viewed
+    assert "once it has ended" in error(asked(make_run(root, phase="queued")))
+    assert "no map" in error(asked(make_run(root, points=48, frames=1, phase="stopped", layout=False)))
     # drawn by an older version: not unasked
     old = make_run(root, points=48, frames=1)
     old.db.write("UPDATE frames SET method = 'umap'")
     assert told.refinement(library.get(old.id)) == "offered"
-    library.close()
-
-
-def test_the_wish_is_posted_with_the_visitor_s_token(root: Path, tmp_path: Path) -> None:
-    folder = run_with_maps(root, refined=False, phase="stopped")
-    write_bytes(folder.path / "owner", digest("mine").encode())
-    settings = Settings(runs=root, recorded=tmp_path / "recorded", public=True)
-    runs, library, watched = Runs(settings, Scheduler(settings, None)), Library(root, tmp_path / "recorded"), Watched()  # type: ignore[arg-type]
-    client = TestClient(Starlette(routes=routes(library, watched, runs, tmp_path)))  # type: ignore[arg-type]
-    address = f"{PREFIX}/run/{folder.id}/refine"
-    assert client.get(address).status_code != 200
-    refused = client.post(address, json={}, headers={"x-rankscope-token": "other"})
-    assert refused.status_code == 404 and "Only the visitor" in refused.json()["error"] and watched.ids == []
-    assert client.post(address, json={}, headers={"x-rankscope-token": "mine"}).status_code == 200
-    assert watched.ids == [folder.id] and folder.map_numbers.wished(2)  # the map process looks at what is viewed
     library.close()
 
 
@@ -188,29 +163,18 @@ def library(tmp_path: Path) -> Library:
     return Library(tmp_path, tmp_path / "recorded")
 
 
-def test_results_are_the_nearest_with_their_shared_levels(tmp_path: Path, library: Library) -> None:
-    folder = make_run(tmp_path, points=200, frames=3)
-    labels = folder.probe().labels
-    found = neighbours(library, library.get(folder.id), 2, 17)
-    assert found["k"] == 2 and found["index"] == 17
-    for arm, vectors in zip(found["arms"], folder.embeddings(2), strict=True):
-        cosine = vectors.astype(np.float64) @ vectors[17].astype(np.float64)
-        cosine[17] = -2
-        nearest = np.sort(cosine)[::-1][:10]
-        assert arm["similarity"] == pytest.approx(nearest.tolist(), abs=2e-3)
-        assert 17 not in arm["ids"] and len(arm["ids"]) == 10
-        for result, shared in zip(arm["ids"], arm["shared"], strict=True):
-            assert shared == sum(int(a == b) for a, b in zip(labels[17], labels[result], strict=True))
-
-
-def test_scores_of_a_query_match_a_slow_reading(tmp_path: Path, library: Library) -> None:
+def test_results_and_scores_of_a_query_match_a_slow_reading(tmp_path: Path, library: Library) -> None:
     folder = make_run(tmp_path, points=200, frames=3)
     labels = folder.probe().labels
     for k in (0, 2):
-        arms = neighbours(library, library.get(folder.id), k, 17)["arms"]
-        for arm, vectors in zip(arms, folder.embeddings(k), strict=True):
+        found = neighbours(library, library.get(folder.id), k, 17)
+        assert (found["k"], found["index"]) == (k, 17)
+        for arm, vectors in zip(found["arms"], folder.embeddings(k), strict=True):
             cosine = vectors.astype(np.float64) @ vectors[17].astype(np.float64)
             order = [i for i in np.argsort(-cosine) if i != 17]
+            assert arm["similarity"] == pytest.approx(cosine[order[:10]].tolist(), abs=2e-3)
+            assert arm["shared"] == [int((labels[17] == labels[result]).sum()) for result in arm["ids"]]
+            assert 17 not in arm["ids"] and len(arm["ids"]) == 10
             same = np.array([labels[i, 0] == labels[17, 0] for i in order])
             precision = np.cumsum(same) / np.arange(1, len(order) + 1)
             ap, hap = arm["scores"]
@@ -231,32 +195,16 @@ def _hierarchical_ap(ranked: np.ndarray, query: np.ndarray) -> float:
     return total / relevance.sum()
 
 
-def test_a_query_alone_in_its_class_has_no_ap(tmp_path: Path, library: Library) -> None:
-    folder = make_run(tmp_path, points=24, frames=2)
-    arm = neighbours(library, library.get(folder.id), 1, 3)["arms"][0]
-    (only,) = arm["scores"]
-    assert only["key"] == "HAP" and 0 < only["value"] <= 1
-
-
-def test_embeddings_that_blew_up_have_no_scores(tmp_path: Path, library: Library) -> None:
-    folder = make_run(tmp_path, points=24, frames=1)
+def test_what_is_not_known_of_a_query_is_left_out(tmp_path: Path, library: Library) -> None:
+    folder = make_run(tmp_path, points=24, frames=3)
     broken = np.full((24, 4), np.nan, dtype=np.float16)
     folder.add_snapshot(Snapshot(k=0, step=0, seconds=0.0, embeddings=(broken, broken)))
-    arm = neighbours(library, library.get(folder.id), 0, 3)["arms"][0]
-    assert arm["similarity"] == [None] * 10 and arm["scores"] == []
-
-
-def test_without_embeddings_only_the_ids_remain(tmp_path: Path, library: Library) -> None:
-    folder = make_run(tmp_path, points=60, frames=2)
-    folder.embeddings_path(0).unlink()
-    for arm in neighbours(library, library.get(folder.id), 0, 3)["arms"]:
-        assert len(arm["ids"]) == 10
-        assert arm["similarity"] == [None] * 10 and arm["scores"] == []
-
-
-def test_few_points_have_few_results(tmp_path: Path, library: Library) -> None:
-    folder = make_run(tmp_path, points=6, frames=1)
-    assert len(neighbours(library, library.get(folder.id), 0, 3)["arms"][0]["ids"]) == 5
+    folder.embeddings_path(2).unlink()
+    diverged, alone, ids_alone = (neighbours(library, library.get(folder.id), k, 3)["arms"][0] for k in range(3))
+    for arm in (diverged, ids_alone):
+        assert len(arm["ids"]) == 10 and arm["similarity"] == [None] * 10 and arm["scores"] == []
+    (only,) = alone["scores"]
+    assert only["key"] == "HAP" and 0 < only["value"] <= 1, "alone in its class it has no AP"
 
 
 def test_before_the_data_is_read_there_are_no_points(tmp_path: Path, library: Library) -> None:

@@ -21,7 +21,7 @@ from tests.made_up_plan import LOST, make_plan, make_runs, sweep
 from tests.synthetic import make_run
 from trainers.config import RunConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.plans.planned import Child, PlannedRun
+from trainers.plans.planned import PlannedRun
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import write_bytes
 
@@ -106,13 +106,8 @@ def test_a_plan_without_results_has_its_runs(page: Page, root: Path) -> None:
     about = page.json(f"plan/{make_plan(root, sweep(*LOSSES), phase='queued', stand=lambda _: 'planned').id}")
     assert about["parts"][0]["table"] is None and len(about["runs"]) == 3
     assert about["state"]["words"] == "Waiting: 3 runs are planned." and about["state"]["queue_position"] == 3
-
-
-def test_a_stopped_plan_says_that_its_run_is_still_saved() -> None:
-    planned = PlannedRun(name="a", title="seed 0", config=sweep(*LOSSES).run)
-    run = Child(planned=planned, id="0" * 26, phase="running", message="step 3 of about 9")
-    assert reports.in_words("stopped", [run]) == "Stopping; its run is saved first. 0 of 1 runs finished."
-    assert reports.in_words("stopped", [replace(run, phase="stopped")]) == "Stopped. 0 of 1 runs finished."
+    reply = page.get(f"run/{about['id']}/download/table.csv")
+    assert reply.status_code == 404 and "has no result yet" in reply.json()["error"]
 
 
 def test_a_plan_without_seeds_hides_no_other(page: Page, root: Path) -> None:
@@ -154,12 +149,6 @@ def test_reports_are_files(page: Page, root: Path) -> None:
     assert refused >= {"run.zip", "metrics.csv", "curves.html"}
     for name in refused:
         assert f"has no download '{name}'" in page.get(f"run/{plan.id}/download/{name}").json()["error"]
-
-
-def test_a_report_without_results_is_no_file(page: Page, root: Path) -> None:
-    plan = make_plan(root, sweep(*LOSSES), phase="stopped", stand=lambda _: "planned")
-    reply = page.get(f"run/{plan.id}/download/table.csv")
-    assert reply.status_code == 404 and "has no result yet" in reply.json()["error"]
 
 
 def test_a_recorded_comparison_is_itself_again_once_an_own_one_of_its_id_is_gone(page: Page, root: Path) -> None:

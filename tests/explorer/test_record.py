@@ -1,10 +1,7 @@
-"""Recordings are what the code makes: a short one is made again and compared with those that ship."""
+"""The recordings that ship: what they show, and that their numbers follow from what lies beside them."""
 
 from __future__ import annotations
 
-import dataclasses
-import errno
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +11,8 @@ from explorer.server.library import Library
 from explorer.settings import ASSETS
 from explorer.tabs.compare.reports import PlanReports
 from explorer.tabs.live.first_run import start
-from tests.made_up_plan import make_runs, sweep
-from tests.make.record import KEPT_NEIGHBOURS, record
-from trainers.config import DataChoice
-from trainers.errors import RunError
+from tests.explorer.page import Line
+from tests.make.record import KEPT_NEIGHBOURS
 from trainers.kinds import diagnoses, kind_of
 from trainers.plans.children import children_of
 from trainers.runs import RunFolder, list_runs
@@ -31,56 +26,27 @@ MENDED = [folder for folder in RECORDED if folder.config.kind == "finetuning"]
 PRETRAINED = [folder for folder in RECORDED if folder.config.kind == "contrastive"]
 
 
-class NoQueue:
-    """Where no run waits."""
-
-    def position(self, run_id: str) -> int | None:
-        return None
+def size(*folders: RunFolder) -> int:
+    """Bytes that are shipped."""
+    return sum(file.stat().st_size for one in folders for file in one.path.rglob("*") if file.is_file())
 
 
-def kinds(folder: Path) -> set[str]:
-    """The files of a run, numbers left out."""
-    found = (file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
-    return {str(path.parent / path.suffix) if path.stem.isdigit() else str(path) for path in found}
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """A short recording with the configuration of the shipped one."""
-    config = dataclasses.replace(
-        SHIPPED[0].config,
-        data=DataChoice(max_images=320, image_size=32),
-        steps=6,
-        snapshot_steps=1,
-        probe_size=120,
-        classes_per_batch=4,
-        threads=1,
-    )
-    out = tmp_path_factory.mktemp("recorded")
-    path = record(config, out, frames=4)
-    return RunFolder.open(out, path.name, read_only=True)
-
-
-def test_the_page_opens_on_a_comparison_of_two_losses() -> None:
-    assert SHIPPED
+def test_the_page_opens_on_a_comparison_of_two_losses(tmp_path: Path) -> None:
     config = SHIPPED[0].config
     assert len(config.losses) == 2 and config.data.source == "drawn"
-    assert sum(file.stat().st_size for file in SHIPPED[0].path.rglob("*") if file.is_file()) < 6_000_000
+    assert size(SHIPPED[0]) < 6_000_000
+    library = Library(tmp_path, ASSETS / "recorded")
+    assert start(library) == SHIPPED[0].id
+    library.close()
 
 
-@pytest.mark.long
-def test_a_new_recording_has_the_files_of_the_shipped_one(made: RunFolder) -> None:
-    assert kinds(made.path) == kinds(SHIPPED[0].path)
-
-
-@pytest.mark.parametrize("which", ["made", "shipped"])
-def test_a_recording_replays(which: str, made: RunFolder, tmp_path: Path) -> None:
-    folder = made if which == "made" else SHIPPED[0]
+def test_the_recording_replays(tmp_path: Path) -> None:
+    folder = SHIPPED[0]
     library = Library(tmp_path, folder.path.parent)
     run = library.get(folder.id)
     assert run.recorded and folder.state().phase == "finished"
     ks, probe = folder.frames(), run.probe
-    assert probe is not None and len(ks) == (4 if which == "made" else 48)
+    assert probe is not None and len(ks) == 48
     assert [k for k, _, _ in folder.snapshots()] == ks and ks[0] == 0
     first, last = folder.frame(ks[0]), folder.frame(ks[-1])
     assert (first.arms[0].xy == first.arms[1].xy).all(), "both losses start from one map"
@@ -111,12 +77,6 @@ def test_the_numbers_of_a_recording_follow_from_its_embeddings() -> None:
         assert written[-1] == pytest.approx(hit.mean(), abs=0.003)  # stored in half precision
 
 
-def test_the_page_opens_on_losses_although_a_mending_run_is_recorded_too(tmp_path: Path) -> None:
-    library = Library(tmp_path, ASSETS / "recorded")
-    assert MENDED and start(library) == SHIPPED[0].id
-    library.close()
-
-
 def test_the_recorded_mending_shows_its_gain() -> None:
     folder = MENDED[0]
     assert [dict(values) for values in folder.config.recipes] == [{"removed": False}, {}]
@@ -126,7 +86,7 @@ def test_the_recorded_mending_shows_its_gain() -> None:
     for key in ("test/ODmAP_at_1", "test/rerendered_ODmAP_at_1"):
         assert last[1, key] > last[0, key] + 0.04  # the lower end of what several seeds give is 6.6 points
     assert abs(last[1, "test/i2t_R_at_5"] - last[0, "test/i2t_R_at_5"]) < 0.02
-    assert sum(file.stat().st_size for file in folder.path.rglob("*") if file.is_file()) < 3_000_000
+    assert size(folder) < 3_000_000
 
 
 def test_the_recorded_pretraining_rises_above_the_untrained_encoder_with_momentum_alone() -> None:
@@ -138,14 +98,14 @@ def test_the_recorded_pretraining_rises_above_the_untrained_encoder_with_momentu
     assert momentum[max(momentum)] > 2.5 * floor and none[max(none)] < momentum[max(momentum)] / 2
     assert not diagnoses(folder.config, folder)[0] and "Raise the momentum" in diagnoses(folder.config, folder)[1][0]
     assert kind_of(folder.config).by_stage(folder) == "150 contrastive, 60 classifier steps"
-    assert sum(file.stat().st_size for file in folder.path.rglob("*") if file.is_file()) < 4_000_000
+    assert size(folder) < 4_000_000
 
 
 def test_the_comparison_that_ships_has_its_runs_and_its_verdicts(tmp_path: Path) -> None:
     plan = PLANS[0]
     before = {path: path.stat().st_mtime_ns for path in plan.path.parent.rglob("*")}
     library = Library(tmp_path, plan.path.parent)
-    reports = PlanReports(library, NoQueue())  # type: ignore[arg-type]
+    reports = PlanReports(library, Line())  # type: ignore[arg-type]
     assert [one["id"] for one in reports.list()] == [plan.id]
     about = reports.about(library.get(plan.id), None)
     assert about["recorded"] and about["read_only"] and about["state"]["phase"] == "finished" and not about["missing"]
@@ -156,8 +116,7 @@ def test_the_comparison_that_ships_has_its_runs_and_its_verdicts(tmp_path: Path)
         assert part.recorded and part.folder.part_of == plan.id and library.frame(part, part.folder.frames()[-1])
     library.close()
     assert {path: path.stat().st_mtime_ns for path in plan.path.parent.rglob("*")} == before
-    parts = [plan, *children_of(plan)]
-    assert sum(file.stat().st_size for one in parts for file in one.path.rglob("*") if file.is_file()) < 7_000_000
+    assert size(plan, *children_of(plan)) < 7_000_000
 
 
 def test_means_of_the_comparison_follow_from_its_queries() -> None:
@@ -169,29 +128,3 @@ def test_means_of_the_comparison_follow_from_its_queries() -> None:
         for arm in range(run.config.arms):
             for metric, values in zip(queries.metrics, queries.values[arm], strict=True):
                 assert np.nanmean(values.astype(np.float64)) == pytest.approx(final[arm, f"test/{metric}"], abs=1e-6)
-
-
-@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
-def test_of_a_recording_that_is_not_whole_nothing_is_left(
-    failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The copy of a plan fails after those of its runs were made."""
-
-    def fail(*_: object) -> RunFolder:
-        raise failure
-
-    def copied(folder: RunFolder, out: Path, *, frames: int) -> Path:
-        return Path(shutil.copytree(folder.path, out / folder.id))
-
-    for name, stand_in in {"train_to_end": make_runs, "_draw": id, "slim": copied, "_copied": fail}.items():
-        monkeypatch.setattr(f"tests.make.record.{name}", stand_in)
-    with pytest.raises((RunError, KeyboardInterrupt), match=r"cannot be written .* No space|^$"):
-        record(sweep("smooth_ap", seeds=2), tmp_path / "out", frames=4)
-    assert not any((tmp_path / "out").iterdir())
-
-
-def test_nothing_is_trained_where_no_recording_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.make.record.train_to_end", lambda _: pytest.fail("it is trained"))
-    (tmp_path / "out").write_text("no folder")
-    with pytest.raises(RunError, match="cannot be written"):
-        record(SHIPPED[0].config, tmp_path / "out", frames=4)

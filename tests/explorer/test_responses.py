@@ -12,7 +12,6 @@ import torch
 
 from explorer.tabs.catalogue import responses as module
 from explorer.tabs.catalogue.responses import Batch, Response, response
-from trainers.errors import UserError
 from trainers.losses import FAMILIES, LOSSES
 
 EVERY = [loss.name for losses in FAMILIES.values() for loss in losses]
@@ -103,8 +102,3 @@ print("trainers.losses._rank_kernels" in sys.modules)
 """
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert out.splitlines() == [f"{[module.COSINES] * 2}", "False"]
-
-
-def test_an_unknown_loss_is_refused() -> None:
-    with pytest.raises(UserError, match="no loss 'nope'"):
-        response("nope")

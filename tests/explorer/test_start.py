@@ -112,17 +112,12 @@ def test_without_a_port_the_next_free_one_is_taken(monkeypatch: pytest.MonkeyPat
 REFUSED: dict[tuple[str, ...], str] = {
     ("--port", "TAKEN"): "Port TAKEN of 127.0.0.1 is taken",
     ("--port", "99999"): "--port needs a number from 0 (any that is free) to 65535; got 99999.",
-    ("--port", "-1"): "--port needs a number",
     ("--host", "10.99.99.99"): "--host needs a name or number of this machine without a port",
     ("--host", "127.0.0.1:7860"): "--host needs a name",
     ("--host", "http://0.0.0.0"): "--host needs a name",
-    ("--host", "::1:7860"): "--host needs a name",
     ("--host", "nowhere.invalid"): "--host needs a name",
-    ("--host", ""): "--host needs a name",
     ("--allow-host", "*"): "--allow-host needs a name as the browser shows it",
-    ("--allow-host", "two names"): "--allow-host needs a name",
     ("--root-path", "/a/../b"): "--root-path needs the path below which a proxy serves the page, say /tools",
-    ("--root-path", "ftp://example.org/a"): "--root-path needs the path",
     ("GRADIO_SERVER_PORT", "many"): "GRADIO_SERVER_PORT in the environment needs a whole number; got 'many'.",
     ("GRADIO_TEMP_DIR", "/proc/none"): "The folder /proc/none that GRADIO_TEMP_DIR names cannot be written.",
 }
