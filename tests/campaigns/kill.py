@@ -177,7 +177,7 @@ def main() -> int:
     given = campaign_arguments(
         __doc__, kills=(120, "trainers to kill"), plans=(8, "sweeps to kill, and as many fair comparisons")
     )
-    return campaign(given.kills, given.plans, given.seed).end(given)
+    return campaign(given.kills, given.plans, given.seed).end()
 
 
 if __name__ == "__main__":
