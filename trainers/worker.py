@@ -31,7 +31,7 @@ if __name__ == "__main__":
 # ruff: noqa: E402
 from trainers.cluster.holding import has_record
 from trainers.distributed.follower import Word, announce, follow, invite, watch
-from trainers.distributed.group import Board, board, highest, join, lost_another
+from trainers.distributed.group import Notices, board, highest, join, lost_another
 from trainers.errors import UNEXPECTED, DiskFullError, RunError, UserError
 from trainers.kinds import check, kind_of
 from trainers.progress import with_share
@@ -189,7 +189,7 @@ class Worker:
         self._board.ready()
         return trainer
 
-    def _others_end(self, group: Board) -> None:
+    def _others_end(self, group: Notices) -> None:
         """End as another process did, whose error is the run's; one that was killed told none."""
         time.sleep(1.0)  # it may be telling why
         why = None
@@ -316,7 +316,7 @@ def watch_signals(worker: Worker) -> None:
         watch(group, lambda: worker.leave("interrupted"))
 
 
-def beside(group: Board) -> int:
+def beside(group: Notices) -> int:
     """Train in a process that is not the first of several; returns the exit status."""
     return follow(group, lambda config: kind_of(config).loop())
 

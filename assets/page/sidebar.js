@@ -167,7 +167,8 @@ class Sidebar {
 
   /** Fill the form with a comparison of losses, and show it. */
   compare(names) {
-    this.open("metric_learning");
+    const comparing = this.all.kinds.find(({ sections }) => sections.some(({ names }) => names.includes("losses")));
+    this.open(comparing.name);
     const losses = [...new Set(names)].filter((name) => name && name !== "none").map((name) => ({ name, parameters: {} }));
     this.fill(this.current.kind, { ...this.current.values, losses });
     toForm();

@@ -20,7 +20,7 @@ from explorer.server.visitors import LOGIN, caller, scope_of
 from explorer.settings import Settings
 from trainers.config import MAX_ARMS
 from trainers.progress import Progress
-from trainers.publishing.upload import Target, push
+from trainers.publishing.upload import PushTarget, push
 
 MOST = 16
 """Jobs that wait or run."""
@@ -84,7 +84,7 @@ class HubJobs:
         """Push a run in the background, with the visitor's own token; the result of the job is the address."""
         asked = PushBody.parse(body)
         folder = self._library.get(asked.run).folder
-        target = Target(name=asked.to, private=asked.private, token=hub_token(request) or None)
+        target = PushTarget(name=asked.to, private=asked.private, token=hub_token(request) or None)
         return self._begin(request, lambda tell: {"url": push(folder, target, tell, arm=asked.arm).url})
 
     def close(self) -> None:

@@ -19,8 +19,8 @@ from explorer.server.visitors import Caller
 from explorer.settings import Settings
 from trainers.data import settings, sources
 from trainers.data.image_file import SUFFIXES
-from trainers.data.labelled.beside import LISTS
-from trainers.data.labelled.beside import SUFFIXES as TABLES
+from trainers.data.labelled.label_tables import LISTS
+from trainers.data.labelled.label_tables import SUFFIXES as TABLES
 from trainers.errors import DataError, DiskFullError
 from trainers.runs.atomic_files import is_full
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from explorer.server.run import Run
-from trainers.data.lru_cache import Bound, Cache
+from trainers.data.lru_cache import Cache, CostLimit
 from trainers.errors import RunError
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import damaged, reading
@@ -101,7 +101,7 @@ class Library:
         self._limits = limits or Limits()
         self._runs: Cache[Run] = Cache(limit=self._limits.runs, dropped=Run.let_go)
         self._made: weakref.WeakSet[Run] = weakref.WeakSet()  # those that were dropped and are still used, too
-        self.room = Bound(READ_AGAIN)
+        self.room = CostLimit(READ_AGAIN)
         self._coordinates: Cache[bytes] = Cache(limit=self.room, cost=len)
         self._frames: Cache[Frame] = Cache(limit=self.room, cost=_frame_bytes)
         self._embeddings: Cache[tuple[np.ndarray, ...]] = Cache(

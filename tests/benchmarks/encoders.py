@@ -29,7 +29,7 @@ from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import LoadedData
 from trainers.encoders import ENCODERS
-from trainers.kinds.metric_learning.batches import Batch, Batches
+from trainers.kinds.metric_learning.batches import ImageBatch, ImageBatches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import embed
 from trainers.kinds.metric_learning.loop import LossArm
@@ -83,14 +83,14 @@ class Course:
         views = self.arm.descriptor.views
         self.plain = Path(case.data).name in PLAIN and views == 1
         train = dataclasses.replace(data.train, labels=labels)
-        self.batches = Batches(train, self.sampler, features=None, views=views, seed=case.seed, device=CPU)
+        self.batches = ImageBatches(train, self.sampler, features=None, views=views, seed=case.seed, device=CPU)
 
-    def batch(self, step: int) -> Batch:
+    def batch(self, step: int) -> ImageBatch:
         """Batch ``step``, augmented unless this set is taken as it is."""
         if not self.plain:
             return self.batches.batch(step)
         rows = self.sampler.batch(step)
-        return Batch(views=(self.images[rows].float().div_(255),), labels=self.labels[rows], rows=rows, step=step)
+        return ImageBatch(views=(self.images[rows].float().div_(255),), labels=self.labels[rows], rows=rows, step=step)
 
     def step(self, step: int, factor: float) -> None:
         """Take step ``step``; ``factor``: of the optimization."""

@@ -31,7 +31,7 @@ from tests.distributed.processes import free_port
 from tests.programs import arguments, markdown
 from trainers.distributed.group import join, rank, world
 from trainers.encoders import ENCODERS
-from trainers.kinds.metric_learning.batches import Batch
+from trainers.kinds.metric_learning.batches import ImageBatch
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
@@ -72,10 +72,10 @@ def arm_of(case: Case) -> LossArm:
     return arm
 
 
-def batch_of(case: Case) -> Batch:
+def batch_of(case: Case) -> ImageBatch:
     """This process's images, and the labels of all."""
     rows = torch.arange(case.batch * world())
-    return Batch(
+    return ImageBatch(
         views=(torch.rand(case.batch, 3, case.side, case.side),), labels=rows[:, None] // EACH, rows=rows, step=0
     )
 

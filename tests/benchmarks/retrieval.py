@@ -31,8 +31,8 @@ from trainers.metrics.blocks import BLOCK, sort_rows
 from trainers.metrics.scores import score_query
 from trainers.progress import silent
 from trainers.retrieval.indexes import INDEXES
-from trainers.retrieval.kept import Built, build
-from trainers.retrieval.vectors import Comparison, Vectors
+from trainers.retrieval.search_cache import Built, build
+from trainers.retrieval.vectors import QueryComparison, Vectors
 
 CLASS, BRANCHES = 30, 50  # images of a class, coarser classes
 VISITORS = 10
@@ -81,7 +81,7 @@ def in_memory(count: int, dim: int, random: bool) -> None:
     """An index, single queries, and visitors at once."""
     rows, labels = world(count, dim, random=random)
     vectors, queries = Vectors(rows=rows, key=f"{count} {dim} {random}"), list(range(0, count, max(1, count // 50)))
-    comparison, built = Comparison(vectors), index_of("hnsw", vectors)
+    comparison, built = QueryComparison(vectors), index_of("hnsw", vectors)
 
     def nearest(row: int) -> None:
         built.nearest(vectors, rows[row], 10, row)

@@ -23,7 +23,7 @@ from tests.benchmarks._harness import Spent, apart, in_turn, memory, timed
 from tests.programs import arguments, markdown
 from trainers.devices.precision import autocast, computing_in
 from trainers.encoders import ENCODERS
-from trainers.kinds.metric_learning.batches import Batch
+from trainers.kinds.metric_learning.batches import ImageBatch
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
@@ -68,11 +68,11 @@ def arm_of(encoder: str, loss: str, images: int, side: int, device: str, **setti
     return arm
 
 
-def batch_of(images: int, side: int, device: str) -> Batch:
+def batch_of(images: int, side: int, device: str) -> ImageBatch:
     """Noise with labels."""
     rows = torch.arange(images)
     pixels = torch.rand(images, 3, side, side, device=device)
-    return Batch(views=(pixels, pixels), labels=rows[:, None] // EACH, rows=rows, step=0)
+    return ImageBatch(views=(pixels, pixels), labels=rows[:, None] // EACH, rows=rows, step=0)
 
 
 def measured(

@@ -8,7 +8,7 @@ from tests.made_up_plan import sweep
 from trainers.claims.base import Claim, Difference
 from trainers.claims.measured import measure
 from trainers.claims.parts import digest
-from trainers.claims.results import Result, made
+from trainers.claims.results import ClaimResult, made
 from trainers.comparison import Cell
 
 
@@ -27,7 +27,7 @@ def claim_of(*differences: Difference) -> Claim:
     )
 
 
-def result_of(claim: Claim, cells: Sequence[Cell]) -> Result:
+def result_of(claim: Claim, cells: Sequence[Cell]) -> ClaimResult:
     """The result of a claim from the results of its runs."""
     seeds = tuple(sorted({cell.seed for cell in cells}))
     told = "One setting for each side, none searched."

@@ -16,7 +16,7 @@ import pytest
 from tests.comparison.world import METRIC, cells
 from tests.made_up_plan import make_plan, sweep
 from trainers.cli.main import main
-from trainers.comparison import Cell, Table, table
+from trainers.comparison import Cell, ComparisonTable, table
 from trainers.config import DataChoice, RunConfig
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.parameters import Choice
@@ -38,11 +38,11 @@ def three(**means: float) -> list[Cell]:
 
 
 @pytest.fixture(scope="module")
-def made() -> Table:
+def made() -> ComparisonTable:
     return table(three(first=0.9, second=0.5, third=0.3), [METRIC])
 
 
-def test_the_best_is_bold_where_a_difference_from_all_others_is_seen(made: Table) -> None:
+def test_the_best_is_bold_where_a_difference_from_all_others_is_seen(made: ComparisonTable) -> None:
     assert [line.best for line in made.lines] == [(True,), *[(False,)] * 5]
     text = made.markdown()
     assert text.count("**") == 2 and r"\textbf{" in made.latex()
@@ -51,7 +51,7 @@ def test_the_best_is_bold_where_a_difference_from_all_others_is_seen(made: Table
     assert lines[0].endswith("| 3 |") and " ± 0." in lines[0] and "R@1 ↑, %" in text
 
 
-def test_nothing_is_the_best_while_runs_are_to_come(made: Table) -> None:
+def test_nothing_is_the_best_while_runs_are_to_come(made: ComparisonTable) -> None:
     early = dataclasses.replace(made, awaited=4)
     assert not any(any(line.best) for line in early.lines) and "**" not in early.markdown()
     assert {words.split(": ")[0] for *_, words in early.conclusions()} == {"So far (4 planned runs not trained yet)"}
@@ -71,7 +71,7 @@ def test_the_direction_of_a_metric_decides_what_is_best() -> None:
     assert [line.variant for line in made.lines if line.best[0]] == ["low"]
 
 
-def test_verdicts_in_words(made: Table) -> None:
+def test_verdicts_in_words(made: ComparisonTable) -> None:
     told = [text for *_, text in made.verdicts()]
     assert told[0].startswith("first above second by ") and " points [" in told[0]
     assert sum("above" in text for text in told) == 3
@@ -96,7 +96,7 @@ def test_a_verdict_that_the_correction_takes_back_says_so() -> None:
     assert found == {True: True, False: True}
 
 
-def test_csv_has_the_numbers_unrounded(made: Table) -> None:
+def test_csv_has_the_numbers_unrounded(made: ComparisonTable) -> None:
     head, *lines = csv.reader(io.StringIO(made.csv()))
     assert head == ["variant", "noise", *(f"R_at_1{end}" for end in ("", " sd", " low", " high", " seeds"))]
     for line, one in zip(lines, made.lines, strict=True):
@@ -107,7 +107,7 @@ def test_csv_has_the_numbers_unrounded(made: Table) -> None:
     assert len(lines) == 6 and dict(zip(head, lines[0], strict=True))["verdict"] == "above"
 
 
-def test_json_is_plain(made: Table) -> None:
+def test_json_is_plain(made: ComparisonTable) -> None:
     values = json.loads(json.dumps(made.json(), allow_nan=False))
     assert values["metrics"][0]["title"] == "R@1" and values["conditions"] == ["noise"]
     assert values["rows"][0]["cells"][METRIC]["best"] is True and values["rows"][0]["condition"] == {"noise": 0.0}

@@ -16,7 +16,7 @@ from tests.equivalence import loop_shape, of_each
 from trainers.encoders import ENCODERS, Encoder
 from trainers.image_text.models import MODELS
 from trainers.kinds.contrastive.arm import MethodArm
-from trainers.kinds.contrastive.batches import Batch
+from trainers.kinds.contrastive.batches import ViewBatch
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.methods import METHODS, Parts
 from trainers.kinds.contrastive.networks import Projected, normalised, projector
@@ -112,7 +112,7 @@ def trained(name: str, norm: str, size: int | None, steps: int = 3, **parameters
         rows = torch.arange(step * 12, step * 12 + 12) % 40
         torch.manual_seed(step)
         views = [pixels(12, 10 * step + view) for view in range(method.views)]
-        arm.step(Batch(view=views.__getitem__, labels=rows % CLASSES, rows=rows, step=step), 1.0)
+        arm.step(ViewBatch(view=views.__getitem__, labels=rows % CLASSES, rows=rows, step=step), 1.0)
     return arm
 
 

@@ -22,9 +22,9 @@ from trainers.data import inspect_data, load_data
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.image_file import LARGEST_FILE
 from trainers.data.labelled import columns, files, opening, table
-from trainers.data.labelled.beside import Names
 from trainers.data.labelled.folders import Folders
 from trainers.data.labelled.hub import head
+from trainers.data.labelled.label_tables import Names
 from trainers.data.labelled.opening import make_builder
 from trainers.data.labelled.rows import chunks
 from trainers.data.labelled.table import ArrowTable

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from trainers.data.labelled.rows import Tree, compact, grow
 from trainers.data.labelled.splits import cap, divide, pick_splits
-from trainers.data.labelled.table import Codes, encode
+from trainers.data.labelled.table import LabelCodes, encode
 from trainers.errors import DataError
 
 
@@ -97,7 +97,7 @@ def test_a_name_under_two_parents_becomes_two_classes():
 
 
 def test_compact_drops_unused_names():
-    tree = grow(("a",), [Codes(values=np.array([4, 1, 4]), names=tuple("vwxyz"))])
+    tree = grow(("a",), [LabelCodes(values=np.array([4, 1, 4]), names=tuple("vwxyz"))])
     assert tree.hierarchy.names == (("w", "z"),)
     rest = compact(Tree(labels=tree.labels[[0, 2]], hierarchy=tree.hierarchy))
     assert rest.labels.tolist() == [[0], [0]] and rest.hierarchy.names == (("z",),)

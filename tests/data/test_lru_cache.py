@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from trainers.data.lru_cache import Bound, Cache
+from trainers.data.lru_cache import Cache, CostLimit
 
 
 def test_a_value_is_made_once() -> None:
@@ -19,7 +19,7 @@ def test_a_value_is_made_once() -> None:
 
 def test_the_oldest_leaves_first_and_is_told() -> None:
     gone: list[bytes] = []
-    bound = Bound(10)
+    bound = CostLimit(10)
     cache: Cache[bytes] = Cache(limit=bound, cost=len, dropped=gone.append)
     for key in ("a", "b"):
         cache.get(key, lambda key=key: key.encode() * 4)
@@ -44,7 +44,7 @@ def test_a_failure_is_not_kept() -> None:
 
 
 def test_many_threads_keep_the_count_right() -> None:
-    bound = Bound(50)
+    bound = CostLimit(50)
     cache: Cache[int] = Cache(limit=bound)
 
     def work(start: int) -> None:
@@ -60,7 +60,7 @@ def test_many_threads_keep_the_count_right() -> None:
 
 
 def test_caches_of_one_room_make_way_for_each_other() -> None:
-    room = Bound(10)
+    room = CostLimit(10)
     gone: list[object] = []
     first: Cache[bytes] = Cache(limit=room, cost=len, dropped=gone.append)
     second: Cache[str] = Cache(limit=room, cost=len, dropped=gone.append)
@@ -109,7 +109,7 @@ def test_who_asks_while_a_value_is_made_waits_for_it() -> None:
 
 
 def test_whoever_keeps_most_makes_room_first() -> None:
-    room = Bound(100)
+    room = CostLimit(100)
     images: Cache[bytes] = Cache(limit=room, cost=len)
     others: Cache[bytes] = Cache(limit=room, cost=len)
     images.get("mine", lambda: b"m" * 25, "me")

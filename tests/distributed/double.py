@@ -20,7 +20,7 @@ from trainers.kinds.contrastive.methods import METHODS
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
 from trainers.parameters import Choice
 from trainers.runs import RunFolder, list_runs
-from trainers.training import own_queries
+from trainers.training import query_shares
 from trainers.training.embedding import embed
 
 STEPS = 20
@@ -76,7 +76,7 @@ def parsed(method: str) -> Choice:
 def main(images: str, out: str, *losses: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         in_double(patch)
-        patch.setattr(own_queries, "LARGEST", int(os.environ.get("LARGEST", own_queries.LARGEST)))
+        patch.setattr(query_shares, "LARGEST", int(os.environ.get("LARGEST", query_shares.LARGEST)))
         join()
         save_file(trained(Path(images), Path(out) / f"rank{rank()}", list(losses)), Path(out) / f"{rank()}.safetensors")
 

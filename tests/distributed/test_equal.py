@@ -19,7 +19,7 @@ from tests.tiny import write_images
 from trainers.config import MAX_ARMS
 from trainers.losses import LOSSES
 from trainers.parameters import specs
-from trainers.training.own_queries import part
+from trainers.training.query_shares import part
 
 SHARED = tuple(name for name, entry in LOSSES.items() if entry.own_queries)
 

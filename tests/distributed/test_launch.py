@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from trainers.cli.main import whole_parser
-from trainers.distributed import group, whole
+from trainers.distributed import gather, group
 from trainers.distributed.launch import Launch, alone, launched
 from trainers.errors import UserError
 from trainers.training.augmentations import AUGMENTATIONS
@@ -42,10 +42,10 @@ def test_one_process_trains_alone(environment: dict[str, str]) -> None:
 def test_rows_are_shared_evenly_or_not_at_all(count: int, world: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, batches, evaluated = torch.arange(count), [], []
     for rank in range(world):
-        for module in (group, whole):
+        for module in (group, gather):
             monkeypatch.setattr(module, "world", lambda: world)
             monkeypatch.setattr(module, "rank", lambda rank=rank: rank)
-        evaluated.append(whole.spread(rows))
+        evaluated.append(gather.spread(rows))
         if count % world:
             with pytest.raises(UserError, match=f"shared by {world} processes, which must divide it; got {count}"):
                 group.share(count)

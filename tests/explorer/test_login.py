@@ -28,7 +28,7 @@ from explorer.settings import Limits
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
 from tests.made_up_plan import make_plan, sweep
 from trainers.publishing import upload as pushing
-from trainers.publishing.upload import Target
+from trainers.publishing.upload import PushTarget
 
 pytestmark = GRADIO_WARNINGS
 SECRET, SCOPES = "a secret of the space", "openid profile contribute-repos"
@@ -146,9 +146,9 @@ def test_a_visitor_pushes_with_their_own_token_and_never_with_that_of_the_server
         patched.setattr(pushing, "write_comparison", lambda *_: pytest.fail("files are made for nobody"))
         assert "sign in with Hugging Face on this page" in pushed(space, asked)["error"]
     assert space.client.get(f"{PREFIX}/hub/about").json()["can"] is False
-    targets: list[Target] = []
+    targets: list[PushTarget] = []
 
-    def upload(files: Mapping[str, Path], target: Target, **_: str) -> str:
+    def upload(files: Mapping[str, Path], target: PushTarget, **_: str) -> str:
         targets.append(target)
         return f"https://huggingface.co/datasets/{target.name}/commit/{len(files)}"
 
@@ -158,7 +158,7 @@ def test_a_visitor_pushes_with_their_own_token_and_never_with_that_of_the_server
     assert (about["can"], about["name"]) == (True, "ada")
     done = pushed(space, asked, **cookie("88", "ada"))
     assert done["result"] == {"url": "https://huggingface.co/datasets/ada/seeds/commit/4"}
-    assert targets == [Target(name="ada/seeds", private=True, token="hf_88")] and "hf_88" not in f"{done} {targets}"
+    assert targets == [PushTarget(name="ada/seeds", private=True, token="hf_88")] and "hf_88" not in f"{done} {targets}"
     written = [path.read_bytes() for path in space.explorer.library.root.rglob("*") if path.is_file()]
     assert written and not any(b"hf_88" in content for content in written)
 

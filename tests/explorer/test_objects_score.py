@@ -27,7 +27,7 @@ from trainers.metrics.counterfactual import counterfactual
 from trainers.metrics.image_text import recall_both_ways
 from trainers.object_removal.captions import mention_table
 from trainers.object_removal.fills import FILLS
-from trainers.object_removal.gallery import Gallery
+from trainers.object_removal.gallery import CaptionGallery
 from trainers.object_removal.pairs import class_tables, removals
 from trainers.object_removal.ranked_captions import parts, ranked, verdict
 from trainers.object_removal.regions import Regions, judge
@@ -216,7 +216,7 @@ def test_a_further_class_is_read_as_if_it_had_been_there(tab: Tab) -> None:
 
 def test_a_gallery_is_read_piece_by_piece() -> None:
     texts = [text for scene in load("x").splits["test"] for text in scene.captions]
-    gallery = Gallery.of(texts, load_words())
+    gallery = CaptionGallery.of(texts, load_words())
     whole = mention_table(texts, load_words())
     for count in (3, 1, 20, len(texts)):
         assert np.array_equal(gallery.first(count).mentions, whole[:count])

@@ -18,7 +18,7 @@ from trainers.errors import DataError, ParameterError
 from trainers.kinds import check
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.kinds.finetuning.recipes import PRESETS, Recipe, recipe, title, titles
+from trainers.kinds.finetuning.recipes import PRESETS, PairRecipe, recipe, title, titles
 from trainers.kinds.finetuning.training_pairs import Examples, Pool
 from trainers.parameters import Choice
 
@@ -79,7 +79,7 @@ def pool(count: int, sentences: int, mark: int, edited: int = 0) -> Pool:
     return Pool.of(images, tokens, [sentences] * count, [[n < edited for n in range(sentences)]] * count)
 
 
-def examples(recipe: Recipe, batch: int = 8, seed: int = 0, each: int = 1, edited: int = 0) -> Examples:
+def examples(recipe: PairRecipe, batch: int = 8, seed: int = 0, each: int = 1, edited: int = 0) -> Examples:
     return Examples(pool(PHOTOS, SENTENCES, 0), pool(MADE, each, 1, edited), recipe, batch=batch, seed=seed)
 
 
@@ -95,7 +95,7 @@ def pairs(found: Examples, mark: int) -> set[tuple[int, int]]:
 
 
 def test_photos_keep_their_own_sentences_and_an_epoch_shows_each_pair_once():
-    found = examples(Recipe(ratio=None))
+    found = examples(PairRecipe(ratio=None))
     seen = []
     for step in range(found.epoch):
         images, tokens, rows = found.at(step)
@@ -108,7 +108,7 @@ def test_photos_keep_their_own_sentences_and_an_epoch_shows_each_pair_once():
 
 
 def test_no_batch_holds_a_photo_twice_unless_two_rounds_meet_in_it():
-    found = examples(Recipe(removed=False))
+    found = examples(PairRecipe(removed=False))
     for tokens in epoch(found):
         most = Counter(tokens[:, 1].tolist()).most_common(1)[0][1]
         assert most == 1  # 40 photos are whole batches of 8: the rounds meet between batches
@@ -116,7 +116,7 @@ def test_no_batch_holds_a_photo_twice_unless_two_rounds_meet_in_it():
 
 @pytest.mark.parametrize("ratio", [0.05, 0.08, 0.15])
 def test_every_batch_has_the_share_of_removed_pairs(ratio):
-    found = examples(Recipe(ratio=ratio))
+    found = examples(PairRecipe(ratio=ratio))
     share = ratio / (1 + ratio)
     assert (found.ratio, found.share) == (pytest.approx(ratio), pytest.approx(share))
     counts = [int(tokens[:, 0].sum()) for number in range(20) for tokens in epoch(found, number)]
@@ -125,7 +125,7 @@ def test_every_batch_has_the_share_of_removed_pairs(ratio):
 
 
 def test_a_batch_is_a_function_of_seed_and_step():
-    first, again, other = examples(Recipe()), examples(Recipe()), examples(Recipe(), seed=1)
+    first, again, other = examples(PairRecipe()), examples(PairRecipe()), examples(PairRecipe(), seed=1)
     first.at(100)
     assert np.array_equal(first.at(11)[2], again.at(11)[2])
     assert not np.array_equal(first.at(11)[2], other.at(11)[2])
@@ -136,15 +136,15 @@ def test_a_batch_is_a_function_of_seed_and_step():
 @pytest.mark.parametrize(
     ("recipe", "each", "originals", "removed"),
     [
-        (Recipe(), 1, 200, 16),  # the paper's 0.08
-        (Recipe(ratio=None), 1, 200, 30),
-        (Recipe(ratio=None), 3, 200, 90),  # more sentences of a photo are more pairs
-        (Recipe(removed=False), 1, 200, 0),
-        (Recipe(originals="none", ratio=0.1), 1, 0, 20),
-        (Recipe(originals="matched", removed=False), 1, 16, 0),
-        (Recipe(originals="matched", removed=False, ratio=None), 3, 90, 0),
-        (Recipe(ratio=0.25), 2, 200, 50),
-        (Recipe(ratio=1.0), 1, 200, 30),
+        (PairRecipe(), 1, 200, 16),  # the paper's 0.08
+        (PairRecipe(ratio=None), 1, 200, 30),
+        (PairRecipe(ratio=None), 3, 200, 90),  # more sentences of a photo are more pairs
+        (PairRecipe(removed=False), 1, 200, 0),
+        (PairRecipe(originals="none", ratio=0.1), 1, 0, 20),
+        (PairRecipe(originals="matched", removed=False), 1, 16, 0),
+        (PairRecipe(originals="matched", removed=False, ratio=None), 3, 90, 0),
+        (PairRecipe(ratio=0.25), 2, 200, 50),
+        (PairRecipe(ratio=1.0), 1, 200, 30),
     ],
 )
 def test_how_many_pairs_of_each(recipe, each, originals, removed):
@@ -153,27 +153,29 @@ def test_how_many_pairs_of_each(recipe, each, originals, removed):
 
 
 def test_a_larger_ratio_adds_to_a_smaller_one_and_photos_come_before_second_sentences():
-    small, large = (pairs(examples(Recipe(ratio=ratio), each=5), 1) for ratio in (0.05, 0.3))
+    small, large = (pairs(examples(PairRecipe(ratio=ratio), each=5), 1) for ratio in (0.05, 0.3))
     assert small < large and {sentence for _, sentence in small} == {0}
     assert {photo for photo, _ in large} == set(range(MADE)) and max(sentence for _, sentence in large) == 1
-    assert small == pairs(examples(Recipe(ratio=0.05), each=1), 1)  # what may be taken decides nothing while it lasts
+    assert small == pairs(
+        examples(PairRecipe(ratio=0.05), each=1), 1
+    )  # what may be taken decides nothing while it lasts
 
 
 def test_edited_sentences_come_first():
-    assert examples(Recipe(ratio=0.3), each=5, edited=2).edited == 1.0
-    assert examples(Recipe(ratio=0.6), each=5, edited=2).edited == pytest.approx(60 / 120)
-    assert "deleted from 50% of the captions of D′" in examples(Recipe(ratio=0.6), each=5, edited=2).summary()
-    assert "deleted" not in examples(Recipe(text="prompts")).summary()
+    assert examples(PairRecipe(ratio=0.3), each=5, edited=2).edited == 1.0
+    assert examples(PairRecipe(ratio=0.6), each=5, edited=2).edited == pytest.approx(60 / 120)
+    assert "deleted from 50% of the captions of D′" in examples(PairRecipe(ratio=0.6), each=5, edited=2).summary()
+    assert "deleted" not in examples(PairRecipe(text="prompts")).summary()
 
 
 def test_what_there_is_not_is_said():
-    short, enough = examples(Recipe(ratio=0.5)), examples(Recipe(ratio=0.15))
+    short, enough = examples(PairRecipe(ratio=0.5)), examples(PairRecipe(ratio=0.15))
     assert (short.removed, short.ratio, short.share) == (30, pytest.approx(0.15), pytest.approx(30 / 230))
     assert "|D′| / |D| is 0.15 (0.5 was asked for, and there are no more); 13.0%" in short.summary()
     assert "asked" not in enough.summary() and "200 original and 30 object-removed pairs" in enough.summary()
-    assert "no object-removed" in examples(Recipe(removed=False)).summary()
+    assert "no object-removed" in examples(PairRecipe(removed=False)).summary()
 
 
 def test_too_few_pairs_are_said():
     with pytest.raises(DataError, match=r"At least 8 pairs.*got 3"):
-        Examples(pool(3, 1, 0), None, Recipe(removed=False), batch=8, seed=0)
+        Examples(pool(3, 1, 0), None, PairRecipe(removed=False), batch=8, seed=0)

@@ -12,7 +12,7 @@ from trainers.data.synthetic.scenes import DrawnScenes, drawn_scenes
 from trainers.image_text.models import MODELS
 from trainers.image_text.models.tiny_clip import WEIGHTS
 from trainers.metrics.bitmasks import CORRECT
-from trainers.object_removal.benchmark import Evaluator, make_benchmark
+from trainers.object_removal.benchmark import BenchmarkEvaluator, make_benchmark
 from trainers.object_removal.vocabulary import load_words
 
 SMALL = ["--scenes", "60", "--threads", "1"]
@@ -41,7 +41,7 @@ def asked():
     found = dataclasses.replace(found, splits=few)
     models = [MODELS[name].build({}).eval() for name in ("tiny_clip", "tiny_clip_mended")]
     benchmark = make_benchmark(found, load_words().with_classes(found.classes), models[0].side, every=True)
-    return benchmark, [Evaluator(benchmark, model).evaluate(model) for model in models]
+    return benchmark, [BenchmarkEvaluator(benchmark, model).evaluate(model) for model in models]
 
 
 @pytest.mark.long

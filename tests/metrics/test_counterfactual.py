@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.oracle_cases import cases, load
 from trainers.errors import UserError
-from trainers.metrics.bitmasks import CORRECT, Gallery, Judged, pack
+from trainers.metrics.bitmasks import CORRECT, CaptionMasks, Judged, pack
 from trainers.metrics.bootstrap import bootstrap
 from trainers.metrics.catalogue.captions import odmap
 from trainers.metrics.counterfactual import counterfactual
@@ -58,7 +58,7 @@ def test_the_reference_case(stem):
         for k in (1, 5, 10):  # the case divides by k even where fewer captions are correct
             strict = found.values[f"ODmAP_at_{k}"] * correct.clip(1, k) / k
             np.testing.assert_allclose(strict, case[f"expected_ODmAP_at_{k}"], atol=1e-12)
-        gallery = Gallery.of(np.asarray(tables[0]))
+        gallery = CaptionMasks.of(np.asarray(tables[0]))
         verdicts = gallery.verdicts(*(pack(np.asarray(table)) for table in tables[1:]), torch.device("cpu"))
         np.testing.assert_array_equal((verdicts == CORRECT).numpy()[gallery.kind].T, case["expected_correct"])
 

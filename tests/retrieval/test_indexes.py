@@ -14,10 +14,10 @@ import pytest
 from trainers.errors import UserError
 from trainers.progress import silent
 from trainers.retrieval import indexes as library
-from trainers.retrieval import kept as module
+from trainers.retrieval import search_cache as module
 from trainers.retrieval.indexes import INDEXES, Size, choose
-from trainers.retrieval.kept import Built, build
-from trainers.retrieval.vectors import EXACT, Comparison, Vectors
+from trainers.retrieval.search_cache import Built, build
+from trainers.retrieval.vectors import EXACT, QueryComparison, Vectors
 
 KEPT = [name for name, entry in INDEXES.items() if entry.open is not None]
 
@@ -142,7 +142,7 @@ def test_without_faiss_every_gallery_is_searched_exactly(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("count", [500, EXACT // 24 + 1000])
 def test_queries_of_several_threads_share_a_product(count: int, dtype: type) -> None:
     vectors = clustered(count, dtype=dtype)
-    comparison, wide = Comparison(vectors), vectors.rows.astype(np.float32)
+    comparison, wide = QueryComparison(vectors), vectors.rows.astype(np.float32)
     with ThreadPoolExecutor(8) as pool:
         tables = list(pool.map(lambda row: comparison.similarities(wide[row]), range(40)))
     for row, table in enumerate(tables):

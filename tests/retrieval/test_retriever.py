@@ -25,7 +25,7 @@ from trainers.parameters import Choice
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import ArmResult, Query, Ranking, RunArm
 from trainers.retrieval.retriever import SCORES, Retriever
-from trainers.retrieval.vectors import Comparison, Vectors
+from trainers.retrieval.vectors import QueryComparison, Vectors
 from trainers.runs import RunFolder, list_runs
 from trainers.training.embedding import embed
 
@@ -265,13 +265,13 @@ def test_the_recorded_comparison_is_searched_without_its_images() -> None:
 
 
 def test_kept_vectors_are_bounded_and_their_copies_count(run: RunFolder, contrastive_run: RunFolder) -> None:
-    before, compared = (len(alive(kind)) for kind in (Vectors, Comparison))
+    before, compared = (len(alive(kind)) for kind in (Vectors, QueryComparison))
     small = Retriever(memory=8 * 1024)
     for part in (TEST, PROBE, TRAIN):
         small.retrieve(arms(run, contrastive_run), Query(row=1), part, k=2)
-    assert len(alive(Comparison)) - compared == 8, "of the arms searched last, whatever they take"
+    assert len(alive(QueryComparison)) - compared == 8, "of the arms searched last, whatever they take"
     assert len(alive(Vectors)) - before == 8, "an exact index keeps none beside them"
-    assert all(one.bytes == 3 * one.vectors.rows.nbytes for one in alive(Comparison)), "with a copy in float64"
+    assert all(one.bytes == 3 * one.vectors.rows.nbytes for one in alive(QueryComparison)), "with a copy in float64"
 
 
 def alive(kind: type) -> list[Any]:

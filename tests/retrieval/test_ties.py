@@ -16,7 +16,7 @@ from tests.synthetic import make_run
 from trainers.metrics.scores import score_query
 from trainers.parameters import Choice
 from trainers.retrieval.probe_results import nearest_others, probe_of, probe_results
-from trainers.retrieval.results import Query, Ranking, Result, RunArm, largest_tie, with_equals
+from trainers.retrieval.results import FoundImage, Query, Ranking, RunArm, largest_tie, with_equals
 from trainers.retrieval.retriever import Retriever, nearest, whole_order
 from trainers.runs import RunFolder
 from trainers.runs.records import Snapshot
@@ -101,7 +101,7 @@ def test_the_list_has_the_scores_of_the_metrics(seed: int, tree: bool) -> None:
 )
 def test_a_ranking_says_how_many_are_equal(similarity: list[float], count: int, sentence: str) -> None:
     results = tuple(
-        Result(row=row, similarity=value, severity=None, classes=(), ancestor=None)
+        FoundImage(row=row, similarity=value, severity=None, classes=(), ancestor=None)
         for row, value in enumerate(similarity)
     )
     assert largest_tie(np.array(similarity)) == count

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from tests import damages
 from tests.tiny import tiny_config, write_images
-from trainers.data.labelled.stored import image_fingerprint
+from trainers.data.labelled.dataset_cache import image_fingerprint
 from trainers.errors import RunError
 from trainers.metrics.measures import final_numbers
 from trainers.runs import RunFolder, probe
@@ -84,12 +84,12 @@ def test_of_a_very_large_test_set_a_fixed_subset_is_kept(monkeypatch: pytest.Mon
     assert len(rows) == 100 and (np.diff(rows) > 0).all() and np.array_equal(rows, probe.kept_queries(1000))
     assert 400 < rows.mean() < 600
 
-    from trainers.kinds.metric_learning.evaluation import Evaluator
+    from trainers.kinds.metric_learning.evaluation import ProbeEvaluator
 
     draws = torch.Generator().manual_seed(0)
     test = torch.randint(0, 256, (150, 3, 2, 2), dtype=torch.uint8, generator=draws)
     labels = torch.arange(150)[:, None] // 3
-    made = Evaluator(
+    made = ProbeEvaluator(
         train=test[:8],
         train_labels=labels[:8],
         test=test,
@@ -111,5 +111,5 @@ def test_the_fingerprint_is_of_the_images_and_their_order(monkeypatch: pytest.Mo
     changed = images.clone()
     changed[17, 0, 0, 0] ^= 1
     assert image_fingerprint(changed) != first != image_fingerprint(images[:39])
-    monkeypatch.setattr("trainers.data.labelled.stored._HASHED", 10)
+    monkeypatch.setattr("trainers.data.labelled.dataset_cache._HASHED", 10)
     assert image_fingerprint(images) != first and image_fingerprint(images[:0]) != ""

@@ -12,9 +12,9 @@ from trainers.data.base import ImageSet
 from trainers.devices.host import send
 from trainers.devices.precision import computing_in
 from trainers.encoders import ENCODERS, Encoder
-from trainers.kinds.metric_learning.batches import Batches
+from trainers.kinds.metric_learning.batches import ImageBatches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.evaluation import Evaluator
+from trainers.kinds.metric_learning.evaluation import ProbeEvaluator
 from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
 from trainers.losses.base import LossModule
@@ -60,7 +60,7 @@ def step(
     sampler = SAMPLERS["m_per_class"].build(data.labels, 3, 2, 0)
     net = there(encoder)
     features = torch.zeros(len(data), net.backbone.num_features) if net.frozen else None
-    batches = Batches(data, sampler, features=features, views=descriptor.views, seed=0, device=DEVICE)
+    batches = ImageBatches(data, sampler, features=features, views=descriptor.views, seed=0, device=DEVICE)
     arm = LossArm(0, descriptor, loss, net, DEVICE)
     config = MetricLearningConfig(learning_rate=1e-3, weight_decay=1e-4, clip_norm=1.0, precision=precision)
     arm.begin(Stage.of(config))
@@ -106,7 +106,7 @@ def test_a_look_waits_for_nothing_until_it_is_ended(encoder: str) -> None:
     with fake_device():
         net = there(encoder)
         seen = torch.zeros(len(data), net.backbone.num_features) if net.frozen else data.images
-        evaluator = Evaluator(
+        evaluator = ProbeEvaluator(
             train=seen,
             train_labels=data.labels,
             test=seen,

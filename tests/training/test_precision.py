@@ -17,7 +17,7 @@ from tests.finetuning.world import mend_config
 from tests.tiny import opened, tiny_config, tiny_contrastive, to_end
 from trainers.devices.precision import HALF, OVERFLOWS_IN_A_ROW, LossScale, autocast, computing_in
 from trainers.encoders import ENCODERS, Encoder
-from trainers.kinds.metric_learning.batches import Batch
+from trainers.kinds.metric_learning.batches import ImageBatch
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
@@ -51,7 +51,7 @@ def stepped(precision: str) -> tuple[Tensor, list[Tensor]]:
     arm.begin(Stage.of(MetricLearningConfig(precision=precision)))
     labels = torch.arange(IMAGES)[:, None] % 4
     with computing_in(precision):
-        found = arm.step(Batch(views=(pixels(),), labels=labels, rows=torch.arange(IMAGES), step=0), 1.0)
+        found = arm.step(ImageBatch(views=(pixels(),), labels=labels, rows=torch.arange(IMAGES), step=0), 1.0)
     assert isinstance(found["loss"], Tensor) and found["loss"].dtype == torch.float32
     return embeddings[0], [weight.grad for weight in net.parameters() if weight.grad is not None]
 

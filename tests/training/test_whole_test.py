@@ -21,7 +21,7 @@ from trainers.cli.main import main
 from trainers.config import DataChoice
 from trainers.kinds import kind_of
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, gap_batches, left_out
+from trainers.kinds.metric_learning.evaluation import LEFT_OUT, ProbeEvaluator, gap_batches, left_out
 from trainers.metrics import describe
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.records import RunState
@@ -32,9 +32,9 @@ class EnoughError(Exception):
     """Raised to stop."""
 
 
-def evaluator(images: torch.Tensor, labels: torch.Tensor, **more: Any) -> Evaluator:
+def evaluator(images: torch.Tensor, labels: torch.Tensor, **more: Any) -> ProbeEvaluator:
     sides = {"train": images, "train_labels": labels, "test": images, "test_labels": labels}
-    return Evaluator(**{**sides, "probe": torch.arange(3), "device": torch.device("cpu"), **more})
+    return ProbeEvaluator(**{**sides, "probe": torch.arange(3), "device": torch.device("cpu"), **more})
 
 
 def test_a_large_test_set_is_not_cut() -> None:

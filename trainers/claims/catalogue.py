@@ -29,7 +29,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from trainers.claims.base import Claim, Difference, Expected, Side
-from trainers.claims.plans import PLANS, Plan
+from trainers.claims.plans import PLANS, ClaimPlan
 from trainers.parameters import entry
 from trainers.recipes.catalogue import RECIPES, Recipe
 from trainers.recipes.command import command
@@ -173,7 +173,7 @@ def _claim(name: str, work: str, values: object, notes: Mapping[str, Any]) -> Cl
     )
 
 
-def _difference(row: tuple[str, ...], table: _Table, plan: Plan | None) -> Difference:
+def _difference(row: tuple[str, ...], table: _Table, plan: ClaimPlan | None) -> Difference:
     metric, *names = row
     if len(names) not in (2, 4):
         raise ValueError(f"a metric with two or four sides was needed, not {row}")

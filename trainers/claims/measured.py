@@ -100,7 +100,7 @@ def verdict(measured: Sequence[Numbers], differences: Sequence[Difference]) -> s
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arm:
+class SideNumbers:
     """The results of one side over the seeds: mean with its 95 % interval, and the value of each seed."""
 
     title: str
@@ -116,7 +116,7 @@ class Measured:
 
     title: str
     metric: str
-    sides: tuple[Arm, ...]
+    sides: tuple[SideNumbers, ...]
     numbers: Numbers
     covers: str
 
@@ -147,10 +147,10 @@ def _of(side: Side, cells: Sequence[Cell]) -> dict[int, Cell]:
     return {cell.seed: cell for cell in cells if cell.variant == side.arm and condition_key(cell.condition) == key}
 
 
-def _arm(side: Side, by_seed: Mapping[int, Cell], metric: str) -> Arm:
+def _arm(side: Side, by_seed: Mapping[int, Cell], metric: str) -> SideNumbers:
     alone = _alone([replace(cell, condition={}) for cell in by_seed.values()], metric)
     values = {seed: value for seed, cell in by_seed.items() if (value := cell.value(metric)) is not None}
-    return Arm(title=side.title, mean=alone.mean, low=alone.low, high=alone.high, values=values)
+    return SideNumbers(title=side.title, mean=alone.mean, low=alone.low, high=alone.high, values=values)
 
 
 def _alone(cells: Sequence[Cell], metric: str) -> Estimate:

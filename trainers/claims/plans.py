@@ -35,7 +35,7 @@ _NET = Choice(name="conv4", parameters={"width": 16})
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class ClaimPlan:
     """What is run for claims.
 
     Attributes:
@@ -175,44 +175,48 @@ _QUEUED = "supcon_queue:queue=1024,momentum=0.99"
 _VIEWS: Mapping[str, Any] = {"augmentation": Choice(name="moco_v2", parameters={"blur": 0.0})}
 _D = {"removed": False}
 
-PLANS: Mapping[str, Plan] = MappingProxyType(
+PLANS: Mapping[str, ClaimPlan] = MappingProxyType(
     {
         # the losses of Tables V, VI and IX
-        "hierarchy": Plan(5, lambda: losses("smooth_ap", "happier", "happier_f", "rod_ndcg", "csl", search=True)),
+        "hierarchy": ClaimPlan(5, lambda: losses("smooth_ap", "happier", "happier_f", "rod_ndcg", "csl", search=True)),
         # Table II: without the bound, with it, and with a decomposability term of proxies or pairs
-        "ranks": Plan(4, lambda: losses(*_RANKS, search=True), arms=_ROADMAP),
+        "ranks": ClaimPlan(4, lambda: losses(*_RANKS, search=True), arms=_ROADMAP),
         # figure 6: the same losses at a small and a larger batch, and their decomposability gap
-        "batches": Plan(4, lambda: losses("sup_ap", "roadmap", vary={"classes_per_batch": [6, 24]})),
+        "batches": ClaimPlan(4, lambda: losses("sup_ap", "roadmap", vary={"classes_per_batch": [6, 24]})),
         # the bound with pairs, with proxies and alone, in batches of 256 images; the first arm pays for the start
-        "cost": Plan(6, lambda: losses(_BY_PAIRS, "roadmap", "sup_ap", classes_per_batch=64, steps=200), arms=_ROADMAP),
+        "cost": ClaimPlan(
+            6, lambda: losses(_BY_PAIRS, "roadmap", "sup_ap", classes_per_batch=64, steps=200), arms=_ROADMAP
+        ),
         # the contextual loss and two pair losses, with none, 20 % and 40 % of the labels wrong
-        "noise": Plan(5, lambda: losses(*_PAIRS, vary={"label_noise": [0.0, 0.2, 0.4]}, search=True)),
+        "noise": ClaimPlan(5, lambda: losses(*_PAIRS, vary={"label_noise": [0.0, 0.2, 0.4]}, search=True)),
         # most of the training classes withheld
-        "withheld": Plan(4, lambda: losses(*_PAIRS[:2], vary={"withheld_classes": [0.75]}, search=True)),
+        "withheld": ClaimPlan(4, lambda: losses(*_PAIRS[:2], vary={"withheld_classes": [0.75]}, search=True)),
         # little and much of the contrastive term
-        "contextual_lambda": Plan(3, lambda: losses("contextual", vary={"contextual.lam": [0.2, 0.4, 1.0]})),
+        "contextual_lambda": ClaimPlan(3, lambda: losses("contextual", vary={"contextual.lam": [0.2, 0.4, 1.0]})),
         # neighbourhoods of the class's size, and of another
-        "contextual_k": Plan(3, lambda: losses("contextual", vary={"contextual.k": [2, 4, 8]})),
-        "noise_from_clean": Plan(5, noise_from_clean, begins=clean_encoder),
+        "contextual_k": ClaimPlan(3, lambda: losses("contextual", vary={"contextual.k": [2, 4, 8]})),
+        "noise_from_clean": ClaimPlan(5, noise_from_clean, begins=clean_encoder),
         # backgrounds that tell nothing, and backgrounds that are tied to the classes trained on
-        "tied_backgrounds": Plan(12, lambda: losses(*_TIED, vary={"source": ["drawn", "drawn:bias=0.9"]})),
+        "tied_backgrounds": ClaimPlan(12, lambda: losses(*_TIED, vary={"source": ["drawn", "drawn:bias=0.9"]})),
         # the momentum, with queues of fewer keys than there are images
-        "momentum": Plan(5, lambda: methods(*_moco("queue=1024,momentum={}", 0.0, 0.9, 0.99, 0.999))),
+        "momentum": ClaimPlan(5, lambda: methods(*_moco("queue=1024,momentum={}", 0.0, 0.9, 0.99, 0.999))),
         # the contrastive mechanisms: a queue of three sizes, end-to-end training, a memory bank
-        "dictionary": Plan(6, lambda: methods(*_QUEUES, "end_to_end", "memory_bank:negatives=2048")),
+        "dictionary": ClaimPlan(6, lambda: methods(*_QUEUES, "end_to_end", "memory_bank:negatives=2048")),
         # shuffled and unshuffled keys, with batch statistics in groups
-        "shuffling": Plan(3, lambda: methods(*_SHUFFLES, norm="split", splits=8)),
-        "temperature": Plan(3, lambda: methods("supcon:temperature=0.1", "supcon:temperature=1", **_VIEWS)),
+        "shuffling": ClaimPlan(3, lambda: methods(*_SHUFFLES, norm="split", splits=8)),
+        "temperature": ClaimPlan(3, lambda: methods("supcon:temperature=0.1", "supcon:temperature=1", **_VIEWS)),
         # the sum over positives outside and inside the logarithm, and SupCon's baselines
-        "supervised": Plan(6, supervised),
+        "supervised": ClaimPlan(6, supervised),
         # the classifier in a second stage, and beside the encoder
-        "stages": Plan(4, lambda: methods("supcon:joint=false", "supcon:joint=true", head_steps=200, **_VIEWS)),
+        "stages": ClaimPlan(4, lambda: methods("supcon:joint=false", "supcon:joint=true", head_steps=200, **_VIEWS)),
         # a small batch with and without a queue
-        "small_batches": Plan(3, lambda: methods("supcon", _QUEUED, batch=32, **_VIEWS)),
+        "small_batches": ClaimPlan(3, lambda: methods("supcon", _QUEUED, batch=32, **_VIEWS)),
         # Tables 1 to 3: originals, and object-removed pairs with three fills and another caption edit
-        "removal": Plan(6, lambda: recipes(_D, {}, {"fill": "zero"}, {"fill": "blur"}, {"text": "prompts"})),
+        "removal": ClaimPlan(6, lambda: recipes(_D, {}, {"fill": "zero"}, {"fill": "blur"}, {"text": "prompts"})),
         # figure 4: more and more removed pairs per original pair
-        "ratios": Plan(6, lambda: recipes(_D, *({"ratio": ratio, "captions_each": 5} for ratio in (0.02, 0.1, 0.4)))),
+        "ratios": ClaimPlan(
+            6, lambda: recipes(_D, *({"ratio": ratio, "captions_each": 5} for ratio in (0.02, 0.1, 0.4)))
+        ),
     }
 )
 """The plans by name."""

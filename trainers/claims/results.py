@@ -26,7 +26,7 @@ SHIPPED = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class ClaimResult:
     """What came of the runs of a claim.
 
     Attributes:
@@ -88,9 +88,9 @@ def made(
     commit: str,
     parts: str,
     without: tuple[str, ...] = (),
-) -> Result:
+) -> ClaimResult:
     """Make a result of what was measured now, on this machine."""
-    return Result(
+    return ClaimResult(
         claim=claim.name,
         seeds=seeds,
         minutes=round(minutes, 2),
@@ -105,7 +105,7 @@ def made(
     )
 
 
-def read(claim: Claim, folder: Path = SHIPPED) -> Result | None:
+def read(claim: Claim, folder: Path = SHIPPED) -> ClaimResult | None:
     """Read the result of a claim; None where there is none, or one of other differences.
 
     Raises:
@@ -115,7 +115,7 @@ def read(claim: Claim, folder: Path = SHIPPED) -> Result | None:
     if not path.is_file():
         return None
     try:
-        result = TypeAdapter(Result).validate_python(_known(json.loads(path.read_text(encoding="utf-8"))))
+        result = TypeAdapter(ClaimResult).validate_python(_known(json.loads(path.read_text(encoding="utf-8"))))
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(
             f"The result {path.name} cannot be read ({brief(error)}). Delete it and run the claim again."
@@ -140,7 +140,7 @@ def prepare(folder: Path) -> None:
         ) from error
 
 
-def write(result: Result, folder: Path = SHIPPED) -> Path:
+def write(result: ClaimResult, folder: Path = SHIPPED) -> Path:
     """Write a result, whole or not at all; returns its file.
 
     Raises:
@@ -160,14 +160,14 @@ def write(result: Result, folder: Path = SHIPPED) -> Path:
     return path
 
 
-def standing(claim: Claim, result: Result | None) -> str:
+def standing(claim: Claim, result: ClaimResult | None) -> str:
     """Return the verdict on a claim as it stands."""
     if claim.plan is None:
         return LACKING
     return NOT_RUN if result is None else result.verdict(claim)
 
 
-def is_stale(claim: Claim, result: Result) -> bool:
+def is_stale(claim: Claim, result: ClaimResult) -> bool:
     """Return whether the code that the numbers come from has changed since."""
     return result.parts != digest(claim)
 

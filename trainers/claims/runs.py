@@ -10,7 +10,7 @@ from pathlib import Path
 from trainers.claims.base import Claim
 from trainers.claims.measured import measure
 from trainers.claims.parts import digest
-from trainers.claims.results import Result, commit, made, read
+from trainers.claims.results import ClaimResult, commit, made, read
 from trainers.errors import RunError, UserError
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children
@@ -93,7 +93,7 @@ def _code(claim: Claim) -> str:
     return f"code {digest(dataclasses.replace(claim, differences=()))}"
 
 
-def result(claim: Claim, folder: RunFolder) -> Result:
+def result(claim: Claim, folder: RunFolder) -> ClaimResult:
     """Make the result of a claim from the finished plan ``folder``. Its commit is that which began the plan; if the
     code has changed since, the result is an old one from the beginning.
     """

@@ -10,7 +10,7 @@ from trainers.cells import csv_text, finite_number
 from trainers.claims.base import WORKS, Claim, Difference
 from trainers.claims.catalogue import CLAIMS
 from trainers.claims.measured import LEAST_SEEDS, NOT_SEEN, OPPOSITE, SEEN, VERDICTS, Measured, judge
-from trainers.claims.results import SHIPPED, Result, is_stale, read, standing
+from trainers.claims.results import SHIPPED, ClaimResult, is_stale, read, standing
 from trainers.comparison.markup import Sheet, latex, markdown_text
 from trainers.comparison.words import number
 from trainers.data.synthetic.pottery.classes import LEVELS
@@ -32,7 +32,7 @@ def _title(difference: Difference) -> str:
     return f"Relative difference in {title}" if difference.relative else title
 
 
-def results(folder: Path = SHIPPED, claims: Mapping[str, Claim] = CLAIMS) -> dict[str, Result | None]:
+def results(folder: Path = SHIPPED, claims: Mapping[str, Claim] = CLAIMS) -> dict[str, ClaimResult | None]:
     """Read the result of every claim; None where there is none.
 
     Raises:
@@ -41,7 +41,7 @@ def results(folder: Path = SHIPPED, claims: Mapping[str, Claim] = CLAIMS) -> dic
     return {name: read(claim, folder) for name, claim in claims.items()}
 
 
-def words(claim: Claim, result: Result | None) -> str:
+def words(claim: Claim, result: ClaimResult | None) -> str:
     """Say what the verdict is and why, in one or two sentences."""
     verdict = standing(claim, result)
     if result is None or claim.plan is None:
@@ -85,13 +85,13 @@ def counted(verdicts: Iterable[str]) -> str:
     return f"{len(known)} claims, {decided} decided. {'; '.join(counts).capitalize()}."
 
 
-def old(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
+def old(results: Mapping[str, ClaimResult | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
     """Name the results that are older than the code they come from, as a sentence; empty where there are none."""
     names = [name for name, result in results.items() if result is not None and is_stale(claims[name], result)]
     return f"Older than their code, run them again: {', '.join(names)}." if names else ""
 
 
-def rows(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> list[tuple[str, ...]]:
+def rows(results: Mapping[str, ClaimResult | None], claims: Mapping[str, Claim] = CLAIMS) -> list[tuple[str, ...]]:
     """Return a row of texts per claim, below :data:`HEAD`."""
     lines: list[tuple[str, ...]] = []
     for name, claim in claims.items():
@@ -107,7 +107,7 @@ def rows(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLA
     return lines
 
 
-def _seeds(result: Result) -> str:
+def _seeds(result: ClaimResult) -> str:
     """Count the seeds of a result; where it stands on fewer, name those: ``2 of 3 (0, 2)``."""
     known = result.stands_on
     if known is None or len(known) == len(result.seeds):
@@ -116,7 +116,7 @@ def _seeds(result: Result) -> str:
     return f"{len(known)} of {len(result.seeds)}{names}"
 
 
-def markdown(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
+def markdown(results: Mapping[str, ClaimResult | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
     """Write the table of the documentation: the verdicts counted, then a section per work."""
     verdicts = [standing(claim, results[name]) for name, claim in claims.items()]
     blocks = [markdown_text(" ".join(filter(None, (counted(verdicts), old(results, claims)))))]
@@ -133,7 +133,7 @@ def markdown(results: Mapping[str, Result | None], claims: Mapping[str, Claim] =
     return "\n\n".join(blocks)
 
 
-def as_latex(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
+def as_latex(results: Mapping[str, ClaimResult | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
     """Write LaTeX for the package booktabs."""
     verdicts = [standing(claim, results[name]) for name, claim in claims.items()]
     lines = tuple((claims[row[0]].title, *row[1:]) for row in rows(results, claims))
@@ -141,7 +141,7 @@ def as_latex(results: Mapping[str, Result | None], claims: Mapping[str, Claim] =
     return latex(Sheet(head=HEAD, texts=5, lines=lines, caption=caption, method="", verdicts=()))
 
 
-def as_csv(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
+def as_csv(results: Mapping[str, ClaimResult | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
     """Write CSV, a line per difference, unrounded; of a claim without a result one line."""
     head = ["claim", "work", "where", "verdict", "metric", "difference", "expected", "margin", "mean", "low", "high"]
     head += ["least shown", "seeds", "minutes", "machine", "commit", "made", "older than its code"]
@@ -161,7 +161,7 @@ def as_csv(results: Mapping[str, Result | None], claims: Mapping[str, Claim] = C
     return csv_text(head, lines)
 
 
-def as_json(claim: Claim, result: Result | None) -> dict[str, Any]:
+def as_json(claim: Claim, result: ClaimResult | None) -> dict[str, Any]:
     """Describe a claim and what came of it, as plain values."""
     return {
         "name": claim.name,
@@ -184,7 +184,7 @@ def as_json(claim: Claim, result: Result | None) -> dict[str, Any]:
     }
 
 
-def _result_json(claim: Claim, result: Result) -> dict[str, Any]:
+def _result_json(claim: Claim, result: ClaimResult) -> dict[str, Any]:
     made = {name: getattr(result, name) for name in ("minutes", "machine", "commit", "made", "budget")}
     return made | {
         "seeds": list(result.seeds),

@@ -299,11 +299,11 @@ def _equip_push(parser: argparse.ArgumentParser) -> None:
 @verb("push", _equip_push)
 def push(arguments: argparse.Namespace) -> int:
     """Upload the encoder of a run to the Hub as a model, or a sweep or fair comparison as a dataset, with a card."""
-    from trainers.publishing.upload import Target
+    from trainers.publishing.upload import PushTarget
     from trainers.publishing.upload import push as pushed
 
     folder = RunFolder.open(arguments.runs, arguments.id)
-    target = Target(name=arguments.to, private=arguments.private)
+    target = PushTarget(name=arguments.to, private=arguments.private)
     done = pushed(folder, target, _lines(arguments.json), arm=arguments.arm)
     if arguments.json:
         print_json({"url": done.url, "files": list(done.files), "bytes": done.bytes})

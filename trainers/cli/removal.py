@@ -53,7 +53,7 @@ def score(arguments: argparse.Namespace) -> int:
     from trainers.data.captioned.loader import load_chosen
     from trainers.data.synthetic.scenes import are_drawn
     from trainers.image_text.models import MODELS
-    from trainers.object_removal.benchmark import Evaluator, make_benchmark
+    from trainers.object_removal.benchmark import BenchmarkEvaluator, make_benchmark
     from trainers.object_removal.benchmark_measures import INTERVALS
     from trainers.object_removal.vocabulary import load_words
 
@@ -73,7 +73,7 @@ def score(arguments: argparse.Namespace) -> int:
             shuffled=settings.seed is not None,
             progress=tell,
         )
-        result = Evaluator(benchmark, model).evaluate(model, tell)
+        result = BenchmarkEvaluator(benchmark, model).evaluate(model, tell)
     if not descriptor.natural_images and not are_drawn(benchmark.scenes):
         said = "rankscope: This model was trained on drawn scenes only; it does not know photographs."
         print(said, file=sys.stderr)

@@ -46,7 +46,7 @@ class Seen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class Update:
     """What a trainer has written since, and how far all of it is known then.
 
     Attributes:
@@ -85,7 +85,7 @@ def unpack(files: Files, root: Path) -> None:
         path.write_bytes(content)
 
 
-def written_since(folder: RunFolder, seen: Seen, code: int | None) -> Written:
+def written_since(folder: RunFolder, seen: Seen, code: int | None) -> Update:
     """Return what the trainer of a folder has written since.
 
     Rows are read before files: a snapshot is never told without its embeddings.
@@ -105,7 +105,7 @@ def written_since(folder: RunFolder, seen: Seen, code: int | None) -> Written:
     lengths = {name: seen.lengths.get(name, 0) + len(tail) for name, tail in tails.items()}
     last = max((k for k, _, _ in snapshots), default=seen.snapshot)
     known = Seen(number=rows[-1][0] if rows else seen.number, snapshot=last, stamps=stamps, lengths=lengths)
-    return Written(
+    return Update(
         files=files,
         tails={name: tail for name, tail in tails.items() if tail},
         numbers=tuple(Scalar(arm=a, step=s, seconds=t, key=k, value=v) for _, a, s, t, k, v in rows),

@@ -17,7 +17,7 @@ from typing import Any
 
 from trainers.cluster.address import connected
 from trainers.cluster.holding import actor_of, cluster_with, forget, has_record, read_record, write_record
-from trainers.cluster.packing import APPENDED, WRITTEN, Seen, Written, packed
+from trainers.cluster.packing import APPENDED, WRITTEN, Seen, Update, packed
 from trainers.cluster.remote import Remote
 from trainers.errors import DiskFullError, RunError, UserError, brief
 from trainers.kinds import kind_of
@@ -37,7 +37,7 @@ def rewind(folder: RunFolder) -> None:
     folder.rewind(0 if checkpoint is None else checkpoint[1]["step"])
 
 
-def write(folder: RunFolder, written: Written, *, afresh: bool = False) -> None:
+def write(folder: RunFolder, written: Update, *, afresh: bool = False) -> None:
     """Write what a trainer elsewhere has written since: files first, then the rows that tell of them, its state last.
 
     Args:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trainers.cluster.address import NAMESPACE
 from trainers.cluster.holding import keeper_name
-from trainers.cluster.packing import Files, Seen, Written, unpack, written_since
+from trainers.cluster.packing import Files, Seen, Update, unpack, written_since
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import discard, held, sweep
 from trainers.runs.lock import is_locked
@@ -54,7 +54,7 @@ class Keeper:
         """Return whether it has a run."""
         return self._folder is not None
 
-    def look(self, seen: Seen) -> Written:
+    def look(self, seen: Seen) -> Update:
         """Return what has been written since."""
         return written_since(self._held(), seen, self._code)
 
@@ -118,7 +118,7 @@ class Remote(Keeper):
             self._folder = folder
             return known
 
-    def look(self, seen: Seen) -> Written:
+    def look(self, seen: Seen) -> Update:
         """Return what has been written since."""
         with self._answering():
             self._reap()

@@ -4,19 +4,19 @@ from trainers.comparison import Cell, compare, table
 table(cells, ["R_at_1", "HAP"]).markdown()
 """
 
-from trainers.comparison.compare import Comparison, Group, Pair, Row, Verdict, compare
+from trainers.comparison.compare import Comparison, Group, Row, VariantPair, Verdict, compare
 from trainers.comparison.estimate import Cell, Condition, Estimate, condition_key
-from trainers.comparison.tables import Table, table
+from trainers.comparison.tables import ComparisonTable, table
 
 __all__ = [
     "Cell",
     "Comparison",
+    "ComparisonTable",
     "Condition",
     "Estimate",
     "Group",
-    "Pair",
     "Row",
-    "Table",
+    "VariantPair",
     "Verdict",
     "compare",
     "condition_key",

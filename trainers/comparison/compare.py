@@ -40,7 +40,7 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class VariantPair:
     """Two variants under a condition.
 
     Attributes:
@@ -66,7 +66,7 @@ class Group:
 
     condition: Condition
     rows: tuple[Row, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[VariantPair, ...]
 
     def leader(self, better: Literal["up", "down"]) -> str | None:
         """Return the variant that is better than every other one by a difference that is seen; None: there is none.
@@ -147,7 +147,7 @@ def _estimate(values: Mapping[int, float], queries: PairedQueries, first: str, s
     return estimate(np.array(list(values.values())), seeds, classes, apart=queries.apart)
 
 
-def _pair(first: str, second: str, values: Mapping[str, Mapping[int, float]], queries: PairedQueries) -> Pair:
+def _pair(first: str, second: str, values: Mapping[str, Mapping[int, float]], queries: PairedQueries) -> VariantPair:
     results, others = values[first], values[second]
     differences = {seed: results[seed] - others[seed] for seed in results if seed in others}
     difference = _estimate(differences, queries, first, second)
@@ -156,11 +156,11 @@ def _pair(first: str, second: str, values: Mapping[str, Mapping[int, float]], qu
     return _unjudged(first, second, difference)
 
 
-def _unjudged(first: str, second: str | None, difference: Estimate) -> Pair:
-    return Pair(first=first, second=second, difference=difference, adjusted=math.nan, verdict="unknown")
+def _unjudged(first: str, second: str | None, difference: Estimate) -> VariantPair:
+    return VariantPair(first=first, second=second, difference=difference, adjusted=math.nan, verdict="unknown")
 
 
-def _judged(pair: Pair, adjusted: float, pairs: int) -> Pair:
+def _judged(pair: VariantPair, adjusted: float, pairs: int) -> VariantPair:
     if math.isnan(adjusted):
         return pair
     difference = pair.difference

@@ -10,7 +10,7 @@ from typing import Any
 
 from trainers.cells import csv_text, finite_number
 from trainers.comparison import markup, words
-from trainers.comparison.compare import Comparison, Group, Pair, compare
+from trainers.comparison.compare import Comparison, Group, VariantPair, compare
 from trainers.comparison.estimate import Cell, Estimate
 from trainers.comparison.markup import Sheet
 from trainers.comparison.words import conclude
@@ -40,7 +40,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class ComparisonTable:
     """A comparison per metric, with the words of the metrics.
 
     Attributes:
@@ -80,7 +80,7 @@ class Table:
                 lines.append(line)
         return tuple(lines)
 
-    def verdicts(self) -> Iterator[tuple[Described, Group, Pair, str]]:
+    def verdicts(self) -> Iterator[tuple[Described, Group, VariantPair, str]]:
         """Yield every pair under every condition in every metric, with its verdict in words."""
         for metric, comparison in zip(self.metrics, self.comparisons, strict=True):
             for group in comparison.groups:
@@ -97,14 +97,14 @@ class Table:
                     said = " ".join(filter(None, [sentence, words.stands_on(group, self.seeds)]))
                     yield metric, group, f"{left}{said}" if self.awaited else said
 
-    def only(self, keys: Sequence[str]) -> Table:
+    def only(self, keys: Sequence[str]) -> ComparisonTable:
         """Return the table of these metrics alone."""
         chosen = [index for index, metric in enumerate(self.metrics) if metric.key in keys]
         metrics = tuple(self.metrics[index] for index in chosen)
         return replace(self, metrics=metrics, comparisons=tuple(self.comparisons[index] for index in chosen), main=())
 
     @property
-    def brief(self) -> Table:
+    def brief(self) -> ComparisonTable:
         """The table of the main metrics alone."""
         return self.only(self.main) if self.main else self
 
@@ -291,13 +291,13 @@ def table(
     *,
     main: Sequence[str] = (),
     zero: bool = False,
-) -> Table:
+) -> ComparisonTable:
     """Compare variants in several metrics.
 
     Args:
         metrics: keys, as of :func:`trainers.metrics.evaluate`; measures outside the catalogue bring their words.
         levels: the label tree's level names, finest first, for the titles of metrics at a level.
-        told, main: see :class:`Table`.
+        told, main: see :class:`ComparisonTable`.
         zero: each variant is also judged against 0, see :func:`trainers.comparison.compare`.
 
     Raises:
@@ -306,7 +306,7 @@ def table(
     names = dict.fromkeys(name for cell in cells for name in cell.condition)
     described = tuple(describe_any(metric, levels) if isinstance(metric, str) else metric for metric in metrics)
     keys = [measure.key for measure in described]
-    return Table(
+    return ComparisonTable(
         metrics=described,
         conditions=tuple(names),
         comparisons=tuple(compare(cells, key, zero=zero) for key in keys),

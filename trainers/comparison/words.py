@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from trainers.comparison.compare import Group, Pair, Row
+from trainers.comparison.compare import Group, Row, VariantPair
 from trainers.comparison.estimate import MOST, Estimate
 from trainers.metrics.measure import Measure
 
@@ -37,7 +37,7 @@ def interval(estimate: Estimate, measure: Measure) -> str:
     return f"[{number(estimate.low, measure)}, {number(estimate.high, measure)}]" if estimate.known else ""
 
 
-def verdict(pair: Pair, measure: Measure) -> str:
+def verdict(pair: VariantPair, measure: Measure) -> str:
     """Write the verdict on a pair as a sentence without a full stop, with the difference and its interval."""
     difference, first, second = pair.difference, pair.first, pair.second
     if second is None:
@@ -54,7 +54,7 @@ def verdict(pair: Pair, measure: Measure) -> str:
     return f"{first} and {second}: the difference of {shown_size} could be chance{alone}{_needed(pair)}"
 
 
-def _against_zero(pair: Pair, measure: Measure) -> str:
+def _against_zero(pair: VariantPair, measure: Measure) -> str:
     difference = pair.difference
     if pair.verdict == "unknown":
         return f"{pair.first} cannot be judged: {_why(difference)}"
@@ -65,7 +65,7 @@ def _against_zero(pair: Pair, measure: Measure) -> str:
     return f"{pair.first}: the difference from 0 of {shown_size} could be chance{alone}{_needed(pair)}"
 
 
-def _needed(pair: Pair) -> str:
+def _needed(pair: VariantPair) -> str:
     text = needed(pair.needed)
     return f"; {text}" if text else ""
 
@@ -100,7 +100,7 @@ def stands_on(group: Group, seeds: Sequence[int]) -> str:
     return f"It stands on {seeds_in_words(known)}; of {seeds_in_words(without)} not every result is there."
 
 
-def on_seeds(pair: Pair, seeds: Sequence[int]) -> str:
+def on_seeds(pair: VariantPair, seeds: Sequence[int]) -> str:
     """Name the seeds that a verdict stands on, as the end of a sentence; empty where these are all ``seeds``."""
     known = pair.difference.seeds
     return f" (on {seeds_in_words(known)})" if 0 < len(known) < len(seeds) else ""
@@ -163,7 +163,7 @@ def conclude(group: Group, title: str, measure: Measure) -> str:
     return _ranked(rows, pairs, title, measure)
 
 
-def _all_chance(judged: Sequence[Pair], title: str, measure: Measure) -> str:
+def _all_chance(judged: Sequence[VariantPair], title: str, measure: Measure) -> str:
     largest = max(judged, key=lambda pair: abs(pair.difference.mean))
     first, second = _in_order(largest)
     size = _size(largest, measure)
@@ -173,7 +173,7 @@ def _all_chance(judged: Sequence[Pair], title: str, measure: Measure) -> str:
     return _sentence(begin, largest)
 
 
-def _ranked(rows: Sequence[Row], pairs: Sequence[Pair], title: str, measure: Measure) -> str:
+def _ranked(rows: Sequence[Row], pairs: Sequence[VariantPair], title: str, measure: Measure) -> str:
     up = measure.better == "up"
     best = max(rows, key=lambda row: row.estimate.mean if up else -row.estimate.mean)
     against = {_other(pair, best.variant): pair for pair in pairs if best.variant in (pair.first, pair.second)}
@@ -193,23 +193,23 @@ def _ranked(rows: Sequence[Row], pairs: Sequence[Pair], title: str, measure: Mea
     return f"{begin}. {_sentence(f'Its lead on {_listed(list(unseen))} could be chance', closest, widest)}"
 
 
-def _sentence(words: str, pair: Pair, what: str = "") -> str:
+def _sentence(words: str, pair: VariantPair, what: str = "") -> str:
     """End a sentence with the seeds that would show the difference of a pair; ``what``: which difference that is."""
     enough = needed(pair.needed, what)
     return f"{words}; {enough}." if enough else f"{words}."
 
 
-def _in_order(pair: Pair) -> tuple[str, str]:
+def _in_order(pair: VariantPair) -> tuple[str, str]:
     """Return the variants, the one with the larger mean first."""
     first, second = pair.first, pair.second or ""
     return (first, second) if pair.difference.mean >= 0 else (second, first)
 
 
-def _other(pair: Pair, variant: str) -> str:
+def _other(pair: VariantPair, variant: str) -> str:
     return (pair.second or "") if pair.first == variant else pair.first
 
 
-def _size(pair: Pair, measure: Measure) -> str:
+def _size(pair: VariantPair, measure: Measure) -> str:
     return f"{number(abs(pair.difference.mean), measure)}{' points' if measure.unit == 'share' else ''}"
 
 

@@ -35,7 +35,7 @@ _FILE_SLICE = 1024 * 1024  # and read at a time
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class CacheEntry:
     """An entry: ``tensors`` by name, on the CPU, ``about``, any JSON, and the paths of other ``files`` by name, whose
     content is as it was written.
     """
@@ -57,7 +57,7 @@ def content_key(parts: Iterable[object]) -> str:
     return digest.hexdigest()
 
 
-def read(kind: str, key: str, *, map_above: int | None = None, verified: bool = False) -> Entry | None:
+def read(kind: str, key: str, *, map_above: int | None = None, verified: bool = False) -> CacheEntry | None:
     """Read an entry; None if there is none, or a damaged one, which is removed.
 
     Args:
@@ -79,7 +79,7 @@ def read(kind: str, key: str, *, map_above: int | None = None, verified: bool = 
             files = {name: folder / name for name in others}
             if any(_file_digest(files[name]) != digest for name, digest in others.items()):
                 raise ValueError("a file was changed")
-            return Entry(tensors=_read_arrays(folder, digests, map_above, verified), about=about, files=files)
+            return CacheEntry(tensors=_read_arrays(folder, digests, map_above, verified), about=about, files=files)
         except Exception:  # a damaged file can make json and numpy raise almost anything
             shutil.rmtree(folder, ignore_errors=True)
             return None

@@ -33,7 +33,7 @@ class _GivenUpError(Exception):
     """Raised in a step that nobody waits for any more."""
 
 
-class Step(Generic[_Result]):
+class BackgroundStep(Generic[_Result]):
     """Calls ``work`` in a thread, from now on.
 
     Args:
@@ -254,7 +254,7 @@ def within(seconds: float, what: str, work: Callable[[], _Answer], progress: Pro
     waiting = sum(thread.name == _LOOK for thread in threading.enumerate())
     if waiting >= _MOST_WAITING:
         raise DataError(f"The Hugging Face Hub answers slowly, and {waiting} looks wait for it. Try again in a minute.")
-    step, end = Step(work, _LOOK), time.monotonic() + seconds
+    step, end = BackgroundStep(work, _LOOK), time.monotonic() + seconds
     try:
         while not step.ended(min(_TICK_SECONDS, seconds)):
             if time.monotonic() > end:

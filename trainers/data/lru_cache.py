@@ -19,7 +19,7 @@ class _Entry(NamedTuple):
     owner: str
 
 
-class Bound:
+class CostLimit:
     """A total cost that several caches share.
 
     Beyond it, the least recently used value of the owner whose values cost most is dropped: whoever keeps more than
@@ -69,12 +69,12 @@ class Cache(Generic[V]):
     def __init__(
         self,
         *,
-        limit: int | Bound,
+        limit: int | CostLimit,
         cost: Callable[[V], int] = lambda _value: 1,
         dropped: Callable[[V], object] = lambda _value: None,
         least: int = 0,
     ) -> None:
-        self._bound = Bound(limit) if isinstance(limit, int) else limit
+        self._bound = CostLimit(limit) if isinstance(limit, int) else limit
         self._bound.caches.append(self)
         self._cost = cost
         self._dropped = dropped

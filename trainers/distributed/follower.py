@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trainers.config import Config
-from trainers.distributed.group import Board, LeftError, highest, lost_another, shared_tensors
+from trainers.distributed.group import LeftError, Notices, highest, lost_another, shared_tensors
 from trainers.errors import UserError
 from trainers.registry import importing
 from trainers.runs import RunFolder
@@ -31,7 +31,7 @@ _RUN, _BUILT = "run", "built"
 Checkpoint = tuple[dict[str, "Tensor"], dict[str, Any]] | None
 
 
-def invite(folder: RunFolder, board: Board) -> None:
+def invite(folder: RunFolder, board: Notices) -> None:
     """Send the other processes what they need to know of the run that this first one trains."""
     checkpoint = folder.read_checkpoint()
     about = None if checkpoint is None else checkpoint[1]
@@ -40,12 +40,12 @@ def invite(folder: RunFolder, board: Board) -> None:
         shared_tensors(checkpoint[0])
 
 
-def announce(folder: RunFolder, board: Board) -> None:
+def announce(folder: RunFolder, board: Notices) -> None:
     """Tell the other processes of this machine that the images are decoded: they are read once, not by all at once."""
     board.put(f"{_BUILT}/{board.launch.leader}", folder.revision)
 
 
-def followed(board: Board) -> FollowerFolder:
+def followed(board: Notices) -> FollowerFolder:
     """Wait for the run that the first process trains.
 
     Raises:
@@ -131,7 +131,7 @@ LEAVE_SECONDS = 3.0  # from the first process's leaving to the end of one that w
 SAVE_SECONDS = 60.0  # from the launcher's end to that of its processes, which write a checkpoint together meanwhile
 
 
-def watch(board: Board, lost: Callable[[], None]) -> None:
+def watch(board: Notices, lost: Callable[[], None]) -> None:
     """Watch the notices in a thread; ``lost`` is called when nobody answers any more, to leave in order."""
 
     def wait() -> None:
@@ -164,7 +164,7 @@ class Word(IntEnum):
 class Follower:
     """Takes part in the training of the run that the first process names."""
 
-    def __init__(self, board: Board, loop_of: LoopOf) -> None:
+    def __init__(self, board: Notices, loop_of: LoopOf) -> None:
         self._board = board
         self._loop_of = loop_of
         self._leave = False
@@ -232,7 +232,7 @@ class Follower:
         return f"Process {self._board.launch.rank}: {said}"
 
 
-def follow(board: Board, loop_of: LoopOf) -> int:
+def follow(board: Notices, loop_of: LoopOf) -> int:
     """Train beside the first process; returns the exit status.
 
     Args:

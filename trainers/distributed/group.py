@@ -82,7 +82,7 @@ def highest(value: int) -> int:
 
 
 @dataclass
-class Board:
+class Notices:
     """Notices that processes leave for each other; reading one waits for nobody and has no time limit.
 
     Attributes:
@@ -155,15 +155,15 @@ class Board:
         return self.get(_FAILED)
 
 
-_board: Board | None = None
+_board: Notices | None = None
 
 
-def board() -> Board | None:
+def board() -> Notices | None:
     """Return the notices of the group that this process has joined; None: it trains alone."""
     return _board
 
 
-def join() -> Board | None:
+def join() -> Notices | None:
     """Join the group that the environment names; None: there is none.
 
     Raises:
@@ -189,7 +189,7 @@ def join() -> Board | None:
     except (RuntimeError, ValueError) as error:
         where = f"{launch.address}:{launch.port}"
         raise UserError(f"The processes of this run cannot reach each other at {where}: {error}") from error
-    _board = Board(launch, connections[1])
+    _board = Notices(launch, connections[1])
     return _board
 
 

@@ -34,7 +34,7 @@ from trainers.errors import UserError
 from trainers.parameters import parameter
 
 
-class Measure(ABC):
+class RankMeasure(ABC):
     """A score in [0, 1] per query, a sum over its positives."""
 
     def relevance(self, counts: Tensor, dtype: torch.dtype) -> Tensor:
@@ -63,7 +63,7 @@ class Measure(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AveragePrecision(Measure):
+class AveragePrecision(RankMeasure):
     """H-AP: sum of hrank / rank over the sum of relevances; plain AP when there is one level.
 
     Relevance (l / L)^alpha / #{items at exactly l} (HAPPIER, Eq. 20 of Ramzi et al. 2023).
@@ -110,7 +110,7 @@ class WeightedAveragePrecision(AveragePrecision):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiscountedGain(Measure):
+class DiscountedGain(RankMeasure):
     """NDCG with gain 2^l - 1 and discount log2(1 + rank)."""
 
     def shares(
@@ -132,7 +132,7 @@ class DiscountedGain(Measure):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recall(Measure):
+class Recall(RankMeasure):
     """Mean over k of (1 / min(k, positives)) sum_i sig((k - rank_i) / temp_k).
 
     Attributes:
@@ -207,7 +207,7 @@ class BoundParameters(SigmoidParameters):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bound:
+class RankBound:
     """The resolved bound: every number known."""
 
     tau: float
@@ -227,7 +227,7 @@ class Bound:
         return self.edge * (1.0 - self.edge) / self.tau
 
 
-def resolve(parameters: BoundParameters) -> Bound:
+def resolve(parameters: BoundParameters) -> RankBound:
     """Fill delta from tau, and start and offset from the preset, where they were not given."""
     delta = parameters.delta if parameters.delta is not None else DELTA_IN_TAUS * parameters.tau
     start, offset = PRESETS[parameters.preset]
@@ -235,7 +235,7 @@ def resolve(parameters: BoundParameters) -> Bound:
     offset = parameters.offset if parameters.offset is not None else offset
     if offset is None:
         offset = start + 1.0 / (1.0 + math.exp(-delta / parameters.tau))
-    return Bound(tau=parameters.tau, rho=parameters.rho, delta=delta, start=start, offset=offset)
+    return RankBound(tau=parameters.tau, rho=parameters.rho, delta=delta, start=start, offset=offset)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,7 +266,7 @@ Pull = Callable[[Tensor, slice], Tensor]
 FEW = 12
 
 
-def bound_pull(rows: Tensor, columns: Tensor, bound: Bound, pull: Pull, budget: int) -> tuple[Tensor, Tensor]:
+def bound_pull(rows: Tensor, columns: Tensor, bound: RankBound, pull: Pull, budget: int) -> tuple[Tensor, Tensor]:
     """Sum H-(s_j - s_i) over columns j for each row i, get the loss's slope from ``pull``, apply the chain rule.
 
     Args:
@@ -284,7 +284,7 @@ def bound_pull(rows: Tensor, columns: Tensor, bound: Bound, pull: Pull, budget: 
     return walk(rows, columns, bound, pull, step)
 
 
-def _dense(rows: Tensor, columns: Tensor, bound: Bound, pull: Pull, step: int) -> tuple[Tensor, Tensor]:
+def _dense(rows: Tensor, columns: Tensor, bound: RankBound, pull: Pull, step: int) -> tuple[Tensor, Tensor]:
     to_rows, to_columns = torch.zeros_like(rows), torch.zeros_like(columns)
     for first in range(0, rows.shape[1], step):
         part = slice(first, min(first + step, rows.shape[1]))
@@ -305,7 +305,7 @@ def _dense(rows: Tensor, columns: Tensor, bound: Bound, pull: Pull, step: int) -
     return to_rows, to_columns
 
 
-def _sorted(rows: Tensor, columns: Tensor, bound: Bound, pull: Pull, step: int) -> tuple[Tensor, Tensor]:
+def _sorted(rows: Tensor, columns: Tensor, bound: RankBound, pull: Pull, step: int) -> tuple[Tensor, Tensor]:
     low, back = columns.sort(-1)
     known, far = _steps_and_line(rows, low, bound)
     to_rows, to_low, pulls = torch.zeros_like(rows), torch.zeros_like(low), torch.zeros_like(rows)
@@ -326,7 +326,7 @@ def _sorted(rows: Tensor, columns: Tensor, bound: Bound, pull: Pull, step: int) 
     return to_rows, torch.empty_like(to_low).scatter_(1, back, to_low)
 
 
-def _steps_and_line(rows: Tensor, low: Tensor, bound: Bound) -> tuple[Tensor, Tensor]:
+def _steps_and_line(rows: Tensor, low: Tensor, bound: RankBound) -> tuple[Tensor, Tensor]:
     """Return all of the bound but its sigmoid, ``[b, R]``, and the number of columns beyond delta, ``[b, R]``."""
     width = low.shape[1]
     # Running sums in double precision: the linear part is a difference of two large sums.
@@ -341,7 +341,7 @@ def _steps_and_line(rows: Tensor, low: Tensor, bound: Bound) -> tuple[Tensor, Te
     return known.to(rows.dtype), far.to(rows.dtype)
 
 
-def _near(low: Tensor, rows: Tensor, bound: Bound) -> Tensor:
+def _near(low: Tensor, rows: Tensor, bound: RankBound) -> Tensor:
     """Return sig(min(s_j - s_i, delta) / tau), ``[b, r, c]``, in one buffer."""
     gap = (low / bound.tau)[:, None, :] - (rows / bound.tau)[:, :, None]
     return gap.clamp_(max=bound.delta / bound.tau).sigmoid_()

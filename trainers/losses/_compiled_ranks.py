@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from trainers.losses._bound import Bound, Measure, SmoothLift
-from trainers.losses._layout import Layout
+from trainers.losses._bound import RankBound, RankMeasure, SmoothLift
+from trainers.losses._layout import GalleryLayout
 
 _ALONE = 1 << 20  # pairs up to which one thread is faster than several
 _MEASURED = 1 << 20  # ranks that are passed to the measure at once
@@ -61,8 +61,10 @@ def _kernels(dtype: torch.dtype, surrogate: str) -> ModuleType | Exception:
     try:
         from trainers.losses import _rank_kernels as kernels
 
-        layout = Layout(order=np.array([[0, 1]], dtype=np.int32), counts=np.array([[1, 1]]), row=np.array([0, 0]))
-        bound = Bound(tau=1.0, rho=1.0, delta=1.0, start=0.0, offset=1.0)
+        layout = GalleryLayout(
+            order=np.array([[0, 1]], dtype=np.int32), counts=np.array([[1, 1]]), row=np.array([0, 0])
+        )
+        bound = RankBound(tau=1.0, rho=1.0, delta=1.0, start=0.0, offset=1.0)
         trial = torch.eye(2, dtype=dtype)
         given = _step(None) if surrogate == "sup" else np.array([-1, -1])
         _Work(kernels, surrogate, trial, layout, np.array([0, 1]), bound, given).ranks(np.ones_like(trial.numpy()))
@@ -72,7 +74,7 @@ def _kernels(dtype: torch.dtype, surrogate: str) -> ModuleType | Exception:
 
 
 def sup(
-    similarity: Tensor, layout: Layout, bound: Bound, measure: Measure, lift: SmoothLift | None
+    similarity: Tensor, layout: GalleryLayout, bound: RankBound, measure: RankMeasure, lift: SmoothLift | None
 ) -> tuple[Tensor, Tensor]:
     """Compute the loss of :class:`trainers.losses._rank_loss.SupRank` and d loss / d similarity.
 
@@ -89,9 +91,9 @@ def sup(
 
 def smooth(
     similarity: Tensor,
-    layout: Layout,
+    layout: GalleryLayout,
     tau: float,
-    measure: Measure,
+    measure: RankMeasure,
     least: np.ndarray | None,
     self_index: np.ndarray | None,
     absent: np.ndarray | None,
@@ -105,7 +107,7 @@ def smooth(
         self_index: ``[B]`` the item that is the query and no positive of itself, -1 where none is; None: none is.
         absent: ``[B]`` the item that is in no list of its own, likewise.
     """
-    everywhere = Bound(tau=tau, rho=0.0, delta=float("inf"), start=0.0, offset=0.0)  # the sigmoid alone
+    everywhere = RankBound(tau=tau, rho=0.0, delta=float("inf"), start=0.0, offset=0.0)  # the sigmoid alone
     absent = np.full(len(similarity), -1) if absent is None else absent
     return _solve("smooth", similarity, layout, everywhere, measure, absent.__getitem__, least, self_index)
 
@@ -113,9 +115,9 @@ def smooth(
 def _solve(
     surrogate: str,
     similarity: Tensor,
-    layout: Layout,
-    bound: Bound,
-    measure: Measure,
+    layout: GalleryLayout,
+    bound: RankBound,
+    measure: RankMeasure,
     given: Callable[[np.ndarray], object],
     least: np.ndarray | None = None,
     self_index: np.ndarray | None = None,
@@ -160,9 +162,9 @@ class _Work:
         kernels: ModuleType,
         surrogate: str,
         similarity: Tensor,
-        layout: Layout,
+        layout: GalleryLayout,
         asking: np.ndarray,
-        bound: Bound,
+        bound: RankBound,
         given: object,
     ) -> None:
         self._run, self._layout, self._given, self.row = getattr(kernels, surrogate), layout, given, layout.row[asking]
@@ -219,7 +221,7 @@ def _step(lift: SmoothLift | None) -> tuple[bool, tuple[float, float, float]]:
 
 
 def _measured(
-    measure: Measure, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
+    measure: RankMeasure, rank: Tensor, above: Tensor, level: Tensor, valid: Tensor, counts: Tensor, size: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the loss, d loss / d rank and d loss / d H-rank ``[A, P]``, computed some queries at a time."""
     pull, lead, total = torch.empty_like(rank), torch.zeros_like(rank), rank.new_zeros(())

@@ -20,7 +20,7 @@ FAR = 1e4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class GalleryLayout:
     """Gallery items of every distinct query label row, finest match first.
 
     Attributes:
@@ -45,7 +45,7 @@ class Layout:
         return count
 
 
-def make_layout(labels: Tensor, gallery_labels: Tensor) -> Layout:
+def make_layout(labels: Tensor, gallery_labels: Tensor) -> GalleryLayout:
     """Group the gallery by level count for each distinct row of ``labels``.
 
     Args:
@@ -62,7 +62,7 @@ def make_layout(labels: Tensor, gallery_labels: Tensor) -> Layout:
     order = np.empty(missing.shape, dtype=np.int32)
     for some, their in zip(_blocks(order), _blocks(missing), strict=True):
         some[:] = their.argsort(axis=1, kind="stable")  # of small numbers a counting sort
-    return Layout(order=order, counts=counts.astype(np.int64), row=row)
+    return GalleryLayout(order=order, counts=counts.astype(np.int64), row=row)
 
 
 def _blocks(table: np.ndarray) -> list[np.ndarray]:
@@ -90,7 +90,7 @@ class Chunk:
 
 
 def chunks(
-    layout: Layout, budget: int, *, every: bool = False, least: np.ndarray | None = None
+    layout: GalleryLayout, budget: int, *, every: bool = False, least: np.ndarray | None = None
 ) -> tuple[np.ndarray, list[Chunk]]:
     """Order queries with enough positives, similar compositions together, as many as fit ``budget`` padded pairs.
 
@@ -134,7 +134,7 @@ def _pairs(size: tuple[int, ...], every: bool) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """A :class:`Layout` on the device of the similarities, for a list of queries.
+    """A :class:`GalleryLayout` on the device of the similarities, for a list of queries.
 
     Attributes:
         order: ``[U, G]`` int32; counts: ``[U, L + 1]`` int64.
@@ -149,7 +149,9 @@ class Sent:
     self_index: Tensor
 
 
-def send_layout(layout: Layout, queries: np.ndarray, self_index: np.ndarray | None, device: torch.device) -> Sent:
+def send_layout(
+    layout: GalleryLayout, queries: np.ndarray, self_index: np.ndarray | None, device: torch.device
+) -> Sent:
     """Copy to the device, in one transfer that the host does not wait for, what :class:`Sent` holds.
 
     Args:

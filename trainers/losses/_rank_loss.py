@@ -26,8 +26,8 @@ from torch.autograd.function import once_differentiable
 from trainers.devices.host import host
 from trainers.losses import _compiled_ranks
 from trainers.losses._batch import Batch
-from trainers.losses._bound import Bound, BoundParameters, Measure, SmoothLift, bound_pull
-from trainers.losses._layout import FAR, Layout, chunks, make_layout, segment, send_layout
+from trainers.losses._bound import BoundParameters, RankBound, RankMeasure, SmoothLift, bound_pull
+from trainers.losses._layout import FAR, GalleryLayout, chunks, make_layout, segment, send_layout
 from trainers.losses.base import LossModule
 from trainers.losses.calibration import MEAN_OVER, MEAN_OVER_HELP, calibration
 from trainers.losses.proxies import draw_proxies, proxy_softmax
@@ -49,8 +49,8 @@ class SupRank:
             (:mod:`trainers.losses._compiled_ranks`) can be used.
     """
 
-    bound: Bound
-    measure: Measure
+    bound: RankBound
+    measure: RankMeasure
     lift: SmoothLift | None = None
     budget: int | None = None
     surrogate: ClassVar = "sup"
@@ -176,7 +176,7 @@ class WithSlope(torch.autograd.Function):
 
 def walk(
     similarity: Tensor,
-    layout: Layout,
+    layout: GalleryLayout,
     chunk: Callable[..., tuple[Tensor, Tensor]],
     budget: int | None,
     *,
@@ -224,7 +224,7 @@ class SmoothRank:
     """
 
     tau: float
-    measure: Measure
+    measure: RankMeasure
     without_self: bool = False
     self_in_rank: bool = True
     budget: int | None = None

@@ -54,7 +54,7 @@ class ContextualParameters:
     )
 
 
-class Step(torch.autograd.Function):
+class StraightThroughStep(torch.autograd.Function):
     """1 where z >= 0, else 0; backward: the constant ``alpha`` everywhere (straight-through)."""
 
     @staticmethod
@@ -83,8 +83,8 @@ def contextual_similarity(similarity: Tensor, k: int, eps: float, alpha: float) 
     distance = (2 - 2 * similarity).clamp(min=0)
     # Radii from the very values they are compared with: recomputed ones could lose the k-th neighbour to rounding.
     nearest = distance.detach().topk(k, largest=False, sorted=True).values
-    near = Step.apply(nearest[:, k - 1 :] + eps - distance, alpha)
-    close = Step.apply(nearest[:, k // 2 - 1 : k // 2] + eps - distance, alpha)
+    near = StraightThroughStep.apply(nearest[:, k - 1 :] + eps - distance, alpha)
+    close = StraightThroughStep.apply(nearest[:, k // 2 - 1 : k // 2] + eps - distance, alpha)
     sizes = near.sum(1)
     shared = near @ near.T
     # |neither| = n - |A| - |B| + |A and B| saves the product of the complements; its gradient is the same.

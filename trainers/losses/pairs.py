@@ -182,7 +182,7 @@ class ContrastiveParameters:
     neg_margin: float = parameter(0.5, low=0.0, high=2.0, help="Images of other classes are pushed out to this.")
 
 
-class Contrastive(LossModule):
+class ContrastivePairs(LossModule):
     """Both hinges, each a mean over the pairs inside it."""
 
     title = "Contrastive"
@@ -318,7 +318,7 @@ _BASELINES_PAIRS = (
         sentence="Images of a class are pulled together, images of different classes are pushed apart up to a margin.",
         unlike="Unlike Triplet, it compares each distance with a margin, not with another distance.",
         parameters=ContrastiveParameters,
-        module=Contrastive,
+        module=ContrastivePairs,
         gallery=True,
         order=505,
     ),

@@ -25,7 +25,7 @@ def pack(table: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gallery:
+class CaptionMasks:
     """Captions by what they name, on the host.
 
     Attributes:
@@ -39,7 +39,7 @@ class Gallery:
     counts: np.ndarray
 
     @classmethod
-    def of(cls, mentions: np.ndarray) -> Gallery:
+    def of(cls, mentions: np.ndarray) -> CaptionMasks:
         """Make it from bool ``[G, C]``. There are few distinct sets (thousands for COCO): verdicts are made per set."""
         words = pack(mentions)
         kind = np.zeros(len(words), np.int64)

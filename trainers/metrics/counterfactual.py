@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from trainers.devices.host import host, send
 from trainers.errors import UserError
-from trainers.metrics.bitmasks import CORRECT, Gallery, Judged, pack
+from trainers.metrics.bitmasks import CORRECT, CaptionMasks, Judged, pack
 from trainers.metrics.catalogue import family
 from trainers.metrics.checks import read_checked
 from trainers.metrics.topk import best_keys, norms, precision, query_blocks
@@ -69,7 +69,7 @@ def counterfactual(
     asked = tuple(sorted({min(k, len(gallery)) for k in ks}))
     named, here, gone = (host(table, np.bool_) for table in (mentions, present, removed))
     with torch.no_grad(), torch.autocast(device_type=queries.device.type, enabled=False):
-        verdicts, top, right = _search(queries, gallery, Gallery.of(named), pack(here), pack(gone), asked[-1])
+        verdicts, top, right = _search(queries, gallery, CaptionMasks.of(named), pack(here), pack(gone), asked[-1])
     judged = Judged(verdicts=verdicts, relevant=right, removed=np.any(gone, 1), present=np.any(here, 1))
     counts = _counts(judged, asked[-1])
     counts["distinct_top1"] = len(np.unique(top[:, 0]))
@@ -98,7 +98,7 @@ def before_removal(result: Counterfactual) -> dict[str, np.ndarray]:
 def _search(
     queries: Tensor,
     gallery: Tensor,
-    captions: Gallery,
+    captions: CaptionMasks,
     here: np.ndarray,
     gone: np.ndarray,
     k: int,

@@ -63,7 +63,7 @@ InWords = Callable[[str], dict[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Axis:
+class PlotAxis:
     """One axis of a plot.
 
     Attributes:
@@ -126,8 +126,8 @@ class PathPlot(Plot):
     """
 
     form: ClassVar[str] = "path"
-    x: Axis
-    y: Axis
+    x: PlotAxis
+    y: PlotAxis
     diagonal: bool = False
     panels: tuple[Panel, ...] = ()
 

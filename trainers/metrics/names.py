@@ -71,7 +71,7 @@ class Described:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant:
+class MetricVariant:
     """A prefix that says on what a number was measured; ``{}`` stands for the words of the plain number."""
 
     prefix: str
@@ -81,21 +81,21 @@ class Variant:
 
 
 VARIANTS = (
-    Variant(prefix="test/", title="whole test set: {}"),
-    Variant(
+    MetricVariant(prefix="test/", title="whole test set: {}"),
+    MetricVariant(
         prefix="train_",
         title="{} on training images",
         short="train {}",
         sentence="{} Measured on training images; far above the value on test images, the model has memorised them.",
     ),
-    Variant(
+    MetricVariant(
         prefix="rerendered_",
         title="{}, re-rendered",
         short="re-rendered",
         sentence="{} Measured on images drawn again without the object, where nothing is painted over.",
     ),
-    Variant(prefix="refined_", title="{}, after refining", short="{}, refined"),
-    Variant(prefix="floor_", title="{} of the bare pixels, without any training"),
+    MetricVariant(prefix="refined_", title="{}, after refining", short="{}, refined"),
+    MetricVariant(prefix="floor_", title="{} of the bare pixels, without any training"),
 )
 
 
@@ -159,7 +159,7 @@ def describe_any(key: str, levels: tuple[str, ...] = ()) -> Described:
 _WORDS = ("title", "short", "sentence")
 
 
-def _described(key: str, asked: str, levels: tuple[str, ...], variants: Sequence[Variant]) -> Described:
+def _described(key: str, asked: str, levels: tuple[str, ...], variants: Sequence[MetricVariant]) -> Described:
     """Describe a key, each of whose prefixes may stand once: a stored key can be any text."""
     for measure in MEASURES.values():
         if parts := measure.pattern.fullmatch(key):

@@ -26,8 +26,8 @@ from trainers.metrics.bootstrap import Interval, bootstrap
 from trainers.metrics.counterfactual import Counterfactual, before_removal, counterfactual
 from trainers.metrics.image_text import numbered, recall_both_ways
 from trainers.object_removal.fills import fill_named
-from trainers.object_removal.gallery import Gallery, against, gather
-from trainers.object_removal.pairs import Removal, Tally, class_tables, removals
+from trainers.object_removal.gallery import CaptionGallery, against, gather
+from trainers.object_removal.pairs import FilledImage, Tally, class_tables, removals
 from trainers.object_removal.square_images import check_memory, drawn_images, longest_side, read_images
 from trainers.object_removal.vocabulary import Matcher, matcher_of
 from trainers.progress import Progress, Stages, silent
@@ -61,7 +61,7 @@ class Benchmark:
     mentions: Tensor
     total: int
     scenes: tuple[CaptionedImage, ...]
-    removals: tuple[Removal, ...]
+    removals: tuple[FilledImage, ...]
     tally: Tally
 
     @property
@@ -101,7 +101,7 @@ class Benchmark:
 
     def score(
         self, *, images: Tensor, queries: Tensor, gallery: Tensor, captions: Tensor | None, again: Tensor | None = None
-    ) -> Result:
+    ) -> ModelResult:
         """Compute the metrics of one model, from its embeddings.
 
         Args:
@@ -117,14 +117,14 @@ class Benchmark:
         values |= before_removal(self._counterfactual(images[self.origin], gallery))
         if captions is not None:
             values |= recall_both_ways(images, captions, self.owner, ks=KS, texts=numbered(self.captions))
-        return Result(values=values, filled=filled, rerendered=rendered, embeddings=torch.cat([images, queries]))
+        return ModelResult(values=values, filled=filled, rerendered=rendered, embeddings=torch.cat([images, queries]))
 
     def _counterfactual(self, queries: Tensor, gallery: Tensor) -> Counterfactual:
         return counterfactual(queries, gallery, self.mentions, self.present, self.removed, ks=KS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class ModelResult:
     """The result of one model.
 
     Attributes:
@@ -158,7 +158,7 @@ class Result:
         return {name: bootstrap(values) for name, values in self.values.items()}
 
 
-class Evaluator:
+class BenchmarkEvaluator:
     """Evaluates models of one kind on one benchmark; the captions are cut into tokens once."""
 
     def __init__(self, benchmark: Benchmark, model: ImageTextModel) -> None:
@@ -166,7 +166,7 @@ class Evaluator:
         self._gallery = model.tokenise(benchmark.gallery)
         self._captions = model.tokenise(benchmark.captions) if benchmark.captions else None
 
-    def evaluate(self, model: ImageTextModel, progress: Progress = silent) -> Result:
+    def evaluate(self, model: ImageTextModel, progress: Progress = silent) -> ModelResult:
         """Encode and score; the model's mode is restored."""
         of = self.benchmark
         stages = Stages(progress, [1.0 + len(part) for part in (of.images, of.queries, of.gallery, of.captions)])
@@ -226,7 +226,7 @@ def in_random_order(scenes: Sequence[CaptionedImage], seed: int) -> tuple[Captio
 
 def make_benchmarks(
     scenes: Sequence[CaptionedImage],
-    gallery: Gallery,
+    gallery: CaptionGallery,
     sides: Sequence[int],
     *,
     title: str,
@@ -281,10 +281,10 @@ def make_benchmarks(
 
 
 def _squared(
-    possible: Iterable[Removal], sides: Sequence[int], report: Callable[[int], None]
-) -> tuple[list[Removal], dict[int, Tensor]]:
+    possible: Iterable[FilledImage], sides: Sequence[int], report: Callable[[int], None]
+) -> tuple[list[FilledImage], dict[int, Tensor]]:
     """Square the removals: return them without pixels, and side to their images uint8 ``[Q, 3, side, side]``."""
-    done: list[Removal] = []
+    done: list[FilledImage] = []
     images: dict[int, list[Tensor]] = {side: [] for side in sides}
     for removal in possible:
         report(len(done))
@@ -294,7 +294,7 @@ def _squared(
     return done, {side: torch.stack(squares) for side, squares in images.items() if squares}
 
 
-def _shared(done: Sequence[Removal], whole: Sequence[CaptionedImage], gallery: Gallery) -> dict[str, Any]:
+def _shared(done: Sequence[FilledImage], whole: Sequence[CaptionedImage], gallery: CaptionGallery) -> dict[str, Any]:
     """Return what the benchmarks of all sizes have in common."""
     present, removed = class_tables([removal.judgement for removal in done], gallery.matcher.classes)
     number = {id(scene): row for row, scene in enumerate(whole)}
@@ -313,7 +313,7 @@ def _shared(done: Sequence[Removal], whole: Sequence[CaptionedImage], gallery: G
 
 
 def _whole(
-    done: Sequence[Removal],
+    done: Sequence[FilledImage],
     scenes: Sequence[CaptionedImage],
     sides: Sequence[int],
     most: int | None,
@@ -329,6 +329,6 @@ def _whole(
     return [scenes[number] for number in kept], images
 
 
-def _rerendered(done: Sequence[Removal], sides: Sequence[int], progress: Progress) -> dict[int, Tensor]:
+def _rerendered(done: Sequence[FilledImage], sides: Sequence[int], progress: Progress) -> dict[int, Tensor]:
     scenes, gone = [removal.scene for removal in done], [removal.judgement.removed for removal in done]
     return {side: drawn_images(scenes, side, progress, gone) for side in sides}

@@ -32,7 +32,7 @@ class Stroke:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawing:
+class DrawnRegions:
     """Boxes (x0, y0, x1, y1) and strokes that can be used, and notes about those that cannot."""
 
     boxes: tuple[Box, ...] = ()
@@ -48,7 +48,7 @@ class Drawing:
         return covered
 
 
-def read_drawing(corners: Sequence[Sequence[float]] = (), strokes: Sequence[Stroke] = ()) -> Drawing:
+def read_drawing(corners: Sequence[Sequence[float]] = (), strokes: Sequence[Stroke] = ()) -> DrawnRegions:
     """Read boxes and strokes as they are given.
 
     Args:
@@ -63,7 +63,7 @@ def read_drawing(corners: Sequence[Sequence[float]] = (), strokes: Sequence[Stro
     if not boxes and not kept:
         reasons = " ".join(notes)
         raise DataError(f"Nothing that was drawn has an area inside the image. {reasons} Draw over the object again.")
-    return Drawing(boxes=boxes, strokes=kept, notes=notes)
+    return DrawnRegions(boxes=boxes, strokes=kept, notes=notes)
 
 
 def read_boxes(corners: Sequence[Sequence[float]]) -> tuple[tuple[Box, ...], tuple[str, ...]]:

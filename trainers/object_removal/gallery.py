@@ -18,7 +18,7 @@ from trainers.object_removal.vocabulary import Matcher
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gallery:
+class CaptionGallery:
     """Captions and the matcher that says what they name. Equal captions of several images are one (our reading).
 
     Attributes:
@@ -36,7 +36,9 @@ class Gallery:
     total: int
 
     @classmethod
-    def of(cls, texts: Sequence[str], matcher: Matcher, notes: Sequence[str] = (), total: int | None = None) -> Gallery:
+    def of(
+        cls, texts: Sequence[str], matcher: Matcher, notes: Sequence[str] = (), total: int | None = None
+    ) -> CaptionGallery:
         """Make a gallery of captions, out of ``total`` (None: of all); the classes they name are computed later."""
         texts = tuple(texts)
         return cls(
@@ -65,11 +67,11 @@ class Gallery:
             mark.update(text.encode("utf-8", "surrogatepass") + b"\0")
         return mark.hexdigest()
 
-    def first(self, count: int) -> Gallery:
+    def first(self, count: int) -> CaptionGallery:
         """Return the first ``count`` captions."""
         return self if count >= len(self.texts) else replace(self, texts=self.texts[:count])
 
-    def naming(self, name: str, further: Sequence[str] = ()) -> Gallery:
+    def naming(self, name: str, further: Sequence[str] = ()) -> CaptionGallery:
         """Match the same captions with one more class, or with other words for a class.
 
         Only captions that named the class or contain a word of it, old or new, are matched again.
@@ -119,7 +121,7 @@ class Mentions:
 
 def gather(
     dataset: CaptionedDataset, matcher: Matcher, *, first: str | None = None, most: int | None = None
-) -> Gallery:
+) -> CaptionGallery:
     """Gather the gallery of a dataset: the captions of all its splits (Kim et al. 2023, 3.2).
 
     Args:
@@ -142,7 +144,7 @@ def gather(
     said = language_note(texts, matcher)
     if said is not None:
         notes.append(said)
-    return Gallery.of(texts, matcher, notes, total)
+    return CaptionGallery.of(texts, matcher, notes, total)
 
 
 def against(queries: int, captions: int, total: int) -> str:

@@ -21,14 +21,14 @@ TextSource = Literal["phrases", "prompts"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Removal:
+class FilledImage:
     """One image with an object filled: ``pixels`` uint8 ``[H, W, 3]``."""
 
     scene: CaptionedImage
     pixels: np.ndarray
     judgement: Judgement
 
-    def without_pixels(self) -> Removal:
+    def without_pixels(self) -> FilledImage:
         """Return the same without its pixels: a thousand of them then weigh nothing."""
         return replace(self, pixels=np.zeros((0, 0, 3), dtype=np.uint8))
 
@@ -44,7 +44,7 @@ class Pair:
             Prompts are made, not edited: False as well.
     """
 
-    removal: Removal
+    removal: FilledImage
     texts: tuple[str, ...]
     edited: tuple[bool, ...]
 
@@ -101,7 +101,7 @@ def removals(
     seed: int = 0,
     longest: int = LONGEST,
     tally: Tally | None = None,
-) -> Iterator[Removal]:
+) -> Iterator[FilledImage]:
     """Yield images with an object filled: the queries of ODmAP@k, and the images of object-removed pairs.
 
     Args:
@@ -130,7 +130,7 @@ def removals(
                 count.no_allowed_class += 1
                 continue
             pixels = paint(fill, picture.pixels, mask, scene=scene, removed=judgement.removed)
-            yield Removal(scene=scene, pixels=pixels, judgement=judgement)
+            yield FilledImage(scene=scene, pixels=pixels, judgement=judgement)
 
 
 def build_pairs(
@@ -205,13 +205,13 @@ def _judgements(regions: Regions, every: bool, seed: int) -> list[Judgement]:
     return [] if judgement is None else [judgement]
 
 
-def _prompts(removal: Removal, each: int, seed: int) -> list[str]:
+def _prompts(removal: FilledImage, each: int, seed: int) -> list[str]:
     templates = prompt_templates()
     rng = np.random.default_rng(image_seed(removal.scene.image_id, seed + 1))
     return [prompt(removal.judgement.kept, templates[int(rng.integers(len(templates)))]) for _ in range(each)]
 
 
-def captions_left(removal: Removal, words: Matcher, only_edited: bool = False) -> list[tuple[str, bool]]:
+def captions_left(removal: FilledImage, words: Matcher, only_edited: bool = False) -> list[tuple[str, bool]]:
     """Return the captions that name something left, without the phrases of what is removed; edited ones first, and
     whether they are.
     """

@@ -12,7 +12,7 @@ from torch import Tensor
 from trainers.data.captioned_images import NamedPhrase
 from trainers.metrics.bitmasks import CORRECT
 from trainers.metrics.counterfactual import counterfactual
-from trainers.object_removal.gallery import Gallery
+from trainers.object_removal.gallery import CaptionGallery
 from trainers.object_removal.pairs import class_tables
 from trainers.object_removal.regions import Judgement
 from trainers.object_removal.vocabulary import Matcher
@@ -59,7 +59,7 @@ def _kind(classes: Collection[str], present: Collection[str], removed: Collectio
 
 
 def ranked(
-    gallery: Gallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int
+    gallery: CaptionGallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rank the captions: the ``k`` nearest of the original and of the image without the object.
 
@@ -92,7 +92,7 @@ def ranked(
     return both[0], both[1]
 
 
-def compared(gallery: Gallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int) -> dict[str, Any]:
+def compared(gallery: CaptionGallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int) -> dict[str, Any]:
     """Compare the lists of :func:`ranked`: how far each caption moved, which entered and which left."""
     original, removed = ranked(gallery, vectors, queries, judgement, k)
     before, after = ([line.pop("row") for line in rows] for rows in (original, removed))

@@ -9,7 +9,7 @@ import numpy as np
 
 from trainers.errors import DataError
 from trainers.object_removal.chunker import tokenise
-from trainers.object_removal.drawing import Drawing, Stroke, read_drawing
+from trainers.object_removal.drawing import DrawnRegions, Stroke, read_drawing
 from trainers.object_removal.regions import ONE_CLASS, TAU2, Judgement, Regions, judge
 from trainers.object_removal.vocabulary import WordTable, load_words
 
@@ -34,7 +34,7 @@ class Target:
 
     classes: tuple[str, ...] = ()
     name: str = ""
-    drawing: Drawing | None = None
+    drawing: DrawnRegions | None = None
     words: tuple[str, ...] = ()
 
     @classmethod

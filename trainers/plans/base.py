@@ -23,7 +23,7 @@ from trainers.runs.records import PHASES, Phase
 
 if TYPE_CHECKING:
     from trainers.metrics.measures import Measures
-    from trainers.plans.planned import Child, Finding, Part
+    from trainers.plans.planned import Child, Finding, PlanPart
     from trainers.training.footprint import Footprint
 
 
@@ -72,7 +72,7 @@ class Plan(Kind[S]):
         """List planned runs that tell whether the images can be read and the encoder made."""
         return self.first_runs(config)
 
-    def findings(self, config: S, children: Sequence[Child], parts: Sequence[Part]) -> Sequence[Finding]:
+    def findings(self, config: S, children: Sequence[Child], parts: Sequence[PlanPart]) -> Sequence[Finding]:
         """Return what is known beyond the tables.
 
         Args:

@@ -17,7 +17,7 @@ from trainers.plans.planned import Outcomes, PlannedRun
 from trainers.plans.sweep import RunnablePlan
 
 if TYPE_CHECKING:
-    from trainers.plans.planned import Child, Finding, Part
+    from trainers.plans.planned import Child, Finding, PlanPart
 
 _NOT_VARIED = ("learning_rate", "folds", "fold")
 
@@ -67,7 +67,7 @@ class FairComparison(RunnablePlan[FairComparisonConfig]):
         return [run for run in planned if run.variants == planned[0].variants]
 
     def findings(
-        self, config: FairComparisonConfig, children: Sequence[Child], parts: Sequence[Part]
+        self, config: FairComparisonConfig, children: Sequence[Child], parts: Sequence[PlanPart]
     ) -> Sequence[Finding]:
         """Say whether the search changed the verdicts, what it chose, what was searched and what it cost."""
         from trainers.plans.findings import findings

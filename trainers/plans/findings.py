@@ -8,19 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trainers.cells import csv_text
-from trainers.comparison import Pair, Table
+from trainers.comparison import ComparisonTable, VariantPair
 from trainers.comparison.words import condition, number
 from trainers.kinds import kind_of
 from trainers.metrics.names import Described, describe
 from trainers.plans.config import FairComparisonConfig, data_of
-from trainers.plans.planned import Child, Finding, Part
+from trainers.plans.planned import Child, Finding, PlanPart
 from trainers.plans.search import CHOSEN, DEFAULTS, SEARCH, Search, searches
 from trainers.plans.space import in_words, spelled, starts
 
 _TITLES = {SEARCH: "Search", CHOSEN: "Settings chosen", DEFAULTS: "Settings given"}
 
 
-def findings(config: FairComparisonConfig, children: Sequence[Child], parts: Sequence[Part]) -> tuple[Finding, ...]:
+def findings(config: FairComparisonConfig, children: Sequence[Child], parts: Sequence[PlanPart]) -> tuple[Finding, ...]:
     """Return the findings, those that are known so far.
 
     Args:
@@ -46,7 +46,7 @@ def findings(config: FairComparisonConfig, children: Sequence[Child], parts: Seq
 # --------------------------------------------------------------- conclusion
 
 
-def changes(given: Table, chosen: Table, metric: str) -> tuple[int, list[str]]:
+def changes(given: ComparisonTable, chosen: ComparisonTable, metric: str) -> tuple[int, list[str]]:
     """Count the verdicts of one metric that are in both tables, and write a sentence for each that differs."""
     before, after = _verdicts(given, metric), _verdicts(chosen, metric)
     both = [key for key in before if key in after]
@@ -62,7 +62,9 @@ def changes(given: Table, chosen: Table, metric: str) -> tuple[int, list[str]]:
     return len(both), changed
 
 
-def _conclusion(config: FairComparisonConfig, tables: Mapping[str, Table | None], ended: bool) -> Iterator[str]:
+def _conclusion(
+    config: FairComparisonConfig, tables: Mapping[str, ComparisonTable | None], ended: bool
+) -> Iterator[str]:
     given, chosen = tables.get(DEFAULTS), tables.get(CHOSEN)
     if not config.compare_given:
         yield "The settings given are not compared."
@@ -93,7 +95,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _verdicts(table: Table, metric: str) -> dict[tuple[str, frozenset[str | None]], Pair]:
+def _verdicts(table: ComparisonTable, metric: str) -> dict[tuple[str, frozenset[str | None]], VariantPair]:
     """Return the pairs by condition in words and the titles of both variants, whichever of them comes first."""
     return {
         (condition(group), frozenset((pair.first, pair.second))): pair
@@ -104,7 +106,7 @@ def _verdicts(table: Table, metric: str) -> dict[tuple[str, frozenset[str | None
     }
 
 
-def _words(pair: Pair) -> str:
+def _words(pair: VariantPair) -> str:
     first, second = (pair.second, pair.first) if pair.verdict == "below" else (pair.first, pair.second)
     if pair.verdict in ("above", "below"):
         return f"{first} above {second}"

@@ -10,7 +10,7 @@ from trainers.config import RunConfig
 from trainers.runs.records import PHASES
 
 if TYPE_CHECKING:
-    from trainers.comparison import Table
+    from trainers.comparison import ComparisonTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class Child:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class PlanPart:
     """Runs of a plan that are compared with each other.
 
     Attributes:
@@ -125,7 +125,7 @@ class Part:
     name: str
     title: str
     children: Sequence[Child]
-    table: Table | None
+    table: ComparisonTable | None
 
     @property
     def variants(self) -> dict[str, Variant]:

@@ -10,19 +10,19 @@ from functools import cached_property
 from typing import Any
 
 from trainers.cells import finite_number
-from trainers.comparison import Cell, Table, condition_key, table
+from trainers.comparison import Cell, ComparisonTable, condition_key, table
 from trainers.comparison.markup import markdown_text, one_line
 from trainers.errors import RunError
 from trainers.metrics.measures import Measures
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children
 from trainers.plans.config import sweep_of
-from trainers.plans.planned import Child, Finding, Outcome, Part, Variant
+from trainers.plans.planned import Child, Finding, Outcome, PlanPart, Variant
 from trainers.runs import RunFolder
 from trainers.runs.records import ACTIVE, QueryScores
 
 
-def part_json(part: Part) -> dict[str, Any]:
+def part_json(part: PlanPart) -> dict[str, Any]:
     """Describe a part with its table; in every cell of the table the values of the runs that it is the mean of."""
     variants = part.variants
     about = {
@@ -87,7 +87,7 @@ def _values(children: Sequence[Child]) -> dict[object, list[tuple[int, Outcome, 
     return values
 
 
-def _axes(part: Part) -> list[dict[str, Any]]:
+def _axes(part: PlanPart) -> list[dict[str, Any]]:
     """List what differs between the runs of a part: settings of the condition, and parameters of the losses."""
     planned = [child.planned for child in part.children]
     conditions = _differing([run.condition for run in planned])
@@ -123,7 +123,7 @@ class Report:
 
     title: str
     children: Sequence[Child]
-    parts: Sequence[Part]
+    parts: Sequence[PlanPart]
     findings: Sequence[Finding] = ()
 
     @cached_property
@@ -174,7 +174,9 @@ class Report:
             "runs": [child_json(child) for child in self.children],
         }
 
-    def _text(self, write: Callable[[Table], str], heading: str, item: Callable[[str], str] | None = None) -> str:
+    def _text(
+        self, write: Callable[[ComparisonTable], str], heading: str, item: Callable[[str], str] | None = None
+    ) -> str:
         blocks: list[str] = []
         tables = [(part.title, part.table) for part in self.parts if part.table is not None]
         for title, shown in tables:
@@ -216,12 +218,12 @@ def report(folder: RunFolder, children: Sequence[Child] | None = None) -> Report
 
 def _part(
     folder: RunFolder, measures: Measures, name: str, title: str, children: Sequence[Child], levels: tuple[str, ...]
-) -> Part:
+) -> PlanPart:
     made = results_table(results_of(folder, children), measures, levels)
     if made is not None:
         awaited = sum(child.outcome is None for child in children)
         made = replace(made, remarks=_unequal_steps(children), awaited=awaited)
-    return Part(name=name, title=title, children=children, table=made)
+    return PlanPart(name=name, title=title, children=children, table=made)
 
 
 def _unequal_steps(children: Sequence[Child]) -> tuple[str, ...]:
@@ -243,7 +245,7 @@ def _unequal_steps(children: Sequence[Child]) -> tuple[str, ...]:
 
 def results_table(
     cells: Sequence[Cell], measures: Measures, levels: tuple[str, ...], only: Sequence[str] = ()
-) -> Table | None:
+) -> ComparisonTable | None:
     """Make a table of every number of the cells that is no count, those of the whole test set that a kind shows first.
 
     Args:

@@ -175,7 +175,7 @@ def named(folder: RunFolder, arm: int) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers:
+class CardNumbers:
     """The final numbers of an arm.
 
     Attributes:
@@ -187,7 +187,7 @@ class Numbers:
     values: tuple[tuple[str, str, float], ...]
 
 
-def numbers_of(folder: RunFolder, arm: int) -> Numbers:
+def numbers_of(folder: RunFolder, arm: int) -> CardNumbers:
     """Read the final numbers of an arm that the command line prints at the end; none before they are there."""
     config = folder.config
     measures = kind_of(config).measures_of(config)
@@ -195,7 +195,7 @@ def numbers_of(folder: RunFolder, arm: int) -> Numbers:
     keys = [key for key in measures.summary or finals[arm] if key in finals[arm]]
     described = [(key, measures.describe(key)) for key in keys]
     shown = [(key, about.title, finals[arm][key]) for key, about in described if about.measure.family != "count"]
-    return Numbers(about=measures.scored(finals[arm]) if shown else "", values=tuple(shown))
+    return CardNumbers(about=measures.scored(finals[arm]) if shown else "", values=tuple(shown))
 
 
 def card(folder: RunFolder, arm: int, repository: str, *, timm: str, picture: str) -> str:
@@ -235,7 +235,7 @@ weights that it started from.
 """
 
 
-def _header(folder: RunFolder, shown: Numbers, repository: str, timm: str) -> str:
+def _header(folder: RunFolder, shown: CardNumbers, repository: str, timm: str) -> str:
     """Write the metadata that the Hub reads, as YAML."""
     from huggingface_hub import EvalResult, ModelCardData
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from trainers.data import access
 from trainers.data.hf_errors import causes, status_of
-from trainers.data.hf_logging import LOOK_SECONDS, Step, ThrottledError, online, quiet, within
+from trainers.data.hf_logging import LOOK_SECONDS, BackgroundStep, ThrottledError, online, quiet, within
 from trainers.data.labelled.repository import Repository, fetched, repository
 from trainers.data.sources import check_reference, divided
 from trainers.errors import DataError, UserError, brief
@@ -57,7 +57,7 @@ _AGAIN = 3  # times that a commit is tried when somebody else has committed mean
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target:
+class PushTarget:
     """Where something is pushed to, and in whose name.
 
     Attributes:
@@ -71,7 +71,7 @@ class Target:
     token: str | None = field(default=None, repr=False)
 
 
-def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str) -> str:
+def upload(files: Mapping[str, Path], target: PushTarget, *, message: str, kind: str) -> str:
     """Make the repository if it is not there, and upload the files in one commit; returns the address of the commit.
 
     Args:
@@ -99,7 +99,7 @@ def upload(files: Mapping[str, Path], target: Target, *, message: str, kind: str
     raise AssertionError("a commit returns or raises")
 
 
-def check_target(target: Target) -> str:
+def check_target(target: PushTarget) -> str:
     """Return the token to upload with, before anything is made for it.
 
     Raises:
@@ -163,7 +163,7 @@ class Pushed:
     bytes: int
 
 
-def push(folder: RunFolder, target: Target, progress: Progress, *, arm: int = 0) -> Pushed:
+def push(folder: RunFolder, target: PushTarget, progress: Progress, *, arm: int = 0) -> Pushed:
     """Write the files and upload them in one commit.
 
     Args:
@@ -185,10 +185,10 @@ def push(folder: RunFolder, target: Target, progress: Progress, *, arm: int = 0)
         return _send(files, target, message, "dataset" if plans else "model", progress)
 
 
-def _send(files: Mapping[str, Path], target: Target, message: str, kind: str, progress: Progress) -> Pushed:
+def _send(files: Mapping[str, Path], target: PushTarget, message: str, kind: str, progress: Progress) -> Pushed:
     """Upload files in a thread of its own, so that ``progress`` can stop it as long as nothing is committed."""
     size = sum(path.stat().st_size for path in files.values())
-    step = Step(lambda: upload(files, target, message=message, kind=kind))
+    step = BackgroundStep(lambda: upload(files, target, message=message, kind=kind))
     try:
         while not step.ended(_POLL_SECONDS):
             progress(f"Uploading {len(files)} files, {size / 1e6:.1f} MB, to {target.name}", 0.5)

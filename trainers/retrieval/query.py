@@ -81,7 +81,7 @@ def _plain(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Removed:
+class RemovedObject:
     """The part that is removed from a query, at the image's own size S.
 
     Attributes:
@@ -121,7 +121,7 @@ class Asked:
     classes: np.ndarray | None = None
     labels: np.ndarray | None = None
     match: np.ndarray | None = None
-    removed: Removed | None = None
+    removed: RemovedObject | None = None
     hidden: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
@@ -200,7 +200,7 @@ class Removals:
         rows = np.flatnonzero(objects.rows == gallery.rows[row])
         return objects.known(int(rows[0])) if len(rows) else {}
 
-    def of(self, removal: Removal, asked: Asked) -> Removed:
+    def of(self, removal: Removal, asked: Asked) -> RemovedObject:
         """Return what is removed from a query.
 
         Raises:
@@ -215,7 +215,7 @@ class Removals:
         objects = self.known(asked.collection, asked.row) if target.classes and asked.row is not None else {}
         mask, classes = target.mask(objects, int(whole.shape[-1]))
         colour = mean_colour(asked.gallery.images(len(whole))[0])
-        return Removed(
+        return RemovedObject(
             mask=mask,
             fill=fill,
             colour=colour,
@@ -224,7 +224,7 @@ class Removals:
         )
 
 
-def seen(removed: Removed, asked: Asked, encoder: ImageEncoder) -> Tensor:
+def seen(removed: RemovedObject, asked: Asked, encoder: ImageEncoder) -> Tensor:
     """Return the image without the object and the object alone, as an encoder sees them: uint8 ``[2, C, S, S]``.
 
     Raises:

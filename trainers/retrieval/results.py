@@ -198,7 +198,7 @@ class Query:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class FoundImage:
     """An image that was found.
 
     Attributes:
@@ -226,7 +226,7 @@ class Ranking:
         curves: precision against recall; None: not asked for, or the classes are not known.
     """
 
-    results: tuple[Result, ...]
+    results: tuple[FoundImage, ...]
     scores: Mapping[str, float]
     curves: Curves | None = None
 

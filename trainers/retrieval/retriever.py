@@ -21,17 +21,16 @@ from trainers.progress import Progress, part_of, silent
 from trainers.retrieval.encoders import check_arm, image_config
 from trainers.retrieval.galleries import Gallery
 from trainers.retrieval.indexes import AUTO, INDEXES, Size, choose
-from trainers.retrieval.kept import Kept
-from trainers.retrieval.query import Asked, Removals, Removed, among_gallery, gallery_row, seen, with_labels
+from trainers.retrieval.query import Asked, Removals, RemovedObject, among_gallery, gallery_row, seen, with_labels
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import (
     After,
     ArmResult,
     Curves,
+    FoundImage,
     IndexUse,
     Query,
     Ranking,
-    Result,
     Retrieval,
     RunArm,
     curves_of,
@@ -39,7 +38,8 @@ from trainers.retrieval.results import (
     order,
     with_equals,
 )
-from trainers.retrieval.vectors import Comparison, Vectors, stored_vectors
+from trainers.retrieval.search_cache import Kept
+from trainers.retrieval.vectors import QueryComparison, Vectors, stored_vectors
 from trainers.runs import RunFolder
 
 SCORES = ("AP", "HAP", "NDCG")
@@ -72,7 +72,7 @@ def ranking(
     known = labels is not None and classes is not None
     severity = shared_levels(labels[rows], classes) if known else None  # type: ignore[index, arg-type]
     results = tuple(
-        Result(
+        FoundImage(
             row=int(row),
             similarity=float(near[index]),
             severity=None if severity is None else int(severity[index]),
@@ -166,7 +166,7 @@ class Retriever:
     """Keeps datasets, encoders and indexes between queries; any number of threads may ask at once.
 
     Args:
-        memory: see :class:`trainers.retrieval.kept.Kept`.
+        memory: see :class:`trainers.retrieval.search_cache.Kept`.
     """
 
     def __init__(self, memory: int | None = None) -> None:
@@ -174,7 +174,7 @@ class Retriever:
         self._removals = Removals()
 
     def gallery(self, home: RunFolder, choice: Choice, progress: Progress = silent) -> Gallery:
-        """Return a gallery; see :meth:`trainers.retrieval.kept.Kept.gallery`."""
+        """Return a gallery; see :meth:`trainers.retrieval.search_cache.Kept.gallery`."""
         return self._kept.gallery(home, choice, progress)
 
     def retrieve(
@@ -358,7 +358,9 @@ class Retriever:
             seconds=clock.seconds,
         )
 
-    def _after(self, arm: RunArm, asked: Asked, removed: Removed, compared: Comparison, first: Ranking) -> After:
+    def _after(
+        self, arm: RunArm, asked: Asked, removed: RemovedObject, compared: QueryComparison, first: Ranking
+    ) -> After:
         try:
             encoder = self._kept.encoder(arm)
             embedded = self._kept.embed(encoder, seen(removed, asked, encoder))
@@ -379,7 +381,7 @@ class Retriever:
 
     def _compared(
         self, arm: RunArm, asked: Asked, settings: SearchSettings, progress: Progress
-    ) -> tuple[Comparison, int]:
+    ) -> tuple[QueryComparison, int]:
         if asked.gallery.name == "probe" and asked.query_row is not None and not self._embeds(arm, asked):
             stored = stored_vectors(arm.folder, arm.arm, asked.gallery, settings.step)
             if stored is not None:
@@ -411,7 +413,7 @@ class Retriever:
         return embedded
 
 
-def _about(removed: Removed) -> dict[str, Any]:
+def _about(removed: RemovedObject) -> dict[str, Any]:
     return {"forms": removed.forms, "covered": float(removed.mask.mean()), "removed": removed.classes}
 
 

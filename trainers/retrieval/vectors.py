@@ -140,7 +140,7 @@ EXACT = 2**22
 """Numbers of a gallery up to which cosines are computed in float64."""
 
 
-class Comparison:
+class QueryComparison:
     """The comparison of queries with all of one gallery's vectors.
 
     One product runs at a time, with all of torch's threads; the queries that arrive meanwhile share the next one: ten

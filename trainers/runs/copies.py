@@ -46,7 +46,7 @@ _NAME = rf"(?:[a-z_]{{1,20}}/)?[A-Za-z0-9][A-Za-z0-9_-]{{0,79}}(?:\.(?:{_SUFFIXE
 _STAMPED = ("emb", "layout", "thumbs", "ckpt", "config.json", "label.json", "log.txt")
 
 
-class Entry(BaseModel):
+class CopiedFile(BaseModel):
     """A file of a run as it was copied; ``time``: when it was written, in nanoseconds."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
@@ -65,7 +65,7 @@ class Manifest(BaseModel):
     id: Annotated[str, Field(max_length=26)]
     step: Annotated[int, Field(ge=0, lt=2**63)]
     stamp: Annotated[str, Field(max_length=64)]
-    files: dict[Annotated[str, Field(pattern=f"^{_NAME}$")], Entry]
+    files: dict[Annotated[str, Field(pattern=f"^{_NAME}$")], CopiedFile]
 
 
 class DeletedError(RunError):
@@ -190,7 +190,7 @@ class _Writer:
     """Copies files of a run to ``target``; ``before`` is what the copy held."""
 
     def __init__(self, target: Path, before: Manifest | None) -> None:
-        self.files: dict[str, Entry] = {}
+        self.files: dict[str, CopiedFile] = {}
         self._target = target
         self._before = {} if before is None else before.files
         self._there = {entry.name for entry in os.scandir(target)}
@@ -213,7 +213,7 @@ class _Writer:
                     part.write(content)
                 size = part.tell()
         self._there.add(digest.hexdigest())
-        self.files[name] = Entry(size=size, sha256=digest.hexdigest(), time=about.st_mtime_ns)
+        self.files[name] = CopiedFile(size=size, sha256=digest.hexdigest(), time=about.st_mtime_ns)
 
     def clear(self, manifest: Manifest) -> None:
         """Remove what the copy needs no longer, and what writers left that were killed."""
@@ -237,7 +237,7 @@ def _names(path: Path) -> Iterator[str]:
                 yield name
 
 
-def _fetch(source: Path, file: Path, entry: Entry, run_id: str) -> None:
+def _fetch(source: Path, file: Path, entry: CopiedFile, run_id: str) -> None:
     digest, left = hashlib.sha256(), entry.size
     try:
         with open_regular(source, os.O_RDONLY) as content, file.open("xb") as target:

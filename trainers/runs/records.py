@@ -149,7 +149,7 @@ class QueryScores:
         labels: int32 numpy array ``[Q]``, finest class of each query.
         rows: int64 numpy array ``[Q]``, row of each query in the test set, ascending.
         images: of the test set; where they are more than Q, the queries are a fixed random subset of them.
-        fingerprint: of the test images, see :func:`trainers.data.labelled.stored.image_fingerprint`.
+        fingerprint: of the test images, see :func:`trainers.data.labelled.dataset_cache.image_fingerprint`.
     """
 
     metrics: tuple[str, ...]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.devices.precision import LossScale
-from trainers.distributed.whole import add_gradients
+from trainers.distributed.gather import add_gradients
 from trainers.encoders import Encoder
 from trainers.errors import UserError
 from trainers.optimization import OPTIMISERS

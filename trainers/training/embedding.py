@@ -15,8 +15,8 @@ from torch.nn.utils.fusion import fuse_conv_bn_weights
 from trainers.data.pixel_range import PixelRange
 from trainers.devices.host import send
 from trainers.devices.precision import autocast
+from trainers.distributed.gather import joined, spread
 from trainers.distributed.group import world
-from trainers.distributed.whole import joined, spread
 from trainers.errors import RunError
 from trainers.progress import Progress, silent
 from trainers.training.evaluation import arriving

@@ -33,7 +33,7 @@ APART: Mapping[str, Any] = {
 """Of a child process that Ctrl-C in the terminal does not reach, there and on Windows: its pipe tells it."""
 
 
-class Gang:
+class ProcessGroup:
     """One process, or several that find each other as those of torchrun do.
 
     Args:
@@ -219,7 +219,7 @@ def local_devices(device: str, parallel: int) -> tuple[Device, ...]:
 
 @dataclass(kw_only=True)
 class _Trained:
-    gang: Gang
+    gang: ProcessGroup
     device: Device
     begun_again: int = 0
     over: bool = False
@@ -315,11 +315,11 @@ class ProcessExecutor:
             for gang in gangs:
                 gang.end(seconds)
 
-    def _start(self, folder: Path, device: Device) -> Gang:
+    def _start(self, folder: Path, device: Device) -> ProcessGroup:
         # a busy-waiting OpenMP thread takes a core from the layout and the page
         environment = {**program_environment(), "OMP_WAIT_POLICY": "PASSIVE", **device.environment}
         command, output = self._command(folder.resolve()), folder / OUTPUT
-        return Gang(command, environment, device.processes, output, detach=self._detach)
+        return ProcessGroup(command, environment, device.processes, output, detach=self._detach)
 
     def _again(self, folder: Path, trained: _Trained) -> bool:
         """Start the processes of a run again, if one of them was killed and the run has not ended."""

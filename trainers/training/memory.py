@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from trainers.distributed.gather import whole_statistics
 from trainers.distributed.group import world
-from trainers.distributed.whole import whole_statistics
 from trainers.encoders import Encoder
 
 Encode = Callable[[Tensor], Tensor]

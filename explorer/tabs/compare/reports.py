@@ -16,7 +16,7 @@ from explorer.server.run import Run
 from explorer.server.states import Json, created, is_mine, position, state_json, with_lacking
 from explorer.server.titles import run_title, summary
 from explorer.server.visitors import NOBODY, Caller
-from trainers.comparison import Table
+from trainers.comparison import ComparisonTable
 from trainers.data.lru_cache import Cache
 from trainers.errors import RunError
 from trainers.kinds import kind_of
@@ -143,7 +143,7 @@ class _Plan:
                 self._seen = time.monotonic()
             return self._known, self._reported(run)
 
-    def tables(self, run: Run) -> dict[str, Table]:
+    def tables(self, run: Run) -> dict[str, ComparisonTable]:
         """Return the table of every part that has results, by name."""
         self.look(run)
         parts = () if self._report is None else self._report.parts

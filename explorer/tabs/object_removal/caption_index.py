@@ -22,7 +22,7 @@ from explorer.server.library import MEGABYTE
 from explorer.tabs.object_removal.datasets import Datasets
 from explorer.tabs.object_removal.models import PIECE, Loaded, Models
 from trainers.data import cache
-from trainers.object_removal.gallery import Gallery
+from trainers.object_removal.gallery import CaptionGallery
 
 KEPT_BYTES = 512 * MEGABYTE
 MOST = 9
@@ -49,7 +49,7 @@ class CaptionEncoding(Job):
 
     model: str
     dataset: str
-    gallery: Gallery | None = None
+    gallery: CaptionGallery | None = None
     pieces: list[Tensor] = field(default_factory=list)
     cut: tuple[int, int] = (0, 0)
 
@@ -194,7 +194,7 @@ def _encode_more(job: CaptionEncoding, loaded: Loaded, texts: Sequence[str]) -> 
         job.pieces.append(loaded.texts(texts))
 
 
-def _key(loaded: Loaded, gallery: Gallery) -> str:
+def _key(loaded: Loaded, gallery: CaptionGallery) -> str:
     return cache.content_key((loaded.digest, gallery.digest))
 
 

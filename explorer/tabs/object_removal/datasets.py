@@ -17,7 +17,7 @@ from trainers.data.lru_cache import Cache
 from trainers.data.sources import resolve
 from trainers.errors import DataError
 from trainers.object_removal.captions import language_note
-from trainers.object_removal.gallery import Gallery, gather
+from trainers.object_removal.gallery import CaptionGallery, gather
 from trainers.object_removal.vocabulary import Matcher, load_words, matcher_of
 from trainers.progress import Progress, silent
 
@@ -68,7 +68,7 @@ class OpenDataset:
         return matcher_of(self.data, load_words())
 
     @property
-    def gallery(self) -> Gallery:
+    def gallery(self) -> CaptionGallery:
         """The captions that may be retrieved, those of the shown split first; gathered on first use.
 
         Raises:
@@ -78,7 +78,7 @@ class OpenDataset:
             return self._gallery
 
     @cached_property
-    def _gallery(self) -> Gallery:
+    def _gallery(self) -> CaptionGallery:
         return gather(self.data, self.matcher, first=self.data.test_split, most=MOST_CAPTIONS)
 
     def about(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from trainers.kinds import check, kind_of
 from trainers.kinds.finetuning import DESCRIPTOR as KIND
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.kind import TRAINING
-from trainers.kinds.finetuning.recipes import Recipe
+from trainers.kinds.finetuning.recipes import PairRecipe
 from trainers.parameters import Choice, specs
 from trainers.parameters import check as check_value
 from trainers.plans.config import SweepConfig
@@ -25,7 +25,7 @@ from trainers.plans.config import SweepConfig
 _ACTS = ("pause", "resume", "stop")
 _SETTINGS = (*TRAINING, "learning_rate", "seed")
 _SEEDS = next(spec for spec in specs(SweepConfig) if spec.name == "seeds")
-_RECIPE = tuple(spec.name for spec in specs(Recipe))
+_RECIPE = tuple(spec.name for spec in specs(PairRecipe))
 
 
 class Finetuning:

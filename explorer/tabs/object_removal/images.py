@@ -18,7 +18,7 @@ from explorer.server.turns import Turns
 from explorer.tabs.object_removal import bodies
 from explorer.tabs.object_removal.datasets import Datasets, OpenDataset
 from trainers.data.captioned_images import CaptionedImage
-from trainers.data.lru_cache import Bound, Cache
+from trainers.data.lru_cache import Cache, CostLimit
 from trainers.data.picture import LONGEST, Picture, read_picture
 from trainers.data.synthetic.scenes import Drawing, drawing_of
 from trainers.object_removal.drawing import dropped_note, read_boxes
@@ -87,7 +87,7 @@ class InputImages:
         turns: in which uploads are unpacked; None: those of this tab alone.
     """
 
-    def __init__(self, datasets: Datasets, read_again: Bound, kept: Bound, turns: Turns | None = None) -> None:
+    def __init__(self, datasets: Datasets, read_again: CostLimit, kept: CostLimit, turns: Turns | None = None) -> None:
         self.turns = turns or Turns()
         self._datasets = datasets
         self._uploads: Cache[InputImage] = Cache(limit=kept, cost=_upload_bytes)

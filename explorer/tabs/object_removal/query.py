@@ -14,7 +14,7 @@ from explorer.tabs.object_removal.models import UNTRAINED, Known, Models
 from explorer.tabs.object_removal.recorded import Recorded
 from explorer.tabs.object_removal.removal import FilledImage, FilledImages
 from trainers.image_text.encoding import squash
-from trainers.object_removal.gallery import Gallery
+from trainers.object_removal.gallery import CaptionGallery
 from trainers.object_removal.ranked_captions import compared
 
 MOST_K = 50
@@ -75,7 +75,7 @@ class Answers:
         self,
         known: Known,
         encoding: CaptionEncoding,
-        gallery: Gallery,
+        gallery: CaptionGallery,
         k: int,
         image: InputImage,
         filled: FilledImage,
@@ -112,20 +112,20 @@ def _cut(encoding: CaptionEncoding, context: int) -> list[str]:
     ]
 
 
-def _naming(gallery: Gallery, filled: FilledImage) -> Gallery:
+def _naming(gallery: CaptionGallery, filled: FilledImage) -> CaptionGallery:
     """Match the gallery with every class of the image."""
     for name in (*filled.judgement.kept, *filled.judgement.removed):
         gallery = gallery.naming(name, filled.target.words if name == filled.target.name else ())
     return gallery
 
 
-def _notes(gallery: Gallery, k: int) -> list[str]:
+def _notes(gallery: CaptionGallery, k: int) -> list[str]:
     most = min(MOST_K, len(gallery.texts))
     asked = [f"{k:,} captions were asked for; {most} are shown, the most there are."] if k > most else []
     return [*gallery.notes, *asked]
 
 
-def _words(gallery: Gallery, filled: FilledImage) -> dict[str, list[str]]:
+def _words(gallery: CaptionGallery, filled: FilledImage) -> dict[str, list[str]]:
     table = gallery.matcher.words
     return {name: [name, *table[name]] for name in (*filled.judgement.removed, *filled.judgement.kept)}
 

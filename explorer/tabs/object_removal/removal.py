@@ -12,7 +12,7 @@ import numpy as np
 from explorer.server.http import still_kept
 from explorer.server.removal import Removal
 from explorer.tabs.object_removal.images import InputImage, InputImages, encoded
-from trainers.data.lru_cache import Bound, Cache
+from trainers.data.lru_cache import Cache, CostLimit
 from trainers.data.picture import Picture
 from trainers.errors import DataError
 from trainers.object_removal.fills import FillDescriptor, fill_named, paint
@@ -69,7 +69,7 @@ class FilledImages:
         kept: room for filled images.
     """
 
-    def __init__(self, images: InputImages, kept: Bound) -> None:
+    def __init__(self, images: InputImages, kept: CostLimit) -> None:
         self._images = images
         self._kept: Cache[bytes] = Cache(limit=kept, cost=len)
 

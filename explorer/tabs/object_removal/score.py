@@ -19,10 +19,10 @@ from explorer.tabs.object_removal.models import BATCH, PIECE, Known, Loaded, Mod
 from trainers.cells import csv_text
 from trainers.errors import DataError
 from trainers.metrics.bootstrap import Interval
-from trainers.object_removal.benchmark import KS, Benchmark, Result, in_random_order, make_benchmarks
+from trainers.object_removal.benchmark import KS, Benchmark, ModelResult, in_random_order, make_benchmarks
 from trainers.object_removal.benchmark_measures import measures_json
 from trainers.object_removal.fills import fill_named
-from trainers.object_removal.gallery import Gallery
+from trainers.object_removal.gallery import CaptionGallery
 from trainers.object_removal.ranked_captions import parts, verdict
 from trainers.progress import Progress, Stages
 
@@ -166,7 +166,7 @@ def _images(loaded: Loaded, images: Tensor, tell: Progress) -> Tensor:
 
 
 def _captions(
-    loaded: Loaded, captions: tuple[str, ...], gallery: Gallery, vectors: Tensor, tell: Progress
+    loaded: Loaded, captions: tuple[str, ...], gallery: CaptionGallery, vectors: Tensor, tell: Progress
 ) -> Tensor | None:
     """Embed the images' own captions; those of the gallery are known already."""
     missing = [text for text in dict.fromkeys(captions) if text not in gallery.row_of]
@@ -182,7 +182,9 @@ def _captions(
 class _Table:
     """The results of each query, by the addresses of the page."""
 
-    def __init__(self, dataset: OpenDataset, gallery: Gallery, benchmark: Benchmark, result: Result) -> None:
+    def __init__(
+        self, dataset: OpenDataset, gallery: CaptionGallery, benchmark: Benchmark, result: ModelResult
+    ) -> None:
         numbers = {id(scene): index for index, scene in enumerate(dataset.scenes)}
         self._refs = [f"{dataset.name}.{numbers[id(removal.scene)]}" for removal in benchmark.removals]
         self._judgements = [removal.judgement for removal in benchmark.removals]

@@ -27,12 +27,12 @@ from explorer.tabs.object_removal.recorded import RECORD, Recorded
 from explorer.tabs.object_removal.removal import FilledImages
 from explorer.tabs.object_removal.score import MOST_JOBS, ScoreJob, Scorer
 from trainers.data.captioned.loader import load_captioned
-from trainers.data.lru_cache import Bound
+from trainers.data.lru_cache import CostLimit
 from trainers.errors import RunError
 from trainers.kinds.base import Preset
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.finetuning.kind import training_of
-from trainers.kinds.finetuning.recipes import PRESETS, Recipe, title
+from trainers.kinds.finetuning.recipes import PRESETS, PairRecipe, title
 from trainers.kinds.finetuning.recipes import recipe as read_recipe
 from trainers.object_removal.fills import FILLS
 from trainers.optimization import OPTIMISERS
@@ -86,8 +86,8 @@ class Objects:
         self._library = library
         public, limits = settings.public, settings.limits
         self.datasets = Datasets(public=public, load=load, dropped=lambda name: self.index.forget(name))
-        self.images = InputImages(self.datasets, library.room, Bound(KEPT), turns)
-        self.fills = FilledImages(self.images, Bound(KEPT // 2))
+        self.images = InputImages(self.datasets, library.room, CostLimit(KEPT), turns)
+        self.fills = FilledImages(self.images, CostLimit(KEPT // 2))
         self.models = models or Models(library, public=public)
         self.openings = Tasks(noun="datasets", most=MOST_OPENINGS, each=limits.openings if public else None)
         self.index = CaptionIndex(self.models, self.datasets)
@@ -121,7 +121,7 @@ class Objects:
             "interpretation": list(READINGS),
             "recorded": self._recorded(),
             "recipes": list(TEXTS),
-            "recipe": asdict(Recipe()),
+            "recipe": asdict(PairRecipe()),
             "optimisers": [{"name": descriptor.name, "title": descriptor.title} for descriptor in OPTIMISERS.values()],
             "presets": [_preset(descriptor) for descriptor in PRESETS],
         }

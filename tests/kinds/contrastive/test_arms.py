@@ -27,7 +27,7 @@ from tests.kinds.contrastive.test_run import (
 from tests.metrics.slow_representation import mean_cosine
 from tests.training.batches import next_batch
 from trainers.kinds.contrastive.arm import MethodArm
-from trainers.kinds.contrastive.batches import Batch
+from trainers.kinds.contrastive.batches import ViewBatch
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.diagnosis import diagnosis
 from trainers.kinds.contrastive.footprint import footprint
@@ -90,7 +90,9 @@ def test_parts_are_a_hand_written_loop_of_sgd_steps(name: str, parameters: dict[
     for step in range(2):
         given = views(slow, count=10, first=10 * step)
         torch.manual_seed(step)
-        scalars = arm.step(Batch(view=given.images.__getitem__, labels=given.labels, rows=given.rows, step=step), 0.8)
+        scalars = arm.step(
+            ViewBatch(view=given.images.__getitem__, labels=given.labels, rows=given.rows, step=step), 0.8
+        )
         torch.manual_seed(step)
         means: dict[str, float] = {}
         for first, last in ((0, 4), (4, 8), (8, 10)):
@@ -194,7 +196,7 @@ def test_the_diagnosis_and_the_estimate_know_the_batch_of_a_method() -> None:
 def step(arm: MethodArm, seconds: float = 0.0) -> dict[str, torch.Tensor | float]:
     given = views(arm.method, count=10)
     return arm.step(
-        Batch(
+        ViewBatch(
             view=given.images.__getitem__, labels=given.labels, rows=given.rows, step=0, seconds=lambda _view: seconds
         ),
         1.0,

@@ -13,7 +13,7 @@ from tests.fake_device import DEVICE, fake_device
 from tests.losses.reference import asked, supcon
 from trainers.errors import UserError
 from trainers.kinds.contrastive.arm import MethodArm
-from trainers.kinds.contrastive.batches import Batch
+from trainers.kinds.contrastive.batches import ViewBatch
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.methods import METHODS, Parts, Views
 from trainers.kinds.contrastive.networks import Projected, projector
@@ -171,7 +171,7 @@ def test_the_second_stage_trains_the_classifier_alone_from_new_weights() -> None
     assert torch.equal(arm.classifier.weight, nn.Linear(FEATURES, CLASSES).weight)
     before = copy.deepcopy(method.state_dict())
     images = torch.randint(0, 256, (8, 3, 8, 8), dtype=torch.uint8)
-    batch = Batch(
+    batch = ViewBatch(
         view=lambda _number: images.float() / 255, labels=torch.arange(8) % CLASSES, rows=torch.arange(8), step=0
     )
     scalars = arm.step(batch, Stage.of(config).factor(0, 0.0, 1))
@@ -183,7 +183,7 @@ def test_the_second_stage_trains_the_classifier_alone_from_new_weights() -> None
 def terms_of(arm: MethodArm) -> dict[str, torch.Tensor]:
     """The terms of the loss in a step on eight images."""
     images, rows = views(arm.method).images, torch.arange(8)
-    batch = Batch(view=images.__getitem__, labels=rows % CLASSES, rows=rows, step=0)
+    batch = ViewBatch(view=images.__getitem__, labels=rows % CLASSES, rows=rows, step=0)
     numbers = arm.step(batch, 1.0)
     return {name.removeprefix("term/"): numbers[name] for name in numbers if name.startswith("term/")}
 
@@ -232,7 +232,7 @@ def test_a_step_does_not_wait_for_a_gpu(name: str, size: int | None) -> None:
                 continue
             arm.optimizer.late.depth = 3  # earlier steps are read late, and a fake device has no values to give
             images, rows = torch.empty(8, 3, 8, 8, device=DEVICE), torch.arange(8)
-            batch = Batch(view=lambda _number, made=images: made, labels=rows % CLASSES, rows=rows, step=0)
+            batch = ViewBatch(view=lambda _number, made=images: made, labels=rows % CLASSES, rows=rows, step=0)
             assert arm.step(batch, 1.0)["loss"].device == DEVICE
 
 

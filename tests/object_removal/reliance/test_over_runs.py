@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from trainers.comparison import Group, Pair
+from trainers.comparison import Group, VariantPair
 from trainers.errors import UserError
-from trainers.object_removal.reliance.over_runs import Part, over_runs, text
+from trainers.object_removal.reliance.over_runs import TitledTable, over_runs, text
 from trainers.object_removal.reliance.queries import TITLES, WITHOUT
 from trainers.object_removal.reliance.results import (
     CONTRASTS,
     NEAREST,
     ArmBackground,
     BackgroundResult,
-    Scores,
+    FormScores,
     title_of,
 )
 
@@ -26,9 +26,9 @@ QUERIES, CLASSES = 60, 12
 RNG = np.random.default_rng
 
 
-def scores(rng: np.random.Generator, chance: float) -> Scores:
+def scores(rng: np.random.Generator, chance: float) -> FormScores:
     hits = (rng.random(QUERIES) < chance).astype(float)
-    return Scores(
+    return FormScores(
         metrics={"R_at_1": hits, "HAP": 0.5 * hits},
         nearest=np.zeros((QUERIES, NEAREST), dtype=np.int64),
         stays=rng.integers(0, 11, QUERIES) / 10,
@@ -67,13 +67,13 @@ def measured(seed: int, chances: Sequence[float], key: str = "", noise: int = 0)
     )
 
 
-def group(parts: Sequence[Part], which: int, name: str, metric: str) -> Group:
+def group(parts: Sequence[TitledTable], which: int, name: str, metric: str) -> Group:
     (comparison,) = (one for one in parts[which].table.comparisons if one.metric == metric)
     (found,) = (one for one in comparison.groups if one.condition == {"queries": title_of(name)})
     return found
 
 
-def pair(found: Group, first: str, second: str | None) -> Pair:
+def pair(found: Group, first: str, second: str | None) -> VariantPair:
     (only,) = (one for one in found.pairs if (one.first, one.second) == (first, second))
     return only
 

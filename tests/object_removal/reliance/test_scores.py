@@ -32,7 +32,7 @@ from trainers.object_removal.reliance.results import (
     STAYS,
     ArmBackground,
     BackgroundResult,
-    Scores,
+    FormScores,
     chance,
     nearest,
     score_forms,
@@ -66,17 +66,17 @@ def embedded(images: Tensor, seen: np.ndarray) -> Tensor:
     return torch.stack([torch.cat([part.mean(1) - 0.4, part.std(1) - 0.15]) for part in parts])
 
 
-_SCORES: dict[tuple[str, bool], dict[str, Scores]] = {}  # embedding every form takes a while
+_SCORES: dict[tuple[str, bool], dict[str, FormScores]] = {}  # embedding every form takes a while
 
 
-def scores_of(objects: ObjectImages, queries: Queries, *, pot: bool) -> dict[str, Scores]:
+def scores_of(objects: ObjectImages, queries: Queries, *, pot: bool) -> dict[str, FormScores]:
     """Of an encoder that sees the pot alone, or all but the pot."""
     if (queries.key, pot) not in _SCORES:
         _SCORES[queries.key, pot] = _scored(objects, queries, pot)
     return dict(_SCORES[queries.key, pot])
 
 
-def _scored(objects: ObjectImages, queries: Queries, pot: bool) -> dict[str, Scores]:
+def _scored(objects: ObjectImages, queries: Queries, pot: bool) -> dict[str, FormScores]:
     masks = objects.masks(np.arange(len(objects)))
     seen = masks if pot else ~masks
     forms = {form: embedded(images, seen[queries.indices]) for form, images in queries.forms.items()}
@@ -145,7 +145,7 @@ def test_an_image_is_never_its_own_neighbour_and_small_galleries_give_fewer() ->
     assert nearest(gallery[:1], gallery, np.array([-1]), 2).tolist() == [[0, 1]]
 
 
-def result_of(objects: ObjectImages, queries: Queries, *arms: dict[str, Scores]) -> BackgroundResult:
+def result_of(objects: ObjectImages, queries: Queries, *arms: dict[str, FormScores]) -> BackgroundResult:
     measured = (ArmBackground(run="run", arm=at, title=f"arm {at}", scores=scores) for at, scores in enumerate(arms))
     return dataclasses.replace(BackgroundResult.of(objects, queries, measured, seed=0), test_set=True)
 

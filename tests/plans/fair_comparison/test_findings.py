@@ -15,7 +15,7 @@ from trainers.plans.children import Children
 from trainers.plans.config import FairComparisonConfig
 from trainers.plans.fair_comparison import DESCRIPTOR as PLAN
 from trainers.plans.findings import changes
-from trainers.plans.planned import Child, Outcome, Part, PlannedRun
+from trainers.plans.planned import Child, Outcome, PlannedRun, PlanPart
 from trainers.plans.report import report
 from trainers.runs import RunFolder
 from trainers.runs.folder import id_within
@@ -49,7 +49,7 @@ def said(config: FairComparisonConfig, outcomes: dict[str, Outcome]) -> dict[str
             for child in own
             if child.outcome is not None
         ]
-        parts.append(Part(name=name, title=title, children=own, table=table(cells, ["R_at_1", "AP_at_R"])))
+        parts.append(PlanPart(name=name, title=title, children=own, table=table(cells, ["R_at_1", "AP_at_R"])))
     return {finding.title: finding.sentences for finding in PLAN.findings(config, children, parts)}
 
 

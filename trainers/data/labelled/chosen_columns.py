@@ -21,7 +21,7 @@ from trainers.data.labelled.columns import (
     listed,
 )
 from trainers.data.labelled.hierarchies import superclasses
-from trainers.data.labelled.table import Codes, Table
+from trainers.data.labelled.table import LabelCodes, SplitTable
 from trainers.data.names import same_name
 from trainers.errors import DataError
 
@@ -40,11 +40,11 @@ class Columns:
 
     images: tuple[str, ...]
     labels: tuple[str, ...]
-    codes: Mapping[str, Codes]
+    codes: Mapping[str, LabelCodes]
 
 
 def choose_columns(
-    used: Mapping[str, Table], choice: DataChoice, tree: tuple[str, ...] | None, notes: list[str]
+    used: Mapping[str, SplitTable], choice: DataChoice, tree: tuple[str, ...] | None, notes: list[str]
 ) -> Columns:
     """Choose the image and label columns of the splits in use.
 
@@ -94,7 +94,7 @@ def level_names(columns: Sequence[str]) -> tuple[str, ...]:
     return names if len(set(names)) == len(names) and all(names) else tuple(columns)
 
 
-def _made(wanted: tuple[str, ...] | None, table: Table) -> tuple[str, ...] | None:
+def _made(wanted: tuple[str, ...] | None, table: SplitTable) -> tuple[str, ...] | None:
     """Return the columns that are wanted, in their own spelling; in place of those of one class each, the one made of
     them.
     """
@@ -107,7 +107,7 @@ def _made(wanted: tuple[str, ...] | None, table: Table) -> tuple[str, ...] | Non
     return wanted
 
 
-def _wanted(tables: Sequence[Table], name: str) -> Codes:
+def _wanted(tables: Sequence[SplitTable], name: str) -> LabelCodes:
     kinds = [label_kinds(table) for table in tables]
     if not all(name in each for each in kinds):
         common = [each for each in kinds[0] if all(each in other for other in kinds)]
@@ -118,7 +118,7 @@ def _wanted(tables: Sequence[Table], name: str) -> Codes:
     return codes
 
 
-def _in_order(wanted: tuple[str, ...], codes: dict[str, Codes], notes: list[str]) -> tuple[str, ...]:
+def _in_order(wanted: tuple[str, ...], codes: dict[str, LabelCodes], notes: list[str]) -> tuple[str, ...]:
     """Order columns finest first if they are a chain in some order; otherwise as asked, to be combined."""
     order = tuple(sorted(wanted, key=lambda name: -len(np.unique(codes[name].values))))
     nested = all(contradictions(codes[a].values, codes[b].values) is not None for a, b in pairwise(order))
@@ -129,11 +129,11 @@ def _in_order(wanted: tuple[str, ...], codes: dict[str, Codes], notes: list[str]
 
 def _outvoted(
     labels: Sequence[str],
-    codes: Mapping[str, Codes],
-    tables: Sequence[Table],
+    codes: Mapping[str, LabelCodes],
+    tables: Sequence[SplitTable],
     images: Sequence[str],
     notes: list[str],
-) -> dict[str, Codes]:
+) -> dict[str, LabelCodes]:
     """Give the few rows that contradict the tree the superclass of the others of their class, and name them.
 
     Not where all rows of a finest class agree: then the name of a class is that of two, as genus Morus is of mulberries
@@ -160,7 +160,7 @@ def _outvoted(
         what = "1 row contradicts" if len(odd) == 1 else f"{len(odd):,} rows contradict"
         notes.append(f"{what} the others in {coarse!r} and {'is' if len(odd) == 1 else 'are'} outvoted: "
                      f"{', '.join(said)}{more}.")  # fmt: skip
-        made[coarse] = Codes(values=values, names=above.names)
+        made[coarse] = LabelCodes(values=values, names=above.names)
     return made
 
 
@@ -173,7 +173,7 @@ def _agree(finest: np.ndarray, coarse: np.ndarray) -> np.ndarray:
     return one[finest] & (finest >= 0)
 
 
-def _row_name(row: int, tables: Sequence[Table], images: Sequence[str]) -> str:
+def _row_name(row: int, tables: Sequence[SplitTable], images: Sequence[str]) -> str:
     """Return the file name of a row of several tables, one after the other; its number if it has none."""
     at = int(row)
     for table, column in zip(tables, images, strict=True):
@@ -183,19 +183,19 @@ def _row_name(row: int, tables: Sequence[Table], images: Sequence[str]) -> str:
     raise IndexError(row)
 
 
-def _offer(common: Collection[str], table: Table) -> str:
+def _offer(common: Collection[str], table: SplitTable) -> str:
     if common:
         return f"columns that can be labels are: {listed(common)}."
     return f"no column can be a label; the columns are: {listed(table.kinds)}{_why(table)}."
 
 
-def _why(table: Table) -> str:
+def _why(table: SplitTable) -> str:
     """Say why columns are none of labels, the first of them."""
     said = [f"{name}: {why}" for name, why in list(table.unread.items())[:5]]
     return f" ({'; '.join(said)})" if said else ""
 
 
-def _no_labels(columns: Sequence[LabelColumn], table: Table) -> str:
+def _no_labels(columns: Sequence[LabelColumn], table: SplitTable) -> str:
     usable = [column for column in columns if column.usable]
     text = f"No label column was found. The columns are: {listed(table.kinds)}{_why(table)}. "
     if usable:

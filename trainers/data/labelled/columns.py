@@ -11,7 +11,7 @@ import numpy as np
 
 from trainers.cells import some
 from trainers.data.labelled.splits import is_split
-from trainers.data.labelled.table import IMAGE_NAMES, LABEL_KINDS, Codes, Kind, Table
+from trainers.data.labelled.table import IMAGE_NAMES, LABEL_KINDS, Kind, LabelCodes, SplitTable
 from trainers.data.names import same_name
 from trainers.errors import DataError
 
@@ -64,7 +64,7 @@ _FEW = 12  # columns, of which some may be others
 _MOST_ONE_HOT_CELLS = 50_000_000
 
 
-def read_one_hot(tables: Sequence[Table]) -> str:
+def read_one_hot(tables: Sequence[SplitTable]) -> str:
     """Add a label column to tables that have a column per class, and say so; empty: they have none.
 
     Columns of zeros and ones that are no classes, such as whether an image was checked, are left aside where the others
@@ -89,11 +89,11 @@ def read_one_hot(tables: Sequence[Table]) -> str:
     name = next(each for each in (NAME, "one-hot class", *(f"{NAME} {n}" for n in range(2, 99))) if each not in taken)
     starts = np.cumsum([len(table) for table in tables])[:-1]
     for table, part in zip(tables, np.split(codes, starts), strict=True):
-        table.derive(name, Codes(values=part, names=names), chosen)
+        table.derive(name, LabelCodes(values=part, names=names), chosen)
     return f"{len(chosen)} columns, one per class ({some(chosen, 6)}), are read as the label {name!r}."
 
 
-def _binary(tables: Sequence[Table]) -> dict[str, np.ndarray]:
+def _binary(tables: Sequence[SplitTable]) -> dict[str, np.ndarray]:
     """Return the columns of zeros and ones of all tables, as bool [N]."""
     found: dict[str, np.ndarray] = {}
     most = _MOST_ONE_HOT_CELLS // max(1, sum(map(len, tables)))
@@ -161,7 +161,7 @@ class LabelColumn:
         return not self.reason
 
 
-def image_column(table: Table, wanted: str | None) -> str:
+def image_column(table: SplitTable, wanted: str | None) -> str:
     """Return the image column: the wanted one, else the first of :attr:`Table.image_columns`.
 
     Raises:
@@ -183,23 +183,23 @@ def image_column(table: Table, wanted: str | None) -> str:
     return wanted or images[0]
 
 
-def join(tables: Sequence[Table], column: str) -> Codes:
+def join(tables: Sequence[SplitTable], column: str) -> LabelCodes:
     """Join one label column of several splits, one after the other, under one list of names (joined by name)."""
     parts = [table.codes(column) for table in tables]
     given_up = next((part.reason for part in parts if part.reason), "")
     if given_up:
-        return Codes.given_up(sum(map(len, tables)), given_up)
+        return LabelCodes.given_up(sum(map(len, tables)), given_up)
     if all(part.names == parts[0].names for part in parts) and len({*parts[0].names}) == len(parts[0].names):
-        return Codes(values=np.concatenate([part.values for part in parts]), names=parts[0].names)
+        return LabelCodes(values=np.concatenate([part.values for part in parts]), names=parts[0].names)
     names = dict.fromkeys(name for part in parts for name in part.names)
     if all(re.fullmatch(r"-?\d+", name) for name in names):
         names = dict.fromkeys(sorted(names, key=int))
     position = {name: index for index, name in enumerate(names)}
     moved = [np.array([*(position[name] for name in part.names), -1])[part.values] for part in parts]
-    return Codes(values=np.concatenate(moved), names=tuple(names))
+    return LabelCodes(values=np.concatenate(moved), names=tuple(names))
 
 
-def describe(name: str, kind: Kind, codes: Codes) -> LabelColumn:
+def describe(name: str, kind: Kind, codes: LabelCodes) -> LabelColumn:
     """Judge one column by its name, kind and values."""
     present = codes.values[codes.values >= 0]
     classes, counts = np.unique(present, return_counts=True)
@@ -269,7 +269,7 @@ def _functional(fine: np.ndarray, coarse: np.ndarray) -> bool:
     return len(pairs) == len(np.unique(fine))
 
 
-def chain(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> tuple[str, ...]:
+def chain(columns: Sequence[LabelColumn], codes: dict[str, LabelCodes]) -> tuple[str, ...]:
     """Return the longest chain of likely columns, finest first, in which each determines the next; if several are, the
     one with most columns called labels, classes, categories and the like.
 
@@ -295,12 +295,12 @@ def chain(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> tuple[str,
     return max(best.values(), default=((0, 0, 0), ()))[1]
 
 
-def label_kinds(table: Table) -> dict[str, Kind]:
+def label_kinds(table: SplitTable) -> dict[str, Kind]:
     """Return the columns whose kind can be a label."""
     return {name: kind for name, kind in table.kinds.items() if kind in LABEL_KINDS}
 
 
-def others(tables: Sequence[Table]) -> tuple[LabelColumn, ...]:
+def others(tables: Sequence[SplitTable]) -> tuple[LabelColumn, ...]:
     """Return the columns whose kind is none of labels, with the reason."""
     return tuple(
         LabelColumn(name=name, kind="other", classes=0, usable=False, reason=tables[0].unread[name], examples=())
@@ -309,7 +309,7 @@ def others(tables: Sequence[Table]) -> tuple[LabelColumn, ...]:
     )[:MOST_COLUMNS]
 
 
-def candidates(tables: Sequence[Table]) -> tuple[dict[str, Kind], int]:
+def candidates(tables: Sequence[SplitTable]) -> tuple[dict[str, Kind], int]:
     """Return the columns of all tables to look at as labels, in order, and the number of others, which are left unread.
 
     Where there are more than :data:`MOST_COLUMNS`, or fewer where the dataset has many rows, typed class columns come
@@ -352,7 +352,7 @@ def _doubt(name: str, kind: Kind, repeated: int, rows: int, texts: list[str]) ->
     return "" if _LABEL_LIKE.search(name) else "numbers and yes/no columns are labels only if called so"
 
 
-def _without_doubles(columns: Sequence[LabelColumn], codes: dict[str, Codes]) -> list[LabelColumn]:
+def _without_doubles(columns: Sequence[LabelColumn], codes: dict[str, LabelCodes]) -> list[LabelColumn]:
     order = sorted(columns, key=lambda column: LABEL_KINDS.index(column.kind))
     kept: list[LabelColumn] = []
     for column in order:

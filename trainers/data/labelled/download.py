@@ -14,7 +14,7 @@ import numpy as np
 
 from trainers.config import DataChoice
 from trainers.data.hf_errors import explained
-from trainers.data.hf_logging import STILL_SECONDS, Step, ThrottledError
+from trainers.data.hf_logging import STILL_SECONDS, BackgroundStep, ThrottledError
 from trainers.data.labelled.opening import bound, prepared_splits
 from trainers.data.labelled.repository import Repository, fetched
 from trainers.data.labelled.selection import select
@@ -57,7 +57,7 @@ class Download:
         self._pending = [path for path in sizes if not (copy / "snapshots" / repository.sha / path).exists()]
         self._done = len(sizes) - len(self._pending)
         self._bytes = self._total - sum(sizes[path] for path in self._pending)
-        self._steps: dict[str, Step[Path]] = {}
+        self._steps: dict[str, BackgroundStep[Path]] = {}
         self._seen, self._moved = -1, time.monotonic()
 
     def run(self) -> None:
@@ -80,7 +80,7 @@ class Download:
                 step.give_up()
 
     def _begin(self, path: str) -> None:
-        self._steps[path] = Step(lambda: fetched(self._repository, path))
+        self._steps[path] = BackgroundStep(lambda: fetched(self._repository, path))
 
     def _end(self, path: str) -> None:
         try:

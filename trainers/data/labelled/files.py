@@ -17,7 +17,7 @@ from trainers.cells import counted
 from trainers.data import access
 from trainers.data.cache import content_key
 from trainers.data.image_file import SUFFIXES
-from trainers.data.labelled import beside
+from trainers.data.labelled import label_tables
 from trainers.data.labelled.archive_names import ZipNames
 from trainers.data.names import composed
 from trainers.errors import DataError
@@ -242,7 +242,7 @@ def scan(path: Path, *, every: bool = False, encoding: str | None = None) -> tup
 
 def content_key_of(source: FileSource, files: list[File]) -> str:
     """Return a key that changes when a file, or a table beside them, is added, removed, renamed or written."""
-    every = [*files, *sorted(source.listed((*beside.SUFFIXES, *beside.LISTS)), key=lambda file: file.parts)]
+    every = [*files, *sorted(source.listed((*label_tables.SUFFIXES, *label_tables.LISTS)), key=lambda file: file.parts)]
     return content_key([str(source.path.resolve()), *((file.parts, file.size, file.changed) for file in every)])
 
 

@@ -18,13 +18,13 @@ import numpy as np
 from trainers.cells import counted, some
 from trainers.data.base import CAMERA, GALLERY, QUERY, ROLE
 from trainers.data.image_file import LARGEST_FILE
-from trainers.data.labelled import beside
+from trainers.data.labelled import label_tables
 from trainers.data.labelled.columns import POINT, Cell, alike, describe, kind_of_cells, read_one_hot
 from trainers.data.labelled.files import File, FileSource
-from trainers.data.labelled.layouts import Layout, Reading, read_as_handed_out
+from trainers.data.labelled.layouts import BenchmarkLayout, Reading, read_as_handed_out
 from trainers.data.labelled.rows import level_names
 from trainers.data.labelled.splits import is_split, rank_as_test, role_of, roles_note, with_roles
-from trainers.data.labelled.table import Codes, Kind, Splits, Table, encode
+from trainers.data.labelled.table import Kind, LabelCodes, Splits, SplitTable, encode
 from trainers.errors import DataError
 
 Names = tuple[str, ...]
@@ -239,7 +239,7 @@ _FOREIGN = (".heic", ".heif", ".avif", ".jxl", ".svg", ".psd", ".raw", ".dng", "
 """Endings of images that are not read."""
 
 
-class FileTable(Table):
+class FileTable(SplitTable):
     """One split of a plain folder or zip file.
 
     Args:
@@ -269,7 +269,7 @@ class FileTable(Table):
     def __len__(self) -> int:
         return len(self._files)
 
-    def codes(self, column: str) -> Codes:
+    def codes(self, column: str) -> LabelCodes:
         return self._codes[column]
 
     def sizes(self, column: str, rows: np.ndarray) -> np.ndarray:
@@ -295,7 +295,7 @@ def tables(source: FileSource, files: list[File]) -> Splits:
     handed = read_as_handed_out(source, files)
     if handed is not None:
         return _as_handed_out(source, files, *handed)
-    said = beside.listed(_tables_beside(source), [file.parts for file in files])
+    said = label_tables.listed(_tables_beside(source), [file.parts for file in files])
     folders = Folders.of([file.names for file in files])
     notes = [*source.notes(), *said.notes]
     splits, roles = said.splits or folders.splits, said.roles if said.splits else folders.roles
@@ -349,14 +349,14 @@ def _by_split(splits: Sequence[str], kept: Sequence[bool]) -> dict[str, list[int
     return rows
 
 
-def _as_handed_out(source: FileSource, files: list[File], layout: Layout, reading: Reading) -> Splits:
+def _as_handed_out(source: FileSource, files: list[File], layout: BenchmarkLayout, reading: Reading) -> Splits:
     """Make the splits of a benchmark of which its lists tell."""
     rows: dict[str, list[int]] = {}
     for row, entry in sorted(reading.entries.items()):
         rows.setdefault(entry.split, []).append(row)
     names = (*reading.levels, *reading.more)
     kinds: dict[str, Kind] = dict.fromkeys(names, "text")
-    made: dict[str, Table] = {}
+    made: dict[str, SplitTable] = {}
     for split, of_split in rows.items():
         entries = [reading.entries[row] for row in of_split]
         columns = {name: [entry.labels[level] for entry in entries] for level, name in enumerate(names)}
@@ -372,20 +372,20 @@ def _as_handed_out(source: FileSource, files: list[File], layout: Layout, readin
     return Splits(tables=made, notes=tuple(notes), tree=reading.levels)
 
 
-def _tables_beside(source: FileSource) -> list[beside.Written | str]:
+def _tables_beside(source: FileSource) -> list[label_tables.RawTable | str]:
     """Read the tables beside the images, those of outer folders first, as far as they are small."""
-    listed = (file for file in source.listed((*beside.SUFFIXES, ".txt")) if beside.is_table(file.parts[-1]))
+    listed = (file for file in source.listed((*label_tables.SUFFIXES, ".txt")) if label_tables.is_table(file.parts[-1]))
     every = sorted(listed, key=lambda file: (len(file.parts), file.parts))
-    room = beside.MOST_BYTES
-    read: list[beside.Written | str] = []
-    for file in every[: beside.MOST_TABLES]:
-        read.append(beside.written(file.parts, source.read(file) if file.size <= room else None))
+    room = label_tables.MOST_BYTES
+    read: list[label_tables.RawTable | str] = []
+    for file in every[: label_tables.MOST_TABLES]:
+        read.append(label_tables.written(file.parts, source.read(file) if file.size <= room else None))
         room -= min(file.size, room)
     more = len(every) - len(read)
     return [*read, f"{more:,} more tables beside the images are not read."] if more else read
 
 
-def _named(codes: Codes) -> list[Cell]:
+def _named(codes: LabelCodes) -> list[Cell]:
     return [codes.names[value] if value >= 0 else None for value in codes.values]
 
 

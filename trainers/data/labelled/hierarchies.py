@@ -30,7 +30,7 @@ from trainers.cells import one_line, some
 from trainers.config import DataChoice
 from trainers.data import access
 from trainers.data.labelled.rows import Tree, grow, level_names
-from trainers.data.labelled.table import Codes, encode
+from trainers.data.labelled.table import LabelCodes, encode
 from trainers.data.names import composed_text
 from trainers.errors import DataError
 from trainers.parameters import parameter
@@ -90,8 +90,8 @@ def planted(names: Sequence[str], rows: np.ndarray, levels: Levels) -> Tree:
     for level in range(len(levels.names)):
         values = [levels.paths[name][level] for name in names]
         same = not level and values == list(names) and len(set(names)) == len(names)
-        made = Codes(values=np.arange(len(names)), names=tuple(names)) if same else encode(values)
-        columns.append(Codes(values=made.values[rows], names=made.names))
+        made = LabelCodes(values=np.arange(len(names)), names=tuple(names)) if same else encode(values)
+        columns.append(LabelCodes(values=made.values[rows], names=made.names))
     return grow(levels.names, columns)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from trainers.data import access, cache, settings
 from trainers.data.hf_errors import explained
-from trainers.data.hf_logging import LOOK_SECONDS, Step, offline, online, quiet, within
+from trainers.data.hf_logging import LOOK_SECONDS, BackgroundStep, offline, online, quiet, within
 from trainers.data.labelled import folders, packed
 from trainers.data.labelled.download import Download, Shards
 from trainers.data.labelled.opening import OpenedDataset, as_said, make_builder, prepared_splits, read_card
@@ -334,7 +334,7 @@ def _prepare(builder: Any, name: str, progress: Progress) -> None:
         with explained(name):
             builder.download_and_prepare(verification_mode="no_checks")
 
-    step = Step(work)
+    step = BackgroundStep(work)
     try:
         while not step.ended(_POLL_SECONDS):
             progress(f"Reading the files of {name}", 0.99)

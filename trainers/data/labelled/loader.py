@@ -20,7 +20,7 @@ from trainers.data.base import GALLERY, QUERY, ROLE, ImageSet, LoadedData
 from trainers.data.cache import Draft
 from trainers.data.decode import WideFoundError
 from trainers.data.image_file import ACCEPTED
-from trainers.data.labelled import stored
+from trainers.data.labelled import dataset_cache
 from trainers.data.labelled.opening import OpenedDataset, open_folder
 from trainers.data.labelled.rows import (
     ColourFoundError,
@@ -93,7 +93,7 @@ def load_source(
     opened = open_source(choice, report)
     name, title, licence = name or choice.source, title or opened.title, licence or opened.licence
     key = cache.content_key((opened.key, replace(choice, source="", revision=None), levels, title, licence, _RANGED))
-    data = stored.read(key, name)
+    data = dataset_cache.read(key, name)
     if data is not None:
         report(f"{title} is ready", 1.0)
         return replace(data, revision=opened.revision)
@@ -193,7 +193,7 @@ class _Decoding:
     def run(self) -> LoadedData:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow's remarks about odd files; what cannot be used is counted
-            with cache.draft(stored.KIND) as draft:
+            with cache.draft(dataset_cache.KIND) as draft:
                 try:
                     return self._into(draft)
                 except OSError as error:
@@ -229,7 +229,7 @@ class _Decoding:
         needed, memory = total * channels * side * side, settings.memory_bytes()
         _check_room(total, channels, side, kept=draft is not None)
         images, parts, goods, dark, begun = {}, [], [], list[str](), 0
-        for name, part in zip(stored.PARTS, (selection.train, selection.test), strict=True):
+        for name, part in zip(dataset_cache.PARTS, (selection.train, selection.test), strict=True):
             shape = len(part.rows), channels, side, side
             pixels = np.zeros(shape, np.uint8) if draft is None else draft.allocate(name, shape)
             fetch = EncodedImages(selection=selection, part=part)
@@ -252,7 +252,7 @@ class _Decoding:
         data = self._completed(parts, tensors, tuple(notes))
         if draft is not None:
             with suppress(OSError):  # the images are in memory or mapped already; the next start decodes again
-                stored.commit(draft, self.key, data)
+                dataset_cache.commit(draft, self.key, data)
         return data
 
     def _tell(self, begun: int, total: int, rows: int) -> None:
@@ -264,12 +264,12 @@ class _Decoding:
         finished = {}
         read = {
             name: EncodedImages(selection=self.selection, part=part)
-            for name, part in zip(stored.PARTS, parts, strict=True)
+            for name, part in zip(dataset_cache.PARTS, parts, strict=True)
         }
         given = {name: each.attributes() for name, each in read.items()}
-        given[stored.PARTS[0]].pop(ROLE, None)  # of the test alone
+        given[dataset_cache.PARTS[0]].pop(ROLE, None)  # of the test alone
         names, known = _attributes(given)
-        for name, part in zip(stored.PARTS, parts, strict=True):
+        for name, part in zip(dataset_cache.PARTS, parts, strict=True):
             finished[name] = ImageSet(
                 images=images[name],
                 labels=torch.from_numpy(np.ascontiguousarray(part.labels)),
@@ -281,7 +281,7 @@ class _Decoding:
             **finished,
             hierarchy=hierarchy,
             notes=notes,
-            fingerprint=stored.fingerprint(finished, hierarchy),
+            fingerprint=dataset_cache.fingerprint(finished, hierarchy),
             labelled=self.selection.labelled,
             attributes=names,
             pixel_range=None if self.pixels is UNDECIDED else self.pixels,

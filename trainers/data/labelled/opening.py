@@ -18,7 +18,7 @@ from trainers.config import DataChoice
 from trainers.data import access, cache, settings
 from trainers.data.hf_errors import explained, file_in
 from trainers.data.labelled import archive_names, files, folders, packed
-from trainers.data.labelled.table import MOST_ROWS, ArrowTable, Splits, Table
+from trainers.data.labelled.table import MOST_ROWS, ArrowTable, Splits, SplitTable
 from trainers.data.names import composed
 from trainers.errors import DataError
 from trainers.progress import Progress
@@ -317,7 +317,7 @@ def prepared_splits(builder: Any, roots: tuple[Path, ...]) -> Splits:
     return Splits(tables=_tables(full, roots))
 
 
-def _tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, Table]:
+def _tables(dataset: Any, roots: tuple[Path, ...]) -> dict[str, SplitTable]:
     """Return the splits of a ``DatasetDict`` or a ``Dataset``; empty ones are left out."""
     splits = dataset if isinstance(dataset, dict) else {"all": dataset}
     return {str(name): ArrowTable(split, roots) for name, split in splits.items() if len(split)}

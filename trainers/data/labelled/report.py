@@ -30,7 +30,7 @@ from trainers.data.labelled.rows import (
 )
 from trainers.data.labelled.selection import all_rows, dropped_classes, select_rows, used_splits
 from trainers.data.labelled.splits import divided_by_column
-from trainers.data.labelled.table import Splits, Table
+from trainers.data.labelled.table import Splits, SplitTable
 from trainers.data.pixel_range import UNDECIDED, PixelRange
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
@@ -54,7 +54,7 @@ class Sample:
 
 
 def samples(
-    tables: Sequence[Table],
+    tables: Sequence[SplitTable],
     columns: Sequence[str],
     whole: Part,
     hierarchy: Hierarchy,
@@ -83,7 +83,7 @@ def samples(
     return tuple(sample for sample in made if sample.images)
 
 
-def _picture(table: Table, column: str, row: int, pixels: PixelRange | None) -> np.ndarray | None:
+def _picture(table: SplitTable, column: str, row: int, pixels: PixelRange | None) -> np.ndarray | None:
     try:
         return square(table.images(column, np.array([row]))[0] or b"", SIDE, pixels)
     except UndecodableError:

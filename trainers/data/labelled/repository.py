@@ -12,12 +12,12 @@ from typing import Any
 from trainers.data import access
 from trainers.data.hf_errors import explained
 from trainers.data.hf_logging import LOOK_SECONDS, check_wanted
-from trainers.data.labelled import beside
+from trainers.data.labelled import label_tables
 from trainers.data.labelled.files import SUFFIXES, Archive, File
 
 FOREIGN = (".parquet", ".arrow", ".tar")
 """What only ``datasets`` reads, WebDataset among them."""
-_TEXTS = (*beside.SUFFIXES, ".json", ".txt", ".mat")
+_TEXTS = (*label_tables.SUFFIXES, ".json", ".txt", ".mat")
 MANY = 1000
 """Loose images from which on a zip is fetched sooner: each is three requests."""
 _MOST_LISTS = 50
@@ -52,13 +52,13 @@ class Repository:
     @property
     def tables(self) -> list[str]:
         """Tables that are read beside images."""
-        return self.ending(beside.SUFFIXES)
+        return self.ending(label_tables.SUFFIXES)
 
     @property
     def wanted(self) -> list[str]:
         """What is fetched to read it as a folder: images, zip files, and the outermost of tables and lists."""
-        small = (path for path in self.ending(_TEXTS) if self.files[path] <= beside.MOST_BYTES)
-        texts = sorted(small, key=lambda path: (path.count("/"), not path.endswith(beside.SUFFIXES), path))
+        small = (path for path in self.ending(_TEXTS) if self.files[path] <= label_tables.MOST_BYTES)
+        texts = sorted(small, key=lambda path: (path.count("/"), not path.endswith(label_tables.SUFFIXES), path))
         return [*self.images, *self.zips, *texts[:_MOST_LISTS]]
 
     def ending(self, suffixes: tuple[str, ...]) -> list[str]:

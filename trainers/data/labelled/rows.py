@@ -15,7 +15,7 @@ from trainers.data.base import ROLE
 from trainers.data.decode import header, is_wide, spans, square
 from trainers.data.image_file import UndecodableError
 from trainers.data.labelled.splits import repeated
-from trainers.data.labelled.table import Codes, Table
+from trainers.data.labelled.table import LabelCodes, SplitTable
 from trainers.data.pixel_range import DARK, UNDECIDED, PixelRange, Spans
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
@@ -29,7 +29,7 @@ class Tree:
     hierarchy: Hierarchy
 
 
-def grow(levels: Sequence[str], columns: Sequence[Codes]) -> Tree:
+def grow(levels: Sequence[str], columns: Sequence[LabelCodes]) -> Tree:
     """Make ids that are unique across parents.
 
     A value that occurs under two parents (``small`` under shirts and under shoes) becomes two classes, named
@@ -109,7 +109,7 @@ class Part:
         return replace(self, owner=self.owner[index], rows=self.rows[index], labels=self.labels[index])
 
 
-def with_role(part: Part, tables: Sequence[Table]) -> np.ndarray:
+def with_role(part: Part, tables: Sequence[SplitTable]) -> np.ndarray:
     """Return the rows of a part that are queries or of the gallery of a test, bool [n]."""
     known = np.zeros(len(part.rows), dtype=bool)
     for owner, table in enumerate(tables):
@@ -130,7 +130,7 @@ class Selection:
         least: images that a class needs in a split, classes of fewer are left out of it.
     """
 
-    tables: tuple[Table, ...]
+    tables: tuple[SplitTable, ...]
     columns: tuple[str, ...]
     train: Part
     test: Part
@@ -191,7 +191,7 @@ class EncodedImages:
             sizes[positions] = table.sizes(column, inner)
         return sizes
 
-    def _by_table(self, rows: np.ndarray) -> Iterator[tuple[Table, str, np.ndarray, np.ndarray]]:
+    def _by_table(self, rows: np.ndarray) -> Iterator[tuple[SplitTable, str, np.ndarray, np.ndarray]]:
         owners = self.part.owner[rows]
         for owner in np.unique(owners):
             positions = np.flatnonzero(owners == owner)

@@ -14,14 +14,14 @@ from trainers.data.labelled.columns import image_column, label_kinds, listed, re
 from trainers.data.labelled.hierarchies import above, planted, superclasses
 from trainers.data.labelled.rows import Part, Selection, Tree, compact, grow, with_role
 from trainers.data.labelled.splits import cap, divide, divide_images, pick_splits, repeated
-from trainers.data.labelled.table import Codes, Splits, Table
+from trainers.data.labelled.table import LabelCodes, Splits, SplitTable
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
 from trainers.parameters import Choice
 
 
 def divided(
-    whole: Part, classes: Sequence[str], used: Mapping[str, Table], choice: DataChoice, notes: list[str]
+    whole: Part, classes: Sequence[str], used: Mapping[str, SplitTable], choice: DataChoice, notes: list[str]
 ) -> tuple[Part, Part, int]:
     """Return the rows to train on, those to test on, and how many classes the splits share.
 
@@ -145,7 +145,7 @@ def _capped(part: Part, choice: DataChoice, title: str, notes: list[str]) -> Par
     return replace(part.take(kept), before_cap=len(part.labels))
 
 
-def _of_all(part: Part, tables: Sequence[Table]) -> Part:
+def _of_all(part: Part, tables: Sequence[SplitTable]) -> Part:
     """Return a part with the rows that there were before the cap, where tables are parts of splits those of these."""
     if all(table.whole is None for table in tables):
         return part
@@ -168,7 +168,7 @@ def select(splits: Splits, choice: DataChoice, titles: tuple[str, ...] | None = 
 
 
 def select_rows(
-    used: Mapping[str, Table],
+    used: Mapping[str, SplitTable],
     columns: Columns,
     choice: DataChoice,
     notes: list[str],
@@ -195,7 +195,7 @@ def select_rows(
 
 
 def all_rows(
-    used: Mapping[str, Table],
+    used: Mapping[str, SplitTable],
     columns: Columns,
     choice: DataChoice,
     notes: list[str],
@@ -224,7 +224,7 @@ def all_rows(
         lost = int((~known).sum())
         notes.append(f"{counted(lost, 'image')} without a label {'was' if lost == 1 else 'were'} left out.")
     levels = titles if titles is not None and len(titles) == len(labels) else level_names(labels)
-    tree = grow(levels, [Codes(values=codes[label].values[known], names=codes[label].names) for label in labels])
+    tree = grow(levels, [LabelCodes(values=codes[label].values[known], names=codes[label].names) for label in labels])
     whole = Part(owner=owner[known], rows=rows[known], labels=tree.labels)
     if source.levels is None:
         return whole, tree.hierarchy
@@ -238,7 +238,7 @@ def all_rows(
 
 
 def dropped_classes(
-    used: Mapping[str, Table], columns: Columns, choice: DataChoice, kept: Part
+    used: Mapping[str, SplitTable], columns: Columns, choice: DataChoice, kept: Part
 ) -> tuple[tuple[str, int], ...]:
     """Return the classes that are read but not among the rows that :func:`all_rows` kept, with their images."""
     source, parameters = superclasses(choice)
@@ -254,7 +254,7 @@ def dropped_classes(
 
 
 def _by_file(
-    whole: Part, tables: Sequence[Table], images: Sequence[str], choice: DataChoice, notes: list[str]
+    whole: Part, tables: Sequence[SplitTable], images: Sequence[str], choice: DataChoice, notes: list[str]
 ) -> tuple[Part, Hierarchy]:
     """Return the rows whose file names say a class, and the tree of these."""
     source, parameters = superclasses(choice)
@@ -273,7 +273,7 @@ def _by_file(
     return replace(whole.take(kept), labels=tree.labels), tree.hierarchy
 
 
-def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> dict[str, Table]:
+def used_splits(splits: Splits, choice: DataChoice, notes: list[str]) -> dict[str, SplitTable]:
     """Return one or two splits by name, that to train on first; splits without rows or images do not count.
 
     Raises:
@@ -308,7 +308,7 @@ def settle(parts: Sequence[Part], hierarchy: Hierarchy) -> tuple[list[Part], Hie
     return settled, tree.hierarchy
 
 
-def _has_labels(test: Table, train: Table, choice: DataChoice) -> bool:
+def _has_labels(test: SplitTable, train: SplitTable, choice: DataChoice) -> bool:
     wanted = choice.label_columns or tuple(label_kinds(train))
     source, parameters = superclasses(choice)
     return source.of_files(parameters) or not wanted or any(name in test.kinds for name in wanted)

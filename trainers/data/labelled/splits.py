@@ -9,7 +9,7 @@ import numpy as np
 
 from trainers.cells import counted
 from trainers.data.base import GALLERY, QUERY, ROLE
-from trainers.data.labelled.table import Codes, Splits, Table
+from trainers.data.labelled.table import LabelCodes, Splits, SplitTable
 from trainers.errors import DataError
 
 TEST = "test"
@@ -199,10 +199,10 @@ def column_note(name: str, values: Collection[str]) -> list[str]:
     return [] if name.strip().lower() in CALLED else [f"Column {name!r} is the split: {', '.join(sorted(values))}."]
 
 
-class _SomeRows(Table):
+class _SomeRows(SplitTable):
     """Some rows of a table."""
 
-    def __init__(self, table: Table, rows: np.ndarray, column: str, attributes: dict[str, Codes]) -> None:
+    def __init__(self, table: SplitTable, rows: np.ndarray, column: str, attributes: dict[str, LabelCodes]) -> None:
         self.kinds = {name: kind for name, kind in table.kinds.items() if name != column}
         self.total = len(rows)
         self.unread, self.attributes = table.unread, attributes
@@ -212,10 +212,10 @@ class _SomeRows(Table):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def codes(self, column: str) -> Codes:
+    def codes(self, column: str) -> LabelCodes:
         if column not in self._codes:
             whole = self._table.codes(column)
-            self._codes[column] = Codes(values=whole.values[self._rows], names=whole.names, reason=whole.reason)
+            self._codes[column] = LabelCodes(values=whole.values[self._rows], names=whole.names, reason=whole.reason)
         return self._codes[column]
 
     def no_images(self, column: str) -> str:
@@ -244,16 +244,16 @@ def divided_by_column(splits: Splits) -> Splits:
     return splits
 
 
-def _divided(splits: Splits, table: Table, column: str, codes: Codes, values: set[str]) -> Splits:
+def _divided(splits: Splits, table: SplitTable, column: str, codes: LabelCodes, values: set[str]) -> Splits:
     known = [codes.names[value] if value >= 0 else "" for value in codes.values]
     of_row, roles = with_roles(known)
-    tables: dict[str, Table] = {}
+    tables: dict[str, SplitTable] = {}
     for split in dict.fromkeys(filter(None, of_row)):
         rows = np.flatnonzero([each == split for each in of_row])
         attributes = dict(table.attributes)
         if roles is not None and roles[rows[0]]:
             place = {QUERY: 0, GALLERY: 1, None: -1}
-            attributes[ROLE] = Codes(values=np.array([place[roles[row]] for row in rows]), names=(QUERY, GALLERY))
+            attributes[ROLE] = LabelCodes(values=np.array([place[roles[row]] for row in rows]), names=(QUERY, GALLERY))
         tables[split] = _SomeRows(table, rows, column, attributes)
     notes = [*splits.notes, *column_note(column, values)]
     if missing := of_row.count(""):

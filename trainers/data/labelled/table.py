@@ -33,7 +33,7 @@ _MOST_OTHERS = 64  # columns that are looked at for whole numbers and lists of o
 
 
 @dataclass(frozen=True, kw_only=True)
-class Codes:
+class LabelCodes:
     """A label column: ``values`` int64 [N] index ``names``; -1 where the label is missing.
 
     ``reason`` says why a column was given up; then it has no names.
@@ -44,12 +44,12 @@ class Codes:
     reason: str = ""
 
     @classmethod
-    def given_up(cls, count: int, reason: str) -> Codes:
+    def given_up(cls, count: int, reason: str) -> LabelCodes:
         """Make the codes of a column of ``count`` rows that is not read."""
         return cls(values=np.full(count, -1, dtype=np.int64), names=(), reason=reason)
 
 
-class Table(ABC):
+class SplitTable(ABC):
     """One split.
 
     Attributes:
@@ -64,10 +64,10 @@ class Table(ABC):
     kinds: dict[str, Kind]
     total: int
     whole: int | None = None
-    attributes: Mapping[str, Codes] = MappingProxyType({})
+    attributes: Mapping[str, LabelCodes] = MappingProxyType({})
     unread: Mapping[str, str] = MappingProxyType({})
     made_of: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    _codes: dict[str, Codes]
+    _codes: dict[str, LabelCodes]
 
     @abstractmethod
     def __len__(self) -> int:
@@ -81,10 +81,10 @@ class Table(ABC):
         return named + [name for name in images if name not in named]
 
     @abstractmethod
-    def codes(self, column: str) -> Codes:
+    def codes(self, column: str) -> LabelCodes:
         """Read a label column of all rows; read once and kept."""
 
-    def derive(self, column: str, codes: Codes, of: Sequence[str]) -> None:
+    def derive(self, column: str, codes: LabelCodes, of: Sequence[str]) -> None:
         """Add a label column that was made of others, which are none any more."""
         self.kinds = {**self.kinds, **dict.fromkeys(of, "other"), column: "class"}
         why = f"one of {len(of)} columns of zeros and ones, read as {column!r}"
@@ -119,12 +119,12 @@ class Splits:
         tree: label columns, finest first, where the layout itself says so (nested folders).
     """
 
-    tables: Mapping[str, Table]
+    tables: Mapping[str, SplitTable]
     notes: tuple[str, ...] = ()
     tree: tuple[str, ...] | None = None
 
 
-class ArrowTable(Table):
+class ArrowTable(SplitTable):
     """A split that ``datasets`` opened. Nothing in it is decoded, and no file that it names is opened on the way.
 
     Args:
@@ -152,7 +152,7 @@ class ArrowTable(Table):
     def __len__(self) -> int:
         return self._count
 
-    def codes(self, column: str) -> Codes:
+    def codes(self, column: str) -> LabelCodes:
         if column not in self._codes:
             self._codes[column] = self._read_codes(column)
         return self._codes[column]
@@ -253,24 +253,24 @@ class ArrowTable(Table):
         for part in self._slices(column, self._count):
             yield part if _inner(self.features[column]) is None else _alone(part)
 
-    def _read_codes(self, column: str) -> Codes:
+    def _read_codes(self, column: str) -> LabelCodes:
         feature = self.features[column]
         if self.kinds[column] == "class":
             names = tuple(map(composed, (_inner(feature) or feature).names or ()))
             parts = [np.asarray(part.fill_null(-1).to_numpy(), np.int64) for part in self._cells(column)]
             numbers = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-            return Codes(values=np.where((numbers >= 0) & (numbers < len(names)), numbers, -1), names=names)
+            return LabelCodes(values=np.where((numbers >= 0) & (numbers < len(names)), numbers, -1), names=names)
         number_of: dict[Any, int] = {}
         codes, named = [], 0
         for part in self._cells(column):
             encoded = part.combine_chunks().dictionary_encode()
             named += encoded.dictionary.nbytes
             if named > _MOST_NAMED:
-                return Codes.given_up(self._count, "its values are too long to be class names")
+                return LabelCodes.given_up(self._count, "its values are too long to be class names")
             distinct = [_clean(value) for value in encoded.dictionary.to_pylist()]
             local = [-1 if value is None else number_of.setdefault(value, len(number_of)) for value in distinct]
             if len(number_of) > MOST_NAMES:
-                return Codes.given_up(self._count, f"it has more than {MOST_NAMES:,} values")
+                return LabelCodes.given_up(self._count, f"it has more than {MOST_NAMES:,} values")
             codes.append(np.array([*local, -1], dtype=np.int64)[encoded.indices.fill_null(len(local)).to_numpy()])
         return _sorted(number_of, np.concatenate(codes) if codes else np.zeros(0, dtype=np.int64))
 
@@ -286,7 +286,7 @@ class ArrowTable(Table):
         return read_below(Path(name), self._roots) if name and "://" not in name else None
 
 
-def encode(values: Sequence[Any]) -> Codes:
+def encode(values: Sequence[Any]) -> LabelCodes:
     """Give plain values codes in sorted order (numbers by size, text by letter); None and blank text become -1."""
     number_of: dict[Any, int] = {}
     cleaned = (_clean(value) for value in values)
@@ -294,13 +294,13 @@ def encode(values: Sequence[Any]) -> Codes:
     return _sorted(number_of, np.fromiter(codes, dtype=np.int64, count=len(values)))
 
 
-def _sorted(number_of: dict[Any, int], codes: np.ndarray) -> Codes:
+def _sorted(number_of: dict[Any, int], codes: np.ndarray) -> LabelCodes:
     """Renumber codes in order of their values, given codes in order of appearance."""
     ordered = sorted(number_of, key=lambda value: (isinstance(value, str), value))
     moved = np.full(len(number_of) + 1, -1, dtype=np.int64)
     for index, value in enumerate(ordered):
         moved[number_of[value]] = index
-    return Codes(values=moved[codes], names=tuple(_name(value) for value in ordered))
+    return LabelCodes(values=moved[codes], names=tuple(_name(value) for value in ordered))
 
 
 def _lengths(cells: Any) -> np.ndarray:

@@ -36,7 +36,7 @@ _TOKENISER_CHOICES = {"clean", "strip_sep_token", "language"}  # others could na
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class ModelSource:
     """A model that can be loaded.
 
     Attributes:
@@ -66,7 +66,7 @@ class Source:
         return bool(self.text.get("hf_tokenizer_name"))
 
 
-def locate(model: str, pretrained: str) -> Source:
+def locate(model: str, pretrained: str) -> ModelSource:
     """Find a model and check what it asks for; at most its small configuration file is downloaded.
 
     Args:
@@ -106,7 +106,7 @@ def missing(model: str, pretrained: str) -> str | None:
     return _away(source.name) if source.remote and forbidden and not _weights_cached(source) else None
 
 
-def _folder(folder: Path) -> Source:
+def _folder(folder: Path) -> ModelSource:
     if not folder.is_dir():
         raise UserError(
             f"There is no folder {folder.name!r} to load a model from. Write local-dir: and its whole path."
@@ -119,10 +119,10 @@ def _folder(folder: Path) -> Source:
             f"The folder {folder.name!r} has no weights beside its {CONFIG}. Put open_clip_model.safetensors there."
         )
     access.check_links(folder)
-    return Source(name=f"{_FOLDER}{folder}", pretrained=None, config=_config(folder / CONFIG), statistics={})
+    return ModelSource(name=f"{_FOLDER}{folder}", pretrained=None, config=_config(folder / CONFIG), statistics={})
 
 
-def _repository(repository: str) -> Source:
+def _repository(repository: str) -> ModelSource:
     import huggingface_hub
 
     if REPOSITORY.fullmatch(repository) is None:
@@ -133,10 +133,10 @@ def _repository(repository: str) -> Source:
             path = huggingface_hub.hf_hub_download(repository, CONFIG, token=access.token())
     except Exception as error:  # the library passes on whatever its transport raises
         raise UserError(f"{_away(name)} ({brief(error)})") from error
-    return Source(name=name, pretrained=None, config=_config(Path(path)), statistics={}, remote=True)
+    return ModelSource(name=name, pretrained=None, config=_config(Path(path)), statistics={}, remote=True)
 
 
-def _built_in(name: str, pretrained: str) -> Source:
+def _built_in(name: str, pretrained: str) -> ModelSource:
     with importing():
         import open_clip
 
@@ -152,7 +152,7 @@ def _built_in(name: str, pretrained: str) -> Source:
     published = tag or (open_clip.get_pretrained_cfg(name, tags[0]) if tags else {})
     if not tag:
         _checkpoint(name, pretrained, tags)
-    return Source(
+    return ModelSource(
         name=name,
         pretrained=pretrained if tag else str(Path(pretrained).expanduser()),
         config=config,
@@ -189,7 +189,7 @@ def _config(path: Path) -> dict[str, Any]:
     return config
 
 
-def _check(source: Source) -> None:
+def _check(source: ModelSource) -> None:
     asked = source.text.get("tokenizer_kwargs") or {}
     extra = sorted(set(asked) - _TOKENISER_CHOICES)
     if extra:
@@ -209,7 +209,7 @@ def _cached(repository: str, names: tuple[str, ...]) -> str | None:
     return next((path for path in paths if isinstance(path, str)), None)
 
 
-def _weights_cached(source: Source) -> bool:
+def _weights_cached(source: ModelSource) -> bool:
     if source.name.startswith(_HUB):
         return _cached(source.name[len(_HUB) :], WEIGHTS) is not None
     with importing():

@@ -16,7 +16,7 @@ from trainers.errors import UserError, brief
 from trainers.image_text import small
 from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize
 from trainers.image_text.losses import LARGEST_LOG_SCALE, clip_loss, siglip_loss
-from trainers.image_text.models._open_clip_source import Source, locate, missing
+from trainers.image_text.models._open_clip_source import ModelSource, locate, missing
 from trainers.parameters import parameter
 from trainers.registry import importing
 
@@ -107,7 +107,7 @@ def load(model: str, pretrained: str) -> OpenClip:
     return OpenClip(net, tokeniser)
 
 
-def _network(source: Source) -> nn.Module:
+def _network(source: ModelSource) -> nn.Module:
     with importing():
         import open_clip
 
@@ -123,7 +123,7 @@ def _network(source: Source) -> nn.Module:
     )
 
 
-def _tokeniser(source: Source) -> Any:
+def _tokeniser(source: ModelSource) -> Any:
     with importing():
         import open_clip
 
@@ -142,7 +142,7 @@ def _tokeniser(source: Source) -> Any:
     return tokeniser
 
 
-def _attempt(what: str, source: Source, make: Callable[[], Any]) -> Any:
+def _attempt(what: str, source: ModelSource, make: Callable[[], Any]) -> Any:
     try:
         return make()
     except UserError:

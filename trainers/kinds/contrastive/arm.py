@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from trainers.devices.host import send
-from trainers.distributed.whole import whole
-from trainers.kinds.contrastive.batches import Batch
+from trainers.distributed.gather import whole
+from trainers.kinds.contrastive.batches import ViewBatch
 from trainers.kinds.contrastive.methods import Method, Views
 from trainers.kinds.contrastive.networks import encode_whole, first_output, full, started_again
 from trainers.metrics.representation import mean_cosine
@@ -75,7 +75,7 @@ class MethodArm(Arm):
         equal = [] if self.classifier is None else list(self.classifier.parameters())  # it sees all images everywhere
         return [{"params": weights, "lr": stage.learning_rate, "weight_decay": stage.weight_decay, "equal": equal}]
 
-    def step(self, batch: Batch, factor: float) -> dict[str, Tensor | float]:
+    def step(self, batch: ViewBatch, factor: float) -> dict[str, Tensor | float]:
         """Take one optimizer step, or one for each part of the batch where the method takes fewer images at once.
 
         The learning rate of a part is the step's, times its share of the batch (the linear rule that SimCLR and MoCo's
@@ -94,7 +94,7 @@ class MethodArm(Arm):
         self.processor_seconds += time.process_time() - started + sum(map(batch.seconds, range(count)))
         return {"examples": float(count * len(batch.rows)), **_mean(parts)}
 
-    def _optimised(self, views: Views, factor: float, batch: Batch) -> dict[str, Tensor]:
+    def _optimised(self, views: Views, factor: float, batch: ViewBatch) -> dict[str, Tensor]:
         """Take one optimizer step."""
         terms, numbers = self._classified(views) if self._alone else self._compared(views)
         loss = torch.stack(list(terms.values())).sum()
@@ -128,7 +128,7 @@ class MethodArm(Arm):
         terms = {"classifier": self.method.criterion(logits, labels)}
         return terms, {"batch_accuracy": _accuracy(logits, labels)}
 
-    def _views(self, batch: Batch, count: int) -> Views:
+    def _views(self, batch: ViewBatch, count: int) -> Views:
         images = tuple(self.laid_out(batch.view(number)) for number in range(count))
         return Views(images=images, labels=batch.labels, rows=batch.rows)
 

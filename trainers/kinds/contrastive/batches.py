@@ -54,7 +54,7 @@ def preview(config: ContrastiveConfig, count: int, step: int = 0) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Batch:
+class ViewBatch:
     """One step's input.
 
     Attributes:
@@ -73,7 +73,7 @@ class Batch:
     seconds: Callable[[int], float] = lambda _number: 0.0
 
 
-class Batches:
+class ViewBatches:
     """Draws batch ``step``: every image once per epoch, in another order each time; what does not fill one is left out.
 
     Args:
@@ -104,7 +104,7 @@ class Batches:
         """Steps of an epoch."""
         return len(self._images) // self._size
 
-    def batch(self, step: int) -> Batch:
+    def batch(self, step: int) -> ViewBatch:
         """Make the batch of one step."""
         epoch, position = divmod(step, self.epoch)
         rows = self._ordered(epoch)[position * self._size : (position + 1) * self._size]
@@ -120,7 +120,7 @@ class Batches:
             return made[number][0]
 
         labels = None if self._labels is None else self._labels[rows]
-        return Batch(view=view, labels=labels, rows=rows, step=step, seconds=lambda number: made[number][1])
+        return ViewBatch(view=view, labels=labels, rows=rows, step=step, seconds=lambda number: made[number][1])
 
     def _ordered(self, epoch: int) -> Tensor:
         if self._order[0] != epoch:

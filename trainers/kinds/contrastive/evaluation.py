@@ -43,7 +43,7 @@ PROBE_STEPS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Images:
+class EvaluationImages:
     """The images that encoders are evaluated on.
 
     Attributes:
@@ -72,7 +72,7 @@ class Images:
         return bool(torch.isin(self.test_labels[:, 0], self.train_labels[:, 0]).any())
 
 
-class Evaluator:
+class ContrastiveEvaluator:
     """Holds the fixed images that every arm is evaluated on.
 
     Args:
@@ -83,7 +83,12 @@ class Evaluator:
     """
 
     def __init__(
-        self, images: Images, *, view: Callable[[Tensor, int], Tensor], classes: Tensor | None, device: torch.device
+        self,
+        images: EvaluationImages,
+        *,
+        view: Callable[[Tensor, int], Tensor],
+        classes: Tensor | None,
+        device: torch.device,
     ) -> None:
         self._images, self._classes, self._device = images, classes, device
         self._probe = send(images.test[images.probe], device)
@@ -244,7 +249,9 @@ class FinalNumbers:
         device: where encoders live.
     """
 
-    def __init__(self, config: ContrastiveConfig, images: Images, classes: Tensor | None, device: torch.device) -> None:
+    def __init__(
+        self, config: ContrastiveConfig, images: EvaluationImages, classes: Tensor | None, device: torch.device
+    ) -> None:
         self._config, self._images, self._classes, self._device = config, images, classes, device
 
     def check(self, tell: Progress) -> None:

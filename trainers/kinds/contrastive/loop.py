@@ -17,10 +17,10 @@ from trainers.encoders import Encoder
 from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.kinds.contrastive.arm import CLASSIFIER, MethodArm
-from trainers.kinds.contrastive.batches import Batch, Batches, head_views_of, views_of
+from trainers.kinds.contrastive.batches import ViewBatch, ViewBatches, head_views_of, views_of
 from trainers.kinds.contrastive.config import COMPARISON, HEAD, STAGES, ContrastiveConfig
 from trainers.kinds.contrastive.diagnosis import advice
-from trainers.kinds.contrastive.evaluation import Evaluator, FinalNumbers, Images
+from trainers.kinds.contrastive.evaluation import ContrastiveEvaluator, EvaluationImages, FinalNumbers
 from trainers.kinds.contrastive.footprint import footprint
 from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
 from trainers.kinds.contrastive.networks import Projected, normalised, projector
@@ -91,7 +91,7 @@ class ContrastiveLoop(LabelledLoop):
             for arm in self.arms:
                 self._scalars.now(arm.index, self.step, self.seconds, {counts.EPOCHS: steps / self._epoch})
 
-    def _batch(self) -> Batch:
+    def _batch(self) -> ViewBatch:
         return (self._head_batches if self._stage.index else self._batches).batch(self.step)
 
     def _evaluate(self, arm: MethodArm) -> Finish:
@@ -126,13 +126,13 @@ class ContrastiveLoop(LabelledLoop):
         check_fits(footprint(config, shape))
         self.arms = self._make_arms(len(data.train))
         view = views_of(config, channels)
-        batches = partial(Batches, data.train.images, labels, size=size, seed=config.seed, device=self._device)
+        batches = partial(ViewBatches, data.train.images, labels, size=size, seed=config.seed, device=self._device)
         self._batches, self._head_batches = batches(view=view), batches(view=head_views_of(config, channels))
         self._epoch = self._batches.epoch
         for sentence in advice(config, self._epoch * size):
             self.folder.log(f"note: {sentence}")
         roles = Roles.of(data.test.attributes, data.attributes) if labels is not None else None
-        images = Images(
+        images = EvaluationImages(
             train=data.train.images,
             test=data.test.images,
             train_labels=None if labels is None else data.train.truth,
@@ -146,7 +146,7 @@ class ContrastiveLoop(LabelledLoop):
         def fixed(part: Tensor, number: int) -> Tensor:
             return view(part, seed=0, step=FIXED_VIEWS, view=number)
 
-        self._evaluator = Evaluator(images, view=fixed, classes=classes, device=self._device)
+        self._evaluator = ContrastiveEvaluator(images, view=fixed, classes=classes, device=self._device)
         self._final = FinalNumbers(config, images, classes, self._device)
         if self.folder.read_checkpoint() is None:
             self._final.check(tell)

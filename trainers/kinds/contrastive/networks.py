@@ -14,8 +14,8 @@ from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from trainers.devices.precision import autocast
+from trainers.distributed.gather import gathered, own_draws, whole, whole_statistics
 from trainers.distributed.group import world
-from trainers.distributed.whole import gathered, own_draws, whole, whole_statistics
 from trainers.errors import UserError
 
 

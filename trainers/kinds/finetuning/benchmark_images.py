@@ -17,7 +17,7 @@ from trainers.data.captioned.loader import load_chosen
 from trainers.data.captioned_images import CaptionedDataset
 from trainers.hierarchy import Hierarchy
 from trainers.object_removal.benchmark import Benchmark, make_benchmarks
-from trainers.object_removal.gallery import Gallery
+from trainers.object_removal.gallery import CaptionGallery
 from trainers.object_removal.regions import pixel_mask
 from trainers.object_removal.vocabulary import load_words
 from trainers.progress import Progress, part_of, silent
@@ -123,7 +123,7 @@ def _read(of: BenchmarkImages, progress: Progress) -> tuple[CaptionedDataset, Be
             scenes = load_chosen(of.scenes, part_of(progress, 0.0, 0.3))
             made = make_benchmarks(
                 scenes.splits[scenes.test_split],
-                Gallery.of((scenes.title,), load_words().with_classes(scenes.classes)),  # no caption is searched
+                CaptionGallery.of((scenes.title,), load_words().with_classes(scenes.classes)),  # no caption is searched
                 [of.image_size],
                 title=scenes.title,
                 fill=FILL,

@@ -144,11 +144,11 @@ class Finetuning(Kind[FinetuningConfig]):
 
     def arms(self, config: FinetuningConfig) -> list[ArmView]:
         """List one per recipe."""
-        from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
+        from trainers.kinds.finetuning.recipes import PairRecipe, recipe, titles
 
         names = titles([recipe(values) for values in config.recipes])
         return [
-            ArmView(title=name, name=name, label=name, parameters=dict(values), family=FAMILY, schema=Recipe)
+            ArmView(title=name, name=name, label=name, parameters=dict(values), family=FAMILY, schema=PairRecipe)
             for name, values in zip(names, config.recipes, strict=True)
         ]
 

@@ -18,10 +18,10 @@ from trainers.image_text.base import ImageTextModel
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.benchmark_images import probe_images, probe_labels
 from trainers.kinds.finetuning.config import FinetuningConfig
-from trainers.kinds.finetuning.recipes import Recipe, recipe, titles
+from trainers.kinds.finetuning.recipes import PairRecipe, recipe, titles
 from trainers.kinds.finetuning.training_pairs import Examples, Pool, removed_pairs
 from trainers.metrics import counts
-from trainers.object_removal.benchmark import Benchmark, Evaluator, Result, make_benchmark
+from trainers.object_removal.benchmark import Benchmark, BenchmarkEvaluator, ModelResult, make_benchmark
 from trainers.object_removal.square_images import read_images
 from trainers.object_removal.vocabulary import WordTable, load_words
 from trainers.progress import Progress, Stages, with_share, worded
@@ -111,7 +111,7 @@ class FinetuningLoop(Loop):
         return lambda: result
 
     def _last_numbers(self, tell: Progress) -> None:
-        whole = Evaluator(self.benchmark, self.arms[0].model)
+        whole = BenchmarkEvaluator(self.benchmark, self.arms[0].model)
         stages = Stages(lambda text, done: tell(with_share(text, done), done), [1.0] * len(self.arms))
         for arm in self.arms:
             which = f"scoring the whole test set{f', {arm.title}' if len(self.arms) > 1 else ''}: "
@@ -148,7 +148,7 @@ class FinetuningLoop(Loop):
             f"than two classes, {tally.no_allowed_class} no class that the overlap rules allow"
         )
         part = self.benchmark.part(config.queries, config.gallery)
-        self._live = Evaluator(part, model)
+        self._live = BenchmarkEvaluator(part, model)
         if not self._is_written(counts.QUERIES):
             self._scalars.write_at_start(len(self.arms), sizes(part))
         self._write_probe(part, scenes)
@@ -156,7 +156,7 @@ class FinetuningLoop(Loop):
     def _make_arms(
         self,
         model: ImageTextModel,
-        recipes: Sequence[Recipe],
+        recipes: Sequence[PairRecipe],
         scenes: Sequence[CaptionedImage],
         words: WordTable,
         tell: Progress,
@@ -201,7 +201,7 @@ class FinetuningLoop(Loop):
         )
 
 
-def numbers(result: Result) -> dict[str, float]:
+def numbers(result: ModelResult) -> dict[str, float]:
     """Return the numbers that a run shows of a model's result: every mean, and the number of distinct top captions."""
     return result.means() | {"distinct_top1": float(result.filled.counts["distinct_top1"])}
 
@@ -221,7 +221,7 @@ def image_cap(data: CaptionedDataset, limit: int | None) -> dict[str, float]:
     return {counts.IMAGE_CAP: float(limit)} if limit is not None and reached else {}
 
 
-def _pool_key(recipe: Recipe) -> tuple[object, ...] | None:
+def _pool_key(recipe: PairRecipe) -> tuple[object, ...] | None:
     """Return a key that recipes share if they share object-removed pairs; None: it needs none."""
     if not recipe.removed and recipe.originals != "matched":
         return None

@@ -16,7 +16,7 @@ TEXTS = ("phrases", "prompts", "captioner")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class PairRecipe:
     """The training pairs of one arm. Without originals and without removed pairs nothing is left to train on."""
 
     originals: str = parameter(
@@ -108,7 +108,7 @@ PRESETS = (
 )
 
 
-def recipe(values: Mapping[str, Any]) -> Recipe:
+def recipe(values: Mapping[str, Any]) -> PairRecipe:
     """Make a checked recipe.
 
     Raises:
@@ -117,7 +117,7 @@ def recipe(values: Mapping[str, Any]) -> Recipe:
     from trainers.errors import ParameterError
     from trainers.object_removal.fills import fill_named
 
-    made: Recipe = make(Recipe, dict(values), "A recipe")
+    made: PairRecipe = make(PairRecipe, dict(values), "A recipe")
     fill_named(made.fill)
     if made.originals == "none" and not made.removed:
         raise ParameterError("A recipe needs images: originals, object-removed ones or both; got neither.")
@@ -126,7 +126,7 @@ def recipe(values: Mapping[str, Any]) -> Recipe:
     return made
 
 
-def title(recipe: Recipe) -> str:
+def title(recipe: PairRecipe) -> str:
     """Write ``D + D′ (phrases, telea, 0.08)``: the paper's signs, and |D′| / |D| as it was asked for."""
     originals = {"all": "D", "matched": "D, as many", "none": ""}[recipe.originals]
     if not recipe.removed:
@@ -136,6 +136,6 @@ def title(recipe: Recipe) -> str:
     return f"{originals} + {made}" if originals else made
 
 
-def titles(recipes: Sequence[Recipe]) -> list[str]:
+def titles(recipes: Sequence[PairRecipe]) -> list[str]:
     """Title every arm differently."""
     return numbered([title(recipe) for recipe in recipes])

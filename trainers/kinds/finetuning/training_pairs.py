@@ -17,7 +17,7 @@ from trainers.data.captioned_images import CaptionedImage
 from trainers.data.synthetic import scenes as drawn_scenes
 from trainers.errors import DataError
 from trainers.image_text.encoding import squash
-from trainers.kinds.finetuning.recipes import Recipe
+from trainers.kinds.finetuning.recipes import PairRecipe
 from trainers.object_removal.fills import FILLS
 from trainers.object_removal.pairs import Tally, build_pairs, removals
 from trainers.object_removal.square_images import longest_side
@@ -42,7 +42,7 @@ class RemovedPairs:
 
 
 def removed_pairs(
-    scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int, tell: Progress
+    scenes: Sequence[CaptionedImage], words: Matcher, recipe: PairRecipe, side: int, seed: int, tell: Progress
 ) -> RemovedPairs:
     """Make D' of a recipe, or read it from the cache.
 
@@ -74,7 +74,7 @@ def removed_pairs(
 
 
 def _made(
-    scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int, tally: Tally
+    scenes: Sequence[CaptionedImage], words: Matcher, recipe: PairRecipe, side: int, seed: int, tally: Tally
 ) -> Iterator[tuple[np.ndarray, tuple[str, ...], tuple[bool, ...]]]:
     """Yield the pixels without an object uint8 ``[H, W, 3]``, captions, and which of these were edited."""
     fill, longest = FILLS[recipe.fill], longest_side(scenes, side)
@@ -99,7 +99,7 @@ def _made(
     yield from ((pair.removal.pixels, pair.texts, pair.edited) for pair in pairs)
 
 
-def _key(scenes: Sequence[CaptionedImage], words: Matcher, recipe: Recipe, side: int, seed: int) -> str:
+def _key(scenes: Sequence[CaptionedImage], words: Matcher, recipe: PairRecipe, side: int, seed: int) -> str:
     """Hash everything that decides the pairs; images enter by id, captions and boxes, not by their pixels."""
     about = {name: value for name, value in asdict(recipe).items() if name not in ("originals", "removed", "ratio")}
     code = drawn_scenes.code_digest() if drawn_scenes.are_drawn(scenes) else ""
@@ -178,7 +178,7 @@ class Examples:
         DataError: fewer pairs than a batch needs.
     """
 
-    def __init__(self, originals: Pool, removed: Pool | None, recipe: Recipe, *, batch: int, seed: int) -> None:
+    def __init__(self, originals: Pool, removed: Pool | None, recipe: PairRecipe, *, batch: int, seed: int) -> None:
         self._pools = (originals, removed)
         self._recipe = recipe
         self._seed = seed

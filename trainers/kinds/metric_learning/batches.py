@@ -17,7 +17,7 @@ from trainers.training.augmentations import AUGMENTATIONS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Batch:
+class ImageBatch:
     """One step's input.
 
     Attributes:
@@ -34,7 +34,7 @@ class Batch:
     step: int
 
 
-class Batches:
+class ImageBatches:
     """Draws batch ``step`` from resident images or frozen features.
 
     Args:
@@ -69,7 +69,7 @@ class Batches:
         source = data.images if features is None else features
         self._source = source.to(device) if _fits(source, device) else source
 
-    def batch(self, step: int) -> Batch:
+    def batch(self, step: int) -> ImageBatch:
         """Make the batch of one step."""
         rows = self._sampler.batch(step)
         local, count = share(len(rows)), len(rows)
@@ -81,7 +81,7 @@ class Batches:
             )
         else:
             views = (picked.float(),) * self._views
-        return Batch(views=views, labels=self._labels[rows], rows=rows, step=step)
+        return ImageBatch(views=views, labels=self._labels[rows], rows=rows, step=step)
 
     def _pick(self, rows: Tensor) -> Tensor:
         """Copy the images or features of ``rows`` to the device; the host does not wait for them."""

@@ -146,7 +146,7 @@ class WholeTest:
     queries: dict[str, np.ndarray]
 
 
-class Evaluator:
+class ProbeEvaluator:
     """Holds the fixed images that arms are evaluated on.
 
     Args:

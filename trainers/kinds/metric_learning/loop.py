@@ -12,15 +12,15 @@ import torch
 from torch import Tensor, nn
 
 from trainers.data.base import LoadedData
-from trainers.data.labelled.stored import image_fingerprint
+from trainers.data.labelled.dataset_cache import image_fingerprint
 from trainers.data.roles import Roles, choose_probe
 from trainers.devices.precision import autocast
+from trainers.distributed.gather import own_draws, whole, whole_statistics
 from trainers.distributed.group import rank, world
-from trainers.distributed.whole import own_draws, whole, whole_statistics
 from trainers.encoders import Encoder
-from trainers.kinds.metric_learning.batches import Batch, Batches
+from trainers.kinds.metric_learning.batches import ImageBatch, ImageBatches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.evaluation import LEFT_OUT, Evaluator, ShownImages, gap_batches, left_out
+from trainers.kinds.metric_learning.evaluation import LEFT_OUT, ProbeEvaluator, ShownImages, gap_batches, left_out
 from trainers.kinds.metric_learning.frozen_features import fit_head, frozen_features
 from trainers.kinds.metric_learning.suited import Suited, advice, suit
 from trainers.losses import LOSSES, LossDescriptor, LossModule, kernel, surrogates
@@ -29,7 +29,7 @@ from trainers.progress import Progress
 from trainers.training.arm import Arm
 from trainers.training.evaluation import Finish
 from trainers.training.labelled_loop import LabelledLoop
-from trainers.training.own_queries import share_queries
+from trainers.training.query_shares import share_queries
 from trainers.training.stage import Stage
 
 
@@ -62,7 +62,7 @@ class LossArm(Arm):
             for name, net in networks.items()
         ]
 
-    def step(self, batch: Batch, factor: float) -> dict[str, Tensor | float]:
+    def step(self, batch: ImageBatch, factor: float) -> dict[str, Tensor | float]:
         """Take one optimizer step on the shared batch; a loss without views uses the first one.
 
         Returns:
@@ -98,7 +98,7 @@ class MetricLearningLoop(LabelledLoop):
     _roles: Roles | None
     _train_evaluated = (-1, -math.inf)  # step and seconds of the last train R@1
 
-    def _batch(self) -> Batch:
+    def _batch(self) -> ImageBatch:
         return self._batches.batch(self.step)
 
     def _evaluate(self, arm: LossArm) -> Finish:
@@ -144,9 +144,9 @@ class MetricLearningLoop(LabelledLoop):
         self._batches = self._make_batches(data, suited, train if encoder.frozen else None)
         self._prepare_evaluation(data, train, test)
 
-    def _make_batches(self, data: LoadedData, suited: Suited, features: Tensor | None) -> Batches:
+    def _make_batches(self, data: LoadedData, suited: Suited, features: Tensor | None) -> ImageBatches:
         config = self.config
-        return Batches(
+        return ImageBatches(
             dataclasses.replace(data.train, labels=suited.labels),
             suited.sampler,
             features=features,
@@ -163,7 +163,7 @@ class MetricLearningLoop(LabelledLoop):
         probe = choose_probe(data.test.labels, config.probe_size, seed=0, roles=roles)
         shown = probe if config.probe_of == "test" else choose_probe(data.train.truth, config.probe_size, seed=0)
         self._shown = None if config.probe_of == "test" else ShownImages(train[shown], self._device)
-        self._evaluator = Evaluator(
+        self._evaluator = ProbeEvaluator(
             train=train,
             train_labels=data.train.labels,
             train_truth=data.train.truth,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainers.metrics.catalogue.counts import LEFT_OUT_WORDS
 from trainers.metrics.catalogue.training import BATCH_AP, CONTEXTUAL_AP, CONTEXTUAL_LOSS, GAP, WHOLE_AP
-from trainers.metrics.measures import Axis, LevelPlot, Measures, MistakesPlot, Panel, PathPlot
+from trainers.metrics.measures import LevelPlot, Measures, MistakesPlot, Panel, PathPlot, PlotAxis
 
 _TRAIN_AND_TEST = PathPlot(
     name="train_and_test",
@@ -16,8 +16,8 @@ _TRAIN_AND_TEST = PathPlot(
     ),
     source="Liao et al. 2023, figure 2",
     url="https://arxiv.org/abs/2210.01908",
-    x=Axis(key="train_R_at_1", title="R@1, training images"),
-    y=Axis(key="R_at_1", title="R@1, test images"),
+    x=PlotAxis(key="train_R_at_1", title="R@1, training images"),
+    y=PlotAxis(key="R_at_1", title="R@1, test images"),
     diagonal=True,
     missing="The run has no R@1 on training images yet.",
 )
@@ -31,8 +31,8 @@ _DECOMPOSABILITY = PathPlot(
     ),
     source="Ramzi et al. 2023, equation 6",
     url="https://arxiv.org/abs/2309.08250",
-    x=Axis(key=BATCH_AP, title="AP inside batches"),
-    y=Axis(key=WHOLE_AP, title="AP on the whole set"),
+    x=PlotAxis(key=BATCH_AP, title="AP inside batches"),
+    y=PlotAxis(key=WHOLE_AP, title="AP on the whole set"),
     diagonal=True,
     panels=(Panel(key=GAP),),
     missing="The run has no AP inside batches: it was trained before this was measured, or has no evaluation yet.",
@@ -59,8 +59,8 @@ _CONTEXTUAL = PathPlot(
     ),
     source="Liao et al. 2023, figure 3, left",
     url="https://arxiv.org/abs/2210.01908",
-    x=Axis(key=CONTEXTUAL_LOSS, title="contextual loss"),
-    y=Axis(key=CONTEXTUAL_AP, title="1 − mAP", complement=True),
+    x=PlotAxis(key=CONTEXTUAL_LOSS, title="contextual loss"),
+    y=PlotAxis(key=CONTEXTUAL_AP, title="1 − mAP", complement=True),
     missing=(
         "The run has no contextual loss: it was trained before this was measured, has no evaluation yet, or shows "
         "fewer than three classes with four images."

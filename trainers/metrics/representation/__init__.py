@@ -14,11 +14,11 @@ from trainers.metrics.representation.geometry import (
     uniformity,
 )
 from trainers.metrics.representation.knn import knn_accuracy
-from trainers.metrics.representation.linear_probe import ProbeCurve, ProbeResult, linear_probe
+from trainers.metrics.representation.linear_probe import LinearProbeResult, ProbeCurve, linear_probe
 
 __all__ = [
+    "LinearProbeResult",
     "ProbeCurve",
-    "ProbeResult",
     "alignment",
     "class_collapse",
     "effective_rank",

@@ -29,7 +29,7 @@ BLOCK = 2**22  # logits at once
 
 
 @dataclass(frozen=True, kw_only=True)
-class Images:
+class ProbeFeatures:
     """Features with a column of ones for the bias, and their classes.
 
     Attributes:
@@ -41,7 +41,7 @@ class Images:
     classes: Tensor
 
     @classmethod
-    def of(cls, features: Tensor, classes: np.ndarray, rows: np.ndarray, dtype: torch.dtype) -> Images:
+    def of(cls, features: Tensor, classes: np.ndarray, rows: np.ndarray, dtype: torch.dtype) -> ProbeFeatures:
         """Take some rows of features ``[N, F]`` with classes ``[N]``."""
         device = features.device
         chosen = features[send(rows, device)].to(dtype)
@@ -83,7 +83,7 @@ class Heads:
         self._weights.addcmul_(self._velocity, self._rates, value=-factor)
         return loss.mean(0)
 
-    def accuracy(self, images: Images) -> Tensor:
+    def accuracy(self, images: ProbeFeatures) -> Tensor:
         """Share of images that every layer classifies correctly, float64 ``[R]``."""
         right = []
         for logits, classes in self._parts(images):
@@ -91,7 +91,7 @@ class Heads:
             right.append(first & (classes >= 0)[:, None] & logits.sum(2).isfinite())
         return torch.cat(right).double().mean(0)
 
-    def loss(self, images: Images) -> Tensor:
+    def loss(self, images: ProbeFeatures) -> Tensor:
         """Return the mean cross-entropy of every layer, float64 ``[R]``."""
         losses = [
             logits.logsumexp(2) - logits.gather(2, self._columns(classes))[..., 0]
@@ -99,7 +99,7 @@ class Heads:
         ]
         return torch.cat(losses).double().mean(0)
 
-    def _parts(self, images: Images) -> Iterator[tuple[Tensor, Tensor]]:
+    def _parts(self, images: ProbeFeatures) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield logits ``[b, R, C]`` and classes ``[b]`` of all images, in bounded memory."""
         step = max(1, BLOCK // math.prod(self.shape))
         for first in range(0, len(images.classes), step):
@@ -145,7 +145,7 @@ class ProbeCurve:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbeResult:
+class LinearProbeResult:
     """A linear probe.
 
     Attributes:
@@ -181,7 +181,7 @@ def linear_probe(
     weight_decay: float = 0.0,
     batch: int = BATCH,
     progress: Callable[[int], None] | None = None,
-) -> ProbeResult:
+) -> LinearProbeResult:
     """Train one linear layer per rate and score the one that does best on held-out training images.
 
     Every tenth training image, of each class about alike, is held out. All rates see the same batches and start from
@@ -211,13 +211,13 @@ def linear_probe(
     kept, held = held_out(numbers, seed)
     dtype = torch.float64 if torch.float64 in (train.dtype, test.dtype) else torch.float32
     heads = Heads(train.shape[1], len(classes), rates, seed=seed, decay=weight_decay, dtype=dtype, device=train.device)
-    images, chooser = Images.of(train, numbers, kept, dtype), Images.of(train, numbers, held, dtype)
+    images, chooser = ProbeFeatures.of(train, numbers, kept, dtype), ProbeFeatures.of(train, numbers, held, dtype)
     with torch.autocast(device_type=train.device.type, enabled=False):
         curve = _train(heads, images, chooser, steps, batch, seed, progress)
         loss = read(heads.loss(chooser))
         best = _best(curve.accuracy[-1], loss, np.asarray(rates))
         score = math.nan if best is None else float(read(heads.accuracy(_asked(test, asked, classes, dtype)))[best])
-    return ProbeResult(
+    return LinearProbeResult(
         rates=tuple(rates),
         held_out=tuple(np.where(np.isfinite(loss), curve.accuracy[-1], np.nan).tolist()),
         rate=math.nan if best is None else rates[best],
@@ -226,11 +226,11 @@ def linear_probe(
     )
 
 
-def _asked(test: Tensor, labels: np.ndarray, classes: np.ndarray, dtype: torch.dtype) -> Images:
+def _asked(test: Tensor, labels: np.ndarray, classes: np.ndarray, dtype: torch.dtype) -> ProbeFeatures:
     """Return all test images with the index of their class among ``classes``, -1 where it is none of them."""
     index = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
     index = np.where(classes[index] == labels, index, -1)
-    return Images.of(test, index, np.arange(len(index)), dtype)
+    return ProbeFeatures.of(test, index, np.arange(len(index)), dtype)
 
 
 def held_out(classes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -261,8 +261,8 @@ def batches(count: int, batch: int, steps: int, seed: int) -> Iterator[np.ndarra
 
 def _train(
     heads: Heads,
-    images: Images,
-    chooser: Images,
+    images: ProbeFeatures,
+    chooser: ProbeFeatures,
     steps: int,
     batch: int,
     seed: int,

@@ -13,7 +13,7 @@ from trainers.data.source_check import check_source
 from trainers.errors import DataError, RunError, UserError
 from trainers.object_removal.reliance.objects import ObjectImages, ObjectRequest
 from trainers.object_removal.reliance.queries import PLACEBO, Queries, make_queries
-from trainers.object_removal.reliance.results import METRICS, ArmBackground, BackgroundResult, Scores, score_forms
+from trainers.object_removal.reliance.results import METRICS, ArmBackground, BackgroundResult, FormScores, score_forms
 from trainers.object_removal.reliance.settings import Settings
 from trainers.object_removal.reliance.sources import load_objects
 from trainers.parameters import check_all
@@ -127,7 +127,9 @@ def _measured(
         return about(scores={}, error=str(error))
 
 
-def _scored(encoder: ImageEncoder, objects: ObjectImages, queries: Queries, progress: Progress) -> dict[str, Scores]:
+def _scored(
+    encoder: ImageEncoder, objects: ObjectImages, queries: Queries, progress: Progress
+) -> dict[str, FormScores]:
     gallery = encoder.embed(objects.images, part_of(progress, 0.0, 0.6))
     forms, share = {}, 0.3 / len(queries.forms)
     for number, (form, images) in enumerate(queries.forms.items()):
@@ -139,7 +141,7 @@ def _scored(encoder: ImageEncoder, objects: ObjectImages, queries: Queries, prog
     return scores
 
 
-def _tensors(scores: dict[str, Scores]) -> dict[str, torch.Tensor]:
+def _tensors(scores: dict[str, FormScores]) -> dict[str, torch.Tensor]:
     tensors: dict[str, torch.Tensor] = {}
     for form, form_scores in scores.items():
         named = {f"{form}_{name}": values for name, values in form_scores.metrics.items()}
@@ -148,7 +150,7 @@ def _tensors(scores: dict[str, Scores]) -> dict[str, torch.Tensor]:
     return tensors
 
 
-def _kept(key: str, queries: Queries) -> dict[str, Scores] | None:
+def _kept(key: str, queries: Queries) -> dict[str, FormScores] | None:
     """Read what was measured before; None: nothing, or of other queries."""
     stored = cache.read(_KIND, key)
     if stored is None:
@@ -156,7 +158,7 @@ def _kept(key: str, queries: Queries) -> dict[str, Scores] | None:
     values: dict[str, np.ndarray] = {name: tensor.numpy() for name, tensor in stored.tensors.items()}
     try:
         scores = {
-            form: Scores(
+            form: FormScores(
                 metrics={name: values[f"{form}_{name}"] for name in METRICS},
                 **{part: values[f"{form}_{part}"] for part in _PARTS},
             )

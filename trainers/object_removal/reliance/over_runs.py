@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trainers.comparison import Cell, Table, table
+from trainers.comparison import Cell, ComparisonTable, table
 from trainers.errors import UserError
 from trainers.metrics.names import Described
 from trainers.object_removal.reliance.queries import WHOLE
@@ -27,14 +27,14 @@ from trainers.runs.records import QueryScores
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class TitledTable:
     """A table with a title."""
 
     title: str
-    table: Table
+    table: ComparisonTable
 
 
-def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundResult] = ()) -> list[Part]:
+def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundResult] = ()) -> list[TitledTable]:
     """Compare the arms of runs that differ in their seed: forms and contrasts.
 
     Neighbours that stay are given without verdicts: they follow how well an embedding is ordered. The contrasts correct
@@ -53,7 +53,7 @@ def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundRe
     forms, contrasts = ([name for name in names if (name in CONTRASTS) == wanted] for wanted in (False, True))
     changed = "change of " if others else ""
 
-    def part(title: str, names: list[str], measures: Sequence[str], tested: bool = True) -> Part:
+    def part(title: str, names: list[str], measures: Sequence[str], tested: bool = True) -> TitledTable:
         cells = [
             _cell(result, arm, None if other is None else other.arms[number], name, measures)
             for name in names
@@ -62,7 +62,7 @@ def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundRe
         ]
         judged = bool(others) or all(name in CONTRASTS for name in names)
         words = [_words(measure, changed, judged) for measure in measures]
-        return Part(title=title, table=table(cells, words, told=None if tested else (), zero=judged))
+        return TitledTable(title=title, table=table(cells, words, told=None if tested else (), zero=judged))
 
     return [
         part(f"{changed}each form of the queries", forms, measures_of(WHOLE, depth)),
@@ -76,7 +76,7 @@ def over_runs(results: Sequence[BackgroundResult], others: Sequence[BackgroundRe
     ]
 
 
-def text(parts: Sequence[Part]) -> str:
+def text(parts: Sequence[TitledTable]) -> str:
     """Write the parts as Markdown, for a terminal or a document."""
     shown = [f"**{part.title[:1].upper()}{part.title[1:]}**\n\n{part.table.markdown()}" for part in parts]
     return "\n".join(shown).rstrip()

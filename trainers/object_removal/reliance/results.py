@@ -27,7 +27,7 @@ _CELLS = 2**22  # similarities held at once
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scores:
+class FormScores:
     """The scores of Q queries, for one form of them.
 
     Attributes:
@@ -44,7 +44,7 @@ class Scores:
     similarity: np.ndarray
     missed: np.ndarray
 
-    def only(self, some: np.ndarray) -> Scores:
+    def only(self, some: np.ndarray) -> FormScores:
         """Put NaN for all queries but ``some``, bool ``[Q]``."""
 
         def kept(values: np.ndarray) -> np.ndarray:
@@ -61,7 +61,7 @@ class Scores:
 
 def score_forms(
     forms: Mapping[str, Tensor], gallery: Tensor, labels: np.ndarray, indices: np.ndarray
-) -> dict[str, Scores]:
+) -> dict[str, FormScores]:
     """Search the gallery, whose images are untouched, with every form of the queries.
 
     A query's own image is taken out of the gallery for each of its forms: whatever was done to it, it would be found
@@ -80,7 +80,7 @@ def score_forms(
     for form, queries in forms.items():
         values = score_blocks(ranked_blocks(queries, labels[indices], gallery, labels, indices), metrics).values
         nearest_rows = near if form == WHOLE else nearest(queries, gallery, indices)
-        scores[form] = Scores(
+        scores[form] = FormScores(
             metrics=values,
             nearest=nearest_rows,
             stays=np.array([len(np.intersect1d(a, b)) for a, b in zip(near, nearest_rows, strict=True)])
@@ -206,7 +206,7 @@ class ArmBackground:
     arm: int
     title: str
     step: int = 0
-    scores: Mapping[str, Scores]
+    scores: Mapping[str, FormScores]
     error: str | None = None
 
     @property

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from trainers.config import DataChoice
 from trainers.data import cache
 from trainers.data.base import ImageSet, LoadedData
-from trainers.data.labelled import stored
+from trainers.data.labelled import dataset_cache
+from trainers.data.labelled.dataset_cache import hold_out_images
 from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.splits import divide_images
-from trainers.data.labelled.stored import hold_out_images
 from trainers.data.synthetic import pottery
 from trainers.data.synthetic.engine.digest import code_digest
 from trainers.data.synthetic.engine.rng import Rng
@@ -165,7 +165,7 @@ def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
     tell = progress or silent
     each_train, each_test = (len(part) // len(pots) for part, pots in zip(shots, (train_pots, test_pots), strict=True))
     key = cache.content_key(("drawn", drawing_code(), choice.seed, size, each_train, each_test, *tied))
-    kept = stored.read(key, "drawn")
+    kept = dataset_cache.read(key, "drawn")
     if kept is not None:
         return kept
     share = len(shots[0]) / (len(shots[0]) + len(shots[1]))
@@ -182,7 +182,7 @@ def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
         hierarchy=tree,
         train=parts["train"],
         test=parts["test"],
-        fingerprint=stored.fingerprint(parts, tree),
+        fingerprint=dataset_cache.fingerprint(parts, tree),
         notes=(
             f"Drawn from seed {choice.seed}: {len(train_pots)} pots to train on, {len(test_pots)} others to test on.",
             *([f"{bias:.0%} of the training images show the background of their pot."] if bias else ()),
@@ -190,7 +190,7 @@ def _drawn(choice: DataChoice, progress: Progress | None) -> LoadedData:
         licence=_LICENCE,
         attributes={BACKGROUND: WALL_NAMES},
     )
-    stored.write(key, data)
+    dataset_cache.write(key, data)
     return data
 
 

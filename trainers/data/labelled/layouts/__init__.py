@@ -4,16 +4,16 @@ import sys
 from collections.abc import Sequence
 
 from trainers.data.labelled.files import File, FileSource
-from trainers.data.labelled.layouts.base import Handed, Layout, Reading
+from trainers.data.labelled.layouts.base import BenchmarkLayout, Handed, Reading
 from trainers.errors import DataError
 from trainers.registry import load
 
 LAYOUTS = load(sys.modules[__name__])
 
-__all__ = ["LAYOUTS", "Layout", "Reading", "read_as_handed_out"]
+__all__ = ["LAYOUTS", "BenchmarkLayout", "Reading", "read_as_handed_out"]
 
 
-def read_as_handed_out(source: FileSource, files: Sequence[File]) -> tuple[Layout, Reading] | None:
+def read_as_handed_out(source: FileSource, files: Sequence[File]) -> tuple[BenchmarkLayout, Reading] | None:
     """Read a benchmark that lies as its authors hand it out; None: it is none that is known.
 
     Raises:

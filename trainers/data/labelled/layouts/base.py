@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from trainers.data import access
-from trainers.data.labelled.beside import Names, decoded
 from trainers.data.labelled.files import File, FileSource
+from trainers.data.labelled.label_tables import Names, decoded
 from trainers.errors import DataError
 from trainers.registry import Descriptor
 
@@ -24,7 +24,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class ImageRow:
     """What a layout says of an image.
 
     Attributes:
@@ -53,7 +53,7 @@ class Reading:
     """
 
     levels: tuple[str, ...]
-    entries: Mapping[int, Entry]
+    entries: Mapping[int, ImageRow]
     notes: tuple[str, ...] = ()
     junk: int = 0
     more: tuple[str, ...] = ()
@@ -142,7 +142,7 @@ class Missing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout(Descriptor):
+class BenchmarkLayout(Descriptor):
     """A benchmark as it is handed out.
 
     Attributes:

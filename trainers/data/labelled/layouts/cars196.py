@@ -15,9 +15,9 @@ from typing import Any
 from trainers.data.labelled.layouts.base import (
     TEST,
     TRAIN,
-    Entry,
+    BenchmarkLayout,
     Handed,
-    Layout,
+    ImageRow,
     Missing,
     Reading,
     first_half,
@@ -69,7 +69,7 @@ def _made(handed: Handed, rows: list[tuple[str, int]], names: list[str]) -> Read
             missing.names.append(path)
         elif number:
             title = names[number - 1] if number <= len(names) else str(number)
-            entries[row] = Entry(split=TRAIN if number in train else TEST, labels=(title,))
+            entries[row] = ImageRow(split=TRAIN if number in train else TEST, labels=(title,))
     notes = [halves_note(len(train), len(numbers), "models")]
     if bare := sum(not number for _, number in rows):
         notes.append(f"{bare:,} images of cars_test have no class in their list and are left out; "
@@ -108,7 +108,7 @@ def _check_size(data: bytes, name: str) -> None:
         at += 8 + size
 
 
-DESCRIPTOR = Layout(
+DESCRIPTOR = BenchmarkLayout(
     name="cars196",
     title="Cars-196",
     sentence="cars_annos.mat and car_ims/, or cars_train/, cars_test/ and the development kit.",

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from trainers.data.base import GALLERY, QUERY
-from trainers.data.labelled.layouts.base import TEST, TRAIN, Entry, Handed, Layout, Missing, Reading
+from trainers.data.labelled.layouts.base import TEST, TRAIN, BenchmarkLayout, Handed, ImageRow, Missing, Reading
 
 LEVELS = ("fine", "middle", "coarse")
 _TRAIN = r"train/label\.csv"
@@ -26,17 +26,17 @@ def _read(handed: Handed) -> Reading | None:
     of_level = [met for path in handed.ending(r"bmk_\w+/\w+\.csv") if (met := _OF_LEVEL.fullmatch(path))]
     if not train or not (whole or of_level):
         return None
-    entries: dict[int, Entry] = {}
+    entries: dict[int, ImageRow] = {}
     missing = Missing()
     for path, split in ((train[0], TRAIN), *((path, TEST) for path in whole[:1])):
         for row, labels in _images(handed, path, "imgs/", missing):
             if len(labels) == len(LEVELS):
-                entries[row] = Entry(split=split, labels=_of(split, labels))
+                entries[row] = ImageRow(split=split, labels=_of(split, labels))
     for met in of_level:
         split, level, role = met.groups()
         for row, labels in _images(handed, met[0], f"{role}/", missing):
             known = [_of(TEST, labels)[0] if each == level else None for each in LEVELS]
-            entries[row] = Entry(split=split, labels=tuple(known), role=_ROLES[role])
+            entries[row] = ImageRow(split=split, labels=tuple(known), role=_ROLES[role])
     notes = missing.notes()
     if of_level:
         notes = ("Each level has a test of its own, with no other classes: choose one with the labels of its level, "
@@ -62,7 +62,7 @@ def _of(split: str, labels: list[str]) -> tuple[str, ...]:
     return tuple(labels if split == TRAIN else (f"test {label}" for label in labels))
 
 
-DESCRIPTOR = Layout(
+DESCRIPTOR = BenchmarkLayout(
     name="dyml",
     title="DyML",
     sentence="train/label.csv with the fine, middle and coarse class of every image.",

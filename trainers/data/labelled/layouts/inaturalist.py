@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from trainers.data.labelled.layouts.base import TEST, TRAIN, Entry, Handed, Layout, Missing, Reading
+from trainers.data.labelled.layouts.base import TEST, TRAIN, BenchmarkLayout, Handed, ImageRow, Missing, Reading
 from trainers.errors import DataError
 
 _ANNOTATIONS = r"(train|val)\d{4}\.json"
@@ -42,7 +42,7 @@ def _read(handed: Handed) -> Reading | None:
             splits[row] = split
             species.setdefault(row, words[0].split("/")[-2] if "/" in words[0] else "")
     more = (_COARSE,) if _COARSE not in levels else ()
-    entries = {row: Entry(split=split, labels=_labels(handed, row, species[row], paths, levels))
+    entries = {row: ImageRow(split=split, labels=_labels(handed, row, species[row], paths, levels))
                for row, split in splits.items() if species.get(row)}  # fmt: skip
     notes = [] if sets else [
         "The lists Inaturalist_train_set1.txt and Inaturalist_test_set1.txt, by which the papers divide the species, "
@@ -95,7 +95,7 @@ def _json(handed: Handed, name: str) -> Any:
         raise DataError(f"{name} is no JSON that can be read: {error}. Fetch it again.") from error
 
 
-DESCRIPTOR = Layout(
+DESCRIPTOR = BenchmarkLayout(
     name="inaturalist",
     title="iNaturalist 2018",
     sentence="train2018.json, val2018.json and categories.json, or the lists of the papers.",

@@ -9,9 +9,9 @@ from trainers.data.base import GALLERY, QUERY
 from trainers.data.labelled.layouts.base import (
     TEST,
     TRAIN,
-    Entry,
+    BenchmarkLayout,
     Handed,
-    Layout,
+    ImageRow,
     Missing,
     Reading,
     first_half,
@@ -47,14 +47,14 @@ def _read_market1501(handed: Handed) -> Reading | None:
         if folder[1] == GALLERY and person in _DISTRACTORS:
             person = _NOBODY
             distractors += 1
-        entries[row] = Entry(split=folder[0], labels=(person,), role=folder[1], camera=f"c{camera}")
+        entries[row] = ImageRow(split=folder[0], labels=(person,), role=folder[1], camera=f"c{camera}")
     notes = [f"Left out, junk (-1): {counted(junk, 'image')}."] if junk else []
     if distractors:
         notes.append(f"In the gallery, distractors of no person (0000): {distractors:,}, one class without a query.")
     return Reading(levels=("person",), entries=entries, notes=tuple(notes), junk=junk)
 
 
-MARKET1501 = Layout(
+MARKET1501 = BenchmarkLayout(
     name="market1501",
     title="Market-1501",
     sentence="bounding_box_train, query and bounding_box_test.",
@@ -89,12 +89,12 @@ def _read_cub200(handed: Handed) -> Reading | None:
             continue
         number = class_of[key]
         name = named.get(number) or path.partition("/")[0]
-        entries[row] = Entry(split=TRAIN if number in train else TEST, labels=(name,))
+        entries[row] = ImageRow(split=TRAIN if number in train else TEST, labels=(name,))
     notes = (halves_note(len(train), len(order), "classes"), *missing.notes())
     return Reading(levels=("species",), entries=entries, notes=notes)
 
 
-CUB200 = Layout(
+CUB200 = BenchmarkLayout(
     name="cub200",
     title="CUB-200-2011",
     sentence="images.txt, image_class_labels.txt and images/.",
@@ -124,12 +124,12 @@ def _read_in_shop(handed: Handed) -> Reading | None:
             missing.names.append(name)
             continue
         above = tuple(name.split("/")[-3:-5:-1]) if deep else ()
-        entries[row] = Entry(split=TEST if role else TRAIN, labels=(item, *above), role=role)
+        entries[row] = ImageRow(split=TEST if role else TRAIN, labels=(item, *above), role=role)
     levels = ("item", "category", "section")[: 3 if deep else 1]
     return Reading(levels=levels, entries=entries, notes=missing.notes())
 
 
-IN_SHOP = Layout(
+IN_SHOP = BenchmarkLayout(
     name="in_shop",
     title="DeepFashion In-Shop",
     sentence="list_eval_partition.txt, with train, query and gallery.",
@@ -157,13 +157,13 @@ def _read_stanford_products(handed: Handed) -> Reading | None:
                 missing.names.append(path)
                 continue
             kind = path.partition("/")[0].removesuffix("_final") if "/" in path else words[2]
-            entries[row] = Entry(split=split, labels=(words[1], kind))
+            entries[row] = ImageRow(split=split, labels=(words[1], kind))
     absent = {TRAIN, TEST} - {entry.split for entry in entries.values()}
     notes = [f"There is no list of {split} images." for split in sorted(absent)]
     return Reading(levels=("product", "kind"), entries=entries, notes=(*notes, *missing.notes()))
 
 
-STANFORD_PRODUCTS = Layout(
+STANFORD_PRODUCTS = BenchmarkLayout(
     name="stanford_products",
     title="Stanford Online Products",
     sentence="Ebay_train.txt and Ebay_test.txt, with the product and the kind of every image.",

@@ -5,9 +5,9 @@ import sys
 from trainers.kinds.contrastive.methods.base import (
     Method,
     MethodDescriptor,
+    MethodOutcome,
     MethodParameters,
     Needs,
-    Outcome,
     Parts,
     Views,
 )
@@ -15,4 +15,4 @@ from trainers.registry import load
 
 METHODS = load(sys.modules[__name__])
 
-__all__ = ["METHODS", "Method", "MethodDescriptor", "MethodParameters", "Needs", "Outcome", "Parts", "Views"]
+__all__ = ["METHODS", "Method", "MethodDescriptor", "MethodOutcome", "MethodParameters", "Needs", "Parts", "Views"]

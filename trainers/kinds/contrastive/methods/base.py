@@ -79,7 +79,7 @@ class Views:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class MethodOutcome:
     """The outcome of a method on a batch.
 
     Attributes:
@@ -148,7 +148,7 @@ class Method(nn.Module):
         """From images to features, without the head: what remains after training."""
         return self.net.backbone
 
-    def forward(self, views: Views) -> Outcome:
+    def forward(self, views: Views) -> MethodOutcome:
         """Encode and compare a batch; the first views are what the encoder is called with first."""
         raise NotImplementedError
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, Needs, Outcome, Views
+from trainers.kinds.contrastive.methods.base import Method, MethodDescriptor, MethodOutcome, Needs, Views
 from trainers.kinds.contrastive.networks import encode_whole
 
 
@@ -18,10 +18,10 @@ class CrossEntropy(Method):
     views = 1
     classifier = "through"
 
-    def forward(self, views: Views) -> Outcome:
+    def forward(self, views: Views) -> MethodOutcome:
         """Encode; the loss is the classifier's."""
         encode_whole(self.encoder, torch.cat(views.images))
-        return Outcome(terms={})
+        return MethodOutcome(terms={})
 
 
 class MaxMargin(CrossEntropy):

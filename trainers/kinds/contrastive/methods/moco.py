@@ -20,13 +20,13 @@ from trainers.errors import UserError
 from trainers.kinds.contrastive.methods.base import (
     Method,
     MethodDescriptor,
+    MethodOutcome,
     MethodParameters,
     Needs,
-    Outcome,
     Parts,
     Views,
 )
-from trainers.kinds.contrastive.moco import NONE, SHARING, MoCo, first_cross_entropy, shuffled, spread
+from trainers.kinds.contrastive.momentum_queue import NONE, SHARING, MoCo, first_cross_entropy, shuffled, spread
 from trainers.kinds.contrastive.networks import encode, encode_whole
 from trainers.losses.infonce import temperature
 from trainers.parameters import default_of, parameter
@@ -64,14 +64,14 @@ class MoCo2Parameters(MoCoParameters):
 
 
 class MoCoMethod(Method):
-    """See :class:`trainers.kinds.contrastive.moco.MoCo`; labels are not looked at."""
+    """See :class:`trainers.kinds.contrastive.momentum_queue.MoCo`; labels are not looked at."""
 
     def __init__(self, settings: MoCoParameters, parts: Parts) -> None:
         super().__init__(settings, parts)
         self.views = 1 + settings.positives
         self.moco = build(settings, parts, sharing=settings.sharing)
 
-    def forward(self, views: Views) -> Outcome:
+    def forward(self, views: Views) -> MethodOutcome:
         """Compute the cross-entropy towards the own key, among it and the queue."""
         query, *keys = views.images
         return picked(self.moco(query, keys, views.rows))
@@ -105,10 +105,10 @@ def build(settings: Any, parts: Parts, **options: Any) -> MoCo:
     )
 
 
-def picked(logits: Tensor) -> Outcome:
+def picked(logits: Tensor) -> MethodOutcome:
     """Compute the cross-entropy towards the own key, in column 0, and :func:`agreement`."""
     loss, accuracy = first_cross_entropy(logits)
-    return Outcome(terms={"contrast": loss}, numbers={"contrast_accuracy": accuracy})
+    return MethodOutcome(terms={"contrast": loss}, numbers={"contrast_accuracy": accuracy})
 
 
 def own_and_queue(settings: Any, _batch: int) -> int:
@@ -183,7 +183,7 @@ class EndToEnd(Method):
         super().__init__(settings, parts)
         self.key_net = self.net if settings.sharing == "shared" else copy.deepcopy(self.net)
 
-    def forward(self, views: Views) -> Outcome:
+    def forward(self, views: Views) -> MethodOutcome:
         """Compute the cross-entropy towards the own key among those of the batch.
 
         Raises:
@@ -197,7 +197,7 @@ class EndToEnd(Method):
         logits = queries @ functional.normalize(encoded, dim=1).T / self.settings.temperature
         loss = functional.cross_entropy(logits, torch.arange(len(logits), device=logits.device))
         own_first = torch.cat([logits.diagonal()[:, None], _without_diagonal(logits)], 1)
-        return Outcome(terms={"contrast": loss}, numbers=agreement(own_first))
+        return MethodOutcome(terms={"contrast": loss}, numbers=agreement(own_first))
 
 
 def _without_diagonal(square: torch.Tensor) -> torch.Tensor:
@@ -329,7 +329,7 @@ class MemoryBankMethod(Method):
             temperature=settings.temperature,
         )
 
-    def forward(self, views: Views) -> Outcome:
+    def forward(self, views: Views) -> MethodOutcome:
         """Compute the cross-entropy towards the own stored feature, among it and those drawn."""
         logits = self.bank(views.images[0], views.rows)
         return picked(logits)

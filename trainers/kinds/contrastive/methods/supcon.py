@@ -12,14 +12,14 @@ from trainers.errors import UserError
 from trainers.kinds.contrastive.methods.base import (
     Method,
     MethodDescriptor,
+    MethodOutcome,
     MethodParameters,
     Needs,
-    Outcome,
     Parts,
     Views,
 )
 from trainers.kinds.contrastive.methods.moco import MoCoParameters, agreement, build, own_and_queue, queue_size, shuffle
-from trainers.kinds.contrastive.moco import MoCo
+from trainers.kinds.contrastive.momentum_queue import MoCo
 from trainers.kinds.contrastive.networks import encode_whole
 from trainers.losses import LOSSES
 from trainers.losses.infonce import (
@@ -44,14 +44,14 @@ class SimCLRMethod(Method):
         super().__init__(settings, parts)
         self.loss = LOSSES["simclr"].build(num_classes=0, dim=parts.dim, temperature=settings.temperature)
 
-    def forward(self, views: Views) -> Outcome:
+    def forward(self, views: Views) -> MethodOutcome:
         """Compute NT-Xent.
 
         Raises:
             UserError: a batch of one image.
         """
         views.need_two("SimCLR")
-        return Outcome(terms=self.loss.terms(projections(self, views), views.rows))
+        return MethodOutcome(terms=self.loss.terms(projections(self, views), views.rows))
 
 
 def other_views(_settings: object, batch: int) -> int:
@@ -112,7 +112,7 @@ class SupConMethod(Method):
             contrast_mode=settings.contrast_mode,
         )
 
-    def forward(self, views: Views) -> Outcome:
+    def forward(self, views: Views) -> MethodOutcome:
         """Compute SupCon.
 
         Raises:
@@ -121,7 +121,7 @@ class SupConMethod(Method):
         views.need_two("SupCon")
         labels = _labels(views)
         numbers = {"positives_share": _share_with_positive(labels)}
-        return Outcome(terms=self.loss.terms(projections(self, views), labels), numbers=numbers)
+        return MethodOutcome(terms=self.loss.terms(projections(self, views), labels), numbers=numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +139,7 @@ class SupConQueue(Method):
         self.classifier = "beside" if settings.joint else "after"
         self.moco = build(settings, parts)
 
-    def forward(self, views: Views) -> Outcome:
+    def forward(self, views: Views) -> MethodOutcome:
         """Compute SupCon against own key and queue."""
         labels = _labels(views)
         query, key = views.images
@@ -148,7 +148,7 @@ class SupConQueue(Method):
         logits = self.moco(query, key, views.rows, labels)
         positive = torch.cat([torch.ones_like(same[:, :1]), same], 1)
         losses = positive_cross_entropy(logits, positive, inside=self.settings.positives == "in")
-        return Outcome(
+        return MethodOutcome(
             terms={"contrast": losses.mean() * self.settings.factor},
             numbers=agreement(logits) | {"positives_share": same.any(1).float().mean()},
         )

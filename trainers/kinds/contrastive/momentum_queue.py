@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainers.devices.host import send
+from trainers.distributed.gather import joined
 from trainers.distributed.group import rank, world
-from trainers.distributed.whole import joined
 from trainers.errors import UserError
 from trainers.kinds.contrastive.networks import encode, encode_whole
 

@@ -45,7 +45,7 @@ _ODD_BYTES = re.compile("[\udc80-\udcff]+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed:
+class ImageLabels:
     """What the tables say of every image, in the order of the images.
 
     Attributes:
@@ -64,7 +64,7 @@ class Listed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class RawTable:
     """A table as it is written.
 
     Attributes:
@@ -127,7 +127,7 @@ class Names:
         return None
 
 
-def listed(tables: Sequence[Written | str], images: Sequence[tuple[str, ...]]) -> Listed:
+def listed(tables: Sequence[RawTable | str], images: Sequence[tuple[str, ...]]) -> ImageLabels:
     """Say what tables tell of images.
 
     Args:
@@ -135,13 +135,13 @@ def listed(tables: Sequence[Written | str], images: Sequence[tuple[str, ...]]) -
         images: their paths below the dataset's folder, as parts.
     """
     notes = [table for table in tables if isinstance(table, str)]
-    several = [table for table in tables if isinstance(table, Written)]
+    several = [table for table in tables if isinstance(table, RawTable)]
     if not several:
-        return Listed(columns={}, splits=None, notes=tuple(notes))
+        return ImageLabels(columns={}, splits=None, notes=tuple(notes))
     names = Names(images)
     columns: defaultdict[str, list[Cell]] = defaultdict(lambda: [None] * len(images))
     unread: dict[str, str] = {}
-    owner: list[Written | None] = [None] * len(images)
+    owner: list[RawTable | None] = [None] * len(images)
     for table in sorted(several, key=lambda table: (_rank(table.parts[-1]), len(table.parts))):
         used = _Used.of(table, names)
         if isinstance(used, str):
@@ -163,7 +163,7 @@ def listed(tables: Sequence[Written | str], images: Sequence[tuple[str, ...]]) -
     splits, said = _splits(columns, owner)
     splits, roles = (None, None) if splits is None else with_roles(splits)
     read = {name: cells for name, cells in columns.items() if name not in unread or any(cells)}
-    return Listed(columns=read, splits=splits, notes=(*notes, *said), roles=roles, unread=unread)
+    return ImageLabels(columns=read, splits=splits, notes=(*notes, *said), roles=roles, unread=unread)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +174,7 @@ class _Used:
     ``twice``: names of images that had a row.
     """
 
-    table: Written
+    table: RawTable
     header: list[str]
     file_columns: list[str]
     rows: dict[int, list[Cell]]
@@ -183,7 +183,7 @@ class _Used:
     twice: int
 
     @classmethod
-    def of(cls, table: Written, names: Names) -> _Used | str:
+    def of(cls, table: RawTable, names: Names) -> _Used | str:
         """Find the columns; or say why there is none."""
         folder = table.parts[:-1]
         if not table.rows:
@@ -208,7 +208,7 @@ class _Used:
         return cls._matched(table, header, several, names)
 
     @classmethod
-    def _matched(cls, table: Written, header: list[str], columns: list[int], names: Names) -> _Used:
+    def _matched(cls, table: RawTable, header: list[str], columns: list[int], names: Names) -> _Used:
         """Find the image of every name in these columns; a row is about all images that it names."""
         rows: dict[int, list[Cell]] = {}
         named_in: dict[int, str] = {}
@@ -276,7 +276,7 @@ def is_table(name: str) -> bool:
     return f".{ending}" in SUFFIXES or (ending == "txt" and (is_split(stem) or bool(words & _LIST_WORDS)))
 
 
-def written(parts: tuple[str, ...], data: bytes | None) -> Written | str:
+def written(parts: tuple[str, ...], data: bytes | None) -> RawTable | str:
     """Read the bytes of a table; a sentence where it cannot be read."""
     name = "/".join(parts)
     if data is None:
@@ -295,19 +295,19 @@ def written(parts: tuple[str, ...], data: bytes | None) -> Written | str:
     return _with_header(parts, rows)
 
 
-def _with_header(parts: tuple[str, ...], rows: list[list[Cell]]) -> Written:
+def _with_header(parts: tuple[str, ...], rows: list[list[Cell]]) -> RawTable:
     """Take the first line as names of columns, unless one of its cells ends as image files do."""
     first = [composed(str(cell or "").strip()) for cell in rows[0]]
     if any(PurePosixPath(cell.lower()).suffix in _IMAGE_ENDINGS for cell in first):
-        return Written(parts=parts, rows=rows, header=None)
+        return RawTable(parts=parts, rows=rows, header=None)
     header = [name or f"column {number}" for number, name in enumerate(first, 1)]
-    return Written(parts=parts, rows=rows[1:], header=header)
+    return RawTable(parts=parts, rows=rows[1:], header=header)
 
 
 _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif")
 
 
-def _list(parts: tuple[str, ...], text: str) -> Written | str:
+def _list(parts: tuple[str, ...], text: str) -> RawTable | str:
     """Read a list: a line per image, its name and more of it, divided by commas and the like or by blanks.
 
     Lines of different lengths have blanks in their names, and the last word is the label. A first line is names of
@@ -323,10 +323,10 @@ def _list(parts: tuple[str, ...], text: str) -> Written | str:
     headed = str(rows[0][0]).lower() in _FILES and len(rows) > 1
     if headed:
         return _with_header(parts, rows)
-    return Written(parts=parts, rows=rows, header=None)
+    return RawTable(parts=parts, rows=rows, header=None)
 
 
-def _records(parts: tuple[str, ...], text: str) -> Written:
+def _records(parts: tuple[str, ...], text: str) -> RawTable:
     """Read a JSON object a line; what is neither text nor a number is left out."""
     header: dict[str, int] = {}
     unread: dict[str, str] = {}
@@ -345,7 +345,7 @@ def _records(parts: tuple[str, ...], text: str) -> Written:
                 unread[composed(name)] = "its values are lists" if isinstance(alone, list) else "its values are objects"
             row[header[composed(name)]] = _plain(alone)
         rows.append(row)
-    return Written(parts=parts, rows=rows, header=list(header), unread=unread)
+    return RawTable(parts=parts, rows=rows, header=list(header), unread=unread)
 
 
 def _lines(text: str) -> Iterator[list[Cell]]:
@@ -367,7 +367,7 @@ def decoded(data: bytes) -> str:
 
 
 def _splits(
-    columns: dict[str, list[Cell]], owner: Sequence[Written | None]
+    columns: dict[str, list[Cell]], owner: Sequence[RawTable | None]
 ) -> tuple[list[str] | None, tuple[str, ...]]:
     """Take the split of every image out of the columns, or from the names of the tables: ``train.csv``."""
     for name in columns:

@@ -28,7 +28,7 @@ def share_queries(net: LossModule, entry: LossDescriptor) -> None:
     A call then raises UserError for a loss of which the parts do not add up, and for one with a memory.
     """
     if world() > 1:
-        vars(net)["terms"] = _Shared(net, entry)
+        vars(net)["terms"] = _SharedTerms(net, entry)
 
 
 def part(
@@ -46,7 +46,7 @@ def part(
     return {name: term / of for name, term in losses.items()}
 
 
-class _Shared:
+class _SharedTerms:
     """In the place of a loss's ``terms``."""
 
     def __init__(self, net: LossModule, entry: LossDescriptor) -> None:

@@ -21,7 +21,7 @@ from trainers.retrieval.encoders import images_of, read_encoder
 from trainers.retrieval.galleries import GALLERIES, Datasets, Gallery
 from trainers.retrieval.indexes import AUTO, Chosen, Flat, Index, IndexDescriptor, Size
 from trainers.retrieval.results import RunArm
-from trainers.retrieval.vectors import Comparison, Vectors, gallery_vectors
+from trainers.retrieval.vectors import QueryComparison, Vectors, gallery_vectors
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
 from trainers.training.embedding import ImageEncoder
@@ -149,7 +149,7 @@ class Kept:
         self._datasets = Datasets()
         self._galleries: Cache[Gallery] = Cache(limit=_GALLERIES)
         self._encoders: Cache[ImageEncoder] = Cache(limit=_ENCODERS)
-        self._comparisons: Cache[Comparison] = Cache(
+        self._comparisons: Cache[QueryComparison] = Cache(
             limit=min(self.memory, KEPT_VECTORS), cost=lambda comparison: comparison.bytes, least=_COMPARED
         )
         self._encoding = threading.Lock()
@@ -184,14 +184,14 @@ class Kept:
             embedded: np.ndarray = encoder.embed(images).numpy()
         return embedded
 
-    def comparison(self, vectors: Vectors) -> Comparison:
+    def comparison(self, vectors: Vectors) -> QueryComparison:
         """Return what compares queries with stored embeddings."""
-        return self._comparisons.get(vectors.key, lambda: Comparison(vectors))
+        return self._comparisons.get(vectors.key, lambda: QueryComparison(vectors))
 
-    def compared(self, encoder: ImageEncoder, gallery: Gallery, progress: Progress) -> Comparison:
+    def compared(self, encoder: ImageEncoder, gallery: Gallery, progress: Progress) -> QueryComparison:
         """Return what compares queries with the images of a gallery, which are embedded for the first of them."""
         key = (encoder.digest, gallery.origin, gallery.choice, gallery.rows.tobytes())
-        return self._comparisons.get(key, lambda: Comparison(gallery_vectors(encoder, gallery, progress)))
+        return self._comparisons.get(key, lambda: QueryComparison(gallery_vectors(encoder, gallery, progress)))
 
     def index(self, vectors: Vectors, chosen: Chosen, choice: Choice, progress: Progress) -> Built:
         """Return the index of the embeddings of a gallery, built for the first search; ``choice``: as asked for."""
