@@ -104,7 +104,8 @@ def _proposal(used: DataChoice) -> Iterator[str]:
 
 def _equip_group(parser: argparse.ArgumentParser) -> None:
     _data_flags(parser)
-    parser.add_argument("--groups", type=int, required=True, metavar="N", help="Superclasses to make of the classes.")
+    count = f"Superclasses to make of the classes. [{DEFAULT}none; it is needed]"
+    parser.add_argument("--groups", type=int, required=True, metavar="N", help=count)
     by = f"What is similar: what names mean, by a text tower, or the words they share. [{DEFAULT}meaning]"
     parser.add_argument("--by", choices=("meaning", "words"), default="meaning", help=by)
     model = f"Image-text model whose text tower is used. [{DEFAULT}clip_vit_b32]"
