@@ -51,7 +51,7 @@ class InfoNCE(LossModule):
                 f"InfoNCE needs two views of each image, embeddings [B, 2, D]; got {batch.views}. "
                 f"Draw two augmented views of each image."
             )
-        query, key = batch.rows.chunk(2)
+        query, key = torch.stack(batch.rows.chunk(2), 1).unbind(1)  # beside each other, as products round by layout
         if batch.alone:
             similarity, targets = query @ key.T, torch.arange(len(query), device=query.device)
         else:
