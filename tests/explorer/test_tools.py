@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from gradio_client import Client
@@ -19,6 +20,7 @@ from explorer.settings import Settings
 from tests.explorer.served_page import GRADIO_WARNINGS, Served, served
 
 pytestmark = GRADIO_WARNINGS
+T = TypeVar("T")
 NOBODYS = "0" * 26
 # each function once, with the least that it takes; those about a run are refused in the words of the page
 CALLS: dict[str, tuple[dict[str, Any], str]] = {
@@ -50,10 +52,16 @@ async def _asked(page: Served, calls: dict[str, dict[str, Any]]) -> tuple[list[T
         return (await session.list_tools()).tools, answers
 
 
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run it in a thread: that of the tests may have a loop that a browser left running."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
 def test_every_function_is_a_tool_and_answers_in_json(page: Served):
     client = Client(page.url, verbose=False)
     functions = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
-    tools, answers = asyncio.run(_asked(page, {name: given for name, (given, _) in CALLS.items()}))
+    tools, answers = run(_asked(page, {name: given for name, (given, _) in CALLS.items()}))
     assert {f"/{tool.name}" for tool in tools} == set(functions) == {f"/{name}" for name in CALLS}
     for tool in tools:
         assert all(about["description"].endswith(".") for about in tool.inputSchema["properties"].values()), tool
@@ -66,15 +74,15 @@ def test_every_function_is_a_tool_and_answers_in_json(page: Served):
                 client.predict(**given, api_name=f"/{name}")
         elif name.startswith("list"):
             assert json.loads(text) == client.predict(api_name=f"/{name}") or name == "list_runs"
-    run = json.loads(answers["start_run"].content[0].text)
-    assert client.predict(run, api_name="/run_status")["losses"] == ["supcon"]
+    started = json.loads(answers["start_run"].content[0].text)
+    assert client.predict(started, api_name="/run_status")["losses"] == ["supcon"]
 
 
 def test_a_tool_needs_the_word_of_a_run_on_a_public_page(tmp_path: Path):
     with served(tmp_path, public=True) as page:
-        run = page.start(token="mine").json()["data"][0]
+        started = page.start(token="mine").json()["data"][0]
         for token, refused in (("", True), ("other", True), ("mine", False)):
-            _, answers = asyncio.run(_asked(page, {"stop_run": {"run_id": run, "token": token}}))
+            _, answers = run(_asked(page, {"stop_run": {"run_id": started, "token": token}}))
             assert answers["stop_run"].isError == refused, answers
 
 
@@ -121,6 +129,6 @@ def test_calls_of_tools_are_bounded(tmp_path: Path):
         assert await call(guard, "10.0.0.1") == 200  # nothing is counted for ever
         return replies
 
-    replies = asyncio.run(storm())
+    replies = run(storm())
     assert replies.count(200) == TOOLS_AT_ONCE[1]
     assert replies[:5].count(200) == TOOLS_AT_ONCE[0]
