@@ -32,14 +32,16 @@ def served(root: Path, **settings: Any) -> Iterator[Served]:
     """A launched page whose trainers are stand-ins that train until they are ended."""
     executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "600"])
     made = Explorer(Settings(runs=root / "runs", recorded=root / "recorded", **settings), executor)
-    made.scheduler.begin()
-    made.blocks.queue(default_concurrency_limit=8, max_size=64)
-    made.blocks.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **made.launch_options)
-    url = made.blocks.local_url.rstrip("/")
-    with httpx.Client(base_url=url, timeout=60) as client:
-        yield Served(made, client, url)
-    made.close()
-    gc.collect()  # Gradio leaves event loops behind; collected here, where the tests expect the warning
+    try:
+        made.scheduler.begin()
+        made.blocks.queue(default_concurrency_limit=8, max_size=64)
+        made.blocks.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **made.launch_options)
+        url = made.blocks.local_url.rstrip("/")
+        with httpx.Client(base_url=url, timeout=60) as client:
+            yield Served(made, client, url)
+    finally:
+        made.close()  # a page for strangers changes what the whole process may open
+        gc.collect()  # Gradio leaves event loops behind; collected here, where the tests expect the warning
 
 
 class Served:
