@@ -54,7 +54,7 @@ def page(tmp_path: Path) -> Page:
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A board of one claim, whose runs are made up."""
     monkeypatch.setattr(board, "CLAIMS", {MADE_UP.name: MADE_UP})
-    monkeypatch.setattr(board.tables, "results", lambda: {MADE_UP.name: None})
+    monkeypatch.setattr(board.tables, "results", lambda **_: {MADE_UP.name: None})
     monkeypatch.setattr(board.tables, "rows", lambda _results: [("made_up", "", "", "not run yet")])
 
 

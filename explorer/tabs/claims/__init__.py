@@ -43,6 +43,10 @@ def build(board: Board) -> None:
     def show(name: str) -> list[Any]:
         return [*_card(board, name), *_status(board, name)]
 
+    def first(name: str, text: str) -> list[Any]:
+        """Show the first claim, where none is shown yet."""
+        return [gr.skip()] * (len(card) + len(status)) if text else show(name)
+
     def chosen(event: gr.SelectData) -> list[Any]:
         return show(board.named(event.row_value[0]))
 
@@ -53,7 +57,7 @@ def build(board: Board) -> None:
         menu.change(board.listing, menus, listed, **QUIET)
     listed.select(chosen, None, [*card, *status], **QUIET).then(fn=None, js=parts.reaching("rs-claim"))
     looked = opened_tab().select(look, menus, [counted, listed], **QUIET)
-    looked.then(show, card[0], [*card, *status], **QUIET)
+    looked.then(first, card[:2], [*card, *status], **QUIET)
 
 
 def _list() -> tuple[list[Any], Any]:

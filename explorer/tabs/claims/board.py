@@ -56,7 +56,7 @@ class Board:
             UserError: there is no such claim.
         """
         claim = entry(CLAIMS, name, "claim")
-        known = tables.as_json(claim, tables.results().get(name))
+        known = tables.as_json(claim, tables.results(claims={name: claim})[name])
         return known | {"protocol": described(claim)}, known["result"]
 
     def stands(self, name: str) -> Json | None:
