@@ -1,7 +1,15 @@
 """``python -m tests.make.record``: train a run or a plan, draw its maps and keep what a replay needs.
 
 The recordings in ``assets/recorded`` are made by this command and nothing else. It takes the flags of
-``python -m trainers train``; after another verb that starts runs as its first word, those of that verb.
+``python -m trainers train``; after another verb that starts runs as its first word, those of that verb, and the runs of
+a recorded sweep are recorded beside it. What ships was made by
+
+record train --losses smooth_ap happier --steps 600 --snapshot-steps 10 --probe-size 1200
+record sweep --losses smooth_ap happier triplet --vary "label_noise=0;0.2;0.4" --seeds 0 1 2 --steps 300
+    --snapshot-steps 75 --probe-size 240 --frames 5
+record finetune --preset compare --snapshot-steps 10
+record pretrain --method moco_v2:queue=1024,momentum=0.99 moco_v2:queue=1024,momentum=0 --steps 150 --head-steps 60
+    --snapshot-steps 5
 """
 
 from __future__ import annotations
