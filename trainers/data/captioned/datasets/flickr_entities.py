@@ -41,7 +41,7 @@ _UNSEEN = "0"  # the chain of phrases that are marked as naming nothing that can
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phrase:
+class MarkedPhrase:
     """A marked phrase, ``text[start:end]`` of the plain caption, with its chain and all of its types."""
 
     chain: str
@@ -88,7 +88,7 @@ def load(request: CaptionedRequest) -> CaptionedDataset:
     )
 
 
-def parse_sentence(line: str) -> tuple[str, tuple[Phrase, ...]]:
+def parse_sentence(line: str) -> tuple[str, tuple[MarkedPhrase, ...]]:
     """Split a line of ``Sentences`` into its plain text and its marked phrases."""
     line, text, last, chunks = line.strip(), "", 0, []
     for match in _CHUNK.finditer(line):
@@ -96,7 +96,7 @@ def parse_sentence(line: str) -> tuple[str, tuple[Phrase, ...]]:
         start, last = len(text), match.end()
         text += match["words"].rstrip()
         types = tuple(filter(None, match["types"].split("/")))
-        chunks.append(Phrase(chain=match["chain"], start=start, end=len(text), types=types))
+        chunks.append(MarkedPhrase(chain=match["chain"], start=start, end=len(text), types=types))
     return text + line[last:], tuple(chunks)
 
 
@@ -123,7 +123,7 @@ def _image(folder: Path, home: Path, number: str) -> CaptionedImage:
     )
 
 
-def _named(chunks: Iterable[Phrase]) -> Iterable[NamedPhrase]:
+def _named(chunks: Iterable[MarkedPhrase]) -> Iterable[NamedPhrase]:
     """Yield the phrases that name a class; those without a box name it as well."""
     for chunk in chunks:
         classes = _classes(chunk.types)
