@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from tests.oracle_cases import cases, checker, load
 from trainers.errors import UserError
-from trainers.kinds.contrastive.momentum_queue import NONE, KeyQueue, MoCo, first_cross_entropy
+from trainers.kinds.contrastive.moco import NONE, KeyQueue, MoCo, first_cross_entropy
 
 
 def _net(dim: int = 6) -> nn.Sequential:

@@ -12,7 +12,7 @@ from torch import nn
 
 from trainers.encoders import ENCODERS
 from trainers.kinds.contrastive.config import NORMS
-from trainers.kinds.contrastive.momentum_queue import shuffled
+from trainers.kinds.contrastive.moco import shuffled
 from trainers.kinds.contrastive.networks import SplitBatchNorm, normalised
 
 ROOT = Path(__file__).parents[3]

@@ -26,7 +26,7 @@ from trainers.kinds.contrastive.methods.base import (
     Parts,
     Views,
 )
-from trainers.kinds.contrastive.momentum_queue import NONE, SHARING, MoCo, first_cross_entropy, shuffled, spread
+from trainers.kinds.contrastive.moco import NONE, SHARING, MoCo, first_cross_entropy, shuffled, spread
 from trainers.kinds.contrastive.networks import encode, encode_whole
 from trainers.losses.infonce import temperature
 from trainers.parameters import default_of, parameter
@@ -64,7 +64,7 @@ class MoCo2Parameters(MoCoParameters):
 
 
 class MoCoMethod(Method):
-    """See :class:`trainers.kinds.contrastive.momentum_queue.MoCo`; labels are not looked at."""
+    """See :class:`trainers.kinds.contrastive.moco.MoCo`; labels are not looked at."""
 
     def __init__(self, settings: MoCoParameters, parts: Parts) -> None:
         super().__init__(settings, parts)

@@ -19,7 +19,7 @@ from trainers.kinds.contrastive.methods.base import (
     Views,
 )
 from trainers.kinds.contrastive.methods.moco import MoCoParameters, agreement, build, own_and_queue, queue_size, shuffle
-from trainers.kinds.contrastive.momentum_queue import MoCo
+from trainers.kinds.contrastive.moco import MoCo
 from trainers.kinds.contrastive.networks import encode_whole
 from trainers.losses import LOSSES
 from trainers.losses.infonce import (
