@@ -169,7 +169,7 @@ class Sidebar {
   compare(names) {
     const comparing = this.all.kinds.find(({ sections }) => sections.some(({ names }) => names.includes("losses")));
     this.open(comparing.name);
-    const losses = [...new Set(names)].filter((name) => name && name !== "none").map((name) => ({ name, parameters: {} }));
+    const losses = [...new Set(names)].map((name) => ({ name, parameters: {} }));
     this.fill(this.current.kind, { ...this.current.values, losses });
     toForm();
     document.querySelector("#rs-sidebar:not(.open) .toggle-button")?.click();

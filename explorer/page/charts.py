@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
 import plotly.graph_objects as go
 
+from explorer.exports.figures import FONT
 from explorer.palette import ARM_COLOURS
 
 INK, SOFT, LINE = "#16181f", "#565b6b", "#e2e4ec"
@@ -18,17 +18,12 @@ def colour(number: int) -> str:
     return ARM_COLOURS[number % len(ARM_COLOURS)]
 
 
-def plain(text: str) -> str:
-    """Escape a text that came from outside: Plotly reads a few HTML tags."""
-    return html.escape(text)
-
-
 def styled(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
     """Give a figure the type and the lines of the page; its background is that of the page."""
     figure.update_layout(
         template="plotly_white",
         height=height,
-        font={"family": "system-ui, -apple-system, Segoe UI, Roboto, sans-serif", "size": 12, "color": INK},
+        font={"family": FONT, "size": 12, "color": INK},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         margin={"l": 48, "r": 8, "t": 44, "b": 40},

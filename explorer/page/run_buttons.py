@@ -16,7 +16,7 @@ from explorer.server.visitors import NOBODY, Caller, caller
 from trainers.errors import UserError
 
 _ACT = '{ act: (action, id, token, more) => trigger("act", { action, id, token, ...more }), public: props.public }'
-_CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
+CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
 
 
 def attempt(act: Act, run_id: str, token: str) -> str:
@@ -40,7 +40,7 @@ def acting(runs: Runs, module: str, host: str, what: str, *, said: str, **option
     def act(event: gr.EventData, request: gr.Request) -> str:
         return perform(runs, event._data, caller(request))
 
-    view.act(act, None, answer, **QUIET).then(fn=None, js=_CHANGED)
+    view.act(act, None, answer, **QUIET).then(fn=None, js=CHANGED)
 
 
 def perform(runs: Runs, data: object, asking: Caller = NOBODY) -> str:

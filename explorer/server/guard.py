@@ -10,7 +10,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
@@ -83,7 +83,7 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, sent)
             return
-        with self._counted(scope):
+        with self._counted(scope[ADDRESS]) if _TOOLS.fullmatch(scope["path"]) else nullcontext():
             await self._answer(scope, receive, sent)
 
     async def _answer(self, scope: Scope, receive: Receive, sent: _Sent) -> None:
@@ -130,15 +130,13 @@ class Guard:
         return None
 
     @contextmanager
-    def _counted(self, scope: Scope) -> Iterator[None]:
+    def _counted(self, address: str) -> Iterator[None]:
         """Count a call of a tool while it is answered."""
-        counted = [scope[ADDRESS]] if _TOOLS.fullmatch(scope["path"]) else []
-        self._calls.update(counted)
+        self._calls[address] += 1
         try:
             yield
         finally:
-            self._calls.subtract(counted)
-            self._calls += Counter()  # forgets those of whom nothing is left
+            self._calls -= Counter([address])  # which forgets those of whom nothing is left
 
     def _no_tool(self, scope: Scope, headers: Headers) -> Response | None:
         """Refuse a stream of messages about nothing, and calls beyond :data:`TOOLS_AT_ONCE`."""

@@ -59,13 +59,14 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_board_has_every_claim_with_its_verdict_in_words(page: Page) -> None:
-    assert page.board.counted().startswith(f"{len(CLAIMS)} claims, ")
-    listed = page.board.listing("", "")
+    counted, listed = page.board.listing("", "")
+    assert counted.startswith(f"{len(CLAIMS)} claims, ")
     assert [page.board.named(title) for title, _verdict in listed] == list(CLAIMS)
     assert {verdict for _title, verdict in listed} <= set(VERDICTS)
-    assert sum(len(page.board.listing(work, "")) for work in WORKS) == len(CLAIMS)
+    assert sum(len(page.board.listing(work, "")[1]) for work in WORKS) == len(CLAIMS)
     for name, (_title, verdict) in zip(CLAIMS, listed, strict=True):
-        claim, result = page.board.of(name)
+        claim = page.board.of(name)
+        result = claim["result"]
         assert claim["words"].lower().startswith(verdict) and page.board.stands(name) is None
         assert bool(claim["protocol"]) == claim["runs"] == (verdict != LACKING)
         assert claim["recipe"] in board.protocol(claim)
@@ -82,7 +83,7 @@ def test_finished_runs_here_have_numbers_and_a_verdict_of_their_own(page: Page, 
     plan = make_plan(page.root, MADE_UP.plan(), gains={"HAPPIER": 0.05})  # type: ignore[misc]
     stands = page.board.stands("made_up")
     assert stands is not None and stands["id"] == plan.id and stands["finished"]
-    assert page.board.of("made_up")[0]["verdict"] == "not run yet"
+    assert page.board.of("made_up")["verdict"] == "not run yet"
     here = page.board.here("made_up")
     assert here["verdict"] == "seen" and here["result"]["seeds"] == [0, 1, 2]
     (difference,) = here["result"]["differences"]

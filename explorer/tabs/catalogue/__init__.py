@@ -21,7 +21,10 @@ _LATEX: list[dict[str, str | bool]] = [
     {"left": "$$", "right": "$$", "display": True},
     {"left": "$", "right": "$", "display": False},
 ]
-_TRAIN = "(shown, beside) => { window.rankscopeTrain([shown, beside]); return []; }"
+_TRAIN = f"""(shown, beside) => {{
+  window.rankscopeTrain([shown, beside].filter((name) => name !== "{NOTHING}"));
+  return [];
+}}"""
 
 
 def build(_shared: Shared) -> None:

@@ -17,6 +17,8 @@ PANELS = {"loss": "loss", "push": "push away (below 0: pull)"}
 _READ = (0.0, 0.25, 0.5, 0.75, 0.99)
 """Cosines of the table."""
 
+_RANKS = range(1, controlled_errors.RANKS + 1)
+
 Table = tuple[list[str], list[list[str | float]]]
 """Headings and rows."""
 
@@ -75,18 +77,14 @@ def mistakes(name: str) -> go.Figure | None:
     """Draw what a metric says of a ranking with one mistake, by its rank and severity; None for other metrics."""
     if name not in controlled_errors.METRICS:
         return None
-    column = controlled_errors.METRICS.index(name)
-    depth = len(controlled_errors.LEVELS)
-    words = controlled_errors.words_of(controlled_errors.LEVELS)
     figure = go.Figure()
-    for shared in range(depth):
-        cases = [case for case in controlled_errors.cases(depth) if case.mistakes == 1 and case.shared == shared]
+    for number, (words, values) in enumerate(_of_one_mistake(name).items()):
         figure.add_scatter(
-            x=[case.rank for case in cases],
-            y=[case.values[column] for case in cases],
-            name=f"mistake: {words[shared]}",
+            x=list(_RANKS),
+            y=values,
+            name=f"mistake: {words}",
             mode="lines+markers",
-            line={"color": colour(shared), "width": 2},
+            line={"color": colour(number), "width": 2},
         )
     figure.update_xaxes(title_text="rank of the one mistake in a perfect ranking", title_font_size=11)
     figure.update_yaxes(title_text=METRICS[name].title)
@@ -95,13 +93,18 @@ def mistakes(name: str) -> go.Figure | None:
 
 def mistakes_table(name: str) -> Table:
     """Return the numbers behind :func:`mistakes`."""
-    depth, column = len(controlled_errors.LEVELS), controlled_errors.METRICS.index(name)
-    words = controlled_errors.words_of(controlled_errors.LEVELS)
-    ranks = range(1, controlled_errors.RANKS + 1)
-    values = {
-        (case.shared, case.rank): case.values[column] for case in controlled_errors.cases(depth) if case.mistakes == 1
-    }
     rows: list[list[str | float]] = [
-        [words[at], *(round(values[at, rank], 4) for rank in ranks)] for at in range(depth)
+        [words, *(round(value, 4) for value in values)] for words, values in _of_one_mistake(name).items()
     ]
-    return ["mistake", *(f"rank {rank}" for rank in ranks)], rows
+    return ["mistake", *(f"rank {rank}" for rank in _RANKS)], rows
+
+
+def _of_one_mistake(name: str) -> dict[str, list[float]]:
+    """Return the values of a metric at every rank of one mistake, by the words of its severity."""
+    levels, column = controlled_errors.LEVELS, controlled_errors.METRICS.index(name)
+    words = controlled_errors.words_of(levels)
+    values: dict[str, list[float]] = {words[shared]: [] for shared in range(len(levels))}
+    for case in controlled_errors.cases(len(levels)):  # by rank within each severity
+        if case.mistakes == 1:
+            values[words[case.shared]].append(case.values[column])
+    return values

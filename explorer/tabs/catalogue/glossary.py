@@ -26,7 +26,7 @@ GLOSSARY = {
     "neighbourhood": "The k images nearest to an image; the contextual loss compares neighbourhoods.",
     "UMAP": "A method that draws embeddings on a plane so that near images stay near.",
     "object-removed query": "The query without an object: its part of the image is filled.",
-    "ODmAP@k": "How far the captions found fall when the object is removed: the difference in mAP@k.",
+    "ODmAP@k": "AP@k of object-removed queries: a caption is right if it names something still there, nothing removed.",
     "seed": "What fixes the random numbers of a training; differences between seeds are chance.",
 }
 """At most 25."""

@@ -11,9 +11,11 @@ from starlette.routing import Route
 
 from explorer.page import parts
 from explorer.page.blocks import QUIET
+from explorer.page.run_buttons import CHANGED
 from explorer.page.tab import Tab, opened_tab
 from explorer.server.http import attachment
 from explorer.server.routes import reads
+from explorer.server.states import Json
 from explorer.server.visitors import caller
 from explorer.tabs.claims import figures
 from explorer.tabs.claims.board import Board, about, origin, protocol, state
@@ -26,7 +28,6 @@ into a verdict. It says nothing about results on the papers' own data."""
 _FILES = "gradio_api/rankscope/claims"
 _MINE = "(name) => [name, window.rankscopeToken()]"
 _OPEN = "(id) => { window.rankscopeToPlan(id); return []; }"
-_CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
 
 
 def build(board: Board) -> None:
@@ -41,7 +42,8 @@ def build(board: Board) -> None:
             status = _runs(board, card[0], own)
 
     def show(name: str) -> list[Any]:
-        return [*_card(board, name), *_status(board, name)]
+        claim = board.of(name)
+        return [*_card(claim), *_status(claim, board.stands(name))]
 
     def first(name: str, text: str) -> list[Any]:
         """Show the first claim, where none is shown yet."""
@@ -50,13 +52,10 @@ def build(board: Board) -> None:
     def chosen(event: gr.SelectData) -> list[Any]:
         return show(board.named(event.row_value[0]))
 
-    def look(work: str, verdict: str) -> tuple[str, Any]:
-        return board.counted(), board.listing(work, verdict)
-
     for menu in menus:
-        menu.change(board.listing, menus, listed, **QUIET)
+        menu.change(board.listing, menus, [counted, listed], **QUIET)
     listed.select(chosen, None, [*card, *status], **QUIET).then(fn=None, js=parts.reaching("rs-claim"))
-    looked = opened_tab().select(look, menus, [counted, listed], **QUIET)
+    looked = opened_tab().select(board.listing, menus, [counted, listed], **QUIET)
     looked.then(first, card[:2], [*card, *status], **QUIET)
 
 
@@ -99,21 +98,20 @@ def _runs(board: Board, name: Any, own: list[Any]) -> list[Any]:
 
     def start(name: str, token: str, request: gr.Request) -> list[Any]:
         words = board.start(name, token, caller(request))["said"]
-        plan, _, *buttons = _status(board, name)
+        plan, _, *buttons = _status(board.of(name), board.stands(name))
         return [plan, words, *buttons]
 
-    run.click(start, [name, token], status, js=_MINE, **QUIET).success(fn=None, js=_CHANGED)
+    run.click(start, [name, token], status, js=_MINE, **QUIET).success(fn=None, js=CHANGED)
     open_runs.click(fn=None, inputs=plan, js=_OPEN)
     here.click(lambda name: _own(board, name), name, own, **QUIET)
     return status
 
 
-def _card(board: Board, name: str) -> list[Any]:
+def _card(claim: Json) -> list[Any]:
     """Return what is said of a claim, with the result that ships."""
-    claim, result = board.of(name)
-    differences = result["differences"] if result else []
+    differences = claim["result"]["differences"] if claim["result"] else []
     return [
-        name,
+        claim["name"],
         about(claim),
         gr.update(visible=bool(differences), value=figures.intervals(differences) if differences else None),
         gr.update(visible=bool(differences)),
@@ -124,10 +122,8 @@ def _card(board: Board, name: str) -> list[Any]:
     ]
 
 
-def _status(board: Board, name: str) -> list[Any]:
+def _status(claim: Json, here: Json | None) -> list[Any]:
     """Return where the runs of a claim stand here, and what can be done."""
-    here = board.stands(name)
-    claim, _ = board.of(name)
     moving, done = bool(here and here["moving"]), bool(here and here["finished"])
     return [
         here["id"] if here else "",

@@ -29,14 +29,13 @@ class Board:
         self._shared = shared
         self._texts: dict[tuple[str, int], str] = {}
 
-    def counted(self) -> str:
-        """Count the verdicts, as a sentence."""
-        return tables.counted(row[3] for row in tables.rows(tables.results()))
-
-    def listing(self, work: str, verdict: str) -> list[list[str]]:
-        """Return title and verdict of the claims of a work with a verdict; empty for all."""
-        rows = zip(CLAIMS.values(), tables.rows(tables.results()), strict=True)
-        return [[claim.title, row[3]] for claim, row in rows if work in ("", claim.work) and verdict in ("", row[3])]
+    def listing(self, work: str, verdict: str) -> tuple[str, list[list[str]]]:
+        """Count the verdicts of all claims, as a sentence; and return title and verdict of those of a work with a
+        verdict, empty for all.
+        """
+        rows = list(zip(CLAIMS.values(), tables.rows(tables.results()), strict=True))
+        asked = [[claim.title, row[3]] for claim, row in rows if work in ("", claim.work) and verdict in ("", row[3])]
+        return tables.counted(row[3] for _, row in rows), asked
 
     def named(self, title: str) -> str:
         """Return the name of the claim with a title.
@@ -49,15 +48,14 @@ class Board:
                 return name
         raise UserError(f"There is no claim {title[:80]!r}.")
 
-    def of(self, name: str) -> tuple[Json, Json | None]:
-        """Describe a claim, and the result that ships.
+    def of(self, name: str) -> Json:
+        """Describe a claim with the result that ships.
 
         Raises:
             UserError: there is no such claim.
         """
         claim = entry(CLAIMS, name, "claim")
-        known = tables.as_json(claim, tables.results(claims={name: claim})[name])
-        return known | {"protocol": described(claim)}, known["result"]
+        return tables.as_json(claim, tables.results(claims={name: claim})[name]) | {"protocol": described(claim)}
 
     def stands(self, name: str) -> Json | None:
         """Say where the runs of a claim stand here; None where there are none."""
