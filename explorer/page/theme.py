@@ -20,6 +20,7 @@ _COLOURS = {
     "body_background_fill": ("#fafafd", "#101218"),
     "background_fill_primary": ("#ffffff", "#181b23"),
     "background_fill_secondary": ("#fafafd", "#13161d"),
+    "block_background_fill": ("transparent", "transparent"),
     "panel_background_fill": ("#ffffff", "#181b23"),
     "body_text_color": ("#16181f", "#eceef4"),
     "body_text_color_subdued": ("#565b6b", "#a9afc0"),
@@ -60,7 +61,6 @@ _COLOURS = {
 
 # one value for both modes
 _SHAPE = {
-    "block_background_fill": "transparent",
     "block_shadow": "none",
     "block_border_width": "0px",
     "block_padding": "0px",

@@ -38,7 +38,7 @@ def build(_shared: Shared) -> None:
                     label="Search", placeholder="Search losses, metrics and models", max_lines=1, max_length=200
                 )
                 family = gr.Dropdown([ALL, *families()], value=ALL, label="Family", filterable=False)
-            listed = parts.listing(_rows(found()), headers=_HEAD, shares=[26, 74], elem_id="rs-entries")
+            listed = parts.listing(_rows(found()), headers=_HEAD, shares=[32, 68], elem_id="rs-entries")
         with gr.Column(scale=6, min_width=320):
             text = gr.Markdown(first.markdown, latex_delimiters=_LATEX, elem_id="rs-entry")
             loss = gr.Textbox(first.name, visible=False)
@@ -98,7 +98,7 @@ def _label(beside: str) -> Any:
 
 def _drawn(loss: str, beside: str) -> list[Any]:
     names = [loss] if beside in (NOTHING, loss) else [loss, beside]
-    made = response(loss).made
+    made = f"{figures.PUSH} {response(loss).made}"
     return [
         gr.update(value=figures.moving(names), visible=True),
         gr.update(value=made, visible=True),

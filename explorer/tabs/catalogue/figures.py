@@ -12,8 +12,9 @@ from explorer.tabs.catalogue.responses import Response, response
 from trainers.losses import LOSSES
 from trainers.metrics import METRICS, controlled_errors
 
-ACROSS = "cosine of the moving image and the query"
-PANELS = {"loss": "loss", "push": "push away (below 0: pull)"}
+ACROSS = "cosine with the query"
+PUSH = "Push: above 0 the moving image is pushed away from the query, below 0 it is pulled."
+PANELS = {"loss": "loss", "push": "push"}
 _READ = (0.0, 0.25, 0.5, 0.75, 0.99)
 """Cosines of the table."""
 
@@ -27,23 +28,21 @@ def moving(names: Sequence[str]) -> go.Figure:
     """Draw loss and push of one or two losses while an image comes nearer to the query; two share their axes."""
     answers = [response(name) for name in names]
     titles = [LOSSES[name].title for name in names]
-    across = len(names) > 1
     cells = [(which, at) for which in range(len(PANELS)) for at in range(len(names))]
     headings = [f"{titles[at]}: {list(PANELS.values())[which]}" for which, at in cells]
     figure = make_subplots(
-        rows=len(PANELS) if across else 1,
-        cols=2,
+        rows=len(PANELS),
+        cols=len(names),
         subplot_titles=headings,
-        shared_yaxes="rows" if across else False,
+        shared_yaxes="rows",
         horizontal_spacing=0.09,
         vertical_spacing=0.2,
     )
     for which, at in cells:
-        place = {"row": which + 1 if across else 1, "col": at + 1 if across else which + 1}
-        _lines(figure, answers[at], list(PANELS)[which], place, legend=at == 0 and which == 0)
-    figure.update_xaxes(title_text=ACROSS, title_font_size=11, row=len(PANELS) if across else 1)
+        _lines(figure, answers[at], list(PANELS)[which], {"row": which + 1, "col": at + 1}, legend=at == which == 0)
+    figure.update_xaxes(title_text=ACROSS, title_font_size=11, row=len(PANELS))
     figure.update_annotations(font_size=13)
-    return styled(figure, 560 if across else 320, legend_y=-0.16 if across else -0.3)
+    return styled(figure, 560, legend_y=-0.16)
 
 
 def _lines(figure: go.Figure, answer: Response, panel: str, place: dict[str, int], legend: bool) -> None:
