@@ -211,7 +211,7 @@ class Removals:
         if reason is not None:
             raise DataError(reason)
         target = removal.target
-        whole = _pixels(asked, None, SIDE)
+        whole = pixels_of(asked, None, SIDE)
         objects = self.known(asked.collection, asked.row) if target.classes and asked.row is not None else {}
         mask, classes = target.mask(objects, int(whole.shape[-1]))
         colour = mean_colour(asked.gallery.images(len(whole))[0])
@@ -230,7 +230,7 @@ def seen(removed: RemovedObject, asked: Asked, encoder: ImageEncoder) -> Tensor:
     Raises:
         UserError: the image cannot be read, or nothing that an encoder sees of it is removed.
     """
-    whole = _pixels(asked, encoder.channels, encoder.side, encoder.pixel_range)
+    whole = pixels_of(asked, encoder.channels, encoder.side, encoder.pixel_range)
     forms = _forms(whole, square_mask(removed.mask, encoder.side), removed.fill, removed.colour)
     return torch.stack([forms[WITHOUT], forms[ALONE]])
 
@@ -247,7 +247,7 @@ def _read(choice: DataChoice, side: int) -> ObjectImages | None:
     return None if objects.ids else objects  # read with captions, its images are in another order than the run's
 
 
-def _pixels(asked: Asked, channels: int | None, side: int, pixels: PixelRange | None = None) -> Tensor:
+def pixels_of(asked: Asked, channels: int | None, side: int, pixels: PixelRange | None = None) -> Tensor:
     """Return the query uint8 ``[C, S, S]`` as an encoder takes it; without ``channels`` a gallery's image as it is."""
     if asked.image is not None:
         return decode_query(asked.image, channels=channels or 3, side=side, pixels=pixels)[0]

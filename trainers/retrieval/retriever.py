@@ -170,12 +170,12 @@ class Retriever:
     """
 
     def __init__(self, memory: int | None = None) -> None:
-        self._kept = Kept(memory)
+        self.kept = Kept(memory)
         self._removals = Removals()
 
     def gallery(self, home: RunFolder, choice: Choice, progress: Progress = silent) -> Gallery:
         """Return a gallery; see :meth:`trainers.retrieval.search_cache.Kept.gallery`."""
-        return self._kept.gallery(home, choice, progress)
+        return self.kept.gallery(home, choice, progress)
 
     def retrieve(
         self,
@@ -213,7 +213,7 @@ class Retriever:
         settings.check()
         if not arms:
             raise ParameterError("A query needs a run; got none.")
-        asked = self._ask(home, arms, query, gallery, part_of(progress, 0.0, 0.2))
+        asked = self.ask(home, arms, query, gallery, part_of(progress, 0.0, 0.2))
         if step is not None:
             _check_stored(asked, query)
         if query.removal is not None:
@@ -247,7 +247,7 @@ class Retriever:
 
     # --------------------------------------------------------------- the query
 
-    def _ask(
+    def ask(
         self, home: RunFolder | None, arms: Sequence[RunArm], query: Query, choice: Choice, progress: Progress
     ) -> Asked:
         gallery, home = self._first_gallery([home] if home else [arm.folder for arm in arms], choice, progress)
@@ -305,13 +305,13 @@ class Retriever:
         vectors = compared.vectors
         with clock.over("encode"):
             query = self._query_vector(arm, asked, vectors)
-        size = Size(count=len(vectors), dim=vectors.dim, memory=self._kept.memory)
+        size = Size(count=len(vectors), dim=vectors.dim, memory=self.kept.memory)
         index = settings.index if asked.hidden is None else Choice(name=_EXACT)  # no other leaves many images out
         chosen = choose(INDEXES, size, index.name)
         if asked.hidden is not None:
             chosen = replace(chosen, reason="The gallery is a part of these images, which no other index searches.")
         with clock.over("index"):
-            built = self._kept.index(vectors, chosen, index, part_of(progress, 0.8, 1.0))
+            built = self.kept.index(vectors, chosen, index, part_of(progress, 0.8, 1.0))
         with clock.over("search"):
             whole = compared.similarities(query) if chosen.descriptor.exact or settings.scores else None
             depth = max(settings.k, RERANKED) if settings.rerank is not None else settings.k
@@ -362,8 +362,8 @@ class Retriever:
         self, arm: RunArm, asked: Asked, removed: RemovedObject, compared: QueryComparison, first: Ranking
     ) -> After:
         try:
-            encoder = self._kept.encoder(arm)
-            embedded = self._kept.embed(encoder, seen(removed, asked, encoder))
+            encoder = self.kept.encoder(arm)
+            embedded = self.kept.embed(encoder, seen(removed, asked, encoder))
             vectors = dict(zip((WITHOUT, ALONE), embedded, strict=True))
         except UserError as error:
             stored = asked.gallery.without(asked.query_row, removed.classes, removed.fill.name)
@@ -386,16 +386,16 @@ class Retriever:
             stored = stored_vectors(arm.folder, arm.arm, asked.gallery, settings.step)
             if stored is not None:
                 vectors, at = stored
-                return self._kept.comparison(vectors), at
+                return self.kept.comparison(vectors), at
             if settings.step is not None:
                 raise UserError(f"Run {arm.folder.id} keeps no embeddings of these images at earlier steps.")
-        encoder = self._kept.encoder(arm)
-        return self._kept.compared(encoder, asked.gallery, progress), encoder.step
+        encoder = self.kept.encoder(arm)
+        return self.kept.compared(encoder, asked.gallery, progress), encoder.step
 
     def _embeds(self, arm: RunArm, asked: Asked) -> bool:
         """Return whether a changed query can be embedded: by weights that may be newer than the stored embeddings."""
         try:
-            return asked.removed is not None and bool(self._kept.encoder(arm))
+            return asked.removed is not None and bool(self.kept.encoder(arm))
         except UserError:
             return False
 
@@ -403,13 +403,13 @@ class Retriever:
         """Return the query's vector, float32 ``[D]``, unit."""
         if asked.query_row is not None:
             return vectors.take(np.array([asked.query_row]))[0]
-        encoder = self._kept.encoder(arm)
+        encoder = self.kept.encoder(arm)
         if asked.image is not None:
             pixels = decode_query(asked.image, channels=encoder.channels, side=encoder.side, pixels=encoder.pixel_range)
         else:
             images, _ = asked.collection.images(encoder.channels, encoder.side)
             pixels = images[asked.row : asked.row + 1]  # type: ignore[operator]
-        embedded: np.ndarray = self._kept.embed(encoder, pixels)[0]
+        embedded: np.ndarray = self.kept.embed(encoder, pixels)[0]
         return embedded
 
 
