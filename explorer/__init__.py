@@ -66,6 +66,7 @@ class Explorer:
         from explorer.server.slices import SliceExecutor, Slices
         from explorer.server.slow_requests import limit_waiting
         from explorer.server.tools import answer_in_json
+        from explorer.server.training import Training, training_routes
         from explorer.server.turns import Turns
         from explorer.tabs import TABS
         from trainers.data import access
@@ -93,7 +94,14 @@ class Explorer:
         routes = [route for name, tab in self.tabs.items() for route in tab.routes(self.services[name])]
         self.hub = HubJobs(settings, self.library)
         form = form_routes(FormService(runs, Drops(drop_limits(settings))), turns.admitted)
-        more = [*form, *download_routes(self.library), *login_routes(settings), *hub_routes(self.hub)]
+        self.training = Training(self.library, runs)
+        more = [
+            *form,
+            *training_routes(self.training),
+            *download_routes(self.library),
+            *login_routes(settings),
+            *hub_routes(self.hub),
+        ]
         guard = Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
         app = {"routes": mounted([*routes, *more]), "middleware": [Middleware(Root), guard]}
         style = {"theme": theme(), "css_paths": STYLES, "head": head(self.tabs.values())}

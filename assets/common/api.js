@@ -95,7 +95,7 @@ export async function plan(id) {
   if (!/^\w+$/.test(id)) throw new ServerError(`There is no run ${brief(id)}.`, 404);
   return json(`plan/${id}`, { headers: { "x-rankscope-token": token() } });
 }
-export const start = async () => (await json("start")).id;
+export const start = async () => (await json("start", { headers: { "x-rankscope-token": token() } })).id;
 /** A run, by the id that an address or a list gives. */
 export async function run(id) {
   if (!/^\w+$/.test(id)) throw new ServerError(`There is no run ${brief(id)}.`, 404);

@@ -1,17 +1,17 @@
-// The sidebar: the form of a new run, Train, and the actions on the run that is viewed.
+// The sidebar: the form of a new run, and Train.
 
 import { json, post, token } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { button, choose, Problem, select } from "../common/fields.js";
 import { guardDrops } from "../common/files.js";
 import { toForm, toPlan } from "../common/navigation.js";
-import { Actions } from "./actions.js";
 import { labelled } from "./controls.js";
 import { Form } from "./form.js";
 import { changes, keep, kept, usable, usablePlan } from "./kept.js";
 import { Plan } from "./plan.js";
 import { tabKeys } from "./tab_keys.js";
 
+const MOVED = 500; // ms until the sidebar has moved
 const ONCE = { name: "", title: "once" };
 
 export async function mount(element) {
@@ -53,12 +53,11 @@ class Sidebar {
     this.train = button("Train", () => this.start(), "rs-primary");
     this.note = el("div", { class: "rs-stack rs-tight", role: "status" });
     this.problem = new Problem();
-    this.actions = new Actions();
     const kinds = labelled({ label: "Kind of run" }, this.kinds);
     kinds.hidden = all.kinds.length < 2;
     this.menu = labelled({ label: "Start from a preset" }, this.presets);
     this.setup = el("div", { class: "rs-stack rs-runform" }, el("h2", { text: "New run" }), this.theirs, kinds, this.menu, this.sentence, this.form, this.planned.node, button("Reset to defaults", () => this.reset()));
-    this.go = el("div", { class: "rs-stack rs-tight rs-go" }, this.note, this.problem.node, this.planned.tooLarge.node, this.actions.node, el("div", { class: "rs-trainrow" }, this.train, this.often)); // last: what is said above does not move it
+    this.go = el("div", { class: "rs-stack rs-tight rs-go" }, this.note, this.problem.node, this.planned.tooLarge.node, el("div", { class: "rs-trainrow" }, this.train, this.often)); // last: what is said above does not move it
     this.node = el("div", { class: "rs-stack" }, this.setup, this.go);
     this.open(all.kinds.some(({ name }) => name === this.held.kind) ? this.held.kind : all.kinds[0].name);
     for (const name of ["rankscope:state", "rankscope:viewed"]) window.addEventListener(name, ({ detail }) => this.offer(detail));
@@ -222,4 +221,5 @@ window.addEventListener("rankscope:tab", ({ detail: { name, trains } }) => {
   const toggle = document.querySelector(trains ? "#rs-sidebar:not(.open) .toggle-button" : "#rs-sidebar.open .toggle-button");
   if (trains ? folded : toggle) toggle?.click();
   folded = !trains && Boolean(toggle || folded);
+  if (toggle) setTimeout(() => window.dispatchEvent(new Event("resize")), MOVED); // figures take the width that they have now
 });

@@ -1,4 +1,4 @@
-"""The addresses of the form, below ``form/``. Only ``train``, ``act``, ``dropping`` and ``drop`` change anything."""
+"""The addresses of the form, below ``form/``. Only ``train``, ``dropping`` and ``drop`` change anything."""
 
 from __future__ import annotations
 
@@ -20,11 +20,6 @@ LOOKS_AT_ONCE = 4  # each may stream the first rows of a Hub dataset; more at on
 VIEWS_AT_ONCE = 2
 GROUPS_AT_ONCE = 1  # each loads a model
 _AT_ONCE = 8
-
-
-class _Act(Body):
-    id: Text = REQUIRED
-    action: Text = REQUIRED
 
 
 class _Piece(Body):
@@ -61,7 +56,6 @@ def form_routes(service: FormService, admit: Admit | None = None) -> list[Route]
         "views": (lambda _, body: json_reply(service.views(Described.parse(body))), VIEWS_AT_ONCE),
         "count": (lambda _, body: json_reply(service.count(Described.parse(body))), _AT_ONCE),
         "train": (lambda request, body: _train(service, request, body), _AT_ONCE),
-        "act": (lambda request, body: _act(service, request, body), _AT_ONCE),
         "dropping": (lambda request, body: _dropping(service.drops, request, body), _AT_ONCE),
     }
     routes = reads(shown, "/form/", 400)
@@ -92,11 +86,6 @@ def _taken(drops: Drops, body: bytes) -> Response:
 
 def _train(service: FormService, request: Request, body: bytes) -> Response:
     return json_reply(service.train(Described.parse(body), _token(request), caller(request)))
-
-
-def _act(service: FormService, request: Request, body: bytes) -> Response:
-    asked = _Act.parse(body)
-    return json_reply(service.act(asked.id, asked.action, _token(request), caller(request)))
 
 
 def _token(request: Request) -> str:

@@ -19,7 +19,6 @@ from explorer.page.form.plans import axes_of, plan_values, planned, plans_json
 from explorer.page.kinds import PAGES
 from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, needs, whole
 from explorer.server.drops import Drops
-from explorer.server.http import RequestError
 from explorer.server.runs import Runs
 from explorer.server.titles import waiting, work
 from explorer.server.visitors import Caller
@@ -218,16 +217,6 @@ class FormService:
             except UserError:
                 continue  # a damaged run stops no other
         return {"runs": made}
-
-    def act(self, run_id: str, action: str, token: str, caller: Caller) -> Json:
-        """Pause, resume or stop a run."""
-        acts = self._runs.acts(caller)
-        if action not in ("pause", "resume", "stop"):
-            raise RequestError(f"A run can be paused, resumed or stopped here; got {action!r:.40}.")
-        try:
-            return {"said": acts[action](run_id, token)}
-        except (UserError, OSError) as error:
-            return {"problem": str(error)}
 
     def _form(self, asked: Described) -> Form:
         return entry(self._forms, asked.kind, "kind of run")

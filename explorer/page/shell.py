@@ -9,7 +9,7 @@ import gradio as gr
 
 from explorer.page.api import add_api
 from explorer.page.blocks import Page
-from explorer.page.scripted import LOADER
+from explorer.page.scripted import LOADER, scripted
 from explorer.page.sidebar import masthead, opened, sidebar
 from explorer.page.slices import asking
 from explorer.page.tab import Tab
@@ -54,6 +54,7 @@ def page(
         if slices is not None:
             asking(slices)
         masthead()
+        scripted("page/training.js", "rs-training", "What trains", elem_id="rs-training")
         with gr.Tabs(elem_id="rs-tabs", overflow_behavior="wrap"):
             for descriptor in tabs:
                 with gr.Tab(descriptor.title, id=descriptor.name) as tab:

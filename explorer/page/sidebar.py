@@ -1,4 +1,4 @@
-"""The sidebar: the settings of a run, Train, and the buttons of the run that is viewed."""
+"""The sidebar: the settings of a run, and Train."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def _asides(tabs: Iterable[Tab[Any]]) -> str:
 
 def opened(tab: Tab[Any]) -> str:
     """Return JavaScript for the moment a tab is opened: ``shell.js`` shows of the sidebar what belongs to it."""
-    detail = json.dumps({"name": tab.name, "trains": tab.trains, "plans": tab.plans})
+    detail = json.dumps({"name": tab.name, "trains": tab.trains})
     return f"() => {{ window.dispatchEvent(new CustomEvent('rankscope:tab', {{ detail: {detail} }})); return []; }}"

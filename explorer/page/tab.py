@@ -79,7 +79,6 @@ class Tab(Generic[S]):
         close: ends what the service does in the background.
         trains: the sidebar shows the settings of a comparison and Train while the tab is open, and the run it starts
             belongs here.
-        plans: it shows a plan; the sidebar's status and buttons are about that one.
         aside: what the sidebar says instead, where it starts nothing: one or two sentences.
     """
 
@@ -94,7 +93,6 @@ class Tab(Generic[S]):
     at_once: int = 1
     close: Callable[[S], object] = _none
     trains: bool = False
-    plans: bool = False
     aside: str = ""
 
     @property

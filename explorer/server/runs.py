@@ -275,6 +275,10 @@ class Runs:
             raise RunError("No run is open; open one in the Runs tab, or train one.")
         return self._owned(self.find(run_id), token, caller)
 
+    def is_of(self, folder: RunFolder, token: str, caller: Caller = NOBODY) -> bool:
+        """Return whether a run is a visitor's; on one's own machine all are."""
+        return not folder.read_only and (not self.public or owns(folder.owner, token, caller))
+
     def _any(self, run_id: str) -> RunFolder:
         """Open whatever bears the name of an own run, damaged or not; otherwise as :meth:`find`."""
         if is_id(run_id) and is_there(self._settings.runs / run_id):
@@ -286,7 +290,7 @@ class Runs:
             raise RunError("This is a recorded run that ships with the program; it can be watched but not changed.")
         if not folder.writable:
             raise RunError(f"The run {folder.id} is in a read-only folder; it can be watched but not changed.")
-        if self._settings.public and not owns(folder.owner, token, caller):
+        if not self.is_of(folder, token, caller):
             raise RunError("Only the visitor who started this run may change it.")
         return folder
 

@@ -65,8 +65,8 @@ def train_on(page: Page, folder: Path, minutes: str) -> str:
 
 def leave_queue(page: Page) -> None:
     """Take the run that was just queued out of the queue."""
-    page.locator(FORM).get_by_role("button", name="Stop", exact=True).click()
-    expect(page.locator(FORM)).to_contain_text("It left the queue.")
+    page.locator(".rs-trainingrow").get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator(".rs-trainingrow")).to_contain_text("Stopped")
 
 
 def config(site: Site, run: str) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def test_numbers_are_set_by_slider_and_key_and_reach_the_run(page: Page, site: S
     choose(page, "Loss 2", "Contextual")
     fill(page, "Images per class", "5")
     parameter(page, 0, "Tau", "0.05")
-    expect(page.locator(".rs-actions")).to_be_hidden()  # nothing trains
+    expect(page.locator(".rs-trainingrow")).to_be_hidden()  # nothing trains
     open_tab(page, "Runs")
     made = config(site, train(page))
     assert (made["weight_decay"], made["seed"]) == (0, 41)
@@ -134,7 +134,7 @@ def test_numbers_are_set_by_slider_and_key_and_reach_the_run(page: Page, site: S
     expect(page.locator(".rs-go")).to_contain_text("k is 5, with 5 images per class and 32 classes. Leave k empty")
     expect(page.get_by_role("tab", name="Live")).to_have_attribute("aria-selected", "true")
     expect(page.locator(".rs-runstatus")).to_contain_text("in the queue")
-    acts = page.locator(".rs-actions")
+    acts = page.locator(".rs-trainingrow")
     expect(acts.get_by_role("button", name="Pause")).to_be_hidden()
     leave_queue(page)
     expect(acts.get_by_role("button", name="Stop")).to_be_hidden()

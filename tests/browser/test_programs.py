@@ -38,7 +38,7 @@ def test_a_kind_from_another_folder_is_started_and_watched(browser: Browser, tmp
             until(page, "s.run === a && s.k !== null", run, timeout=60_000)
             expect(page.locator(".rs-card")).to_have_count(2)
             expect(page.locator(".rs-card").first).to_contain_text("rate 0.01")
-            acts = page.locator(".rs-actions")
+            acts = page.locator(".rs-trainingrow")
             acts.get_by_role("button", name="Pause", exact=True).click()
             expect(page.locator(".rs-runstatus")).to_contain_text("aused")
             acts.get_by_role("button", name="Stop", exact=True).click()

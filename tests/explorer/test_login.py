@@ -77,7 +77,7 @@ def train(page: Served, token: str = "", **headers: str) -> str:
 def stop(page: Served, run: str, token: str = "", **headers: str) -> str:
     """What comes of the button Stop."""
     asked = {"id": run, "action": "stop"}
-    reply = page.post(f"{PREFIX}/form/act", asked, **shown(token), **headers).json()
+    reply = page.post(f"{PREFIX}/training/act", asked, **shown(token), **headers).json()
     return str(reply.get("problem", "stopped"))
 
 

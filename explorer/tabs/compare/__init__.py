@@ -23,4 +23,4 @@ def build(shared: Shared) -> None:
     )
 
 
-DESCRIPTOR = Tab(name="compare", title="Compare", order=5, build=build, routes=plan_routes, trains=True, plans=True)
+DESCRIPTOR = Tab(name="compare", title="Compare", order=5, build=build, routes=plan_routes, trains=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.kinds import KINDS, kind_of
+from trainers.runs import RunFolder
 from trainers.runs.records import PHASES
 
 
@@ -15,8 +17,12 @@ def _phase(run: Run) -> str:
     return run.folder.state().phase
 
 
-def start(library: Library) -> str | None:
-    """Choose the run that a new visitor sees first: one that trains, the last finished one, or a recording."""
+def start(library: Library, theirs: Callable[[RunFolder], bool] = lambda _folder: True) -> str | None:
+    """Choose the run that is seen first: of a visitor's own one that trains or the last finished one, else a recording.
+
+    Args:
+        theirs: whether a run that is no recording is the visitor's.
+    """
     ranked = []
     for folder in library.folders():
         try:
@@ -28,6 +34,6 @@ def start(library: Library) -> str | None:
             continue  # a damaged run is shown in the list, never first
         if run.recorded:
             ranked.append((2 + list(KINDS).index(run.config.kind), folder.id))
-        elif PHASES[phase].active or phase == "finished":
+        elif theirs(folder) and (PHASES[phase].active or phase == "finished"):
             ranked.append((phase == "finished", folder.id))
     return min(ranked, key=lambda candidate: candidate[0], default=(0, None))[1]  # of equal ones the newest comes first

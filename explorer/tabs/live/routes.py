@@ -31,7 +31,7 @@ def live_routes(shared: Shared) -> list[Route]:
     ends = RunEndpoints(shared)
     of_run = partial(about_run, shared.library)
     table: dict[str, Endpoint] = {
-        "/start": lambda _request: json_reply({"id": start(shared.library)}),
+        "/start": ends.start,
         "/run/{id}": of_run(lambda run, _request: json_reply(view.about(run))),
         "/run/{id}/controlled_errors": of_run(lambda run, _request: json_reply(controlled_errors.table(run))),
         "/run/{id}/poll": of_run(ends.poll),
@@ -53,6 +53,11 @@ class RunEndpoints:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._baselines = Baselines(shared.library)
+
+    def start(self, request: Request) -> Response:
+        """Answer with the run that this visitor sees first."""
+        theirs = partial(self._shared.runs.is_of, token=request.headers.get(TOKEN_HEADER, ""), caller=caller(request))
+        return json_reply({"id": start(self._shared.library, theirs)})
 
     def poll(self, run: Run, request: Request) -> Response:
         """Answer with what is new."""
