@@ -12,7 +12,7 @@ function ancestor(run, level, up, id) {
   return id;
 }
 
-/** Names from the class at `level` up to the coarsest, for a path such as "Juice › Packages". */
+/** Names from the class at `level` up to the coarsest, such as "Juice", "Packages". */
 export function path(run, level, id) {
   return run.names.slice(level).map((names, step) => names[ancestor(run, level, level + step, id)]);
 }

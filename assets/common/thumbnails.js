@@ -29,8 +29,8 @@ export const namesOf = (run, i) => run.levels.map((_, level) => run.names[level]
 /** The same, each fit for a line. */
 export const shownNames = (run, i) => namesOf(run, i).map((name) => brief(name));
 
-/** The path above the finest class: "Juice › Packages". */
-export const pathOf = (run, i) => shownNames(run, i).slice(1).join(" › ");
+/** The path above the finest class, coarsest first: "Packages › Juice". */
+export const pathOf = (run, i) => shownNames(run, i).slice(1).reverse().join(" › ");
 
 /** For a tooltip: every name of point i, finest first, a line each. */
 export const tooltipOf = (run, i) => namesOf(run, i).map(inFull).join("\n");

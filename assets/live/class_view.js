@@ -199,6 +199,6 @@ export class ClassView {
   /** The path above a class: "Juice › Packages"; empty at the coarsest level. */
   pathAbove(c) {
     const { tree, level } = this.live.legend;
-    return path(tree, level, this.ids[c]).slice(1).map(inFull).join(" › ");
+    return path(tree, level, this.ids[c]).slice(1).map(inFull).reverse().join(" › ");
   }
 }

@@ -147,7 +147,7 @@ export class Legend {
     const chosen = this.only.has(id);
     const press = el(
       "button",
-      { type: "button", "aria-pressed": String(chosen), "data-class": id, title: path(this.tree, this.level, id).map(inFull).join(" › "), onclick: () => this.toggleClass(id) },
+      { type: "button", "aria-pressed": String(chosen), "data-class": id, title: path(this.tree, this.level, id).map(inFull).reverse().join(" › "), onclick: () => this.toggleClass(id) },
       dot,
       el("span", { class: "rs-ellipsis rs-name", text: brief(name) }),
       count,

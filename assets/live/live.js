@@ -331,8 +331,11 @@ class Live {
     this.suggesting = true;
     const { run } = this;
     try {
-      const i = await api.suggestion(run.id, this.player.last ?? k);
-      if (run === this.run && this.images.chosen === null) this.images.take(i);
+      const at = this.player.last ?? k;
+      const i = await api.suggestion(run.id, at);
+      if (run !== this.run || this.images.chosen !== null) return;
+      this.neighbours.suggested(at, i);
+      this.images.take(i);
     } catch (error) {
       this.neighbours.fail(error.message);
     } finally {

@@ -31,7 +31,7 @@ export class NeighbourRows {
 
   load(run) {
     this.run = run;
-    this.shown = null;
+    this.shown = this.telling = null;
     this.lists = [];
     this.arms = run.arms.map((arm, i) => this.row(arm.title, i));
     this.rows.replaceChildren(...this.arms.map((row) => row.node));
@@ -60,6 +60,11 @@ export class NeighbourRows {
     return tile;
   }
 
+  /** At frame `k` the losses differ most about `index`. */
+  suggested(k, index) {
+    this.telling = { k, index };
+  }
+
   /** Fetch and show the neighbours of `index` at frame `k`. Returns once they are on the page. */
   async show(k, index) {
     this.asked?.abort();
@@ -72,7 +77,7 @@ export class NeighbourRows {
       if (run !== this.run || this.shown !== index) return;
       this.lists = reply.arms;
       reply.arms.forEach((arm, i) => this.fill(this.arms[i], arm));
-      say(this.contrast, contrast(run, reply.arms));
+      say(this.contrast, contrast(run, reply, k === this.telling?.k && index === this.telling.index));
     } catch (error) {
       if (error.name !== "AbortError") this.fail(error.message);
     }

@@ -45,6 +45,9 @@ class Line:
 
     lost = ""
 
+    def is_of(self, folder: RunFolder, token: str, caller: Any = None) -> bool:
+        return not folder.read_only
+
     def position(self, run_id: str) -> int | None:
         return 3
 

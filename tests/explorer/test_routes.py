@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ import pytest
 from explorer.server.routes import PREFIX
 from explorer.server.visitors import digest
 from explorer.tabs.live import baselines
-from explorer.tabs.live.suggestion import most_telling
+from explorer.tabs.live.suggestion import ahead, most_telling
 from tests.explorer.page import Page
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.kinds.metric_learning.measures import PLOTS
@@ -308,6 +309,18 @@ def test_a_script_two_folders_down_is_served_and_none_further(root: Path, tmp_pa
 LABELS = np.array([[0, 0], [0, 0], [0, 0], [1, 0], [1, 0], [2, 1], [2, 1], [2, 1]])
 
 
+def test_the_queries_on_which_an_arm_is_ahead_are_counted_as_a_loop_counts_them() -> None:
+    made = np.random.default_rng(0)
+    others = [np.delete(np.arange(8), i) for i in range(8)]
+    results = np.stack([[made.choice(rest, 3, replace=False) for rest in others] for _ in range(3)])
+    expected = [[0, 0, 0, 0], [0, 0, 0, 0]]
+    for level, query in itertools.product(range(2), range(8)):
+        right = [sum(LABELS[j, level] == LABELS[query, level] for j in arm[query]) for arm in results]
+        best = [arm for arm in range(3) if right[arm] == max(right)]
+        expected[level][best[0] if len(best) == 1 else 3] += 1
+    assert ahead(results, LABELS) == expected
+
+
 def test_the_largest_difference_in_the_direction_of_the_average_is_suggested(page: Page, root: Path) -> None:
     first = np.array([[1, 2], [0, 2], [0, 1], [4, 0], [3, 0], [6, 7], [5, 7], [0, 1]])
     second = np.array([[1, 5], [0, 5], [5, 6], [4, 5], [3, 5], [0, 1], [5, 0], [5, 6]])
@@ -319,5 +332,8 @@ def test_the_largest_difference_in_the_direction_of_the_average_is_suggested(pag
     alone = np.array([[1, 2], [0, 2], [0, 1], [4, 3], [3, 0], [6, 7], [5, 7], [5, 6]])
     assert most_telling(alone[None], LABELS) == 4, "of one loss an image that is half right"
     folder = make_run(root, points=48, frames=2)
+    won = page.json(f"run/{folder.id}/neighbours/1/0")["ahead"]
+    assert [len(level) for level in won] == [3] * len(won) and all(sum(level) == 48 for level in won)
+    assert page.json(f"run/{make_run(root, points=48, frames=1, arms=1).id}/neighbours/0/0")["ahead"] == []
     assert 0 <= page.json(f"run/{folder.id}/suggestion/1")["index"] < 48
     assert page.get(f"run/{folder.id}/suggestion/9").status_code == 404

@@ -19,7 +19,7 @@ from explorer.tabs.live import controlled_errors, view
 from explorer.tabs.live.baselines import Baselines
 from explorer.tabs.live.first_run import start
 from explorer.tabs.live.neighbours import neighbours
-from explorer.tabs.live.suggestion import suggested
+from explorer.tabs.live.suggestion import ahead_at, suggested
 
 FOREVER = "public, max-age=31536000, immutable"
 _BINARY = "application/octet-stream"
@@ -88,7 +88,8 @@ class RunEndpoints:
     def neighbours(self, run: Run, request: Request) -> Response:
         """Answer with the results of one image."""
         k, index = _path(request, "k"), _path(request, "index")
-        return json_reply(neighbours(self._shared.library, run, k, index))
+        found = neighbours(self._shared.library, run, k, index)
+        return json_reply(found | {"ahead": ahead_at(self._shared.library, run, k)})
 
     def suggestion(self, run: Run, request: Request) -> Response:
         """Answer with the image that is shown first."""

@@ -1,4 +1,4 @@
-"""The image that is shown first: the query about which the losses differ visibly."""
+"""The image that is shown first, the query about which the losses differ visibly, and how they differ over all."""
 
 from __future__ import annotations
 
@@ -21,10 +21,25 @@ def suggested(library: Library, run: Run, k: int) -> int:
     probe = run.probe
     if probe is None or not len(probe.labels):
         raise RunError(f"The run {run.id} has no images yet.")
-    frame = library.frame(run, k)
-    results = np.stack([arm.neighbours[:, :RESULTS] for arm in frame.arms])
     roles = roles_of(probe)
-    return most_telling(results, probe.labels, None if roles is None else roles.queries)
+    return most_telling(_results(library, run, k), probe.labels, None if roles is None else roles.queries)
+
+
+def ahead_at(library: Library, run: Run, k: int) -> list[list[int]]:
+    """Return :func:`ahead` for the first results at frame ``k``; nothing where one arm is shown, or where the test has
+    queries and a gallery, of which the nearest points of a frame know nothing.
+
+    Raises:
+        RunError: no frame ``k``.
+    """
+    probe = run.probe
+    if probe is None or len(library.frame(run, k).arms) < 2 or roles_of(probe) is not None:
+        return []
+    return ahead(_results(library, run, k), probe.labels)
+
+
+def _results(library: Library, run: Run, k: int) -> np.ndarray:
+    return np.stack([arm.neighbours[:, :RESULTS] for arm in library.frame(run, k).arms])
 
 
 def most_telling(results: np.ndarray, labels: np.ndarray, queries: np.ndarray | None = None) -> int:
@@ -40,11 +55,33 @@ def most_telling(results: np.ndarray, labels: np.ndarray, queries: np.ndarray | 
         queries: int64 ``[Q]``, points to choose from; None: all.
     """
     points = np.arange(len(labels)) if queries is None else queries
-    shared = np.stack([shared_levels(labels[arm[points]], labels[points, None]) for arm in results])  # [arms, Q, R]
-    depth, ranks = labels.shape[1], results.shape[2]
-    counts = np.stack([(shared >= depth - level).sum(-1) for level in range(depth)])  # [L, arms, Q]
+    counts = _counts(results, labels, points)
     if len(results) == 1:
-        return int(points[abs(2 * counts[0, 0] - ranks).argmin()])
+        return int(points[abs(2 * counts[0, 0] - results.shape[2]).argmin()])
     means = counts.mean(-1)
-    levels = np.arange(depth)
+    levels = np.arange(labels.shape[1])
     return int(points[(counts[levels, means.argmax(1)] - counts[levels, means.argmin(1)]).max(0).argmax()])
+
+
+def ahead(results: np.ndarray, labels: np.ndarray) -> list[list[int]]:
+    """Count the queries on which an arm alone has the most results that share a class with the query.
+
+    Args:
+        results: integers ``[arms, P, R]``, points by rank.
+        labels: integers ``[P, L]``, finest first.
+
+    Returns:
+        Of each level the queries of each arm, then those on which several arms have the most.
+    """
+    counts = _counts(results, labels, np.arange(len(labels)))
+    most = counts == counts.max(1, keepdims=True)  # [L, arms, Q]
+    alone = most & (most.sum(1, keepdims=True) == 1)
+    won = alone.sum(-1)
+    return [[*map(int, level), len(labels) - int(level.sum())] for level in won]
+
+
+def _counts(results: np.ndarray, labels: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return integers ``[L, arms, Q]``: how many results share a class of a level with the query."""
+    shared = np.stack([shared_levels(labels[arm[points]], labels[points, None]) for arm in results])  # [arms, Q, R]
+    depth = labels.shape[1]
+    return np.stack([(shared >= depth - level).sum(-1) for level in range(depth)])
