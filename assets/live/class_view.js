@@ -169,7 +169,7 @@ export class ClassView {
   write(card, order, at, radius, width, height, now) {
     const { scene } = this.live.maps;
     const discs = order.filter((c) => this.highlighted(c)).map((c) => {
-      const [x, y] = scene.toScreen(at(c), width, height, now);
+      const [x, y] = scene.toScreen(card.arm, at(c), width, height, now);
       return { name: this.names[c], radius: radius(c), x, y };
     });
     this.labelsOf(card).update(discs, width, height, scene.moving(now) && !reducedMotion());

@@ -6,7 +6,7 @@ const TAP = 5; // px a finger or mouse may move and still mean a click
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 /**
- * `act`: {zoom(pixel, factor), pan(dx, dy), reset(), hover(pixel | null), choose(pixel), lasso(polygon),
+ * `act`: {zoom(pixel, factor), pan(dx, dy), reset(), hover(pixel | null), choose(pixel, radius, finger: is it one), lasso(polygon),
  * move(dx, dy), enter(), escape(), whole(): is everything in view}.
  */
 export class Gestures {
@@ -23,7 +23,7 @@ export class Gestures {
     plot.addEventListener("pointermove", (event) => this.drag(event));
     plot.addEventListener("pointerup", (event) => this.release(event));
     plot.addEventListener("pointercancel", (event) => this.cancel(event));
-    plot.addEventListener("pointerleave", () => this.down.size || act.hover(null));
+    plot.addEventListener("pointerleave", ({ pointerType }) => pointerType === "touch" || this.down.size || act.hover(null)); // a finger that is lifted leaves too
     plot.addEventListener("dblclick", (event) => {
       event.preventDefault();
       act.reset();
@@ -91,7 +91,7 @@ export class Gestures {
     const path = this.path;
     this.cancel(event);
     if (path && path.length > 3) this.act.lasso(path);
-    else if (!this.moved) this.act.choose(finger.at, event.pointerType === "touch" ? 22 : 12);
+    else if (!this.moved) this.act.choose(finger.at, event.pointerType === "touch" ? 22 : 12, event.pointerType === "touch");
   }
 
   cancel(event) {

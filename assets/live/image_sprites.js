@@ -45,7 +45,7 @@ export class Sprites {
 function within(scene, arm, width, height, now, highlighted) {
   const seen = [];
   for (let i = 0; i < scene.count && seen.length <= MOST; i += 1) {
-    const [x, y] = scene.toScreen(scene.at(arm, i, now), width, height, now);
+    const [x, y] = scene.toScreen(arm, scene.at(arm, i, now), width, height, now);
     if (x > -20 && y > -20 && x < width && y < height && highlighted(i)) seen.push([i, x, y]);
   }
   return seen;

@@ -88,11 +88,13 @@ class Live {
     const naming = el("div", { class: "rs-flow rs-titleline" }, this.title, this.badge, this.status.line, this.summary, this.baseline.control);
     const head = el("header", { class: "rs-head" }, naming, el("div", { class: "rs-flow rs-headacts" }, this.origin.node, this.downloads.node, this.hints.opener));
     this.maps.node.append(this.card.node);
-    const maps = el("div", { class: "rs-mapstage" }, this.hints.node, this.maps.node);
     this.track = el("div");
-    const tools = el("div", { class: "rs-flow rs-tools" }, this.refine.node, whole, this.classes.naming, lasso);
-    const under = el("div", { class: "rs-flow rs-under" }, this.legend.levels, this.classes.node, this.classes.caveat, tools);
-    this.host.replaceChildren(head, this.downloads.push.node, this.status.problem.node, this.baseline.summary, maps, this.track, this.neighbours.node, under, this.legend.node, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
+    this.large = el("button", { type: "button", class: "rs-act", "aria-pressed": "false", onclick: () => this.enlarge() }, icon("enlarge"), el("span", { text: "Enlarge" }));
+    const tools = el("div", { class: "rs-flow rs-tools" }, this.refine.node, whole, this.classes.naming, lasso, this.large);
+    const above = el("div", { class: "rs-flow rs-above" }, this.legend.levels, this.classes.node, tools);
+    this.stage = el("div", { class: "rs-mapstage" }, above, this.maps.node, this.legend.node, this.track);
+    this.stage.addEventListener("keydown", (event) => event.key === "Escape" && this.enlarge(false));
+    this.host.replaceChildren(head, this.downloads.push.node, this.status.problem.node, this.baseline.summary, this.hints.node, this.stage, this.neighbours.node, this.classes.caveat, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run
@@ -351,13 +353,21 @@ class Live {
     const box = this.maps.node.getBoundingClientRect();
     const area = this.maps.cards[arm].plot.getBoundingClientRect();
     const { scene } = this.maps;
-    const [x, y] = scene.toScreen(scene.at(arm, i, now), area.width, area.height, now);
+    const [x, y] = scene.toScreen(arm, scene.at(arm, i, now), area.width, area.height, now);
     show([x + area.left - box.left, y + area.top - box.top], box.width);
   }
 
   lassoMode(on = this.lassoButton.getAttribute("aria-pressed") !== "true") {
     this.lassoButton.setAttribute("aria-pressed", String(on));
     this.maps.lassoMode(on);
+  }
+
+  /** Give the maps the whole window, or their place on the page again. */
+  enlarge(on = !this.stage.classList.contains("rs-enlarged")) {
+    this.stage.classList.toggle("rs-enlarged", on);
+    document.documentElement.classList.toggle("rs-still", on);
+    this.large.setAttribute("aria-pressed", String(on));
+    say(this.large.lastChild, on ? "Close" : "Enlarge");
   }
 
   paint() {

@@ -63,6 +63,7 @@ export class MapGrid {
   show(places, duration = MORPH, around = places) {
     const animate = reducedMotion() ? 0 : duration;
     this.scene.moveTo(places, performance.now(), animate, around);
+    this.touch();
     this.send();
   }
 
@@ -117,7 +118,7 @@ export class MapGrid {
       const marks = live && this.scene.arms[card.arm] ? this.on.marks(card.arm, (i) => this.scene.at(card.arm, i, now), this.dot(area.width)) : [];
       if (live && this.scene.arms[card.arm]) this.on.drawOverlay(card, this.sprites[card.arm], area.width, area.height, now);
       const [x, y] = [area.left - box.left, area.top - box.top];
-      return { x, y, w: area.width, h: area.height, centre: this.scene.worldCentre(now), scale, marks };
+      return { x, y, w: area.width, h: area.height, centre: this.scene.worldCentre(card.arm, now), scale, marks };
     });
     const width = views[0]?.w ?? 0;
     this.renderer.draw(live ? views : [], this.scene.part(now), this.dot(width), ratio);
@@ -167,16 +168,20 @@ export class MapGrid {
       whole: () => scene.whole,
       zoom: (pixel, factor) => {
         const [w, h] = this.size(arm);
-        scene.zoomAt(pixel ?? [w / 2, h / 2], factor, w, h, now());
+        scene.zoomAt(arm, pixel ?? [w / 2, h / 2], factor, w, h, now());
         this.viewed();
       },
       pan: (dx, dy) => {
-        scene.pan(dx, dy, ...this.size(arm), now());
+        scene.pan(arm, dx, dy, ...this.size(arm), now());
         this.viewed();
       },
       reset: () => this.reset(),
       hover: (pixel) => on.hover(pixel && find(pixel, 10), arm),
-      choose: (pixel, radius) => on.choose(find(pixel, radius), arm),
+      choose: (pixel, radius, finger) => {
+        const i = find(pixel, radius);
+        on.choose(i, arm);
+        if (finger) on.hover(i, arm); // what was touched is shown where the finger is
+      },
       lasso: (polygon) => on.lasso(scene.inside(arm, polygon, ...this.size(arm), now(), on.visible)),
       move: (dx, dy) => this.step(arm, dx, dy),
       enter: () => on.enter(arm),

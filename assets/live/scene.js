@@ -6,10 +6,13 @@ export const MORPH = 500; // ms
 const MARGIN = 0.95; // share of a map that the box takes
 const ROOM = 1.08; // a box is larger than what it holds by as much
 const ZOOM = [1, 60];
+const PULLED = 3; // zoom from which the other maps are centred on the points that are held
+const REACH = 2.2; // boxes that a map can be moved by
 
 const ease = (t) => (t < 0.5 ? 2 * t * t : 1 - (2 - 2 * t) ** 2 / 2);
 
-/** Coordinates of all arms, morphing from one frame to the next; one view (centre and zoom) for all of them. */
+/** Coordinates of all arms, morphing from one frame to the next. One zoom for all of them; zoomed, each is centred on the same
+ * points. */
 export class Scene {
   constructor() {
     this.arms = [];
@@ -26,6 +29,7 @@ export class Scene {
 
   clear() {
     this.arms = [];
+    this.resetView();
   }
 
   /** Move to new places. `places`: one Float32Array [x, y, x, y, ...] per arm; `around`: places of the same form that the box
@@ -38,11 +42,13 @@ export class Scene {
       const before = same && animate ? blend(this.arms[arm], part) : after;
       return { before, after };
     });
+    if (!same) this.resetView();
     const fit = fitted(around, same ? this : null);
     this.before = same && animate ? { box: extent, middle } : fit;
     Object.assign(this, fit);
     this.started = now;
     this.duration = same && animate ? animate : 0;
+    this.anchor();
   }
 
   moving(now) {
@@ -87,12 +93,14 @@ export class Scene {
   // ------------------------------------------------------------------ view
 
   resetView() {
-    this.centre = [0, 0]; // from the middle, in boxes, so that a growing box keeps the view
     this.zoom = 1;
+    this.held = []; // points that are in view in the map that was zoomed or moved last
+    this.anchors = []; // of each arm the middle of those points before and after the morph
+    this.offset = null; // {arm, by}: of that map from its anchor, in boxes, so that a growing box keeps the view
   }
 
   get whole() {
-    return this.zoom === 1 && this.centre[0] === 0 && this.centre[1] === 0;
+    return this.zoom === 1;
   }
 
   /** CSS pixels per unit in a map of this size. */
@@ -101,48 +109,77 @@ export class Scene {
     return (Math.min(width / x, height / y) / 2) * MARGIN * this.zoom;
   }
 
-  worldCentre(now) {
+  /** The point in the middle of a map. A little zoomed it is near the middle of all points, further the points that are held. */
+  worldCentre(arm, now) {
     const unit = this.unit(now);
-    return this.mid(now).map((middle, axis) => middle + this.centre[axis] * unit);
+    const by = this.offset?.arm === arm ? this.offset.by : [0, 0];
+    return this.base(arm, now).map((middle, axis) => middle + by[axis] * unit);
   }
 
-  toScreen([x, y], width, height, now) {
+  base(arm, now) {
+    const middle = this.mid(now);
+    const anchor = this.anchors[arm];
+    if (!anchor) return middle;
+    const [t, pull] = [this.part(now), Math.min(1, Math.log(this.zoom) / Math.log(PULLED))];
+    return middle.map((all, axis) => all + pull * (anchor.before[axis] + (anchor.after[axis] - anchor.before[axis]) * t - all));
+  }
+
+  toScreen(arm, [x, y], width, height, now) {
     const scale = this.scale(width, height, now);
-    const [cx, cy] = this.worldCentre(now);
+    const [cx, cy] = this.worldCentre(arm, now);
     return [width / 2 + (x - cx) * scale, height / 2 - (y - cy) * scale];
   }
 
-  toWorld([px, py], width, height, now) {
+  toWorld(arm, [px, py], width, height, now) {
     const scale = this.scale(width, height, now);
-    const [cx, cy] = this.worldCentre(now);
+    const [cx, cy] = this.worldCentre(arm, now);
     return [cx + (px - width / 2) / scale, cy - (py - height / 2) / scale];
   }
 
   /** Zoom by `factor`, keeping what lies under the pixel in place. */
-  zoomAt([px, py], factor, width, height, now) {
-    const held = this.toWorld([px, py], width, height, now);
+  zoomAt(arm, pixel, factor, width, height, now) {
+    const held = this.toWorld(arm, pixel, width, height, now);
     this.zoom = clamp(this.zoom * factor, ...ZOOM);
-    const moved = this.toWorld([px, py], width, height, now);
-    const unit = this.unit(now);
-    this.shift((held[0] - moved[0]) / unit, (held[1] - moved[1]) / unit);
+    const scale = this.scale(width, height, now);
+    this.view(arm, [held[0] - (pixel[0] - width / 2) / scale, held[1] + (pixel[1] - height / 2) / scale], width, height, now);
   }
 
   /** Pan by CSS pixels. */
-  pan(dx, dy, width, height, now) {
-    const step = this.scale(width, height, now) * this.unit(now);
-    this.shift(-dx / step, dy / step);
+  pan(arm, dx, dy, width, height, now) {
+    const scale = this.scale(width, height, now);
+    const [x, y] = this.worldCentre(arm, now);
+    this.view(arm, [x - dx / scale, y + dy / scale], width, height, now);
   }
 
-  shift(x, y) {
-    const reach = this.zoom === 1 ? 0 : 1.1;
-    this.centre = [clamp(this.centre[0] + x, -reach, reach), clamp(this.centre[1] + y, -reach, reach)];
+  /** Let a place be the middle of a map, and in the other maps the points that are in view there. */
+  view(arm, place, width, height, now) {
+    if (this.whole) {
+      this.resetView();
+      return;
+    }
+    const scale = this.scale(width, height, now);
+    const [left, up] = [width / 2 / scale, height / 2 / scale];
+    const held = [];
+    for (let i = 0; i < this.count; i += 1) {
+      const [x, y] = this.at(arm, i, now);
+      if (Math.abs(x - place[0]) < left && Math.abs(y - place[1]) < up) held.push(i);
+    }
+    if (held.length) this.held = held; // between points those that were held stay so
+    this.anchor();
+    const [unit, base] = [this.unit(now), this.base(arm, now)];
+    this.offset = { arm, by: place.map((to, axis) => clamp((to - base[axis]) / unit, -REACH, REACH)) };
+  }
+
+  /** Work out where the middle of the held points is in every map. */
+  anchor() {
+    this.anchors = this.held.length ? this.arms.map(({ before, after }) => ({ before: middleOf(before, this.held), after: middleOf(after, this.held) })) : [];
   }
 
   /** Bring point `i` into view when it lies outside a map of this size. */
   reveal(arm, i, width, height, now) {
-    const [px, py] = this.toScreen(this.at(arm, i, now), width, height, now);
+    const [px, py] = this.toScreen(arm, this.at(arm, i, now), width, height, now);
     if (px > 12 && py > 12 && px < width - 12 && py < height - 12) return;
-    this.pan(width / 2 - px, height / 2 - py, width, height, now);
+    this.pan(arm, width / 2 - px, height / 2 - py, width, height, now);
   }
 
   // --------------------------------------------------------------- finding
@@ -150,7 +187,7 @@ export class Scene {
   /** Point nearest to the pixel within `radius` CSS pixels, or null. `wanted(i)` leaves points out. */
   pick(arm, pixel, width, height, now, radius, wanted) {
     if (!this.arms[arm]) return null;
-    const [x, y] = this.toWorld(pixel, width, height, now);
+    const [x, y] = this.toWorld(arm, pixel, width, height, now);
     const reach = radius / this.scale(width, height, now);
     const t = this.part(now);
     const { before, after } = this.arms[arm];
@@ -182,7 +219,7 @@ export class Scene {
 
   /** Indices inside a polygon of CSS pixels. */
   inside(arm, polygon, width, height, now, wanted) {
-    const corners = polygon.map((pixel) => this.toWorld(pixel, width, height, now));
+    const corners = polygon.map((pixel) => this.toWorld(arm, pixel, width, height, now));
     const points = [];
     for (let i = 0; i < this.count; i += 1) {
       if (wanted(i) && contains(corners, this.at(arm, i, now))) points.push(i);
@@ -208,6 +245,11 @@ function fitted(maps, before) {
   const large = ([low, high], axis) => high - low >= before.box[axis];
   if (before && sides.every(within) && sides.some(large)) return { box: before.box, middle: before.middle };
   return { box: sides.map(([low, high]) => Math.max(((high - low) / 2) * ROOM, 1e-6)), middle: sides.map(([low, high]) => (low + high) / 2) };
+}
+
+/** The median of some places along each axis: [x, y]. */
+export function middleOf(places, points) {
+  return [0, 1].map((axis) => Float32Array.from(points, (i) => places[i * 2 + axis]).sort()[points.length >> 1]);
 }
 
 function blend({ before, after }, part) {

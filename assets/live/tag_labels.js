@@ -2,6 +2,7 @@
 
 import { button } from "../common/fields.js";
 import { ClassLabels } from "./class_labels.js";
+import { middleOf } from "./scene.js";
 
 export class TagLabels {
   /** `changed()`: the maps are to be drawn again. */
@@ -44,7 +45,7 @@ export class TagLabels {
     const [from, to, t] = [this.middles(before), this.middles(after), scene.part(now)];
     const discs = this.tags.map(([name], place) => {
       const at = [0, 1].map((axis) => from[place][axis] + (to[place][axis] - from[place][axis]) * t);
-      const [x, y] = scene.toScreen(at, width, height, now);
+      const [x, y] = scene.toScreen(card.arm, at, width, height, now);
       return { name, radius: 6, x, y };
     });
     this.labelsOf(card).update(discs, width, height, scene.moving(now));
@@ -52,8 +53,7 @@ export class TagLabels {
 
   /** The medians of the places of each tag's images, worked out once. */
   middles(places) {
-    const median = (points, axis) => Float32Array.from(points, (i) => places[i * 2 + axis]).sort()[points.length >> 1];
-    if (!this.means.has(places)) this.means.set(places, this.tags.map(([, points]) => [median(points, 0), median(points, 1)]));
+    if (!this.means.has(places)) this.means.set(places, this.tags.map(([, points]) => middleOf(places, points)));
     return this.means.get(places);
   }
 
