@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.server.proxies import without_proxies
@@ -42,7 +43,7 @@ class Explorer:
     def __init__(self, settings: Settings, executor: ProcessExecutor | None = None) -> None:
         # here and not above: the process that draws maps imports this package too, and needs none of it
         with without_proxies():  # Gradio makes clients when it is imported
-            import gradio  # noqa: F401
+            from gradio.utils import get_upload_folder
         from starlette.middleware import Middleware
 
         from explorer.exports.downloads import download_routes
@@ -59,6 +60,8 @@ class Explorer:
         from explorer.server.lending import zerogpu
         from explorer.server.library import Library
         from explorer.server.login import login_routes
+        from explorer.server.native_uploads import native_uploads
+        from explorer.server.photographs import Photographs
         from explorer.server.root import Root
         from explorer.server.routes import mounted
         from explorer.server.runs import Runs
@@ -85,7 +88,15 @@ class Explorer:
         self.library = Library(settings.runs, settings.recorded, settings.opened)
         self.layout = LayoutSupervisor(settings.runs)
         turns = Turns(settings.limits.uploads if settings.public else None, strict=settings.public)
-        shared = Shared(settings=settings, library=self.library, runs=runs, layout=self.layout, turns=turns)
+        self.photographs = Photographs(Path(get_upload_folder()), turns)
+        shared = Shared(
+            settings=settings,
+            library=self.library,
+            runs=runs,
+            layout=self.layout,
+            turns=turns,
+            photographs=self.photographs,
+        )
         self.tabs = TABS
         self.services = {name: tab.service(shared) for name, tab in self.tabs.items()}
         sliced = executor if isinstance(executor, SliceExecutor) else None
@@ -103,7 +114,8 @@ class Explorer:
             *hub_routes(self.hub),
         ]
         guard = Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
-        app = {"routes": mounted([*routes, *more]), "middleware": [Middleware(Root), guard]}
+        every = [*native_uploads(self.photographs), *mounted([*routes, *more])]
+        app = {"routes": every, "middleware": [Middleware(Root), guard]}
         style = {"theme": theme(), "css_paths": STYLES, "head": head(self.tabs.values())}
         self.launch_options: dict[str, Any] = {**_LAUNCH, **style, "root_path": settings.root_path, "app_kwargs": app}
 
@@ -124,6 +136,7 @@ class Explorer:
         for name, tab in self.tabs.items():
             tab.close(self.services[name])
         self.hub.close()
+        self.photographs.close()
         self.library.close()
         self._released()
 

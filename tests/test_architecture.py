@@ -80,7 +80,7 @@ def test_no_script_of_a_tab_imports_one_of_another() -> None:
     assert wrong == []
 
 
-PARTS = ("settings", "palette", "server", "layout", "exports", "page", "tabs")
+PARTS = ("settings", "palette", "server", "layout", "exports", "components", "page", "tabs")
 """Parts of the explorer; each imports only those before it."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections import deque
 from typing import Any
@@ -106,11 +107,29 @@ class Page(gr.Blocks):
     async def preprocess_data(self, *args: Any, **kwargs: Any) -> list[Any]:
         """See Gradio; a value that a component does not accept is an error of the sender."""
         try:
+            _check_files(args[1] if len(args) > 1 else kwargs.get("inputs"))
             return await super().preprocess_data(*args, **kwargs)
-        except gr.Error:
+        except (gr.Error, RequestError):
             raise
         except Exception as error:
             raise RequestError(f"What was sent does not fit: {_brief(error)}") from error
+
+
+def _check_files(values: Any) -> None:
+    """Refuse files that Gradio would fetch from other servers.
+
+    Raises:
+        RequestError: one lies elsewhere.
+    """
+    pending = [values]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            if re.match(r"\s*\w{2,}:/", str(item.get("path") or "")):
+                raise RequestError("A file that was sent here is needed; got the address of another one.")
+            pending += item.values()
+        elif isinstance(item, (list, tuple)):
+            pending += item
 
 
 def spoken(error: Exception) -> gr.Error:

@@ -6,6 +6,8 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.components.photograph import Photograph
+
 
 def listing(value: Any = None, *, headers: list[str], shares: list[int], **options: Any) -> gr.Dataframe:
     """Add a list of which a row is chosen.
@@ -40,6 +42,11 @@ def fold(title: str, **options: Any) -> gr.Accordion:
 def chart(**options: Any) -> gr.Plot:
     """Add a place for a figure, see :mod:`explorer.page.charts`."""
     return gr.Plot(show_label=False, elem_classes="rs-chart", **options)
+
+
+def photograph(label: str, **options: Any) -> gr.Image:
+    """Add a place for a photograph of the visitor's own; events get a path, which ``shared.photographs`` opens."""
+    return Photograph(label=label, buttons=[], **options)
 
 
 def reaching(elem_id: str) -> str:

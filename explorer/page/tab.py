@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from explorer.layout.supervisor import LayoutSupervisor
     from explorer.server.library import Library
+    from explorer.server.photographs import Photographs
     from explorer.server.runs import Runs
     from explorer.server.turns import Turns
     from explorer.settings import Settings
@@ -34,6 +35,7 @@ class Shared:
         runs: starts and controls runs.
         layout: draws the maps of the runs that it is told are viewed.
         turns: in which visitors' images are unpacked.
+        photographs: that visitors send through ``parts.photograph``, whose paths it opens.
     """
 
     settings: Settings
@@ -41,6 +43,7 @@ class Shared:
     runs: Runs
     layout: LayoutSupervisor
     turns: Turns
+    photographs: Photographs
 
 
 def opened_tab() -> gr.Tab:

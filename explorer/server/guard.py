@@ -1,6 +1,6 @@
 """Middleware that checks every request before Gradio or a route sees it, and adds headers to every reply.
 
-Gradio takes uploads of any size from anyone, runs what another site's page posts to it, and answers what it did not
+Gradio fetches files of other servers for anyone, runs what another site's page posts to it, and answers what it did not
 expect with a traceback. None of this can be switched off, so this middleware stops it.
 """
 
@@ -22,6 +22,7 @@ from explorer.server import plain
 from explorer.server.hosts import from_another_site, is_own, not_own, refused_site
 from explorer.server.http import RequestError, in_a_line, json_reply
 from explorer.server.login import ADDRESSES, not_signed_in, signed_in
+from explorer.server.native_uploads import MULTIPART, UPLOAD
 from explorer.server.visitors import ADDRESS, LOGIN, address_of
 from explorer.settings import Settings
 
@@ -39,8 +40,8 @@ BYTES_TYPES = ("application/octet-stream", "image/jpeg", "image/png", "image/web
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # nothing of the page needs them: files to disk, development tools, requests to other servers
 _CLOSED = re.compile(
-    rf"{API}/(upload|upload_progress|process_recording|stream|component_server|deep_link|proxy=|dev|vibe|undo-vibe"
-    r"|run-history|profiling|custom_component|mcp/(?:sse|messages))|/monitoring"
+    rf"{API}/(upload[^_]|upload_progress.|process_recording|stream|component_server|deep_link|proxy=|file=\w+:"
+    r"|dev|vibe|undo-vibe|run-history|profiling|custom_component|mcp/(?:sse|messages))|/monitoring"
 )
 _CONTENT = re.compile(rf"{API}/(?!rankscope/assets/)|/config")
 _EVENTS = re.compile(rf"{API}/(call|run|api|queue/join)(/|$)")
@@ -90,7 +91,7 @@ class Guard:
         """Pass a request on; what goes wrong is a sentence."""
         try:
             bounded: Receive = _Bounded(receive)
-            if scope["method"] not in _SAFE and scope["path"] not in BYTES_ADDRESSES:
+            if scope["method"] not in _SAFE and scope["path"] not in (*BYTES_ADDRESSES, UPLOAD):
                 bounded = await _readable(bounded)
             await self._app(scope, bounded, sent)
         except _TooLargeError:
@@ -110,7 +111,8 @@ class Guard:
             return _refused(404, "There is nothing at this address.")
         # links have no origin; what has one is read by a page, and Gradio lets any site's read what is not on localhost
         asks = scope["method"] not in _SAFE or ("origin" in headers and _CONTENT.match(path))
-        if local and asks and from_another_site(headers, self._settings):
+        simple = path == UPLOAD and scope["method"] not in _SAFE  # a page of another site can send it without asking
+        if ((local and asks) or simple) and from_another_site(headers, self._settings):
             return _refused(403, refused_site(headers))
         if refused := self._no_tool(scope, headers):
             return refused
@@ -120,8 +122,13 @@ class Guard:
         if path in BYTES_ADDRESSES:
             if kind not in BYTES_TYPES:
                 return _refused(415, "The bytes of an image were needed, sent as application/octet-stream.")
+        elif path == UPLOAD:
+            if kind != MULTIPART:
+                return _refused(415, "An image file was needed, sent as multipart/form-data.")
         elif kind != "application/json":
             return _refused(415, "JSON was needed, sent as application/json.")
+        if path == UPLOAD:  # which says itself how much is too much
+            return None
         said = headers.get("content-length", "0")
         if not (said.isascii() and said.isdigit()) or len(said) > 12 or int(said) > LARGEST:
             return _refused(413, _TOO_LARGE)

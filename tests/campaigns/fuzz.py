@@ -23,10 +23,11 @@ from typing import Any
 from urllib.parse import quote, quote_from_bytes
 
 import httpx
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from explorer import Explorer, Settings
 from explorer.exports import EXPORTS
+from explorer.server.native_uploads import UPLOAD
 from explorer.server.routes import PREFIX
 from tests.campaigns._page import API, LivePage, call
 from tests.campaigns._table import Tally, campaign_arguments
@@ -107,7 +108,7 @@ JSON = (("Content-Type", "application/json"),)
 
 def routes_of(explorer: Explorer) -> list[tuple[str, str]]:
     """Method and path of every route of the page, below the prefix; the parts of a path that vary are ``{}``."""
-    (mount,) = explorer.launch_options["app_kwargs"]["routes"]
+    (mount,) = (each for each in explorer.launch_options["app_kwargs"]["routes"] if isinstance(each, Mount))
     routes = [route for route in mount.routes if isinstance(route, Route)]
     return [(min(route.methods or {"GET"}), re.sub(r"{[^}]*}", "{}", route.path)) for route in routes]
 
@@ -172,6 +173,7 @@ class Malformed:
             "uploads": self.upload,
             "arguments of the API": self.call,
             "Gradio's own routes": self.gradio,
+            "photographs": self.photograph,
         }
 
     def query(self) -> Asked:
@@ -218,6 +220,18 @@ class Malformed:
         kinds = ("application/octet-stream", "image/png", "image/jpeg", "image/svg+xml", "multipart/form-data", "")
         kind = self.draws.choices(kinds, (8, 2, 2, 1, 1, 1))[0]
         return self._uploaded(body, ("x-rankscope-name", quote(self._text()[:300])), ("Content-Type", kind))
+
+    def photograph(self) -> Asked:
+        """A file as Gradio's components send it, or nearly."""
+        body = self.draws.choice(STARTS) + self.draws.randbytes(self.draws.choice((0, 1, 40, 4000)))
+        word = self.draws.choice(("xyz", "a b", "", "x" * 80, '"', self._word()))
+        pieces = [b'--xyz\r\nContent-Disposition: form-data; name="files"; filename="', self._text().encode()[:400]]
+        pieces += [b'"\r\nContent-Type: image/png\r\n\r\n', body, b"\r\n--xyz--\r\n"]
+        if self.draws.random() < 0.5:
+            pieces[self.draws.randrange(len(pieces))] = self.draws.choice((b"", b"\r\n\r\n", b"--xyz", b"\0", b'"'))
+        kind = f"multipart/form-data; boundary={'xyz' if self.draws.random() < 0.7 else word}"
+        path = f"{UPLOAD}?upload_id={self._word()}" if self.draws.random() < 0.2 else UPLOAD
+        return Asked(method="POST", path=path, headers=[("Content-Type", kind)], body=b"".join(pieces))
 
     def call(self) -> Asked:
         """An endpoint of the API with odd, missing or additional arguments."""

@@ -68,7 +68,7 @@ class Watched:
 def routes(library: Library, layout: Any, queue: Any, assets: Path = ASSETS, more: Sequence[Route] = ()) -> list[Mount]:
     """The addresses about runs: those of the tabs that keep nothing, and downloads."""
     settings = Settings(runs=library.root, recorded=library.recorded)
-    shared = Shared(settings=settings, library=library, runs=queue, layout=layout, turns=None)  # type: ignore[arg-type]
+    shared = Shared(settings=settings, library=library, runs=queue, layout=layout, turns=None, photographs=None)  # type: ignore[arg-type]
     of_tabs = [route for name in ("live", "compare", "runs") for route in TABS[name].routes(shared)]
     return mounted([*more, *of_tabs, *download_routes(library)], assets)
 

@@ -37,7 +37,9 @@ class Page(Client):
         self.root = bench.settings.runs
         self.root.mkdir()
         library = Library(self.root, bench.settings.recorded)
-        shared = Shared(settings=bench.settings, library=library, runs=bench.runs, layout=None, turns=None)  # type: ignore[arg-type]
+        shared = Shared(
+            settings=bench.settings, library=library, runs=bench.runs, layout=None, turns=None, photographs=None
+        )  # type: ignore[arg-type]
         self.board = board.Board(shared)
         super().__init__(mounted(DESCRIPTOR.routes(self.board)))
 

@@ -19,6 +19,8 @@ from starlette.responses import Response
 from explorer import Explorer, Settings
 from explorer.server.guard import PENDING
 from explorer.server.http import RequestError
+from explorer.server.native_uploads import UPLOAD
+from explorer.server.photographs import MOST
 from explorer.server.posted import BODY, posted
 from explorer.server.turns import Turns
 from explorer.server.visitors import Caller, address_of
@@ -172,8 +174,18 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def sent(page: Served, data: bytes, visitor: str, part: str = "objects") -> httpx.Response:
-    headers = {"content-type": "application/octet-stream", "x-forwarded-for": visitor}
+    """A file that is sent by the way of a tab, or by that of Gradio's components."""
+    headers = {"x-forwarded-for": visitor}
+    if part == "native":
+        return page.client.post(UPLOAD, files={"files": ("photo.png", data)}, headers=headers)
+    headers["content-type"] = "application/octet-stream"
     return page.client.post(f"{PREFIX}/{part}/upload", content=data, headers=headers)
+
+
+def said(reply: httpx.Response) -> str:
+    """Of a refusal, which Gradio's page shows as it is where it sent the file."""
+    assert reply.status_code == 400
+    return reply.text if reply.headers["content-type"].startswith("text/plain") else error(reply)
 
 
 def alone(function: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
@@ -201,14 +213,17 @@ def test_a_body_that_does_not_say_how_long_it_is_has_an_end(parts: int) -> None:
 
 def test_a_visitor_whose_images_wait_holds_up_nobody_else(space: Served) -> None:
     replies: list[httpx.Response] = []
-    threads = [threading.Thread(target=lambda: replies.append(sent(space, SMALL, ONE))) for _ in range(6)]
+    parts = ["objects", "native"] * 3
+    threads = [
+        threading.Thread(target=lambda part=part: replies.append(sent(space, SMALL, ONE, part))) for part in parts
+    ]
     with space.explorer.services["object"].objects.images.turns.turn(ONE):
         for thread in threads:
             thread.start()
         while len(replies) < 2:
             threading.Event().wait(0.01)
-        assert [error(reply).partition(";")[0] for reply in replies] == ["4 of your images are being read"] * 2
-        for part in ("objects", "retrieval"):
+        assert [said(reply).partition(";")[0] for reply in replies] == ["4 of your images are being read"] * 2
+        for part in ("objects", "retrieval", "native"):
             assert sent(space, SMALL, OTHER, part).status_code == 200
         assert len(replies) == 2
     for thread in threads:
@@ -224,6 +239,13 @@ def test_the_images_of_one_visitor_drop_nobody_elses(space: Served) -> None:
     assert statuses[0] == statuses[-1] == 200 and statuses[1] == 404
 
 
+def test_the_photographs_of_one_visitor_drop_nobody_elses(space: Served) -> None:
+    mine = sent(space, SMALL, OTHER, "native").json()[0]
+    theirs = [sent(space, SMALL, ONE, "native").json()[0] for _ in range(MOST + 2)]
+    there = [Path(path).exists() for path in (mine, *theirs)]
+    assert there[0] and there[-1] and not there[1] and sum(there) <= MOST
+
+
 def test_five_large_images_drop_nobody_elses(space: Served) -> None:
     large = encode(np.full((2900, 2900, 3), 128, np.uint8), "BMP")
     assert len(large) > 25_000_000
@@ -234,10 +256,10 @@ def test_five_large_images_drop_nobody_elses(space: Served) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-@pytest.mark.parametrize("part", ["objects", "retrieval"])
+@pytest.mark.parametrize("part", ["objects", "retrieval", "native"])
 def test_files_that_take_long_to_read_are_refused(space: Served, part: str) -> None:
     for name, (data, words) in BOMBS.items():
-        assert words in error(sent(space, data, ONE, part)), name
+        assert words in said(sent(space, data, ONE, part)), name
 
 
 def test_whoever_had_no_turn_for_the_longest_time_is_next() -> None:

@@ -136,14 +136,15 @@ def test_off_a_space_nobody_signs_in(local: Served) -> None:
 # ------------------------------------------------------------------- what is closed
 
 
-def test_gradios_upload_takes_nothing(local: Served) -> None:
+def test_gradios_own_upload_takes_nothing(local: Served) -> None:
     folder = Path(local.explorer.blocks.GRADIO_CACHE)
     before = set(folder.rglob("*"))
-    for address in ("/gradio_api/upload", "/gradio_api/upload/", "/gradio_api/upload?upload_id=1"):
-        reply = local.client.post(address, files={"files": ("a.bin", b"x" * 100_000)})
-        assert reply.status_code == 404
+    for address, status in (("upload", 400), ("upload?upload_id=1", 400), ("upload/", 404), ("upload//", 404)):
+        reply = local.client.post(f"/gradio_api/{address}", files={"files": ("a.bin", b"x" * 100_000)})
+        assert reply.status_code == status
     assert set(folder.rglob("*")) == before
-    for address in ("deep_link?session_hash=x", "proxy=http://127.0.0.1/", "process_recording", "component_server"):
+    addresses = ("deep_link?session_hash=x", "proxy=http://127.0.0.1/", "file=https://example.org/", "component_server")
+    for address in (*addresses, "process_recording"):
         assert local.client.get(f"/gradio_api/{address}").status_code == 404
 
 
@@ -245,7 +246,8 @@ def test_below_a_path_the_same_is_closed_and_open(tmp_path: Path) -> None:
         for begin in ("", "/tools"):
             for path in ("/", "/config", f"{PREFIX}/runs", f"{PREFIX}/assets/page/sidebar.js", "/gradio_api/info"):
                 assert page.client.get(f"{begin}{path}").status_code == 200, begin
-            assert page.client.post(f"{begin}/gradio_api/upload", files={"files": b"x"}).status_code == 404
+            assert page.client.post(f"{begin}/gradio_api/upload", files={"files": b"x"}).status_code == 400
+            assert page.client.post(f"{begin}/gradio_api/upload/", files={"files": b"x"}).status_code == 404
             assert "JSON was needed" in error(page.client.post(f"{begin}{PREFIX}/objects/query", content=b"x"))
             sent = page.post(f"{begin}{PREFIX}/objects/upload", "x", **{"content-type": "image/png"})
             assert sent.status_code != 415

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from explorer.server.http import GoneError, still_kept
+from explorer.server.image_files import encoded
 from explorer.server.library import MEGABYTE, Library
 from explorer.server.plain import finite
 from explorer.server.tasks import Tasks
 from explorer.server.visitors import NOBODY, Caller
 from explorer.tabs.retrieve.bodies import MOST_QUERIES, Measure
-from explorer.tabs.retrieve.image_files import encoded
 from explorer.tabs.retrieve.searches import written
 from trainers.data import SOURCES
 from trainers.data.captioned.datasets import CAPTIONED

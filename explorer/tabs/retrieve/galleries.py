@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from explorer.server.http import GoneError
+from explorer.server.image_files import cut, encoded
 from explorer.server.library import MEGABYTE, Library
-from explorer.tabs.retrieve.image_files import cut, encoded
 from trainers.data import SOURCES
 from trainers.data.lru_cache import Cache
 from trainers.errors import DataError

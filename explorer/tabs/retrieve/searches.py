@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from explorer.server.http import still_kept
+from explorer.server.image_files import data_url
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.tasks import Tasks
 from explorer.server.visitors import NOBODY, Caller
 from explorer.tabs.retrieve.bodies import GalleryBody, Known, Open, Search
 from explorer.tabs.retrieve.galleries import STORED, Galleries
-from explorer.tabs.retrieve.image_files import data_url
 from explorer.tabs.retrieve.uploads import Uploads
 from trainers.data.lru_cache import Cache
 from trainers.errors import ParameterError, RunError, UserError

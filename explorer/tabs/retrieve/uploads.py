@@ -7,9 +7,9 @@ import secrets
 from dataclasses import dataclass
 
 from explorer.server.http import GoneError, still_kept
+from explorer.server.image_files import encoded, is_heavy, lightened
 from explorer.server.library import MEGABYTE
 from explorer.server.turns import Turns
-from explorer.tabs.retrieve.image_files import encoded, is_heavy, lightened
 from trainers.data.decode import decode_query
 from trainers.data.lru_cache import Cache
 

@@ -55,6 +55,15 @@ def lightened(data: bytes, side: int) -> bytes:
     return out.getvalue()
 
 
+def shown_as_png(data: bytes) -> bytes:
+    """Convert an image file that browsers cannot show, upright."""
+    with open_header(data) as image, unpacked(image):
+        small = upright(eight_bit(resized(image, image.size)), orientation(image))
+    out = io.BytesIO()
+    small.save(out, "png", compress_level=1)
+    return out.getvalue()
+
+
 def cut(sheet: bytes, columns: int, tile: int, index: int) -> np.ndarray:
     """Cut the tile number ``place`` out of a sheet of thumbnails, uint8 ``[3, tile, tile]``."""
     with open_header(sheet) as image, unpacked(image):

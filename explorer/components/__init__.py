@@ -1,0 +1,1 @@
+"""Components of our own: subclasses of Gradio's."""
