@@ -55,6 +55,7 @@ class Explorer:
         from explorer.page.shell import head, page
         from explorer.page.tab import Shared
         from explorer.page.theme import STYLES, theme
+        from explorer.server.documentation import documentation_routes
         from explorer.server.drops import Drops, drop_limits
         from explorer.server.guard import Guard
         from explorer.server.lending import zerogpu
@@ -106,13 +107,8 @@ class Explorer:
         self.hub = HubJobs(settings, self.library)
         form = form_routes(FormService(runs, Drops(drop_limits(settings))), turns.admitted)
         self.training = Training(self.library, runs)
-        more = [
-            *form,
-            *training_routes(self.training),
-            *download_routes(self.library),
-            *login_routes(settings),
-            *hub_routes(self.hub),
-        ]
+        told = [*training_routes(self.training), *documentation_routes()]
+        more = [*form, *told, *download_routes(self.library), *login_routes(settings), *hub_routes(self.hub)]
         guard = Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
         every = [*native_uploads(self.photographs), *mounted([*routes, *more])]
         app = {"routes": every, "middleware": [Middleware(Root), guard]}

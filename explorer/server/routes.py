@@ -24,8 +24,8 @@ from trainers.runs.damage import reading
 
 PREFIX = "/gradio_api/rankscope"
 TOKEN_HEADER = "x-rankscope-token"
-_ASSET = re.compile(r"(?:[a-z_]+/){0,2}[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:js|css|svg)")
-_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_ASSET = re.compile(r"(?:[a-z_]+/){0,2}[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:js|css|svg|png)")
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".png": "image/png"}
 
 
 def mounted(routes: Iterable[Route], assets: Path = ASSETS) -> list[Mount]:

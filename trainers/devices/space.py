@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,12 @@ def space_address() -> str:
     """Return the address that shows the Space alone, outside the Hub's frame; empty off a Space."""
     host = os.environ.get("SPACE_HOST", "").split(",")[0].strip() if on_space() else ""
     return f"https://{host}" if host else ""
+
+
+def repository() -> str:
+    """Return the address of the Space's files; empty off a Space."""
+    name = os.environ.get("SPACE_ID", "") if on_space() else ""
+    return f"https://huggingface.co/spaces/{name}/tree/main" if re.fullmatch(r"[\w.-]+/[\w.-]+", name) else ""
 
 
 def space_volume() -> Path | None:
