@@ -91,8 +91,8 @@ class Live {
     this.track = el("div");
     this.large = el("button", { type: "button", class: "rs-act", "aria-pressed": "false", onclick: () => this.enlarge() }, icon("enlarge"), el("span", { text: "Enlarge" }));
     const tools = el("div", { class: "rs-flow rs-tools" }, this.refine.node, whole, this.classes.naming, lasso, this.large);
-    const above = el("div", { class: "rs-flow rs-above" }, this.legend.levels, this.classes.node, tools);
-    this.stage = el("div", { class: "rs-mapstage" }, above, this.maps.node, this.legend.node, this.track);
+    const above = el("div", { class: "rs-flow rs-above" }, this.legend.levels, this.classes.node, this.legend.node);
+    this.stage = el("div", { class: "rs-mapstage" }, above, this.maps.node, el("div", { class: "rs-flow rs-below" }, this.track, tools));
     this.stage.addEventListener("keydown", (event) => event.key === "Escape" && this.enlarge(false));
     this.host.replaceChildren(head, this.downloads.push.node, this.status.problem.node, this.baseline.summary, this.hints.node, this.stage, this.neighbours.node, this.classes.caveat, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
   }

@@ -19,7 +19,7 @@ function readings(live) {
       hovered: live.images.hovered,
       lassoed: live.images.lassoed.length,
       zoom: maps.scene.zoom,
-      centre: [...maps.scene.centre],
+      held: [...maps.scene.held],
       level: live.legend.level,
       renderer: maps.renderer.gl ? "webgl2" : "2d",
       neighbours: live.neighbours.shown,
@@ -34,7 +34,7 @@ function readings(live) {
     place: (arm, i) => {
       const now = performance.now();
       const box = maps.cards[arm].plot.getBoundingClientRect();
-      const [x, y] = maps.scene.toScreen(maps.scene.at(arm, i, now), box.width, box.height, now);
+      const [x, y] = maps.scene.toScreen(arm, maps.scene.at(arm, i, now), box.width, box.height, now);
       return [x + box.left, y + box.top];
     },
     /** Share of a map's pixels that are painted with an alpha above `least`. */

@@ -48,7 +48,7 @@ def test_zoom_and_choice_survive_updates_and_an_older_frame_stays(
             add_snapshot(growing, k, of=12)
             until(page, "s.k === a", k)
             now = state(page)
-            assert (now["chosen"], now["zoom"], now["centre"]) == (before["chosen"], before["zoom"], before["centre"])
+            assert (now["chosen"], now["zoom"], now["held"]) == (before["chosen"], before["zoom"], before["held"])
         until(page, "!s.moving")
         assert page.evaluate("() => window.kept === document.querySelector('canvas') && window.kept.isConnected")
         after = page.evaluate("() => window.debug.traffic()")

@@ -102,12 +102,21 @@ def test_zoom_and_pan_are_linked_and_reset(page: Page) -> None:
     # the other map zooms by the same factor
     assert place(page, 1, 5)[0] - place(page, 1, 80)[0] == pytest.approx(apart * state(page)["zoom"], rel=0.01)
     assert place(page, 0, 5) == pytest.approx((x, y), abs=2)
+    page.mouse.wheel(0, -600)
+    until(page, "s.zoom > 4")
+    # and is centred on the images that are in view in the first one
+    held = state(page)["held"]
+    box = page.locator(".rs-plot").nth(1).bounding_box()
+    assert 5 in held and box is not None
+    middle = [sorted(at)[len(held) // 2] for at in zip(*(place(page, 1, i) for i in held), strict=True)]
+    assert middle == pytest.approx([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2], abs=2)
+    before = place(page, 0, 5)
     page.mouse.down()
     page.mouse.move(x + 40, y + 25, steps=4)
     page.mouse.up()
-    assert place(page, 0, 5) == pytest.approx((x + 40, y + 25), abs=2)
+    assert place(page, 0, 5) == pytest.approx((before[0] + 40, before[1] + 25), abs=2)
     page.mouse.dblclick(x, y)
-    until(page, "s.zoom === 1 && s.centre[0] === 0 && s.centre[1] === 0")
+    until(page, "s.zoom === 1 && s.held.length === 0")
     # zoomed far enough it shows images in place of dots
     images = page.locator(".rs-plot").first.locator(".rs-sprite:visible")
     expect(images).to_have_count(0)
