@@ -8,15 +8,16 @@ import { store, stored } from "../common/storage.js";
 const KEY = "rankscope-hints";
 const SENTENCES = [
   "One map per loss; each dot is a test image.",
-  "Click a dot: its nearest images are shown below.",
-  "Press Train to compare losses yourself.",
+  "Click a dot: its nearest images are below.",
+  "Press Train to compare losses.",
 ];
 
 export class Hints {
   constructor() {
     this.node = el("section", { class: "rs-panel rs-hints", "aria-label": "How to read the maps", hidden: true },
-      el("ol", {}, ...SENTENCES.map((text) => el("li", { text })),
-        el("li", {}, el("a", { href: `${base()}/docs/README.md`, target: "_blank", rel: "noopener", text: "Documentation" }))), button("Got it", () => this.show(false)));
+      el("ol", {}, ...SENTENCES.map((text) => el("li", { text }))),
+      el("a", { href: `${base()}/docs/README.md`, target: "_blank", rel: "noopener", text: "Documentation" }),
+      button("Got it", () => this.show(false)));
     this.node.addEventListener("keydown", (event) => event.key === "Escape" && this.show(false));
     this.opener = button("?", () => this.show(this.node.hidden));
     this.opener.setAttribute("aria-label", "How to read the maps");

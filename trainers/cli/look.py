@@ -1,10 +1,11 @@
-"""The verbs about runs that are there: ``list``, ``compare`` over seeds, ``send``, ``export`` and ``push``."""
+"""The verbs about runs that are there: list, compare over seeds, send, rename, delete, export and push."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import dataclasses
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from trainers.cli.flags import DEFAULT, runs_flag, shown
 from trainers.cli.output import Table, json_flag, print_json
-from trainers.cli.parser import verb
+from trainers.cli.parser import RUN, RunNames, verb
 from trainers.config import Config
 from trainers.errors import DiskFullError, UserError
 from trainers.kinds import kind_of
@@ -22,6 +23,7 @@ from trainers.parameters import specs
 from trainers.progress import Progress
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.folder import created
+from trainers.runs.label import read_label, write_label
 
 if TYPE_CHECKING:
     from trainers.comparison import Cell
@@ -104,6 +106,7 @@ def _row(folder: RunFolder, part_of: str) -> dict[str, Any]:
         keys = kind.headline(config)
         newest = folder.newest(*keys) if keys else {}
         what = f"{folder.place_in_plan}: {kind.line(config)}" if part_of else kind.line(config)
+        what = f"{name}: {what}" if (name := read_label(folder.path).name) else what
         texts = [_number(kind.measures_of(config).describe(key).short, newest, key, config.arms) for key in keys]
         numbers = [words for words in texts if words]
         row |= {"phase": state.phase, "step": state.step, "by_stage": kind.by_stage(folder)}
@@ -127,7 +130,7 @@ FORMS = ("markdown", "latex", "csv", "pairs_csv")
 
 
 def _equip_compare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", nargs="+", metavar="RUN", help="Id of a finished run.")
+    parser.add_argument("ids", nargs="+", metavar="RUN", action=RunNames, help=f"{RUN} It is finished.")
     metrics = f"Columns of the table. [{DEFAULT}the three main ones; of CSV and JSON all]"
     parser.add_argument("--metrics", nargs="+", metavar="NAME", help=metrics)
     written = parser.add_mutually_exclusive_group()
@@ -217,7 +220,7 @@ def _settings(config: Any) -> Iterator[tuple[str, str]]:
 
 
 def _equip_send(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="RUN", help="Id of the run.")
+    parser.add_argument("id", metavar="RUN", action=RunNames, help=RUN)
     parser.add_argument("message", choices=("pause", "resume", "stop"), help="What to do.")
     runs_flag(parser)
     json_flag(parser)
@@ -239,8 +242,71 @@ def send(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _equip_delete(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ids", nargs="+", metavar="RUN", action=RunNames, help=f"{RUN} Of a sweep its runs go too.")
+    parser.add_argument("--yes", action="store_true", help="Do not ask first.")
+    runs_flag(parser)
+    json_flag(parser)
+
+
+@verb("delete", _equip_delete)
+def delete(arguments: argparse.Namespace) -> int:
+    """Delete runs with all that they wrote."""
+    from trainers.cluster.holding import check_not_there
+
+    runs = {run: RunFolder(arguments.runs / run) for run in dict.fromkeys(arguments.ids)}
+    parts = {folder.id: folder for folder in list_runs(arguments.runs) if folder.part_of in runs}
+    every = [folder for run, folder in {**parts, **runs}.items() if run in parts or run in runs]
+    for folder in every:
+        if not folder.path.is_dir():
+            raise UserError(f"There is no run {folder.id} in {arguments.runs}.")
+        if folder.is_alive():
+            raise UserError(f"Run {folder.id} is being trained; `python -m trainers send {folder.id} stop` stops it.")
+        check_not_there(folder)
+    if not arguments.yes and not _agreed(f"Delete {', '.join(folder.id for folder in every)}?"):
+        print("Nothing is deleted.")
+        return 1
+    for folder in every:
+        folder.delete()
+    if arguments.json:
+        print_json({"deleted": [folder.id for folder in every]})
+    else:
+        print(f"deleted {len(every)} run{'s' if len(every) > 1 else ''}")
+    return 0
+
+
+def _agreed(question: str) -> bool:
+    """Ask on a terminal.
+
+    Raises:
+        UserError: there is no terminal.
+    """
+    if not sys.stdin.isatty():
+        raise UserError("There is no terminal to ask on. Give --yes to delete without a question.")
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _equip_rename(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="RUN", action=RunNames, help=RUN)
+    parser.add_argument("name", metavar="NAME", help="What it is called from now on; empty: nothing.")
+    runs_flag(parser)
+    json_flag(parser)
+
+
+@verb("rename", _equip_rename)
+def rename(arguments: argparse.Namespace) -> int:
+    """Write a name on a run, which lists and the page show; a note and tags stay."""
+    folder = RunFolder.open(arguments.runs, arguments.id)
+    kept = write_label(folder.path, dataclasses.replace(read_label(folder.path), name=arguments.name))
+    if arguments.json:
+        print_json({"id": folder.id, "name": kept.name})
+    else:
+        print(f"{folder.id} is called {kept.name!r}" if kept.name else f"{folder.id} has no name")
+    return 0
+
+
 def _equip_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="RUN", help="Id of the run.")
+    parser.add_argument("id", metavar="RUN", action=RunNames, help=RUN)
     parser.add_argument(
         "--arm", type=int, default=0, metavar="N", help="Which loss, method or recipe of the run, counted from 0."
     )
@@ -277,7 +343,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 
 def _equip_push(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="RUN", help="Id of the run, sweep or fair comparison.")
+    parser.add_argument("id", metavar="RUN", action=RunNames, help=f"{RUN} It may be a sweep or fair comparison.")
     parser.add_argument(
         "--to",
         required=True,

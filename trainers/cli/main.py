@@ -27,7 +27,7 @@ class Added(Protocol):
 SECTIONS: Mapping[str, tuple[Added, ...]] = MappingProxyType(
     {
         "Train": (start, start.resume),
-        "Runs that are there": (look.show, look.send, look.export, look.push),
+        "Runs that are there": (look.show, look.send, look.rename, look.delete, look.export, look.push),
         "What came of them": (retrieve.retrieve, mistakes.show, removal.background, removal.score, look.compare),
         "Papers": (papers.claims, papers.recipe),
         "Datasets": (data.inspect, data.group),
@@ -43,6 +43,9 @@ def main(argv: list[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=WRITTEN_OUT)  # a name may hold what no terminal can print
     try:
+        if not argv:
+            whole_parser().print_help()
+            return 0
         arguments = whole_parser().parse_args(argv)
         if hasattr(arguments, "ray"):
             use(arguments.ray)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from trainers.cells import counted
 from trainers.cli.flags import DEFAULT, runs_flag
 from trainers.cli.output import Rounded, Share, Signed, Table, json_flag, print_json
-from trainers.cli.parser import verb
+from trainers.cli.parser import RUN, RunNames, verb
 from trainers.errors import ParameterError
 from trainers.runs import RunFolder
 
@@ -22,8 +22,10 @@ FRAMES = 6  # of the table over the training
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="RUN", help="Id of the run.")
-    parser.add_argument("--baseline", metavar="RUN", help="Another run on the same images to compare with.")
+    parser.add_argument("id", metavar="RUN", action=RunNames, help=RUN)
+    parser.add_argument(
+        "--baseline", metavar="RUN", action=RunNames, help="Another run on the same images to compare with."
+    )
     parser.add_argument("--k", type=int, default=10, metavar="N", help="Results of each query.")
     frame = f"Frame whose embeddings are taken. [{DEFAULT}the newest that has some]"
     parser.add_argument("--frame", type=int, metavar="N", help=frame)

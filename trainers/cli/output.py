@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import numbers
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from typing import Any
 
 from trainers.cells import finite_number, one_line
 from trainers.errors import UserError
-from trainers.progress import Progress
+from trainers.progress import Progress, silent
 
 
 class Share(float):
@@ -77,6 +79,12 @@ def json_flag(parser: argparse._ActionsContainer, inner: bool = False) -> None:
     parser.add_argument("--json", action="store_true", default=default, help="Print JSON.")
 
 
+def quiet_flag(parser: argparse._ActionsContainer, inner: bool = False) -> None:
+    """Add ``--quiet``; not given to an ``inner`` command, what stands before that counts."""
+    default = argparse.SUPPRESS if inner else False
+    parser.add_argument("--quiet", action="store_true", default=default, help="Do not show how far the training is.")
+
+
 def print_json(value: object) -> None:
     """Print one line of JSON; numbers that JSON does not have become null."""
     print(json.dumps(_plain(value), ensure_ascii=False))
@@ -110,12 +118,44 @@ def _plain(value: Any) -> Any:
     return finite_number(float(value)) if isinstance(value, numbers.Real) else str(value)
 
 
+LINE_SECONDS = 10.0  # between two lines where there is no terminal
+
+
+@contextmanager
+def training_line(quiet: bool = False) -> Iterator[Progress]:
+    """Show how far a training is: on a terminal a bar, elsewhere a line every ten seconds; both go to stderr.
+
+    Args:
+        quiet: show nothing.
+    """
+    if quiet:
+        yield silent
+    elif sys.stderr.isatty():
+        with progress_bar() as tell:
+            yield tell
+    else:
+        yield _now_and_then()
+
+
+def _now_and_then() -> Progress:
+    """Return a progress function that prints a line at first, and every ten seconds."""
+    said = float("-inf")
+
+    def tell(text: str, _fraction: float) -> None:
+        nonlocal said
+        if time.monotonic() - said >= LINE_SECONDS:
+            said = time.monotonic()
+            print(text, file=sys.stderr, flush=True)
+
+    return tell
+
+
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """Show a bar; yields the function that moves it, with what is being done and the fraction done."""
     from tqdm import tqdm
 
-    with tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}", disable=None) as bar:
+    with tqdm(total=100, unit="%", bar_format="{l_bar}{bar:20}| {elapsed} {postfix}", disable=None) as bar:
 
         def tell(text: str, fraction: float) -> None:
             bar.n = min(100, round(100 * fraction))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trainers.cli.flags import ray_flag, runs_flag
 from trainers.cli.output import Table, json_flag, print_json
-from trainers.cli.parser import verb
+from trainers.cli.parser import RunNames, verb
 from trainers.errors import ParameterError, UserError
 
 if TYPE_CHECKING:
@@ -132,7 +132,9 @@ def _equip_recipe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="[NAME]", help="The recipe that is meant.")
     parser.add_argument("--run", dest="train", action="store_true", help="Train it; otherwise it is printed.")
     parser.add_argument("--data", metavar="PATH", help="Images in place of the recipe's source, in the same layout.")
-    parser.add_argument("--of", metavar="ID", help="Train nothing: print the numbers of this finished run of it.")
+    parser.add_argument(
+        "--of", metavar="RUN", action=RunNames, help="Train nothing: print the numbers of this finished run of it."
+    )
     json_flag(parser)
     runs_flag(parser)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 from trainers.cli.flags import DEFAULT, shown
@@ -28,6 +29,10 @@ class Parser(argparse.ArgumentParser):
         """Parse; what is not known is an error already here, where the flags are known."""
         self._equipped()
         known, rest = super().parse_known_args(args, namespace)
+        if not rest:
+            for action in self._actions:
+                if isinstance(action, RunNames):
+                    action.resolve(known)
         if rest:
             flags = [flag for action in self._actions for flag in action.option_strings]
             first = rest[0].partition("=")[0]
@@ -58,6 +63,35 @@ class Parser(argparse.ArgumentParser):
             known = list(map(str, action.choices))
             said = f"one of {', '.join(known)} was needed; got {value!r:.60}.{meant(value, known)}"
             raise argparse.ArgumentError(action, said)
+
+
+class RunNames(argparse._StoreAction):
+    """An argument that names runs of the folder ``--runs``, see :func:`trainers.runs.naming.whole_id`; it becomes their
+    ids. An arm may stand behind a colon.
+
+    Args:
+        others: names what else may stand there beside files, which stay as they are; None: only runs.
+    """
+
+    def __init__(self, *args: Any, others: Callable[[], Collection[str]] | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._others = others
+
+    def resolve(self, namespace: argparse.Namespace) -> None:
+        """Put the ids in the place of the names."""
+        given = getattr(namespace, self.dest)
+        if given is None or given is self.default:
+            return
+        whole = [self._whole(namespace.runs, word) for word in ([given] if isinstance(given, str) else given)]
+        setattr(namespace, self.dest, whole[0] if isinstance(given, str) else whole)
+
+    def _whole(self, root: Path, word: str) -> str:
+        from trainers.runs.naming import whole_id
+
+        name, colon, arm = word.partition(":")
+        if self._others is not None and (Path(word).suffix or name in self._others()):
+            return word
+        return f"{whole_id(root, name)}{colon}{arm}"
 
 
 class _Heading(argparse.Action):
@@ -91,6 +125,10 @@ class _Formatter(argparse.HelpFormatter):
         if not given or DEFAULT in text or argparse.SUPPRESS in (action.default, text):
             return text
         return f"{text} [{DEFAULT}{shown(action.default)}]".replace("%", "%%")
+
+
+RUN = "Id of the run, the beginning of it, its name, or `last`."
+"""What an argument of the kind :class:`RunNames` takes."""
 
 
 @dataclass(frozen=True, kw_only=True)

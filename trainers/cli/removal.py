@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from trainers.cells import counted, csv_text
 from trainers.cli.flags import add_flags, given, runs_flag
 from trainers.cli.output import Table, json_flag, print_json, progress_bar, write_file
-from trainers.cli.parser import verb
+from trainers.cli.parser import RunNames, verb
 from trainers.config import SceneChoice
 from trainers.errors import ParameterError
 from trainers.object_removal.reliance.settings import Settings
@@ -96,13 +97,19 @@ def score(arguments: argparse.Namespace) -> int:
 
 
 WHAT = (
-    "Id of a run, an exported .safetensors file, or an image-text model such as tiny_clip, the last two with --data; "
-    "several are measured in turn."
+    "A run (its id, the beginning of it, its name, or `last`), an exported .safetensors file, or an image-text model "
+    "such as tiny_clip, the last two with --data; several are measured in turn."
 )
 
 
+def _models() -> Collection[str]:
+    from trainers.image_text.models import MODELS
+
+    return MODELS.keys()
+
+
 def _equip_background(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", nargs="+", metavar="RUN", help=WHAT)
+    parser.add_argument("ids", nargs="+", metavar="RUN", action=RunNames, others=_models, help=WHAT)
     add_flags(parser, Settings)
     parser.add_argument("--csv", type=Path, metavar="FILE", help="Write every number with its interval.")
     parser.add_argument(
@@ -120,6 +127,7 @@ def _equip_background(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=(),
         metavar="RUN",
+        action=RunNames,
         help="With --pool: compare the change from these runs, of the same seeds.",
     )
     runs_flag(parser)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trainers.cells import counted, one_line
 from trainers.cli.flags import DEFAULT, SPELLING, runs_flag
 from trainers.cli.output import json_flag, print_json, progress_bar, write_file
-from trainers.cli.parser import verb
+from trainers.cli.parser import RUN, RunNames, verb
 from trainers.errors import UserError
 from trainers.parameters import Choice, parse_choice
 from trainers.runs import RunFolder
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="+", metavar="RUN", help="Id of a run, or ID:ARM; without an arm all of them.")
+    parser.add_argument(
+        "id", nargs="+", metavar="RUN", action=RunNames, help=f"{RUN} With :N its arm N; without all of them."
+    )
     query = parser.add_mutually_exclusive_group(required=True)
     query.add_argument(
         "--row", type=int, metavar="N", help=f"Row of the gallery, or of --of, counted from 0. [{DEFAULT}none]"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from trainers.cli.flags import DEFAULT, add_flags, given, ray_flag, runs_flag
-from trainers.cli.output import json_flag, print_json, progress_bar
-from trainers.cli.parser import verb
+from trainers.cli.output import json_flag, print_json, progress_bar, quiet_flag
+from trainers.cli.parser import RUN, RunNames, verb
 from trainers.cli.work import described, result, work
 from trainers.cluster.address import address
 from trainers.cluster.holding import FORGET, has_record
@@ -82,6 +82,7 @@ def _equip(parser: argparse.ArgumentParser, kind: Kind, plan: Plan | None = None
     runs_flag(parser, inner)
     ray_flag(parser)
     json_flag(parser, inner)
+    quiet_flag(parser, inner)
     parser.set_defaults(run=start, kind=kind.name, plan=plan and plan.name)
 
 
@@ -116,7 +117,7 @@ def start(arguments: argparse.Namespace) -> int:
         print(f"run {folder.id} in {folder.path}")
         if plan is not None:
             print(f"to train: {plan.trained(config)}")
-    return work(folder, new=True, as_json=arguments.json)
+    return work(folder, new=True, as_json=arguments.json, quiet=arguments.quiet)
 
 
 def created(config: Config, root: Path) -> RunFolder:
@@ -144,7 +145,7 @@ def created(config: Config, root: Path) -> RunFolder:
 
 
 def _equip_resume(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="RUN", help="Id of the run.")
+    parser.add_argument("id", metavar="RUN", action=RunNames, help=RUN)
     more = "Of a sweep that has ended: train it with so many more seeds."
     parser.add_argument("--more-seeds", type=int, default=0, metavar="N", help=more)
     shared = "Train it in so many processes from now on, on a GPU each, instead of as many as before."
@@ -154,6 +155,7 @@ def _equip_resume(parser: argparse.ArgumentParser) -> None:
     runs_flag(parser)
     ray_flag(parser)
     json_flag(parser)
+    quiet_flag(parser)
 
 
 @verb("resume", _equip_resume)
@@ -191,7 +193,7 @@ def resume(arguments: argparse.Namespace) -> int:
             return 0
         print(f"Run {folder.id} is finished; there is nothing to resume.\n{result(folder)}")
         return 0
-    return work(folder, as_json=arguments.json)
+    return work(folder, as_json=arguments.json, quiet=arguments.quiet)
 
 
 def _is_kept(folder: RunFolder) -> bool:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from trainers.cli.output import print_json, progress_bar
+from trainers.cli.output import print_json, training_line
 from trainers.cluster.address import address
 from trainers.cluster.holding import has_record
 from trainers.distributed.launch import processes
@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.3  # between two looks at a run that other processes train
 
 
-def work(folder: RunFolder, *, new: bool = False, as_json: bool = False) -> int:
+def work(folder: RunFolder, *, new: bool = False, as_json: bool = False, quiet: bool = False) -> int:
     """Train, and print the final numbers or the error; returns the exit status.
 
     Args:
         new: the run was made for this; if it cannot even begin, which the sentence says why, its folder goes again.
         as_json: print :func:`described`.
+        quiet: do not show how far it is.
     """
-    state = _train(folder)
+    state = _train(folder, quiet)
     if state.error:
         print(f"rankscope: {state.error}", file=sys.stderr)
         if new and _refused(folder, state):
@@ -107,17 +108,19 @@ def _refused(folder: RunFolder, state: RunState) -> bool:
     return not (state.error or "").startswith((DISK_FULL, UNEXPECTED))
 
 
-def _train(folder: RunFolder) -> RunState:
+def _train(folder: RunFolder, quiet: bool = False) -> RunState:
     """Train in this process, or in several that it starts; Ctrl-C writes a checkpoint and ends. Returns the final
     state.
     """
     config = folder.config
     count = 1 if kind_of(config).plans or processes() > 1 else kind_of(config).processes(config, folder.processes)
-    with progress_bar() as tell:
+    with training_line(quiet) as tell:
         from trainers.worker import Worker, watch_signals
 
+        words = _Words(folder)
+
         def show(state: RunState) -> None:
-            tell(state.message, state.step / (state.planned_steps or state.step + 1))
+            tell(words.of(state), state.step / (state.planned_steps or state.step + 1))
 
         if (address() or _joined(folder)) and not kind_of(config).plans:
             return _on_the_cluster(folder, count, show)
@@ -126,6 +129,48 @@ def _train(folder: RunFolder) -> RunState:
         worker = Worker(folder, show)
         watch_signals(worker)
         return worker.run()
+
+
+class _Words:
+    """How far a training is, in a line: step, time left, newest number of every arm, images a second."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        config = folder.config
+        kind = kind_of(config)
+        self._folder = folder
+        self._arms = config.arms
+        self._key = "" if kind.plans else next(iter(kind.headline(config)), "")
+        self._title = kind.measures_of(config).describe(self._key).short if self._key else ""
+        self._batch = 0 if kind.plans else kind.sizes(config).get("batch", 0)
+        self._looked = float("-inf")
+        self._number = ""
+
+    def of(self, state: RunState) -> str:
+        """Return the line."""
+        return " · ".join(filter(None, [state.message, _left(state), self._newest(), self._speed(state)]))
+
+    def _newest(self) -> str:
+        if self._key and time.monotonic() - self._looked > 1.0:
+            self._looked = time.monotonic()
+            newest = self._folder.newest(self._key)
+            values = [newest.get((arm, self._key)) for arm in range(self._arms)]
+            known = " ".join("-" if value is None else f"{value:.3f}" for value in values)
+            self._number = f"{self._title} {known}" if any(value is not None for value in values) else ""
+        return self._number
+
+    def _speed(self, state: RunState) -> str:
+        per_second = state.step * self._batch / state.seconds if state.seconds > 1 else 0
+        return f"{per_second:,.0f} images/s" if per_second else ""
+
+
+def _left(state: RunState) -> str:
+    """Return the time that is left, once some steps tell it."""
+    if not state.planned_steps or not 5 <= state.step < state.planned_steps:
+        return ""
+    seconds = (state.planned_steps - state.step) * state.seconds / state.step
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min left" if hours else f"{minutes} min {rest} s left" if minutes else f"{rest} s left"
 
 
 def _in_processes(folder: RunFolder, count: int, show: Callable[[RunState], None]) -> RunState:
