@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-_DESCRIPTORS = tuple(Rule(help="", registry=path) for path in ("trainers.kinds:KINDS", "trainers.plans:PLANS"))
+_DESCRIPTORS = tuple(
+    Rule(help="", registry=path)
+    for path in ("trainers.kinds:KINDS", "trainers.plans:PLANS", "trainers.brought.kind:BROUGHT")
+)
 """Kinds of run and plans by name, looked up when a configuration is read: they stand above this module."""
 
 

@@ -29,6 +29,12 @@ _TRAINING = (
         order=210,
     ),
     _number(
+        name="logged/*",
+        title="*",
+        sentence="A number that a training loop logged.",
+        order=215,
+    ),
+    _number(
         name="images_per_s",
         title="Images per second",
         sentence="Training images per second, each view of an image and each pair with a caption counted once.",

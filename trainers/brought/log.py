@@ -1,0 +1,169 @@
+"""A training loop of one's own, shown and compared like a run that was trained here."""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from trainers.brought.writer import BroughtRun
+
+WAITING = 64
+"""Things that wait to be written; beyond that numbers are dropped, and frames wait for nothing: the newest is kept."""
+_KEY = re.compile(r"[A-Za-z0-9][\w ./@-]{0,60}")
+
+
+def log_run(
+    title: str,
+    *,
+    runs: Path | str = "runs",
+    images: Sequence[Any] | None = None,
+    labels: Mapping[str, Sequence[Any]] | None = None,
+    models: Sequence[str] = (),
+    data: str = "",
+) -> LoggedRun:
+    """Begin a run that a training loop logs: the page shows it while it trains.
+
+    Args:
+        title: of the run, and of its model.
+        runs: folder of the runs.
+        images: the test images, for thumbnails: paths, bytes, PIL images, arrays or tensors.
+        labels: of the test images, a level each, such as ``{"species": ..., "genus": ...}``.
+        models: names, where several models are logged at once.
+        data: name of the images.
+
+    Raises:
+        UserError: at the beginning alone; later everything that goes wrong is a warning.
+    """
+    count = len(next(iter(labels.values()))) if labels else len(images) if images is not None else None
+    named = list(models) or [title]
+
+    def make(rows: int) -> BroughtRun:
+        made = BroughtRun(Path(runs), data or "own images", named, labels or {}, images, rows, logged=True)
+        _name(made, title)
+        return made
+
+    return LoggedRun(make, len(named), count)
+
+
+def _name(run: BroughtRun, title: str) -> None:
+    from trainers.runs.label import NAME, Label, write_label
+
+    write_label(run.folder.path, Label(name=" ".join(title.split())[:NAME]))
+
+
+class LoggedRun:
+    """A run that a loop logs. Its methods return at once and never raise: a thread of its own writes.
+
+    Args:
+        make: begins the run of so many images.
+        models: how many there are.
+        count: of the images; None: as many as the first embeddings.
+    """
+
+    def __init__(self, make: Callable[[int], BroughtRun], models: int, count: int | None) -> None:
+        self._make = make
+        self._models = models
+        self._run = None if count is None else make(count)
+        self._numbers: queue.Queue[tuple[int, int, dict[str, float]]] = queue.Queue(WAITING * 16)
+        self._frames: queue.Queue[tuple[int, Sequence[Any]]] = queue.Queue(1)
+        self._wake, self._ended, self._broken = threading.Event(), False, False
+        self._thread = threading.Thread(target=self._work, name="rankscope log", daemon=True)
+        self._thread.start()
+
+    @property
+    def id(self) -> str:
+        """Of the run; empty before its first embeddings, where neither labels nor images said how many there are."""
+        return "" if self._run is None else self._run.folder.id
+
+    def log(self, step: int, *, model: int = 0, **numbers: float) -> None:
+        """Keep numbers of a step, such as ``loss``; others than finite ones are left out."""
+        try:
+            kept = {_stored(key): float(value) for key, value in numbers.items() if np.isfinite(float(value))}
+            self._numbers.put_nowait((model, int(step), kept))
+        except queue.Full:
+            pass  # the newest number matters, not each
+        except Exception as error:  # of whatever was handed over
+            self._warn(error)
+        self._wake.set()
+
+    def frame(self, step: int, embeddings: Any) -> None:
+        """Keep the embeddings of all test images at a step, ``[N, D]``, of several models a list of such.
+
+        They are copied now and scored later; of those that come faster than they are scored the newest is kept.
+        """
+        try:
+            every = list(embeddings) if self._models > 1 else [embeddings]
+            copied = [rows.detach().float().cpu() if isinstance(rows, Tensor) else np.array(rows) for rows in every]
+            while True:
+                try:
+                    self._frames.put_nowait((int(step), copied))
+                    break
+                except queue.Full:
+                    self._frames.get_nowait()
+        except Exception as error:
+            self._warn(error)
+        self._wake.set()
+
+    def finish(self) -> None:
+        """Write what waits and the numbers of all images; returns when they are written."""
+        self._ended = True
+        self._wake.set()
+        self._thread.join()
+
+    def __enter__(self) -> LoggedRun:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        self._error = f"The training loop ended with {kind.__name__}: {error}"[:500] if kind else ""
+        self.finish()
+
+    _error = ""
+
+    def _work(self) -> None:
+        while not self._ended:
+            self._wake.wait()
+            self._wake.clear()
+            self._guarded(self._write)
+            self._wake.wait(0.5)  # numbers are written together
+        self._guarded(self._write)
+        if self._run is not None:
+            self._guarded(partial(self._run.finish, self._error))
+
+    def _write(self) -> None:
+        while not self._frames.empty():
+            step, embeddings = self._frames.get_nowait()
+            if self._run is None:
+                self._run = self._make(len(embeddings[0]))
+            self._run.snapshot(step, embeddings)
+        while self._run is not None and not self._numbers.empty():
+            model, step, numbers = self._numbers.get_nowait()
+            self._run.numbers(model, step, numbers)
+
+    def _guarded(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except Exception as error:  # never into the loop
+            self._warn(error)
+
+    def _warn(self, error: Exception) -> None:
+        if not self._broken:
+            warnings.warn(f"This run is not logged completely: {error}", RuntimeWarning, stacklevel=3)
+        self._broken = True
+
+
+def _stored(key: str) -> str:
+    """Return the key under which a number of a loop is stored."""
+    if key == "loss":
+        return key
+    if not _KEY.fullmatch(key):
+        raise ValueError(f"a number needs a name of letters and digits; got {key!r:.60}")
+    return f"logged/{key}"
