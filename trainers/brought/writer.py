@@ -134,6 +134,11 @@ class BroughtRun:
         self._lock.release()
         self.folder.db.close()
 
+    def give_up(self) -> None:
+        """Delete what was written."""
+        self._lock.release()
+        self.folder.delete()
+
     def _tell(self, step: int, message: str) -> None:
         seconds = time.monotonic() - self._seconds
         self._state = RunState(phase="running", step=max(step, self._state.step), seconds=seconds, message=message)
