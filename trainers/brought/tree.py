@@ -11,6 +11,7 @@ from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
 
 MOST_LEVELS = 8
+UNLABELLED = "no label"
 LONGEST = 200  # letters of a name
 
 
@@ -24,13 +25,14 @@ def tree_of(labels: Mapping[str, Sequence[Any]], count: int) -> tuple[np.ndarray
         count: of images.
 
     Returns:
-        int32 ``[N, L]``, finest first, and the tree; L is 0 where there are no labels.
+        int32 ``[N, L]``, finest first, and the tree. Without labels all images are of one class, as elsewhere.
 
     Raises:
         DataError: a level has not one label an image, or there are too many levels.
     """
     if len(labels) > MOST_LEVELS:
         raise DataError(f"At most {MOST_LEVELS} levels of labels were needed; got {len(labels)}.")
+    labels = labels or {"class": [UNLABELLED] * count}
     texts = {str(level): _texts(str(level), values, count) for level, values in labels.items()}
     order = sorted(texts, key=lambda level: -len(set(texts[level])))  # of equal ones the first that is given
     columns, names = [], []
@@ -39,7 +41,7 @@ def tree_of(labels: Mapping[str, Sequence[Any]], count: int) -> tuple[np.ndarray
         codes: dict[tuple[str, ...], int] = {}
         columns.append([codes.setdefault(path, len(codes)) for path in zip(*above, strict=True)])
         names.append(tuple(path[0] for path in codes))
-    made = np.array(columns, dtype=np.int32).T if columns else np.zeros((count, 0), dtype=np.int32)
+    made = np.array(columns, dtype=np.int32).T
     return np.ascontiguousarray(made), Hierarchy(levels=tuple(order), names=tuple(names))
 
 

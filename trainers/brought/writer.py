@@ -67,6 +67,7 @@ class BroughtRun:
             raise DataError(f"An image for each of {count:,} rows was needed; got {len(images):,}.")
         self.count = count
         self._labels, tree = tree_of(labels, count)
+        self._labelled = len(tree.names[0]) > 1
         self._rows = _on_maps(self._labels)
         self._seconds = time.monotonic()
         self._state = RunState(phase="running", message="waiting for embeddings")
@@ -78,7 +79,7 @@ class BroughtRun:
         self._lock = RunLock(self.folder.path)
         self._lock.acquire()
         self.folder.db.set_state(self._state)
-        notes = [UNLABELLED] if not tree.levels else []
+        notes = [] if self._labelled else [UNLABELLED]
         notes += [f"{lost:,} images could not be read and are grey."] if lost else []
         self._fingerprint = _fingerprint(self._labels, tree.names, count)
         write_probe(
@@ -120,7 +121,7 @@ class BroughtRun:
     def finish(self, error: str = "") -> None:
         """Write the numbers of all images, and end the run; with ``error`` as failed."""
         step = self._state.step
-        if self._last and not error and self._labels.shape[1]:
+        if self._last and not error and self._labelled:
             self._tell(step, "scoring all images")
             self._finals(step)
         self._state = RunState(
@@ -145,7 +146,7 @@ class BroughtRun:
         self.folder.db.set_state(self._state)
 
     def _scored(self, rows: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-        if not labels.shape[1]:
+        if not self._labelled:
             return {counts.PROBE: float(len(rows))}
         names = _names(labels.shape[1])
         means = score(_tensor(rows), torch.from_numpy(labels).long(), metrics=names).means(labels.shape[1])
@@ -193,7 +194,7 @@ def checked(embeddings: Any, count: int | None = None) -> np.ndarray:
 
 
 def _on_maps(labels: np.ndarray) -> np.ndarray:
-    if labels.shape[1]:
+    if labels[:, 0].any():
         return choose_probe(torch.from_numpy(labels).long(), ON_MAPS, seed=0).numpy()
     return np.unique(np.linspace(0, len(labels) - 1, min(len(labels), ON_MAPS)).round().astype(np.int64))
 

@@ -1,0 +1,105 @@
+"""A training loop of one's own: what it logs is a run, and nothing that goes wrong reaches it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from trainers.brought.log import log_run
+from trainers.errors import DataError
+from trainers.metrics import evaluate
+from trainers.runs import list_runs
+from trainers.runs.label import read_label
+
+COUNT = 40
+LABELS = {"species": [f"s{i % 8}" for i in range(COUNT)], "genus": [f"g{i % 4}" for i in range(COUNT)]}
+
+
+def embeddings(step: int) -> torch.Tensor:
+    made = torch.Generator().manual_seed(step)
+    return torch.nn.functional.one_hot(torch.arange(COUNT) % 8).float() + torch.randn(COUNT, 8, generator=made)
+
+
+def wait_for(what, seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not what() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert what()
+
+
+def test_a_loop_is_a_run_while_it_goes_on_and_when_it_has_ended(tmp_path: Path) -> None:
+    images = [torch.rand(3, 16, 16) for _ in range(COUNT)]
+    run = log_run("triplet on my birds", runs=tmp_path, images=images, labels=LABELS)
+    folder = list_runs(tmp_path)[0]
+    assert folder.id == run.id and folder.state().phase == "running" and read_label(folder.path).name
+    for step in range(3):
+        run.log(step, loss=1.0 / (step + 1), lr=0.1)
+        run.frame(step, embeddings(step))
+        wait_for(lambda step=step: len(folder.snapshots()) == step + 1)
+    run.finish()
+    expected = evaluate(embeddings(2), torch.tensor([[i % 8, i % 4] for i in range(COUNT)]), metrics=["R_at_1", "HAP"])
+    newest = folder.newest("loss", "logged/lr", "R_at_1", "test/R_at_1", "test/HAP")
+    assert newest[0, "loss"] == pytest.approx(1 / 3) and newest[0, "logged/lr"] == pytest.approx(0.1)
+    assert newest[0, "R_at_1"] == newest[0, "test/R_at_1"] == pytest.approx(expected["R_at_1"])
+    assert newest[0, "test/HAP"] == pytest.approx(expected["HAP"])
+    assert folder.state().phase == "finished" and not folder.is_alive()
+
+
+def test_how_many_images_there_are_may_be_known_by_the_first_embeddings_alone(tmp_path: Path) -> None:
+    with log_run("plain", runs=tmp_path) as run:
+        assert run.id == ""
+        run.frame(0, np.random.default_rng(0).normal(size=(50, 4)))
+    assert list_runs(tmp_path)[0].state().phase == "finished"
+
+
+def test_a_loop_that_ends_with_an_error_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="lost"), log_run("x", runs=tmp_path, labels=LABELS) as run:
+        run.frame(0, embeddings(0))
+        raise ValueError("lost")
+    state = list_runs(tmp_path)[0].state()
+    assert state.phase == "failed" and "ValueError: lost" in (state.error or "")
+
+
+@pytest.mark.parametrize("wrong", ["shape", "nan", "key", "text", "deleted", "none"])
+def test_nothing_that_goes_wrong_reaches_the_loop(wrong: str, tmp_path: Path) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = log_run("x", runs=tmp_path, labels=LABELS)
+        if wrong == "deleted":
+            shutil.rmtree(list_runs(tmp_path)[0].path)
+        if wrong == "key":
+            run.log(0, **{"<b>": 1.0})
+        if wrong == "text":
+            run.log(0, loss="high")  # type: ignore[arg-type]
+        run.frame(
+            0, {"shape": torch.zeros(3, 2), "nan": embeddings(0) * torch.nan, "none": None}.get(wrong, embeddings(0))
+        )
+        run.log(1, loss=1.0)
+        run.finish()
+    said = [str(each.message) for each in caught if each.category is RuntimeWarning]
+    assert len(said) == 1 and said[0].startswith("This run is not logged completely")
+
+
+def test_what_is_wrong_at_the_beginning_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="A genus for each of 40 images was needed; got 3"):
+        log_run("x", runs=tmp_path, labels=LABELS | {"genus": ["a", "b", "c"]})
+    with pytest.raises(DataError, match="An image for each of 40 rows"):
+        log_run("x", runs=tmp_path, labels=LABELS, images=[b""] * 3)
+    assert list_runs(tmp_path) == []
+
+
+def test_numbers_that_come_too_fast_are_dropped_and_the_newest_frame_is_kept(tmp_path: Path) -> None:
+    run = log_run("x", runs=tmp_path, labels=LABELS)
+    for step in range(300):
+        run.log(step, loss=float(step))
+        run.frame(step, embeddings(step))
+    run.finish()
+    folder = list_runs(tmp_path)[0]
+    assert folder.snapshots()[-1][1] == 299
+    assert folder.newest("loss")[0, "loss"] is not None
