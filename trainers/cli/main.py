@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from trainers.cells import WRITTEN_OUT
 from trainers.cli import brought, catalogue, data, look, mistakes, papers, removal, retrieve, start
-from trainers.cli.parser import Parser, add_section
+from trainers.cli.parser import Parser, add_section, named
 from trainers.cluster.address import use
 from trainers.distributed.launch import launched
 from trainers.errors import UserError
@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
         if not argv:
             whole_parser().print_help()
             return 0
-        arguments = whole_parser().parse_args(argv)
+        arguments = named(whole_parser().parse_args(argv))
         if hasattr(arguments, "ray"):
             use(arguments.ray)
         return int(arguments.run(arguments)) if launched() is None else _together(arguments)

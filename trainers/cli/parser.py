@@ -29,10 +29,8 @@ class Parser(argparse.ArgumentParser):
         """Parse; what is not known is an error already here, where the flags are known."""
         self._equipped()
         known, rest = super().parse_known_args(args, namespace)
-        if not rest:
-            for action in self._actions:
-                if isinstance(action, RunNames):
-                    action.resolve(known)
+        if names := [action for action in self._actions if isinstance(action, RunNames)]:
+            known.run_names = names
         if rest:
             flags = [flag for action in self._actions for flag in action.option_strings]
             first = rest[0].partition("=")[0]
@@ -65,9 +63,20 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, said)
 
 
+def named(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Put ids in the place of the names of runs.
+
+    Raises:
+        RunError: no run is meant, or several are.
+    """
+    for action in getattr(arguments, "run_names", ()):
+        action.resolve(arguments)
+    return arguments
+
+
 class RunNames(argparse._StoreAction):
-    """An argument that names runs of the folder ``--runs``, see :func:`trainers.runs.naming.whole_id`; it becomes their
-    ids. An arm may stand behind a colon.
+    """An argument that names runs of the folder ``--runs``, see :func:`trainers.runs.naming.whole_id`; :func:`named`
+    turns them into ids. An arm may stand behind a colon.
 
     Args:
         others: names what else may stand there beside files, which stay as they are; None: only runs.
