@@ -10,6 +10,7 @@ import { contrast } from "./contrast.js";
 import { armHeading, similarity, strip, Tile } from "../common/tiles.js";
 
 const RANKS = 10;
+const ONE_LINE = 13; // letters of a severity that fit below a tile
 const EMPTY = "Neighbours appear with the first frame.";
 
 /** `on`: {hover(i | null), choose(i), search(i)}. */
@@ -35,6 +36,7 @@ export class NeighbourRows {
     this.lists = [];
     this.arms = run.arms.map((arm, i) => this.row(arm.title, i));
     this.rows.replaceChildren(...this.arms.map((row) => row.node));
+    this.rows.style.setProperty("--rs-words", run.words.every((word) => word.length <= ONE_LINE) ? 1 : 2);
     this.asked?.abort();
     // nothing of the run before stays, in sight or not
     for (const node of [this.name, this.path, this.contrast]) say(node, "");
