@@ -88,7 +88,6 @@ const frames = new Cache(FRAME_BYTES);
 const lists = new Cache(300);
 const pending = new Map();
 
-export const runs = () => json("runs", { headers: { "x-rankscope-token": token() } });
 /** The plans, newest first, and the report of one; see explorer/tabs/compare/routes.py. */
 export const plans = () => json("plans");
 export async function plan(id) {
@@ -161,10 +160,6 @@ export const suggestion = async (id, k) => (await json(`run/${id}/suggestion/${k
 
 export const sheetUrl = (id, n) => `${base()}/run/${id}/sheet/${n}.webp`;
 export const downloadUrl = (id, kind) => `${base()}/run/${id}/download/${kind}`;
-export const runsUrl = () => `${base()}/runs.csv`;
-
-/** Write name, note and tags of a run. */
-export const label = (id, words) => post(`run/${id}/label`, words);
 
 /** A table of a plan as LaTeX, of the metrics that are chosen. */
 export const tableUrl = (id, part, metrics) => `${base()}/plan/${id}/table.tex?${new URLSearchParams({ part, metrics: metrics.join(",") })}`;

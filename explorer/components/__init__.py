@@ -1,1 +1,1 @@
-"""Components of our own: subclasses of Gradio's."""
+"""Components of our own: each is a class here, and a script and a style in ``assets/components``."""

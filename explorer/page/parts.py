@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import gradio as gr
 
 from explorer.components.photograph import Photograph
+from explorer.page.blocks import QUIET
 
 
 def listing(value: Any = None, *, headers: list[str], shares: list[int], **options: Any) -> gr.Dataframe:
@@ -31,12 +34,34 @@ def listing(value: Any = None, *, headers: list[str], shares: list[int], **optio
 
 def table(headers: list[str] | None = None, **options: Any) -> gr.Dataframe:
     """Add a table of numbers."""
+    options = {"buttons": ["copy", "fullscreen"], **options}
     return gr.Dataframe(headers=headers, interactive=False, show_label=False, elem_classes="rs-table", **options)
 
 
 def fold(title: str, **options: Any) -> gr.Accordion:
     """Add a part that is closed at first."""
     return gr.Accordion(title, open=False, elem_classes="rs-fold", **options)
+
+
+def small(title: str, **options: Any) -> gr.Button:
+    """Add a button as wide as its title."""
+    return gr.Button(title, size="sm", scale=0, min_width=70, **options)
+
+
+SAVE = """(address) => {
+  Object.assign(document.createElement("a"), { href: address, download: "" }).click();
+  return [];
+}"""
+"""JavaScript that saves what an address answers. A link would do too, but where an event is under way the page takes
+the end of its stream for the end of the server, and is loaded anew."""
+
+
+def saving(title: str, address: str = "") -> gr.Button:
+    """Add a button that saves what an address answers; without one, :data:`SAVE` takes it from a component."""
+    button = small(title)
+    if address:
+        button.click(fn=None, js=f"() => ({SAVE})({json.dumps(address)})")
+    return button
 
 
 def chart(**options: Any) -> gr.Plot:
@@ -53,5 +78,49 @@ def reaching(elem_id: str) -> str:
     """Return JavaScript that shows what was chosen where it stands below the list, as on a phone."""
     return f"""() => {{
       if (window.innerWidth < 769) document.getElementById("{elem_id}").scrollIntoView({{ behavior: "smooth" }});
+      return [];
+    }}"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A button that asks before something is done for good: yes, or keep it."""
+
+    SHOWN: ClassVar[int] = 3
+    begin: gr.Button
+    sure: gr.Button
+    keep: gr.Button
+
+    @property
+    def outputs(self) -> list[gr.Button]:
+        """What :meth:`offered` fills."""
+        return [self.begin, self.sure, self.keep]
+
+    @staticmethod
+    def offered(possible: bool, sure: str) -> list[Any]:
+        """Return the buttons before anything is asked, or none; ``sure``: the words of the second."""
+        return [gr.update(visible=possible), gr.update(value=sure, visible=False), gr.update(visible=False)]
+
+
+def question(begin: str) -> Question:
+    """Add a button whose press asks."""
+    made = Question(
+        begin=small(begin, visible=False),
+        sure=small(f"{begin} for good", variant="stop", visible=False),
+        keep=small("Keep", visible=False),
+    )
+    made.begin.click(lambda: _asked(True), None, made.outputs, **QUIET)
+    made.keep.click(lambda: _asked(False), None, made.outputs, **QUIET)
+    return made
+
+
+def _asked(asking: bool) -> list[Any]:
+    return [gr.update(visible=not asking), gr.update(visible=asking), gr.update(visible=asking)]
+
+
+def picture_of(elem_id: str) -> str:
+    """Return JavaScript that saves the figure in an element as PNG."""
+    return f"""() => {{
+      document.querySelector("#{elem_id} .modebar-btn")?.click();
       return [];
     }}"""

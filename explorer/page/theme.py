@@ -91,7 +91,9 @@ _SHAPE = {
 def stylesheets(folders: Iterable[Path]) -> str:
     """Link elements for the shared sheets and those in the tabs' ``folders``: each is loaded as it stands."""
     names = [
-        path.relative_to(ASSETS) for folder in (ASSETS / "common", *folders) for path in sorted(folder.rglob("*.css"))
+        path.relative_to(ASSETS)
+        for folder in (ASSETS / "common", ASSETS / "components", *folders)
+        for path in sorted(folder.rglob("*.css"))
     ]
     return "\n".join(f'<link rel="stylesheet" href="gradio_api/rankscope/assets/{name.as_posix()}">' for name in names)
 

@@ -50,9 +50,9 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
         view.get_by_role("button", name="Stop").click()
         make_again(page)
         open_tab(page, "Runs")
-        card = page.locator(f".rs-runlist > .rs-runcard:has(.rs-runtitle:text-is('{TITLE}'))")
-        card.locator(".rs-members").click()
-        expect(page.locator(".rs-runlist > .rs-member")).not_to_have_count(0)
+        page.get_by_label("Search").filter(visible=True).fill(TITLE)
+        page.get_by_label("Runs of sweeps too").click()
+        expect(page.locator("#rs-runs-list [data-col='0']:visible").nth(1)).to_contain_text("↳ Seed 0")
 
 
 def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Path) -> None:

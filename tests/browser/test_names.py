@@ -49,7 +49,7 @@ def named(site: Site) -> RunFolder:
 _OUTSIDE = """() => {
   const wide = document.documentElement.scrollWidth;
   const out = [...document.querySelectorAll("#live-view *, #rs-runs-list *")].filter((node) => {
-    const scrolled = node.closest(".rs-unseen, .rs-strip, .rs-tablebox, .rs-classes, .rs-menu, .rs-sprites");
+    const scrolled = node.closest(".rs-unseen, .rs-strip, .rs-tablebox, .rs-table, .rs-classes, .rs-menu, .rs-sprites");
     if (scrolled || !node.checkVisibility()) return false;
     const box = node.getBoundingClientRect();
     return box.width > 0 && box.right > innerWidth + 1;
@@ -78,7 +78,7 @@ def test_long_names_stay_in_their_place_on_a_phone(browser: Browser, site: Site,
         assert max(page.evaluate(_TALL, ".rs-segments button")) <= 46
         assert page.evaluate(_OUTSIDE) == []
         open_tab(page, "Runs")
-        expect(page.locator(".rs-runcard").first).to_be_visible()
+        expect(page.locator("#rs-runs-list [data-col='0']:visible").first).to_be_visible()
         assert page.evaluate(_OUTSIDE) == []
         assert page.evaluate("window.hacked") is None
         everything = page.locator("#live-view").text_content() or ""

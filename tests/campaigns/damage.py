@@ -151,7 +151,7 @@ class Readers:
                 scheduler.close()
 
     def _listed(self, client: TestClient, runs: Runs) -> None:
-        for path in ("runs", "start"):
+        for path in ("runs.csv", "start"):
             with self._trying(f"/{path}"):
                 reply = client.get(f"{PREFIX}/{path}")
                 assert reply.status_code == 200, reply.status_code

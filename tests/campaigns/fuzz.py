@@ -393,7 +393,7 @@ def _afterwards(page: LivePage, run_id: str) -> list[str]:
     if not page.alive:
         return ["the page ended"]
     with httpx.Client(base_url=page.url, timeout=PATIENCE, trust_env=False) as client:
-        paths = ("/", f"{PREFIX}/runs", f"{PREFIX}/run/{run_id}/frame/0", f"{PREFIX}/objects/start")
+        paths = ("/", f"{PREFIX}/runs.csv", f"{PREFIX}/run/{run_id}/frame/0", f"{PREFIX}/objects/start")
         said = [f"{path}: {reply.status_code}" for path in paths if (reply := client.get(path)).status_code != 200]
         if not any(run["id"] == run_id for run in call(client, "list_runs")):
             said.append("the API's list lacks the run")

@@ -66,7 +66,7 @@ def addresses(about: Any, frames: Sequence[int], draws: random.Random) -> list[t
         *((f"{run}/{path}", None) for path in (f"frame/{k}", f"frameinfo/{k}", f"neighbours/{k}/{point}")),
         (f"{run}/sheet/{draws.randrange(about['sheets'])}.webp", None),
         (f"{run}/download/{draws.choice(list(about['downloads']) or ['run.zip'])}", None),
-        *((path, None) for path in ("/runs", "/start", "/assets/live/live.js", "/objects/start")),
+        *((path, None) for path in ("/runs.csv", "/start", "/assets/live/live.js", "/objects/start")),
         (f"/objects/image/{image}/pixels?side=160", None),
         ("/objects/query", {"image": image, **REMOVAL}),
         ("/retrieval/search", {"runs": [about["id"]], "query": {"row": point}}),

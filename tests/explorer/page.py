@@ -25,6 +25,7 @@ from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import ASSETS, Settings
 from explorer.tabs import TABS
+from explorer.tabs.runs.run_list import runs
 from trainers.runs import RunFolder
 from trainers.training.executor import ProcessExecutor
 
@@ -69,7 +70,8 @@ def routes(library: Library, layout: Any, queue: Any, assets: Path = ASSETS, mor
     """The addresses about runs: those of the tabs that keep nothing, and downloads."""
     settings = Settings(runs=library.root, recorded=library.recorded)
     shared = Shared(settings=settings, library=library, runs=queue, layout=layout, turns=None, photographs=None)  # type: ignore[arg-type]
-    of_tabs = [route for name in ("live", "compare", "runs") for route in TABS[name].routes(shared)]
+    tabs = [TABS[name] for name in ("live", "compare", "runs")]
+    of_tabs = [route for tab in tabs for route in tab.routes(tab.service(shared))]
     return mounted([*more, *of_tabs, *download_routes(library)], assets)
 
 
@@ -110,6 +112,10 @@ class Page(Client):
         self.library = Library(root, recorded)
         self.watched = Watched()
         super().__init__(routes(self.library, self.watched, Line(), assets))
+
+    def cards(self, token: str | None = None) -> list[dict[str, Any]]:
+        """What the list of runs says of each."""
+        return runs(self.library, Line(), token)  # type: ignore[arg-type]
 
 
 class FormPage(Client):

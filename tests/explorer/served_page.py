@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +61,20 @@ class Served:
     def run(self, name: str, *data: object, **headers: str) -> httpx.Response:
         """A public function, by the address that answers at once."""
         return self.post(f"/gradio_api/run/{name}", {"data": list(data)}, **headers)
+
+    def event(self, name: str, *data: object, **headers: str) -> list[Any]:
+        """What an event of the page answers, by the name of its function."""
+        found = next(each for each in self.explorer.blocks.config["dependencies"] if each["api_name"] == name)
+        visit = uuid.uuid4().hex
+        asked = {"data": list(data), "fn_index": found["id"], "session_hash": visit}
+        assert self.post("/gradio_api/queue/join", asked, **headers).status_code == 200
+        with self.client.stream("GET", f"/gradio_api/queue/data?session_hash={visit}", headers=headers) as lines:
+            for line in lines.iter_lines():
+                told = json.loads(line.removeprefix("data:") or "{}")
+                if told.get("msg") == "process_completed":
+                    assert told["success"], told["output"]
+                    return list(told["output"]["data"])
+        raise AssertionError(f"{name} did not answer")
 
     def start(
         self, images: str = "drawn", token: str = "mine", training: object = None, **headers: str

@@ -79,7 +79,7 @@ def check_sentence(reply: Mapping[str, object], root: Path) -> None:
 
 def test_the_list_shows_every_damaged_run_and_the_good_one(ruins: tuple[Page, dict[str, str], str]) -> None:
     page, ids, good = ruins
-    cards = {card["id"]: card for card in page.json("runs")["runs"]}
+    cards = {card["id"]: card for card in page.cards()}
     assert set(cards) == {good, *ids.values()} - {ids[name] for name in GONE}
     assert cards[good]["phase"] == "finished" and not cards[good]["error"]
     for card in cards.values():

@@ -125,7 +125,7 @@ def test_the_encoders_come_as_one_file_per_arm(page: Page, root: Path, tmp_path:
 def test_each_run_offers_what_it_has(page: Page, root: Path, tmp_path: Path) -> None:
     run, other = make_run(root, points=30, frames=1), RunFolder.create(root, FinetuningConfig())
     recorded = make_run(tmp_path / "recorded", points=30, frames=1)
-    cards = {card["id"]: card for card in page.get("runs").json()["runs"]}
+    cards = {card["id"]: card for card in page.cards()}
     for folder, there in ((run, True), (other, False), (recorded, False)):
         offered = page.get(f"run/{folder.id}").json()["downloads"]
         assert offered == cards[folder.id]["downloads"]

@@ -92,15 +92,15 @@ def test_a_run_that_left_the_cache_and_is_used_again_is_closed_too(root: Path) -
 def test_lists_open_no_run_that_rests(root: Path, page: Page) -> None:
     folder = make_run(root, points=60, frames=2)
     folder.db.close()
-    first = page.json("runs")["runs"][0]
+    first = page.cards()[0]
     assert first["phase"] == "finished"
     page.library.close_unwatched()
     assert not held(folder)
-    assert page.json("runs")["runs"][0] == first
+    assert page.cards()[0] == first
     assert page.json("start")["id"] == folder.id
     assert page.library.close_unwatched() == 0  # asking for the start read its phase for the first time
-    for path in ("runs", "start"):
-        page.json(path)
+    page.cards()
+    page.json("start")
     assert not held(folder)
 
 
@@ -108,11 +108,11 @@ def test_a_list_shows_what_was_written_since(root: Path, page: Page) -> None:
     folder = make_run(root, points=60, frames=2, phase="stopped")
     for message in ("one", "two"):
         folder.db.set_state(dataclasses.replace(folder.db.state(), message=message))
-        assert [page.json("runs")["runs"][0]["message"] for _ in range(2)] == [message] * 2
+        assert [page.cards()[0]["message"] for _ in range(2)] == [message] * 2
     folder.db.set_state(dataclasses.replace(folder.db.state(), phase="queued"))
-    assert page.json("runs")["runs"][0]["phase"] == "queued"
+    assert page.cards()[0]["phase"] == "queued"
     folder.db.close()
-    assert page.json("runs")["runs"][0]["phase"] == "queued"
+    assert page.cards()[0]["phase"] == "queued"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the settings are those of glibc")

@@ -43,9 +43,11 @@ def test_plans_are_listed_without_their_runs_and_single_runs(page: Page, root: P
     plan = make_plan(root, sweep(*LOSSES))
     (listed,) = page.json("plans")["plans"]
     assert listed["id"] == plan.id and listed["title"].endswith("3 seeds")
-    cards = {card["id"]: card for card in page.json("runs")["runs"]}
+    cards = {card["id"]: card for card in page.cards()}
     assert len(cards) == 5 and sum(card["part_of"] == plan.id for card in cards.values()) == 3
-    assert cards[plan.id]["plans"] and cards[plan.id]["headline"] == []
+    assert cards[plan.id]["plans"] and cards[plan.id]["numbers"]["R_at_1"]["title"] == "R@1"
+    (first, _second) = cards[plan.id]["lines"]
+    assert first["title"] == "Smooth-AP" and first["spread"]["R_at_1"] > 0 and cards[plan.id]["members"] == 3
 
 
 def test_the_report_has_a_table_and_verdicts_and_where_each_number_is_from(page: Page, root: Path) -> None:

@@ -150,7 +150,7 @@ def test_behind_a_spaces_proxy_visitors_are_told_apart(tmp_path: Path) -> None:
         stop(page, first, "a")
         stop(page, page.start(token="d", **one), "d")
         assert "within an hour" in error(page.start(token="e", **one))
-        headers = page.client.get(f"{PREFIX}/runs").headers
+        headers = page.client.get(f"{PREFIX}/start").headers
         assert headers["content-security-policy"] == "frame-ancestors 'self' https://huggingface.co https://*.hf.space"
         assert "x-frame-options" not in headers
 

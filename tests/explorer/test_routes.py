@@ -25,7 +25,7 @@ from trainers.runs.records import ACTIVE, PHASES, Frame, FrameArm, Scalar
 
 
 def test_an_empty_place_has_no_runs(page: Page) -> None:
-    assert page.json("runs")["runs"] == []
+    assert page.cards() == []
     assert page.json("start") == {"id": None}
 
 
@@ -33,7 +33,7 @@ def test_an_empty_place_has_no_runs(page: Page) -> None:
 def test_every_phase_is_told(page: Page, root: Path, phase: str) -> None:
     folder = make_run(root, points=48, frames=2, phase=phase)
     with alive(folder):
-        (card,) = page.json("runs")["runs"]
+        (card,) = page.cards()
         about, poll = page.json(f"run/{folder.id}"), page.json(f"run/{folder.id}/poll?after=-1&row=0")
     for told in (card, about, poll):
         assert told["phase"] == phase and told["label"] == PHASES[phase].label
@@ -52,11 +52,11 @@ def test_every_phase_is_told(page: Page, root: Path, phase: str) -> None:
 def test_the_card_names_the_run(page: Page, root: Path) -> None:
     before = time.time()
     folder = make_run(root, points=48, frames=2)
-    (card,) = page.json("runs")["runs"]
+    (card,) = page.cards()
     assert card["title"] == "Smooth-AP vs HAPPIER on Made-up world"
     assert card["losses"] == ["Smooth-AP", "HAPPIER"] and card["data"] == "Made-up world"
-    assert [(number["key"], number["title"]) for number in card["headline"]] == [("R_at_1", "R@1"), ("HAP", "H-AP")]
-    assert card["headline"][0]["values"] == pytest.approx([0.9, 0.95])
+    assert [(key, told["title"]) for key, told in card["numbers"].items()] == [("R_at_1", "R@1"), ("HAP", "H-AP")]
+    assert [line["values"]["R_at_1"] for line in card["lines"]] == pytest.approx([0.9, 0.95])
     assert before - 1 < card["created"] < time.time() + 1
     assert card["bytes"] == folder.size()
     assert card["mine"] is None and card["recorded"] is False
@@ -64,11 +64,11 @@ def test_the_card_names_the_run(page: Page, root: Path) -> None:
 
 def test_a_run_belongs_to_the_holder_of_its_token(page: Page, root: Path) -> None:
     folder = make_run(root, points=48, frames=1)
-    (card,) = page.get("runs", **{"X-Rankscope-Token": "mine"}).json()["runs"]
+    (card,) = page.cards("mine")
     assert card["mine"] is False, "a run without an owner is nobody's"
     write_bytes(folder.path / "owner", digest("mine").encode())
     for token, mine in (("mine", True), ("other", False)):
-        (card,) = page.get("runs", **{"X-Rankscope-Token": token}).json()["runs"]
+        (card,) = page.cards(token)
         assert card["mine"] is mine
 
 
@@ -173,7 +173,7 @@ def test_the_first_view_prefers_what_moves(page: Page, root: Path, tmp_path: Pat
     with alive(running):
         assert page.json("start")["id"] == running.id
     assert page.json("start")["id"] == finished.id
-    ids = [card["id"] for card in page.json("runs")["runs"]]
+    ids = [card["id"] for card in page.cards()]
     assert ids[-1] == recording.id and ids[:-1] == sorted(ids[:-1], reverse=True)
 
 

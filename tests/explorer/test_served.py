@@ -170,7 +170,7 @@ def test_a_request_of_many_small_values_is_not_read(local: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/config", "/gradio_api/info", f"{PREFIX}/runs", f"{PREFIX}/assets/page/sidebar.js"]
+    "path", ["/", "/config", "/gradio_api/info", f"{PREFIX}/start", f"{PREFIX}/assets/page/sidebar.js"]
 )
 def test_a_local_page_answers_under_its_own_names_only(local: Served, path: str) -> None:
     port = httpx.URL(local.url).port
@@ -236,7 +236,7 @@ def test_the_header_that_is_missing_is_named(local: Served) -> None:
 
 
 def test_another_sites_page_reads_nothing(local: Served) -> None:
-    for path in ("/config", "/gradio_api/info", f"{PREFIX}/runs"):
+    for path in ("/config", "/gradio_api/info", f"{PREFIX}/start"):
         assert ANOTHER_SITE in error(local.client.get(path, headers={"origin": "http://evil.example"}))
         assert local.client.get(path, headers={"origin": local.url}).status_code == 200
 
@@ -244,7 +244,7 @@ def test_another_sites_page_reads_nothing(local: Served) -> None:
 def test_below_a_path_the_same_is_closed_and_open(tmp_path: Path) -> None:
     with served(tmp_path, root_path="/tools") as page:
         for begin in ("", "/tools"):
-            for path in ("/", "/config", f"{PREFIX}/runs", f"{PREFIX}/assets/page/sidebar.js", "/gradio_api/info"):
+            for path in ("/", "/config", f"{PREFIX}/start", f"{PREFIX}/assets/page/sidebar.js", "/gradio_api/info"):
                 assert page.client.get(f"{begin}{path}").status_code == 200, begin
             assert page.client.post(f"{begin}/gradio_api/upload", files={"files": b"x"}).status_code == 400
             assert page.client.post(f"{begin}/gradio_api/upload/", files={"files": b"x"}).status_code == 404
@@ -252,8 +252,8 @@ def test_below_a_path_the_same_is_closed_and_open(tmp_path: Path) -> None:
             sent = page.post(f"{begin}{PREFIX}/objects/upload", "x", **{"content-type": "image/png"})
             assert sent.status_code != 415
         assert page.client.get("/tools").status_code == 200
-        assert page.client.get(f"/tools/tools{PREFIX}/runs").status_code == 404
-        assert page.client.get(f"/toolsmith{PREFIX}/runs").status_code == 404
+        assert page.client.get(f"/tools/tools{PREFIX}/start").status_code == 404
+        assert page.client.get(f"/toolsmith{PREFIX}/start").status_code == 404
 
 
 def test_the_page_takes_its_address_from_the_browser(local: Served) -> None:
@@ -289,7 +289,7 @@ def test_another_sites_page_changes_nothing(local: Served) -> None:
 
 
 def test_no_other_page_shows_it_in_a_frame(local: Served) -> None:
-    for path in ("/", f"{PREFIX}/runs"):
+    for path in ("/", f"{PREFIX}/start"):
         headers = local.client.get(path).headers
         assert headers["content-security-policy"] == "frame-ancestors 'self'"
         assert headers["x-frame-options"] == "SAMEORIGIN"

@@ -94,7 +94,7 @@ def test_it_starts_whatever_the_environment_says(
         assert address, log.read_text()
         with httpx.Client(trust_env=False) as client:
             assert client.get(address[0], timeout=60).status_code == 200
-            assert client.get(f"{address[0]}/gradio_api/rankscope/runs").status_code == 200
+            assert client.get(f"{address[0]}/gradio_api/rankscope/start").status_code == 200
     finally:
         started.terminate()
         started.wait(30)

@@ -51,7 +51,9 @@ def test_a_visitor_names_own_runs_alone(bench: Callable[..., Bench]) -> None:
 
 def test_no_cell_of_the_csv_is_a_formula() -> None:
     about = {"id": "1", "part_of": "", "title": "t", "kind": "k", "data": "d", "phase": "finished", "step": 1}
-    number = {"key": "R_at_1", "values": [0.5, None]}
-    run = {**about, "seconds": 2.0, "name": "=1+1", "tags": ["a", "b"], "note": "", "losses": ["x", "y"]}
-    head, *lines = csv.reader(io.StringIO(runs_csv([{**run, "headline": [number]}])))
+    numbers = [("=x", 0.5), ("y", None)]
+    found = [{"title": title, "values": {"R_at_1": value}, "spread": {}} for title, value in numbers]
+    run = {**about, "seconds": 2.0, "name": "=1+1", "tags": ["a", "b"], "note": "", "numbers": {"R_at_1": {}}}
+    head, *lines = csv.reader(io.StringIO(runs_csv([{**run, "lines": found}])))
     assert lines[0][head.index("name")] == "'=1+1" and [line[-1] for line in lines] == ["0.5", ""]
+    assert [line[-2] for line in lines] == ["'=x", "y"]

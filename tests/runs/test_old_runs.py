@@ -60,7 +60,7 @@ def test_every_archive_is_tried() -> None:
 def test_it_opens_and_resumes_to_the_same_numbers(name: str, tmp_path: Path) -> None:
     first = unpacked(name, tmp_path / "runs")
     page = Page(tmp_path / "runs", tmp_path / "recorded", tmp_path / "assets")
-    (card,) = (card for card in page.json("runs")["runs"] if card["id"] == first.id)
+    (card,) = (card for card in page.cards() if card["id"] == first.id)
     assert (card["phase"], card["error"]) == ("stopped", None) and "resume" in card["acts"]
     folder = stopped(tmp_path / "runs")
     about = page.json(f"run/{folder.id}")
@@ -105,7 +105,7 @@ def test_a_run_of_another_version_is_listed_with_a_sentence(version: int, words:
     with pytest.raises(RunError, match=rf"cannot be opened\. It was written by .*{words}"):
         _ = RunFolder.open(tmp_path / "runs", folder.id).config
     page = Page(tmp_path / "runs", tmp_path / "recorded", tmp_path / "assets")
-    (card,) = page.json("runs")["runs"]
+    (card,) = page.cards()
     assert card["damaged"] and "cannot be opened. It was written by" in card["error"]
     page.library.close()
 
@@ -123,7 +123,7 @@ def test_a_run_with_a_setting_that_is_gone_is_shown_and_not_resumed(
     page = Page(tmp_path / "runs", tmp_path / "recorded", tmp_path / "assets")
     words = "It was begun with corruptions true, reference 1, which this version of the program does not have"
     assert folder.config == config and folder.config.lost_words.startswith(words)
-    (card,) = page.json("runs")["runs"]
+    (card,) = page.cards()
     assert card["error"] is None and card["message"].startswith(words) and "resume" not in card["acts"]
     page.library.close()
     with pytest.raises(ParameterError, match=words):

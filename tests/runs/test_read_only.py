@@ -97,7 +97,7 @@ def test_a_run_is_watched_there_and_nothing_is_written(place: tuple[Path, Path],
     folder.db.close()
     before = {path: path.stat().st_mtime_ns for path in written.rglob("*")}
     page = Page(seen, tmp_path / "recorded", tmp_path / "assets")
-    (card,) = page.json("runs")["runs"]
+    (card,) = page.cards()
     assert (card["phase"], card["read_only"], card["recorded"]) == ("finished", True, False)
     assert page.json(f"run/{folder.id}")["read_only"] is True
     for address in ("/poll", "/frame/1", "/sheet/0.webp", "/download/metrics.csv", "/download/run.zip"):

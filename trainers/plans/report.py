@@ -268,15 +268,19 @@ def results_table(
     return table(cells, chosen, levels, told=judged, main=chosen[:MAIN]) if chosen else None
 
 
-def results_of(folder: RunFolder, children: Sequence[Child]) -> list[Cell]:
-    """Return a cell per arm of every run that has ended; one that was also trained alone counts once."""
+def results_of(folder: RunFolder, children: Sequence[Child], *, with_queries: bool = True) -> list[Cell]:
+    """Return a cell per arm of every run that has ended; one that was also trained alone counts once.
+
+    Args:
+        with_queries: read the results per query too, which intervals need and means do not.
+    """
     cells: list[Cell] = []
     seen: set[object] = set()
     for child in sorted(children, key=lambda child: child.outcome is None or not child.outcome.finished):
         if child.outcome is None:
             continue
         queries = None
-        if child.outcome.finished:
+        if child.outcome.finished and with_queries:
             queries = queries_of(folder.beside(child.id), len(child.planned.variants))
         for arm, variant in enumerate(child.planned.variants):
             key = (variant.title, condition_key(child.planned.condition), child.planned.seed)

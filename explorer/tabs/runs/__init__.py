@@ -1,70 +1,268 @@
-"""The Runs tab: every run with its state, size and headline numbers; open, resume, download, delete.
-
-``assets/runs/runs.js`` draws the list from ``GET runs`` while somebody looks at it. What changes a run goes through a
-Gradio event of this component, and so through Gradio's own checks.
-"""
+"""The Runs tab: every run with its state and its newest numbers; below the list one run, or several together."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated
+import json
+from typing import Any
 
-from pydantic import Field
+import gradio as gr
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from explorer.page.run_buttons import acting
-from explorer.page.tab import Shared, Tab
-from explorer.server.body import Body, text
+from explorer.components.menu import Menu
+from explorer.components.watch import Watch
+from explorer.page import parts
+from explorer.page.blocks import QUIET
+from explorer.page.run_buttons import CHANGED
+from explorer.page.tab import Tab, opened_tab
+from explorer.page.words import brief
 from explorer.server.http import attachment, json_reply
-from explorer.server.routes import TOKEN_HEADER, posts, reads
-from explorer.server.states import Json
+from explorer.server.routes import reads
 from explorer.server.visitors import caller
-from explorer.tabs.runs.run_list import runs, runs_csv
-from trainers.runs.label import NAME, NOTE, TAG, Label
+from explorer.tabs.runs import rows
+from explorer.tabs.runs.card import Card, card, labelled, moved
+from explorer.tabs.runs.overlaid import metric_of, overlaid
+from explorer.tabs.runs.service import RunList
+from trainers.comparison.markup import markdown_text
+from trainers.errors import UserError
+from trainers.runs.label import Label
+
+_CSV = "gradio_api/rankscope/runs.csv"
+_OVERLAID = "gradio_api/rankscope/runs/overlaid.csv"
+_EMPTY = "No run yet. Choose images and losses in the sidebar, then press Train: the run appears here"
+_PRESS = "Press one to open it, to name it or to take it home."
+_LOOK = "() => 'runs/revision'"
+_AS_ME = "(...given) => [...given.slice(0, -1), window.rankscopeToken()]"
+"""The last of the inputs is the visitor's token."""
+_OPEN = "(id) => { window.rankscope?.show(id); return []; }"
+_SEE = """() => {
+  setTimeout(() => document.getElementById("rs-overlaid").scrollIntoView({ behavior: "smooth" }), 100);
+  return [];
+}"""
+_MOST_CHOSEN = 200
 
 
-class _Label(Body):
-    name: Annotated[str, text(NAME, 0)] = ""
-    note: Annotated[str, text(NOTE, 0)] = ""
-    tags: list[Annotated[str, text(TAG)]] = Field(default_factory=list)
+def build(runs: RunList) -> None:
+    """Lay out the list, below it the run that is pressed, and what is done with several of them."""
+    token = gr.Textbox(visible=False)
+    watch = Watch(_LOOK)
+    counted = gr.Markdown("Reading the runs …", elem_classes="rs-sentence", latex_delimiters=[])
+    asked, listed, ids = _list()
+    said = gr.Markdown(elem_id="rs-runs-said", elem_classes="rs-sentence", latex_delimiters=[])
+    picked, compare = _several(runs, token, said, ids)
+    shown = card()
+    _over_each_other(runs, picked, compare)
+
+    def read(words: str, order: str, members: bool, picked: list[str] | None) -> list[Any]:
+        return _listing(runs, words, order, members, picked)
+
+    def press(ids: str, token: str, event: gr.SelectData, request: gr.Request) -> list[Any]:
+        """Show the run whose row is pressed."""
+        run = runs.card(_at(ids, event.index[0]), token, caller(request))
+        return [*moved(run, runs.shared.runs.public), *labelled(run)]
+
+    def look(run_id: str, token: str, request: gr.Request) -> list[Any]:
+        """Show the same run as it is now; what is being written stays."""
+        if not run_id:  # one may have been pressed meanwhile
+            return [gr.skip()] * len(shown.moving())
+        return moved(runs.card(run_id, token, caller(request)), runs.shared.runs.public)
+
+    listing: dict[str, Any] = {
+        "fn": read,
+        "inputs": [*asked, picked],
+        "outputs": [counted, listed, ids, picked],
+        **QUIET,
+    }
+    again: dict[str, Any] = {"fn": look, "inputs": [shown.run, token], "outputs": shown.moving(), "js": _AS_ME, **QUIET}
+    asked[0].change(**listing, trigger_mode="always_last")
+    for one in asked[1:]:
+        one.change(**listing)
+    opened_tab().select(**listing).then(**again)
+    watch.moved(**listing, trigger_mode="always_last").then(**again)
+    pressed = listed.select(press, [ids, token], [*shown.moving(), *shown.label_fields()], js=_AS_ME, **QUIET)
+    pressed.then(fn=None, js=parts.reaching("rs-run-card"))
+    _acts(runs, shown, token, said, picked)
 
 
-def build(shared: Shared) -> None:
-    """Add the list to the tab."""
-    acting(
-        shared.runs,
-        "runs/runs.js",
-        "rs-runs",
-        "The list of runs",
-        said="rs-runs-said",
-        loading="Reading the runs …",
+def _list() -> tuple[list[Any], Any, Any]:
+    """Add the search and the list; returns what is asked for, the list, and the ids of its rows."""
+    with gr.Row(equal_height=False, elem_classes="rs-bottoms"):
+        words = gr.Textbox(
+            label="Search", placeholder="Name, tag, loss or images", max_lines=1, max_length=200, scale=3, min_width=200
+        )
+        order = gr.Dropdown(rows.orders(), value=rows.NEWEST, label="Order", filterable=False, scale=2, min_width=150)
+        members = gr.Checkbox(label="Runs of sweeps too", container=False, scale=2, min_width=160)
+        parts.saving("CSV", _CSV)
+    listed = gr.Dataframe(
+        interactive=False,
+        wrap=True,
+        show_label=False,
+        max_height=420,
+        buttons=[],
+        pinned_columns=1,
+        elem_classes=["rs-table", "rs-lines"],
         elem_id="rs-runs-list",
+    )
+    return [words, order, members], listed, gr.Textbox(visible=False)
+
+
+def _listing(runs: RunList, words: str, order: str, members: bool, picked: list[str] | None) -> list[Any]:
+    """Return the sentence over the list, the list, its ids, and the runs that can be chosen."""
+    cards = runs.cards()
+    found = rows.found(cards, words, order, members)
+    table, widths = rows.table(found)
+    kept = set(picked or ())
+    offered = [
+        (brief(one["name"] or one["title"], 100), one["id"]) for one in cards if one in found or one["id"] in kept
+    ]
+    known = {run_id for _, run_id in offered}
+    lost = runs.shared.runs.lost
+    some = f"{len(found)} of {len(cards)} runs." if words else f"{len(cards)} runs." if len(cards) > 1 else "1 run."
+    if not cards:
+        some = f"{_EMPTY}{'.' if lost else ' and stays until you delete it.'}"
+    told = " ".join(filter(None, [lost, some, _PRESS if found else ""]))
+    return [
+        markdown_text(told),
+        gr.update(value=table, column_widths=widths, visible=bool(cards)),
+        json.dumps([one["id"] for one in found]),
+        gr.update(choices=offered, value=[one for one in picked or () if one in known]),
+    ]
+
+
+def _at(ids: str, row: object) -> str:
+    """Return the id of a row; empty: there is none."""
+    known = json.loads(ids or "[]")
+    inside = isinstance(known, list) and isinstance(row, int) and 0 <= row < len(known)
+    return str(known[row]) if inside else ""
+
+
+def _acts(runs: RunList, shown: Card, token: gr.Textbox, said: gr.Markdown, picked: Menu) -> None:
+    """Let the buttons of a run do what they say."""
+
+    def act(name: str, run_id: str, token: str, request: gr.Request) -> str:
+        return markdown_text(runs.shared.runs.acts(caller(request))[name](run_id, token))
+
+    def add_seeds(count: float | None, run_id: str, token: str, request: gr.Request) -> str:
+        return markdown_text(runs.shared.runs.add_seeds(run_id, token, int(count or 0), caller(request)))
+
+    def save(name: str, tags: str, note: str, run_id: str, token: str, request: gr.Request) -> list[Any]:
+        label = Label(name=name, note=note, tags=tuple(_tags(tags)))
+        kept = runs.label(run_id, token, label, caller(request))
+        return ["Saved.", kept.name, ", ".join(kept.tags), kept.note]
+
+    asked: dict[str, Any] = {"js": _AS_ME, **QUIET}
+    shown.open.click(fn=None, inputs=shown.run, js=_OPEN)
+    doing = [button.click(_named(act, name), [shown.run, token], said, **asked) for name, button in shown.acts.items()]
+    doing.append(shown.delete.sure.click(_named(act, "delete"), [shown.run, token], said, **asked))
+    doing.append(shown.add.click(add_seeds, [shown.count, shown.run, token], said, **asked))
+    fields = shown.label_fields()
+    doing.append(shown.save.click(save, [*fields, shown.run, token], [said, *fields], **asked))
+    for done in doing:
+        done.success(fn=None, js=CHANGED)
+    shown.choose.click(
+        lambda run, picked: list(dict.fromkeys([*(picked or []), run])), [shown.run, picked], picked, **QUIET
     )
 
 
-def routes(shared: Shared) -> list[Route]:
-    """Return the route of the list."""
+def _named(act: Any, name: str) -> Any:
+    def named(run_id: str, token: str, request: gr.Request) -> str:
+        return str(act(name, run_id, token, request))
 
-    def of(request: Request) -> list[Json]:
-        return runs(shared.library, shared.runs, request.headers.get(TOKEN_HEADER) or None, caller(request))
+    return named
 
-    def listed(request: Request) -> Response:
-        return json_reply({"runs": of(request), "lost": shared.runs.lost})
 
-    def table(request: Request) -> Response:
-        return attachment(runs_csv(of(request)), "rankscope-runs.csv")
+def _tags(text: str) -> list[str]:
+    return [tag.strip() for tag in text.split(",") if tag.strip()]
 
-    def label(request: Request, body: bytes) -> Response:
-        asked = _Label.parse(body)
-        label = Label(name=asked.name or "", note=asked.note or "", tags=tuple(asked.tags))
-        kept = shared.runs.label(
-            request.path_params["id"], request.headers.get(TOKEN_HEADER, ""), label, caller(request)
+
+def _several(runs: RunList, token: gr.Textbox, said: gr.Markdown, ids: gr.Textbox) -> tuple[Menu, gr.Button]:
+    """Add what is done with several runs; returns the menu of those that are chosen, and Compare."""
+    with gr.Column(elem_id="rs-chosen-runs"), gr.Row(equal_height=False, elem_classes="rs-bottoms"):
+        picked = Menu([], value=[], multiselect=True, label="Chosen runs", scale=4, min_width=240)
+        every = parts.small("All that are listed")
+        compare = parts.small("Compare")
+        tags = gr.Textbox(label="Tags", placeholder="comma between", max_lines=1, max_length=200, min_width=130)
+        tag = parts.small("Tag")
+        delete = parts.question("Delete")
+    every.click(lambda ids: json.loads(ids or "[]")[:_MOST_CHOSEN], ids, picked, **QUIET)
+
+    def tagging(picked: list[str] | None, tags: str, token: str, request: gr.Request) -> str:
+        return markdown_text(runs.tag(_ids(picked), _tags(tags), token, caller(request)))
+
+    def deleting(picked: list[str] | None, token: str, request: gr.Request) -> str:
+        return markdown_text(runs.delete(_ids(picked), token, caller(request)))
+
+    def offer(picked: list[str] | None) -> list[Any]:
+        count = len(picked or ())
+        return parts.Question.offered(count > 0, f"Delete {'1 run' if count == 1 else f'{count} runs'} for good")
+
+    picked.change(offer, picked, delete.outputs, **QUIET)
+    asked: dict[str, Any] = {"js": _AS_ME, **QUIET}
+    tag.click(tagging, [picked, tags, token], said, **asked).success(fn=None, js=CHANGED)
+    delete.sure.click(deleting, [picked, token], said, **asked).success(fn=None, js=CHANGED)
+    return picked, compare
+
+
+def _ids(picked: list[str] | None) -> list[str]:
+    if len(picked or ()) > _MOST_CHOSEN:
+        raise UserError(f"At most {_MOST_CHOSEN} runs at once.")
+    return [str(run_id)[:40] for run_id in picked or ()]
+
+
+def _over_each_other(runs: RunList, picked: Menu, compare: gr.Button) -> None:
+    """Add the curves of the chosen runs over each other, and the settings in which they differ."""
+    with gr.Column(visible=False, elem_id="rs-overlaid") as whole:
+        about = gr.Markdown(elem_classes="rs-sentence", latex_delimiters=[])
+        with gr.Row(equal_height=False, elem_classes="rs-bottoms"):
+            metric = Menu([], label="Metric", filterable=False, min_width=200)
+            picture = parts.small("Picture (PNG)")
+            curves = parts.saving("Curves (CSV)")
+        figure = parts.chart(elem_id="rs-overlaid-curves")
+        with parts.fold("The last numbers"):
+            last = parts.table(["Run", "Loss", "Step", "Value"], wrap=True)
+        gr.Markdown("**Settings in which they differ**")
+        settings = parts.table(wrap=True, elem_id="rs-differing")
+        address = gr.Textbox(visible=False)
+
+    def show(picked: list[str] | None, key: str | None) -> list[Any]:
+        several = overlaid(runs.shared.library, _ids(picked), runs.shared.runs.public)
+        key = metric_of(several, key or "")
+        head, differing = several.differing()
+        return [
+            gr.update(visible=True),
+            markdown_text(several.left_out),
+            gr.update(choices=[(title, name) for name, title in several.metrics.items()], value=key),
+            several.figure(key),
+            several.last(key),
+            gr.update(value={"headers": head, "data": differing}),
+            f"{_OVERLAID}?metric={key}&runs={','.join(_ids(picked))}",
+        ]
+
+    outputs = [whole, about, metric, figure, last, settings, address]
+    compare.click(show, [picked, metric], outputs, **QUIET).success(fn=None, js=_SEE)
+    metric.input(show, [picked, metric], outputs, **QUIET)
+    picture.click(fn=None, js=parts.picture_of("rs-overlaid-curves"))
+    curves.click(fn=None, inputs=address, js=parts.SAVE)
+
+
+def routes(runs: RunList) -> list[Route]:
+    """Return the addresses of what is polled and of the tables."""
+
+    def revision(_request: Request) -> Response:
+        return json_reply({"revision": runs.revision()})
+
+    def table(_request: Request) -> Response:
+        return attachment(runs.csv(), "rankscope-runs.csv")
+
+    def curves(request: Request) -> Response:
+        asked = [run_id for run_id in request.query_params.get("runs", "").split(",") if run_id]
+        several = overlaid(runs.shared.library, asked, runs.shared.runs.public)
+        return attachment(
+            several.csv(metric_of(several, request.query_params.get("metric", ""))), "rankscope-curves.csv"
         )
-        return json_reply(asdict(kept))
 
-    return [*posts({"/run/{id}/label": label}), *reads({"/runs": listed, "/runs.csv": table})]
+    return reads({"/runs/revision": revision, "/runs.csv": table, "/runs/overlaid.csv": curves})
 
 
-DESCRIPTOR = Tab(name="runs", title="Runs", order=80, build=build, routes=routes, trains=True)
+DESCRIPTOR = Tab(name="runs", title="Runs", order=80, service=RunList, build=build, routes=routes, trains=True)

@@ -1,0 +1,18 @@
+// The downloads of the run that the server names, as JSON. See explorer/components/downloads.py.
+
+import { DownloadFold } from "../common/downloads.js";
+
+/** `about()`: {id, downloads, losses} as JSON, empty for none; `changed(show)`: calls `show` whenever that is another. */
+export function mount(element, { about, changed }) {
+  const host = element.querySelector(".rs-downloadable");
+  if (host.rankscope) return;
+  const fold = (host.rankscope = new DownloadFold());
+  const show = () => {
+    const text = about();
+    host.hidden = !text;
+    if (text) fold.show(JSON.parse(text));
+  };
+  host.replaceChildren(fold.node, fold.push.node);
+  changed(show);
+  show();
+}
