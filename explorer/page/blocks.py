@@ -25,6 +25,10 @@ _FOR_PROGRAMS = ("api_info_as_input", "api_info_as_output")
 which nearly always says the same. These and the examples, which it does not take from here, are a tenth of the page."""
 _FALSE = ("_retryable", "_selectable", "_undoable", "likeable", "streamable")
 """Properties that its scripts take for false where they are missing. Together they are a twentieth of the page."""
+_NONE = ("js", "api_description", "show_progress_on", "js_implementation", "time_limit", "event_specific_args")
+"""What an event may have; where it has none, its scripts need not read it. Together they are a twentieth."""
+_OF_BATCHES = ("batch", "max_batch_size")
+"""What Gradio reads of an event on the server alone."""
 ANSWER_SECONDS = 600.0
 """How long the answer to a program's call waits to be fetched."""
 _log = logging.getLogger(__name__)
@@ -62,10 +66,22 @@ class Page(gr.Blocks):
     def get_config_file(self) -> Any:
         """See Gradio; without what its pages do not need."""
         config = super().get_config_file()
+        told: set[int] = set()
+        for event in config["dependencies"]:
+            for name in _NONE:
+                if event.get(name) is None:
+                    event.pop(name, None)
+            for name in _OF_BATCHES:
+                event.pop(name, None)
+            if event["api_visibility"] != "private":
+                told.update(event["inputs"], event["outputs"])
         for component in config["components"]:
             component.pop("example_inputs", None)
+            component.pop("component_class_id", None)  # by which components from elsewhere are found
+            if component["id"] not in told:
+                component.pop("api_info", None)
             for name in _FOR_PROGRAMS:
-                if name in component and component[name] == component["api_info"]:
+                if name in component and component[name] == component.get("api_info", component[name]):
                     del component[name]
             props = component["props"]
             unread = [name for name in _UNREAD if name in props] + [name for name in _FALSE if props.get(name) is False]

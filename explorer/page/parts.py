@@ -45,7 +45,7 @@ def fold(title: str, **options: Any) -> gr.Accordion:
 
 def small(title: str, **options: Any) -> gr.Button:
     """Add a button as wide as its title."""
-    return gr.Button(title, size="sm", scale=0, min_width=70, **options)
+    return gr.Button(title, size="sm", scale=0, min_width=70, elem_classes="rs-small", **options)
 
 
 SAVE = """(address) => {

@@ -28,8 +28,10 @@ def search(page: Page, words: str, count: int = 1) -> None:
 
 def press(page: Page, name: str) -> None:
     """Show the run of a name."""
-    search(page, f'"{name}"' if " " not in name else name)
-    page.locator("#rs-runs-list [data-col='0']:visible").first.click()
+    page.get_by_label("Search").fill(name)
+    row = page.locator("#rs-runs-list [data-col='0']:visible")
+    expect(row).to_have_text([name])
+    row.click()
     expect(page.locator("#rs-run h3")).to_have_text(name)
 
 
@@ -80,6 +82,7 @@ def test_runs_are_named_and_found_and_the_list_follows_them(browser: Browser, si
         press(page, "Quite plain")
         page.get_by_text("Name, tags and note").click()
         card = page.locator("#rs-run-card")
+        expect(card.get_by_label("Name")).to_have_value("Quite plain")
         card.get_by_label("Name").fill(HOSTILE)
         card.get_by_label("Tags").fill("paper, paper, first")
         button(page, "Save")

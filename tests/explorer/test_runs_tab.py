@@ -77,6 +77,7 @@ def test_a_sweep_shows_means_over_seeds_and_its_runs_on_demand(listed: RunList) 
     opened = table(listed, members=True)
     assert [row["Run"][:8] for row in opened[1:]] == ["↳ Seed 0", "↳ Seed 1", "↳ Seed 2"]
     assert [row["Run"][:8] for row in table(listed, "seed 1:")[1:]] == ["↳ Seed 1"], "a run that is searched for"
+    assert len(table(listed, "3 seeds", members=True)) == 4, "all runs of a sweep that is searched for"
     found = rows.found(listed.cards(), "", "R_at_1", True)
     assert found[0]["id"] == plan.id and len(found) == 4
     wide = make_plan(root(listed), sweep("smooth_ap", "happier", seeds=1, vary={"dim": list(range(8, 20))}))

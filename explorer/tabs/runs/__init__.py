@@ -143,7 +143,7 @@ def _acts(runs: RunList, shown: Card, token: gr.Textbox, said: gr.Markdown, pick
     def act(name: str, run_id: str, token: str, request: gr.Request) -> str:
         return markdown_text(runs.shared.runs.acts(caller(request))[name](run_id, token))
 
-    def add_seeds(count: float | None, run_id: str, token: str, request: gr.Request) -> str:
+    def seeding(count: float | None, run_id: str, token: str, request: gr.Request) -> str:
         return markdown_text(runs.shared.runs.add_seeds(run_id, token, int(count or 0), caller(request)))
 
     def save(name: str, tags: str, note: str, run_id: str, token: str, request: gr.Request) -> list[Any]:
@@ -155,7 +155,7 @@ def _acts(runs: RunList, shown: Card, token: gr.Textbox, said: gr.Markdown, pick
     shown.open.click(fn=None, inputs=shown.run, js=_OPEN)
     doing = [button.click(_named(act, name), [shown.run, token], said, **asked) for name, button in shown.acts.items()]
     doing.append(shown.delete.sure.click(_named(act, "delete"), [shown.run, token], said, **asked))
-    doing.append(shown.add.click(add_seeds, [shown.count, shown.run, token], said, **asked))
+    doing.append(shown.add.click(seeding, [shown.count, shown.run, token], said, **asked))
     fields = shown.label_fields()
     doing.append(shown.save.click(save, [*fields, shown.run, token], [said, *fields], **asked))
     for done in doing:

@@ -33,7 +33,7 @@ def found(cards: Sequence[Json], words: str, order: str, members: bool) -> list[
     """Return the runs that have all of some words, in an order.
 
     Args:
-        members: the runs of sweeps too, each below its sweep; those that are searched for always.
+        members: the runs of sweeps too, each below its sweep; where it has not the words itself, those that have them.
     """
     plans = {card["id"] for card in cards if card["plans"] and not card["part_of"]}  # those that can be read
     asked = words.lower().split()
@@ -44,10 +44,11 @@ def found(cards: Sequence[Json], words: str, order: str, members: bool) -> list[
             within.setdefault(card["part_of"], []).append(card)
     listed = []
     for card in _ordered([card for card in cards if card["part_of"] not in plans], order):
-        own = [each for each in within.get(card["id"], []) if each["id"] in fitting]
-        if card["id"] in fitting or own:
+        fits, own = card["id"] in fitting, within.get(card["id"], [])
+        own = own if fits else [each for each in own if each["id"] in fitting]
+        if fits or own:
             listed.append(card)
-        if members or (asked and card["id"] not in fitting):
+        if members or not fits:
             listed += _ordered(own, order)
     return listed
 
