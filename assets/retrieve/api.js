@@ -13,6 +13,8 @@ export const open = (id, gallery) => ask("retrieval/open", { run: id, gallery })
 /** The classes that can be removed from an image by name, and the share of it that each covers. */
 export const objects = (run, gallery, row) => ask("retrieval/objects", { run, gallery, row });
 export const search = (asked) => ask("retrieval/search", asked);
+/** What the similarity of a query hangs on, in every loss. */
+export const look = (asked) => ask("retrieval/look", asked);
 export const JOBS = "retrieval/job";
 /** Said of a search that was stopped. */
 export const STOPPED = "It was stopped. Search again, or choose a smaller gallery.";

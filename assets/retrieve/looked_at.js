@@ -8,6 +8,7 @@ import * as search from "./api.js";
 import * as api from "./background_api.js";
 import { BackgroundNumbers } from "./background_numbers.js";
 import { FormRows, staying } from "./form_rows.js";
+import { HeatMaps } from "./heat_maps.js";
 import { MAPS, OneImage } from "./one_image.js";
 import { placesOf } from "./places.js";
 import { Task } from "../common/task.js";
@@ -43,8 +44,9 @@ class LookedAt {
     this.numbers = new BackgroundNumbers();
     this.unnoticing = new Unnoticing((query) => this.open(query));
     this.rows = new FormRows();
-    this.image = new OneImage({ compare: (query, title) => this.compare(query, title), fail: (sentence) => this.problem.say(sentence) });
-    this.node = el("div", { class: "rs-section" }, head, this.numbers.node, this.unnoticing.node, this.image.node, this.rows.node);
+    this.maps = new HeatMaps();
+    this.image = new OneImage({ compare: (query, title) => this.compare(query, title), look: (query, title) => this.look(query, title), fail: (sentence) => this.problem.say(sentence) });
+    this.node = el("div", { class: "rs-section" }, head, this.numbers.node, this.unnoticing.node, this.image.node, this.maps.node, this.rows.node);
   }
 
   load() {
@@ -97,7 +99,7 @@ class LookedAt {
 
   empty() {
     this.shown = null;
-    for (const part of [this.numbers, this.unnoticing, this.rows]) part.empty();
+    for (const part of [this.numbers, this.unnoticing, this.maps, this.rows]) part.empty();
   }
 
   async measure() {
@@ -135,6 +137,22 @@ class LookedAt {
       this.reveal();
     } catch (error) {
       this.problem.say(error.message);
+    }
+  }
+
+  /** What the similarity of an image hangs on: {row or upload}. */
+  async look(query, title) {
+    const turn = (this.turn = {});
+    const run = this.run.value;
+    this.problem.say(null);
+    this.searching.stop();
+    try {
+      const answer = await this.searching.answer(await search.look({ runs: [run], gallery: MAPS, query }));
+      if (turn !== this.turn) return;
+      this.shown = run;
+      this.maps.show(answer, title);
+    } catch (error) {
+      if (turn === this.turn) this.problem.say(error.message);
     }
   }
 

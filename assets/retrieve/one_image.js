@@ -17,7 +17,7 @@ const HINT = "Choose an image. Then press what to remove, if its objects are kno
 const DRAW = "Draw over what to remove. Arrow keys move the box or the brush, Space paints, Enter compares.";
 const PRESS = "Press what to remove, one or several, or draw over it.";
 
-/** `on`: {compare(query, title), fail(sentence)}; a query is {row or upload, remove}. */
+/** `on`: {compare(query, title), look(query, title), fail(sentence)}; a query is {row or upload, remove}. */
 export class OneImage {
   constructor(on) {
     this.on = on;
@@ -31,7 +31,7 @@ export class OneImage {
     this.brush = slider("Brush", { value: 0.06, low: 0.02, high: 0.2, step: 0.01, words: percent, changed: (value) => { this.pen.radius = value; } });
     this.pen.radius = this.brush.value;
     this.compare = button("Compare", () => this.send(), "rs-primary");
-    this.tools = el("div", { class: "rs-flow", hidden: true }, this.tool, this.brush.node, button("Clear", () => this.clear()), this.compare);
+    this.tools = el("div", { class: "rs-flow", hidden: true }, this.tool, this.brush.node, button("Clear", () => this.clear()), this.compare, button("Heat map", () => this.on.look(this.query, this.title)));
     this.node = el("section", { class: "rs-panel rs-stack rs-tight rs-asking", "aria-label": "One image, before and after" });
     this.own = new OwnImage({ taken: (file) => this.upload(file), fail: on.fail }, this.node);
     this.reading = new Task(search.JOBS, search.STOPPED);

@@ -22,6 +22,7 @@ from explorer.server.routes import PREFIX
 from explorer.server.tasks import Task
 from explorer.server.visitors import Caller
 from explorer.settings import Limits, Settings
+from explorer.tabs.retrieve import heat
 from explorer.tabs.retrieve.bodies import Open
 from explorer.tabs.retrieve.routes import retrieval_routes
 from explorer.tabs.retrieve.service import RetrievalService
@@ -32,7 +33,11 @@ from tests.synthetic import make_run
 from tests.tiny import tiny_config, write_images
 from tests.tiny import trained as trained_run
 from trainers.errors import DataError
+from trainers.parameters import Choice
 from trainers.retrieval.galleries import GALLERIES
+from trainers.retrieval.looked_at import look
+from trainers.retrieval.results import Query, RunArm
+from trainers.retrieval.retriever import Retriever
 from trainers.runs import RunFolder
 from trainers.worker import Worker
 
@@ -212,6 +217,30 @@ def test_an_image_of_ones_own(weights: Search, trained: RunFolder) -> None:
         assert len(arm["ranking"]["results"]) == 4 and arm["ranking"]["scores"] == {}
         assert all(result["severity"] is None for result in arm["ranking"]["results"])
     assert "not known" in answer["notes"][0]
+
+
+def test_a_map_of_a_query_is_that_of_the_package(weights: Search, trained: RunFolder) -> None:
+    answer = weights.done("look", {"runs": [trained.id], "query": {"row": 2}, "result": 5, "grid": 3})
+    arms = [RunArm(folder=trained, arm=arm) for arm in (0, 1)]
+    direct = look(Retriever(), arms, Query(row=2), Choice(name="probe"), result=5, grid=3).as_json()
+    plain = [{name: value for name, value in arm.items() if name not in ("picture", "words")} for arm in answer["arms"]]
+    assert plain == direct["arms"] and answer["of"] == direct["of"] == "image 6"
+    for arm in answer["arms"]:
+        drawn = Image.open(io.BytesIO(base64.b64decode(arm["picture"].removeprefix("data:image/png;base64,"))))
+        assert drawn.size == (heat.SIDE, heat.SIDE)
+        most = np.argwhere(np.asarray(arm["falls"]) == np.max(arm["falls"]))[0] + 1
+        assert arm["words"].endswith(f"at row {most[0]}, column {most[1]}")
+    upload = weights.post("upload", picture()).json()["upload"]
+    own = weights.done("look", {"runs": [trained.id], "query": {"upload": upload}, "grid": 4})
+    assert "first 10 results" in own["of"] and [len(arm["falls"]) for arm in own["arms"]] == [4, 4]
+    for changes, words in (
+        ({"grid": 99}, "grid needs"),
+        ({"runs": []}, "1 to 4"),
+        ({"query": {}}, "got neither"),
+        ({"runs": ["0" * 26]}, "There is no run"),
+    ):
+        reply = weights.post("look", {"runs": [trained.id], "query": {"row": 2}, **changes})
+        assert words in error(reply)
 
 
 # ------------------------------------------------------------------------ refusals

@@ -32,6 +32,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "stop_run": ({"run_id": NOBODYS}, "There is no run"),
     "add_seeds": ({"run_id": NOBODYS, "seeds": 2}, "There is no run"),
     "retrieve_images": ({"runs": [NOBODYS], "row": 1}, "There is no run"),
+    "look_at_query": ({"runs": [NOBODYS], "row": 1}, "There is no run"),
     "list_mistakes": ({"run": NOBODYS}, "There is no run"),
     "measure_background": ({"run": NOBODYS}, "There is no run"),
     "remove_object": ({"models": ["nobody"]}, "There is no model"),

@@ -8,16 +8,16 @@ from typing import Any
 import gradio as gr
 
 from explorer.server.posted import file_in_base64
-from explorer.server.visitors import caller
-from explorer.tabs.retrieve.bodies import Measure, Search
+from explorer.server.visitors import Caller, caller
+from explorer.tabs.retrieve.bodies import Look, Measure, Search
 from explorer.tabs.retrieve.mistake_bodies import Mistakes
 from explorer.tabs.retrieve.service import RetrievalService
 from explorer.tabs.retrieve.uploads import LARGEST
 
 
 def retrieval_functions(service: RetrievalService) -> list[Callable[..., Any]]:
-    """Return ``retrieve_images``, ``list_mistakes`` and ``measure_background``."""
-    return [_retrieve_images(service), _list_mistakes(service), _measure_background(service)]
+    """Return the functions that programs and assistants call."""
+    return [_retrieve_images(service), _look_at_query(service), _list_mistakes(service), _measure_background(service)]
 
 
 def _retrieve_images(service: RetrievalService) -> Callable[..., Any]:
@@ -45,16 +45,52 @@ def _retrieve_images(service: RetrievalService) -> Callable[..., Any]:
                 embeddings stored at or before it.
         """
         sender = caller(request)
-        query: dict[str, Any] = {"row": row}
-        if image:
-            content = file_in_base64(image, LARGEST, "An image file in base64")
-            query["upload"] = service.uploads.add(content, sender.address).ref
+        query = _query(service, row, image, sender)
         if remove is not None:
             query |= {"remove": remove, "fill": remove.get("fill")}
         search = Search.of({**(settings or {}), "runs": runs, "query": query, "gallery": gallery})
         return service.searches.jobs.answer(service.searches.search(search, sender), "a smaller gallery")
 
     return retrieve_images
+
+
+def _query(service: RetrievalService, row: int | None, image: str, sender: Caller) -> dict[str, Any]:
+    """Return the query that a row or an image file is."""
+    query: dict[str, Any] = {"row": row}
+    if image:
+        content = file_in_base64(image, LARGEST, "An image file in base64")
+        query["upload"] = service.uploads.add(content, sender.address).ref
+    return query
+
+
+def _look_at_query(service: RetrievalService) -> Callable[..., Any]:
+    def look_at_query(
+        runs: list[str],
+        row: int | None = None,
+        image: str = "",
+        result: int | None = None,
+        grid: int = 10,
+        gallery: dict[str, Any] | None = None,
+        request: gr.Request | None = None,
+    ) -> dict[str, Any]:
+        """Cover a query patch by patch and tell how much its similarity falls, for every arm of up to four runs.
+
+        Args:
+            runs: ids of runs that keep weights; the gallery is the first one's.
+            row: the query, an image of the gallery by its number from 0.
+            image: or an image file in base64.
+            result: row of the gallery's image that the similarity is to; the mean of the query's class if left out.
+            grid: patches on each side.
+            gallery: as of retrieve_images.
+        """
+        sender = caller(request)
+        query = _query(service, row, image, sender)
+        asked = Look.of({"runs": runs, "query": query, "result": result, "grid": grid, "gallery": gallery})
+        answer = service.searches.jobs.answer(service.searches.look(asked, sender), "fewer patches")
+        arms = [{name: value for name, value in arm.items() if name != "picture"} for arm in answer["arms"]]
+        return {**answer, "arms": arms}
+
+    return look_at_query
 
 
 def _list_mistakes(service: RetrievalService) -> Callable[..., Any]:

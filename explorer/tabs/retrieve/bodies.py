@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, needs, text, whole
 from explorer.server.plain import parse, seen
 from explorer.server.removal import Removal
+from trainers.object_removal.reliance.occlusion import GRID, MOST
 from trainers.parameters import Choice, Spec, is_number, specs
 from trainers.retrieval.galleries import GALLERIES
 
@@ -136,6 +137,22 @@ class Search(Body):
     index: _Name = "auto"
     rerank: Optional = ""
     step: Annotated[int, whole(0, MOST_ROWS)] | None = None
+
+
+class Look(Body):
+    """``look``: cover a query patch by patch, to see what the similarity hangs on in every loss of the runs.
+
+    Attributes:
+        result: row in the gallery that the similarity is to; None: the mean of the query's class, or of the first
+            results where that is not known.
+        grid: patches on each side.
+    """
+
+    runs: Annotated[list[Text], list_of(MOST_RUNS, "runs")] = REQUIRED
+    gallery: Gallery = GalleryBody()
+    query: Annotated[QueryBody, needs("a query")] = REQUIRED
+    result: Annotated[int, whole(0, MOST_ROWS)] | None = None
+    grid: Annotated[int, whole(2, MOST)] = GRID
 
 
 class Measure(Body):

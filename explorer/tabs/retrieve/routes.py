@@ -45,6 +45,7 @@ def retrieval_routes(service: RetrievalService) -> list[Route]:
     works: dict[str, Post] = {
         "open": lambda request, body: json_reply(searches.open(bodies.Open.parse(body), caller(request))),
         "objects": lambda request, body: json_reply(searches.objects(bodies.Known.parse(body), caller(request))),
+        "look": lambda request, body: json_reply(searches.look(bodies.Look.parse(body), caller(request))),
         "search": lambda request, body: ends.search(request, bodies.Search.parse(body)),
         "job/{job}/stop": searches.jobs.stopped,
     }

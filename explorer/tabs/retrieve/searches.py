@@ -16,7 +16,8 @@ from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.tasks import Tasks
 from explorer.server.visitors import NOBODY, Caller
-from explorer.tabs.retrieve.bodies import GalleryBody, Known, Open, Search
+from explorer.tabs.retrieve import heat
+from explorer.tabs.retrieve.bodies import GalleryBody, Known, Look, Open, QueryBody, Search
 from explorer.tabs.retrieve.galleries import STORED, Galleries
 from explorer.tabs.retrieve.uploads import Uploads
 from trainers.data.lru_cache import Cache
@@ -30,6 +31,7 @@ from trainers.progress import Progress, silent
 from trainers.retrieval.encoders import image_config, images_of
 from trainers.retrieval.galleries.base import origin
 from trainers.retrieval.indexes import INDEXES
+from trainers.retrieval.looked_at import look
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.retrieval.results import ArmResult, Query, Removal, Retrieval, RunArm
 from trainers.retrieval.retriever import SCORES, Retriever
@@ -143,6 +145,33 @@ class Searches:
         at_once = all(need in self._ready for need in plan.needs)
         return self._reply(lambda progress: self._answered(plan, progress), caller, at_once=at_once)
 
+    def look(self, asked: Look, caller: Caller = NOBODY) -> Reply:
+        """Cover a query patch by patch in every loss of some runs; replies as :meth:`open`.
+
+        Raises:
+            UserError: something about it is wrong, or too many wait.
+        """
+        gallery, query = self._allowed(asked.gallery), self._query(asked.query, asked.gallery)
+        runs = [self._library.get(name) for name in dict.fromkeys(asked.runs)]
+        arms = [RunArm(folder=run.folder, arm=arm) for run in runs for arm in range(image_config(run.folder).arms)]
+
+        def work(progress: Progress) -> Reply:
+            home = runs[0].folder
+            maps = look(
+                self._retriever,
+                arms,
+                query,
+                gallery,
+                result=asked.result,
+                grid=asked.grid,
+                home=home,
+                progress=progress,
+            )
+            answer = maps.as_json()
+            return answer | {"arms": heat.shown(maps.image.numpy(), answer["arms"])}
+
+        return self.jobs.reply(work, caller)
+
     def answer(self, name: str) -> Retrieval:
         """Return what was found, by the ``table`` of the answer.
 
@@ -188,15 +217,14 @@ class Searches:
             asked=asked,
             home=home,
             gallery=gallery,
-            query=self._query(asked),
+            query=self._query(asked.query, asked.gallery),
             arms=tuple(arms),
             lost=tuple(lost),
             order=order,
             needs=tuple(needs),
         )
 
-    def _query(self, asked: Search) -> Query:
-        query = asked.query
+    def _query(self, query: QueryBody, gallery: GalleryBody) -> Query:
         if query.upload and query.row is not None:
             raise ParameterError("A query is a row of a gallery, or an image of your own; got both.")
         removal = None
@@ -208,7 +236,7 @@ class Searches:
         if query.row is None:
             raise ParameterError("A query is a row of a gallery, or an image of your own; got neither.")
         collection = None if query.gallery is None else self._allowed(query.gallery)
-        same = query.gallery == asked.gallery
+        same = query.gallery == gallery
         return Query(row=query.row, collection=None if same else collection, removal=removal)
 
     def _stored(self, asked: Search, gallery: Choice, home: Run, run: Run) -> bool:
