@@ -67,6 +67,7 @@ class Explorer:
         from explorer.server.routes import mounted
         from explorer.server.runs import Runs
         from explorer.server.scheduler import Scheduler
+        from explorer.server.shown_files import ShownFiles
         from explorer.server.slices import SliceExecutor, Slices
         from explorer.server.slow_requests import limit_waiting
         from explorer.server.tools import answer_in_json
@@ -89,7 +90,8 @@ class Explorer:
         self.library = Library(settings.runs, settings.recorded, settings.opened)
         self.layout = LayoutSupervisor(settings.runs)
         turns = Turns(settings.limits.uploads if settings.public else None, strict=settings.public)
-        self.photographs = Photographs(Path(get_upload_folder()), turns)
+        files = Path(get_upload_folder())
+        self.photographs, self.shown = Photographs(files, turns), ShownFiles(files)
         shared = Shared(
             settings=settings,
             library=self.library,
@@ -97,6 +99,7 @@ class Explorer:
             layout=self.layout,
             turns=turns,
             photographs=self.photographs,
+            shown=self.shown,
         )
         self.tabs = TABS
         self.services = {name: tab.service(shared) for name, tab in self.tabs.items()}
@@ -133,6 +136,7 @@ class Explorer:
             tab.close(self.services[name])
         self.hub.close()
         self.photographs.close()
+        self.shown.close()
         self.library.close()
         self._released()
 

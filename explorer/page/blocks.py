@@ -25,8 +25,12 @@ _FOR_PROGRAMS = ("api_info_as_input", "api_info_as_output")
 which nearly always says the same. These and the examples, which it does not take from here, are a tenth of the page."""
 _FALSE = ("_retryable", "_selectable", "_undoable", "likeable", "streamable")
 """Properties that its scripts take for false where they are missing. Together they are a twentieth of the page."""
-_NONE = ("js", "api_description", "show_progress_on", "js_implementation", "time_limit", "event_specific_args")
-"""What an event may have; where it has none, its scripts need not read it. Together they are a twentieth."""
+_OF_EVENTS = (
+    *("api_description", "collects_event_data", "component_prop_inputs", "event_specific_args", "js"),
+    *("js_implementation", "render_id", "rendered_in", "scroll_to_output", "show_progress_on", "time_limit"),
+    *("trigger_only_on_failure", "trigger_only_on_success"),
+)
+"""What an event may have; where it has none, its scripts need not read it. Together they are a sixth of the page."""
 _OF_BATCHES = ("batch", "max_batch_size")
 """What Gradio reads of an event on the server alone."""
 ANSWER_SECONDS = 600.0
@@ -68,8 +72,8 @@ class Page(gr.Blocks):
         config = super().get_config_file()
         told: set[int] = set()
         for event in config["dependencies"]:
-            for name in _NONE:
-                if event.get(name) is None:
+            for name in _OF_EVENTS:
+                if not event.get(name):
                     event.pop(name, None)
             for name in _OF_BATCHES:
                 event.pop(name, None)
@@ -83,6 +87,9 @@ class Page(gr.Blocks):
             for name in _FOR_PROGRAMS:
                 if name in component and component[name] == component.get("api_info", component[name]):
                     del component[name]
+            for name in ("key", "skip_api"):
+                if not component.get(name):
+                    component.pop(name, None)
             props = component["props"]
             unread = [name for name in _UNREAD if name in props] + [name for name in _FALSE if props.get(name) is False]
             for name in unread:

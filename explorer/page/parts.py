@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -72,6 +73,13 @@ def chart(**options: Any) -> gr.Plot:
 def photograph(label: str, **options: Any) -> gr.Image:
     """Add a place for a photograph of the visitor's own; events get a path, which ``shared.photographs`` opens."""
     return Photograph(label=label, buttons=[], **options)
+
+
+def plain(text: str, most: int = 300) -> str:
+    """Write a stranger's text so that Markdown shows it as it stands."""
+    line = " ".join(text.split())
+    line = line if len(line) <= most else f"{line[: most - 1]}…"
+    return re.sub(r"[^\w\s]", lambda mark: f"&#{ord(mark[0])};", line)
 
 
 def reaching(elem_id: str) -> str:

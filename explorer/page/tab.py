@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from explorer.server.library import Library
     from explorer.server.photographs import Photographs
     from explorer.server.runs import Runs
+    from explorer.server.shown_files import ShownFiles
     from explorer.server.turns import Turns
     from explorer.settings import Settings
 
@@ -36,6 +37,7 @@ class Shared:
         layout: draws the maps of the runs that it is told are viewed.
         turns: in which visitors' images are unpacked.
         photographs: that visitors send through ``parts.photograph``, whose paths it opens.
+        shown: writes images of ours for Gradio's components.
     """
 
     settings: Settings
@@ -44,6 +46,7 @@ class Shared:
     layout: LayoutSupervisor
     turns: Turns
     photographs: Photographs
+    shown: ShownFiles
 
 
 def opened_tab() -> gr.Tab:

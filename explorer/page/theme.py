@@ -89,7 +89,7 @@ _SHAPE = {
 
 
 def stylesheets(folders: Iterable[Path]) -> str:
-    """Link elements for the shared sheets and those in the tabs' ``folders``: each is loaded as it stands."""
+    """Link elements for the shared sheets, those of components and of the tabs' ``folders``, as they stand."""
     names = [
         path.relative_to(ASSETS)
         for folder in (ASSETS / "common", ASSETS / "components", *folders)

@@ -35,7 +35,7 @@ TOOLS = f"{API}/mcp"
 """Where Gradio serves the public functions as tools of assistants."""
 TOOLS_AT_ONCE = (4, 16)
 """Most calls of tools that are answered at once, of one address and of all: each keeps a thread until it is done."""
-BYTES_ADDRESSES = tuple(f"{API}/rankscope/{part}" for part in ("objects/upload", "retrieval/upload", "form/drop"))
+BYTES_ADDRESSES = tuple(f"{API}/rankscope/{part}" for part in ("retrieval/upload", "form/drop"))
 BYTES_TYPES = ("application/octet-stream", "image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # nothing of the page needs them: files to disk, development tools, requests to other servers

@@ -16,7 +16,7 @@ import pytest
 from tests.synthetic import make_run
 from trainers.runs import RunFolder
 
-PATIENCE = 60_000  # ms; a busy machine draws WebGL in software
+PATIENCE = 20_000  # ms; a busy machine draws WebGL in software
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # without SwiftShader a headless browser has no WebGL, but all else is drawn faster without it; most of the rest keeps
 # the browser from calling home

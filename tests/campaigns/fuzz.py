@@ -74,14 +74,7 @@ ODD_WORDS = (
 STARTS = (b"", b"\xff\xd8\xff\xe0", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"RIFF0000WEBPVP8 ", b"%!PS-Adobe-3.0 EPSF\n")
 """First bytes of what is sent as an image."""
 REMOVE = {"class": "dog", "boxes": [[0.2, 0.2, 0.6, 0.6]], "strokes": [{"radius": 0.1, "points": [[0.5, 0.5]]}]}
-SCENES: dict[str, Any] = {"dataset": "drawn_scenes", "models": ["tiny_clip"], "fill": "telea", "k": 5}
 BODIES: dict[str, dict[str, Any]] = {
-    "/objects/open": {"source": "no_such_set", "captions_from": "", "limit": 5},
-    "/objects/encode": {"models": ["tiny_clip"], "dataset": "drawn_scenes"},
-    "/objects/detect": {"image": "drawn_scenes.0", "detector": "none"},
-    "/objects/name": {"image": "drawn_scenes.0", "box": [0.1, 0.1, 0.5, 0.5], "model": "tiny_clip"},
-    "/objects/query": {**SCENES, "image": "drawn_scenes.0", "remove": REMOVE, "patience": 1},
-    "/objects/score": {**SCENES, "queries": 2, "run": "no"},
     "/objects/neighbours": {"run": "no", "index": 0, "remove": REMOVE, "fill": "telea", "k": 3},
     "/retrieval/search": {"runs": ["no"], "query": {"row": 0}},
     "/retrieval/open": {"source": "no_such_set"},
@@ -261,7 +254,7 @@ class Malformed:
         return Asked(method="POST", path=path, headers=JSON, body=json.dumps(body).encode(), event=event)
 
     def _uploaded(self, body: bytes, *headers: tuple[str, str]) -> Asked:
-        path = f"{PREFIX}/{self.draws.choice(('objects', 'retrieval'))}/upload"
+        path = f"{PREFIX}/retrieval/upload"
         return Asked(method="POST", path=path, headers=headers, body=body)
 
     def _filled(self, path: str) -> str:
@@ -393,7 +386,7 @@ def _afterwards(page: LivePage, run_id: str) -> list[str]:
     if not page.alive:
         return ["the page ended"]
     with httpx.Client(base_url=page.url, timeout=PATIENCE, trust_env=False) as client:
-        paths = ("/", f"{PREFIX}/runs.csv", f"{PREFIX}/run/{run_id}/frame/0", f"{PREFIX}/objects/start")
+        paths = ("/", f"{PREFIX}/runs.csv", f"{PREFIX}/run/{run_id}/frame/0", f"{PREFIX}/objects/encoding")
         said = [f"{path}: {reply.status_code}" for path in paths if (reply := client.get(path)).status_code != 200]
         if not any(run["id"] == run_id for run in call(client, "list_runs")):
             said.append("the API's list lacks the run")

@@ -37,10 +37,7 @@ LEFT_SECONDS = 120.0  # the most between the last viewer's leaving and the closi
 POLL_SECONDS = 1.0  # as assets/common/poll.js does while a run moves
 SHORT = {"losses": [{"name": "smooth_ap"}, {"name": "happier"}]}
 """Settings of every run beside its seed and its minutes."""
-REMOVAL = {
-    "remove": {"class": "it", "boxes": [[0.3, 0.3, 0.6, 0.6]]},
-    **{"fill": "telea", "models": ["tiny_clip", "tiny_clip_mended"], "k": 5},
-}
+RUN = "/gradio_api/run"
 HEAD = ("minute", "requests", "errors", "runs", "page MB", "maps MB", "files open", "of runs")
 
 
@@ -66,9 +63,9 @@ def addresses(about: Any, frames: Sequence[int], draws: random.Random) -> list[t
         *((f"{run}/{path}", None) for path in (f"frame/{k}", f"frameinfo/{k}", f"neighbours/{k}/{point}")),
         (f"{run}/sheet/{draws.randrange(about['sheets'])}.webp", None),
         (f"{run}/download/{draws.choice(list(about['downloads']) or ['run.zip'])}", None),
-        *((path, None) for path in ("/runs.csv", "/start", "/assets/live/live.js", "/objects/start")),
+        *((path, None) for path in ("/runs.csv", "/start", "/assets/live/live.js", "/objects/encoding")),
         (f"/objects/image/{image}/pixels?side=160", None),
-        ("/objects/query", {"image": image, **REMOVAL}),
+        ("remove_object", {"data": [image, "it", [0.3, 0.3, 0.6, 0.6], "telea", None, 5, "drawn_scenes"]}),
         ("/retrieval/search", {"runs": [about["id"]], "query": {"row": point}}),
         ("/retrieval/mistakes/severity", {"run": about["id"]}),
     ]
@@ -140,9 +137,11 @@ class Soak:
 
     def _ask(self, client: httpx.Client, path: str, body: object = None) -> Any:
         """The reply; None where there is none, or a sentence in its place, as of a frame that was rewound."""
-        self.asked[path.split("/")[1]] += 1
+        public = "/" not in path  # a function of the page
+        self.asked[path if public else path.split("/")[1]] += 1
+        address = f"{self._page.url}{RUN}/{path}" if public else path
         try:
-            reply = client.get(path) if body is None else client.post(path, json=body)
+            reply = client.get(address) if body is None else client.post(address, json=body)
         except (httpx.ReadError, httpx.RemoteProtocolError):
             return None  # the server closed a connection that had been idle just as it was used again
         except httpx.HTTPError as error:

@@ -69,7 +69,8 @@ class Watched:
 def routes(library: Library, layout: Any, queue: Any, assets: Path = ASSETS, more: Sequence[Route] = ()) -> list[Mount]:
     """The addresses about runs: those of the tabs that keep nothing, and downloads."""
     settings = Settings(runs=library.root, recorded=library.recorded)
-    shared = Shared(settings=settings, library=library, runs=queue, layout=layout, turns=None, photographs=None)  # type: ignore[arg-type]
+    kept: dict[str, Any] = {"turns": None, "photographs": None, "shown": None}
+    shared = Shared(settings=settings, library=library, runs=queue, layout=layout, **kept)
     tabs = [TABS[name] for name in ("live", "compare", "runs")]
     of_tabs = [route for tab in tabs for route in tab.routes(tab.service(shared))]
     return mounted([*more, *of_tabs, *download_routes(library)], assets)

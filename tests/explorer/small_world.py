@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from explorer.server.http import GoneError
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX
 from explorer.settings import Settings
+from explorer.tabs.object_removal.bodies import Detect, Encode, NameBox, Open, Query, Score
+from explorer.tabs.object_removal.images import about
 from explorer.tabs.object_removal.models import Models
 from explorer.tabs.object_removal.routes import objects_routes
+from explorer.tabs.object_removal.score import ScoreJob
 from explorer.tabs.object_removal.service import Objects
 from tests.data.world import encode
 from tests.explorer.page import Client, Line, Watched, routes
 from tests.waiting import wait
 from trainers.data.captioned_images import Box, CaptionedDataset, CaptionedImage
-from trainers.errors import UserError
+from trainers.errors import RunError, UserError
 from trainers.image_text.base import ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter
 
@@ -164,8 +169,18 @@ def load(
     return small_set(source, drawn=source == "drawn_scenes")
 
 
+def answered(function: Callable[[], object]) -> httpx.Response:
+    """What a function returns, or the sentence with which it refuses, as the pages' modules would be told."""
+    try:
+        return httpx.Response(200, json=function())
+    except (GoneError, RunError) as error:
+        return httpx.Response(404, json={"error": str(error)})
+    except UserError as error:
+        return httpx.Response(400, json={"error": str(error)})
+
+
 class Tab(Client):
-    """The addresses of the tab "Remove an object"."""
+    """The addresses of the tab "Remove an object", and by the same words what its events ask of the services."""
 
     def __init__(self, root: Path, *, public: bool = False, loading: object = load) -> None:
         settings = Settings(runs=root / "runs", recorded=root / "recorded", public=public)
@@ -176,10 +191,33 @@ class Tab(Client):
         super().__init__(routes(self.library, Watched(), Line(), more=more), f"{PREFIX}/objects")
         self.client.__enter__()  # one event loop for all requests, as the server has
 
+    def get(self, path: str, **headers: str) -> httpx.Response:
+        asked: dict[str, Callable[[], object]] = {
+            "start": self.objects.start,
+            "detectors": lambda: {"detectors": self.objects.detection.listed()},
+        }
+        if path.startswith("image/") and not path.endswith("/pixels") and "?" not in path:
+            return answered(lambda: about(self.objects.images.get(path.partition("/")[2])))
+        return answered(asked[path]) if path in asked else super().get(path, **headers)
+
+    def post(self, path: str, content: object = None, **headers: str) -> httpx.Response:
+        objects, values = self.objects, content if isinstance(content, dict) else {}
+        asked: dict[str, Callable[[], object]] = {
+            "open": lambda: {"job": objects.open(Open.of(values)).id},
+            "detect": lambda: objects.detection.detect(Detect.of(values)),
+            "name": lambda: objects.detection.name(NameBox.of(values)),
+            "query": lambda: objects.answers.answer(Query.of(values)),
+            "encode": lambda: {"encoding": objects.encode(Encode.of(values))},
+            "score": lambda: {"job": objects.scores.add(ScoreJob(asked=objects.scorer.check(Score.of(values)))).id},
+        }
+        if path == "upload":
+            assert isinstance(content, bytes)
+            return answered(lambda: about(objects.images.add(content)))
+        return answered(asked[path]) if path in asked else super().post(path, content, **headers)
+
     def opened(self, source: str, **changes: object) -> dict:
         """What the page is told of a dataset, once it is open."""
-        reply = self.json("open", {"source": source, **changes})
-        return reply["answer"] if "answer" in reply else self.objects.openings.get(reply["job"]).wait()
+        return self.objects.openings.get(self.json("open", {"source": source, **changes})["job"]).wait()
 
     def refused_opening(self, source: str, **changes: object) -> str:
         """Why a dataset is not opened."""

@@ -177,9 +177,9 @@ def test_a_run_brings_its_images_along_and_names_no_folder(tmp_path: Path, open_
     tab = open_tab()
     models = tab.json("start")["models"]
     (model,) = (one for one in models if one["name"].startswith("run:"))
-    assert [one["dataset"] for one in models if one is not model] == [None] * (len(models) - 1)
-    opened = tab.opened(model["name"])
-    assert opened["name"] == model["dataset"] and model["dataset"].startswith("photos-")
+    assert [tab.objects.dataset_of(one["name"]) for one in models if one is not model] == [None] * (len(models) - 1)
+    opened, dataset = tab.opened(model["name"]), tab.objects.dataset_of(model["name"])
+    assert opened["name"] == dataset and opened["name"].startswith("photos-")
     assert "somebody" not in str(models)
     reply = tab.post("open", {"source": f"run:{folder.id}:7"})
     assert reply.status_code == 404 and "no such arm" in reply.json()["error"]

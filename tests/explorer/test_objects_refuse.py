@@ -66,31 +66,12 @@ def test_odd_questions_get_a_sentence(tab: Tab, changes: dict, status: int, word
     assert status == 200 or words in reply.json()["error"]
 
 
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [(b"{", "JSON"), (b"[1]", "JSON object"), (b"\xff\xfe", "JSON"), (b"[" * 100_000, "JSON"), (b"", "image needs")],
-)
-def test_what_is_no_json_object_is_refused(tab: Tab, body: bytes, words: str) -> None:
-    assert words in tab.refused("query", body)
-
-
-def test_bodies_are_bounded(tab: Tab) -> None:
-    assert "256 KB" in tab.post("query", b" " * (256 * 1024 + 1)).json()["error"]
-    assert "30 MB" in tab.post("upload", bytes(30 * 2**20 + 1)).json()["error"]
-
-
 @pytest.mark.parametrize("boxes", [[[0.6, 0.7, 0.2, 0.1]], [[-5, 0.1, 0.6, 9]], [[0.1, 0.1, 0.4, 0.4], [math.nan] * 4]])
 def test_boxes_are_sorted_cut_and_counted(boxes: list) -> None:
     found, notes = read_boxes(boxes)
     assert len(found) == 1 and all(0 <= value <= 1 for value in found[0])
     assert found[0][0] < found[0][2] and found[0][1] < found[0][3]
     assert bool(notes) == (len(boxes) > 1) and (not notes or "1 box has no area" in notes[0])
-
-
-def test_infinite_numbers_in_json_do_no_harm(tab: Tab) -> None:
-    boxes = "[[NaN,0,1,1],[0.1,0.1,Infinity,0.5],[0.1,0.1,0.4,1e999]]"
-    text = f'{{"image":"drawn_scenes.0","remove":{{"class":"dog","boxes":{boxes}}},"models":["tiny_clip"]}}'
-    assert "A finite number was needed" in tab.refused("query", text.encode())
 
 
 def test_endless_strokes_are_thinned(tab: Tab) -> None:
@@ -101,20 +82,9 @@ def test_endless_strokes_are_thinned(tab: Tab) -> None:
     assert 0.02 < reply["share"] < 0.5
 
 
-def test_a_name_from_a_header_is_only_text(tab: Tab) -> None:
-    reply = tab.post(
-        "upload", encode(np.zeros((20, 20, 3), np.uint8)), **{"x-rankscope-name": "%3Cb%3E%00%0A" + "x" * 500}
-    )
-    assert reply.json()["alt"].startswith("The image <b>x") and len(reply.json()["alt"]) < 100
-    assert reply.headers["content-type"] == "application/json" and reply.headers["x-content-type-options"] == "nosniff"
-
-
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("images/nothing", 404),
-        ("images/drawn_scenes?offset=-1", 400),
-        ("images/drawn_scenes?count=" + "9" * 400, 400),
         ("image/drawn_scenes.0/pixels?side=-3", 400),
         ("image/drawn_scenes.0/pixels?side=0", 200),
         ("image/..%2f..", 404),
@@ -153,8 +123,8 @@ def test_a_set_is_opened_by_name_and_read_once(open_tab: OpenTab) -> None:
 def test_only_the_last_sets_stay_open(tab: Tab) -> None:
     names = [tab.opened(f"somebody/set{i}")["name"] for i in range(datasets.KEPT + 1)]
     tab.ask(f"{names[-1]}.0")
-    assert tab.get(f"images/{names[0]}").status_code == 404
-    assert tab.get(f"images/{names[-1]}").status_code == 200
+    assert tab.get(f"image/{names[0]}.0").status_code == 404
+    assert tab.get(f"image/{names[-1]}.0").status_code == 200
     assert len(tab.json("start")["datasets"]) == 1 + datasets.KEPT
 
 
@@ -394,7 +364,7 @@ def test_one_visitor_of_a_public_page_waits_for_few(open_tab: OpenTab, slow: Slo
     ada, eve = Caller(address="192.0.2.1"), Caller(address="192.0.2.2", login="eve")
     asked = Open(source="somebody/photos")
     for visitor in (*[ada] * Limits().openings, eve):
-        assert "job" in slow_tab.objects.open(asked, visitor)
+        assert slow_tab.objects.open(asked, visitor).id
     with pytest.raises(DataError, match=f"{Limits().openings} of your datasets wait"):
         slow_tab.objects.open(asked, ada)
     slow.go.set()

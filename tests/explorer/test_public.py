@@ -25,7 +25,9 @@ from explorer.server.posted import BODY, posted
 from explorer.server.turns import Turns
 from explorer.server.visitors import Caller, address_of
 from explorer.settings import Limits
+from explorer.tabs.object_removal.bodies import Open
 from explorer.tabs.object_removal.images import UPLOADS
+from explorer.tabs.object_removal.measuring import Measuring
 from explorer.tabs.retrieve.uploads import SIDE, Uploads
 from tests.data.bombs import BOMBS
 from tests.data.world import encode, write_tree
@@ -54,12 +56,8 @@ def test_a_public_page_says_the_same_of_folders_that_are_there_and_that_are_not(
         form = {"kind": "metric_learning", "settings": {"data.source": path}}
         assert public.post(f"{PREFIX}/form/look", form).json()["problems"] == [access.REFUSAL], "the sidebar's look"
         for body in ({"source": path}, {"source": "somebody/photos", "captions_from": path}):
-            reply = public.post(f"{PREFIX}/objects/open", body)
-            if reply.status_code == 200:  # a busy machine refuses it in the background
-                job = public.explorer.objects.openings.get(reply.json()["job"])
-                assert job.done.wait(60) and str(job.error) == access.REFUSAL
-            else:
-                assert error(reply) == access.REFUSAL
+            job = public.explorer.services["object"].objects.open(Open.of(body))
+            assert job.done.wait(60) and str(job.error) == access.REFUSAL
     accepted = [error(public.start(path)) for path in (there, absent)]
     assert accepted == [access.REFUSAL] * 2, "no run waits for its turn to be refused"
 
@@ -127,11 +125,14 @@ def test_tokens_that_are_made_up_bring_no_more_runs(public: Served) -> None:
 
 
 def test_a_visitor_holds_a_share_of_the_scores(public: Served) -> None:
+    objects, visitor = public.explorer.services["object"].objects, Caller(address="192.0.2.7")
+    measuring = Measuring(objects, public.explorer.shown)
     order = {"dataset": "drawn_scenes", "models": ["tiny_clip"], "queries": 500}
-    jobs = [public.post(f"{PREFIX}/objects/score", order) for _ in range(3)]
-    assert [reply.status_code for reply in jobs] == [200, 200, 400] and "2 of your scores" in error(jobs[2])
-    for reply in jobs[:2]:
-        public.post(f"{PREFIX}/objects/score/{reply.json()['job']}/stop", {})
+    jobs = [measuring.start(order, visitor)["job"] for _ in range(2)]
+    with pytest.raises(DataError, match="2 of your scores"):
+        measuring.start(order, visitor)
+    for job in jobs:
+        assert public.post(f"{PREFIX}/objects/score/{job}/stop", {}).status_code == 200
 
 
 def test_a_visitor_cannot_fill_gradios_queue(public: Served) -> None:
@@ -173,8 +174,8 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield page
 
 
-def sent(page: Served, data: bytes, visitor: str, part: str = "objects") -> httpx.Response:
-    """A file that is sent by the way of a tab, or by that of Gradio's components."""
+def sent(page: Served, data: bytes, visitor: str, part: str = "native") -> httpx.Response:
+    """A file that is sent by the way of Gradio's components, or of a tab."""
     headers = {"x-forwarded-for": visitor}
     if part == "native":
         return page.client.post(UPLOAD, files={"files": ("photo.png", data)}, headers=headers)
@@ -213,7 +214,7 @@ def test_a_body_that_does_not_say_how_long_it_is_has_an_end(parts: int) -> None:
 
 def test_a_visitor_whose_images_wait_holds_up_nobody_else(space: Served) -> None:
     replies: list[httpx.Response] = []
-    parts = ["objects", "native"] * 3
+    parts = ["retrieval", "native"] * 3
     threads = [
         threading.Thread(target=lambda part=part: replies.append(sent(space, SMALL, ONE, part))) for part in parts
     ]
@@ -223,7 +224,7 @@ def test_a_visitor_whose_images_wait_holds_up_nobody_else(space: Served) -> None
         while len(replies) < 2:
             threading.Event().wait(0.01)
         assert [said(reply).partition(";")[0] for reply in replies] == ["4 of your images are being read"] * 2
-        for part in ("objects", "retrieval", "native"):
+        for part in ("retrieval", "native"):
             assert sent(space, SMALL, OTHER, part).status_code == 200
         assert len(replies) == 2
     for thread in threads:
@@ -233,15 +234,16 @@ def test_a_visitor_whose_images_wait_holds_up_nobody_else(space: Served) -> None
 
 
 def test_the_images_of_one_visitor_drop_nobody_elses(space: Served) -> None:
-    mine = sent(space, SMALL, OTHER).json()["ref"]
-    theirs = [sent(space, SMALL, ONE).json()["ref"] for _ in range(UPLOADS + 2)]
-    statuses = [space.client.get(f"{PREFIX}/objects/image/{ref}").status_code for ref in (mine, *theirs)]
+    images = space.explorer.services["object"].objects.images
+    mine = images.add(SMALL, OTHER).ref
+    theirs = [images.add(SMALL, ONE).ref for _ in range(UPLOADS + 2)]
+    statuses = [space.client.get(f"{PREFIX}/objects/image/{ref}/pixels").status_code for ref in (mine, *theirs)]
     assert statuses[0] == statuses[-1] == 200 and statuses[1] == 404
 
 
 def test_the_photographs_of_one_visitor_drop_nobody_elses(space: Served) -> None:
-    mine = sent(space, SMALL, OTHER, "native").json()[0]
-    theirs = [sent(space, SMALL, ONE, "native").json()[0] for _ in range(MOST + 2)]
+    mine = sent(space, SMALL, OTHER).json()[0]
+    theirs = [sent(space, SMALL, ONE).json()[0] for _ in range(MOST + 2)]
     there = [Path(path).exists() for path in (mine, *theirs)]
     assert there[0] and there[-1] and not there[1] and sum(there) <= MOST
 
@@ -256,7 +258,7 @@ def test_five_large_images_drop_nobody_elses(space: Served) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-@pytest.mark.parametrize("part", ["objects", "retrieval", "native"])
+@pytest.mark.parametrize("part", ["retrieval", "native"])
 def test_files_that_take_long_to_read_are_refused(space: Served, part: str) -> None:
     for name, (data, words) in BOMBS.items():
         assert words in said(sent(space, data, ONE, part)), name

@@ -249,7 +249,7 @@ def test_below_a_path_the_same_is_closed_and_open(tmp_path: Path) -> None:
             assert page.client.post(f"{begin}/gradio_api/upload", files={"files": b"x"}).status_code == 400
             assert page.client.post(f"{begin}/gradio_api/upload/", files={"files": b"x"}).status_code == 404
             assert "JSON was needed" in error(page.client.post(f"{begin}{PREFIX}/objects/query", content=b"x"))
-            sent = page.post(f"{begin}{PREFIX}/objects/upload", "x", **{"content-type": "image/png"})
+            sent = page.post(f"{begin}{PREFIX}/retrieval/upload", "x", **{"content-type": "image/png"})
             assert sent.status_code != 415
         assert page.client.get("/tools").status_code == 200
         assert page.client.get(f"/tools/tools{PREFIX}/start").status_code == 404
@@ -276,7 +276,7 @@ def test_another_sites_page_changes_nothing(local: Served) -> None:
     posts = [
         ("/gradio_api/queue/join", event),
         ("/gradio_api/call/list_runs", {"data": []}),
-        (f"{PREFIX}/objects/score", {}),
+        (f"{PREFIX}/retrieval/search", {}),
     ]
     for path, body in posts:
         for origin in ("https://evil.example", "null", f"http://localhost:{port + 1}", "http://[::1", "//"):
@@ -285,7 +285,7 @@ def test_another_sites_page_changes_nothing(local: Served) -> None:
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
             assert "JSON was needed" in error(local.post(path, body, **{"content-type": kind})), kind
     assert local.run("list_runs", origin=local.url).status_code == 200
-    assert local.client.post(f"{PREFIX}/objects/upload", content=b"x").status_code == 415
+    assert local.client.post(f"{PREFIX}/retrieval/upload", content=b"x").status_code == 415
 
 
 def test_no_other_page_shows_it_in_a_frame(local: Served) -> None:
@@ -337,9 +337,9 @@ def rest(wire: socket.socket) -> bytes:
 
 
 HOST = b"Host: 127.0.0.1\r\n"
-POST = b"POST " + PREFIX.encode() + b"/objects/%b HTTP/1.1\r\n" + HOST
+POST = b"POST " + PREFIX.encode() + b"/retrieval/%b HTTP/1.1\r\n" + HOST
 JSON = b"Content-Type: application/json\r\nContent-Length: 400\r\n\r\n"
-BYTES = b"Content-Type: application/octet-stream\r\nContent-Length: 4000000\r\n\r\n"
+BYTES = b"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 4000000\r\n\r\n"
 WHOLE = b"GET " + PREFIX.encode() + b"/start HTTP/1.1\r\n" + HOST + b"\r\n"
 HALVES = {
     "nothing": b"",
@@ -347,7 +347,7 @@ HALVES = {
     "a header": b"GET / HTTP/1.1\r\n" + HOST + b"X-Long: aaaa",
     "no body": POST % b"query" + JSON,
     "half a body": POST % b"query" + JSON + b'{"image": ',
-    "half an image": POST % b"upload" + BYTES + b"\x89PNG",
+    "half an image": b"POST /gradio_api/upload HTTP/1.1\r\n" + HOST + BYTES + b"--x\r\n",
     "a body that a reply does not wait for": b"GET /nowhere HTTP/1.1\r\n" + HOST + JSON,
     "the second one": WHOLE + b"GET / HT",
     "the body of the second one": WHOLE + POST % b"query" + JSON + b"{",
@@ -383,8 +383,8 @@ def test_a_slow_request_that_keeps_coming_is_answered(local: Served, monkeypatch
     assert reply.startswith(b"HTTP/1.1 200 ")
     monkeypatch.setattr(slow_requests, "PATIENCE", 0.2)
     monkeypatch.setattr(slow_requests, "RATE", 1)  # every byte gives it another second, however busy this machine is
-    body = b'{"image": "nowhere"' + b" " * 380 + b"}"
-    wire.sendall(POST % b"query" + JSON + body[:40])
+    body = b'{"runs": "nowhere"' + b" " * 381 + b"}"
+    wire.sendall(POST % b"search" + JSON + body[:40])
     time.sleep(0.5)
     wire.sendall(body[40:])
     with wire:

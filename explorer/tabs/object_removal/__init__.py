@@ -1,64 +1,81 @@
-"""The tab "Remove an object": take an object out of an image and see what each model still says about it.
-
-``assets/object_removal/object_removal.js`` draws it and asks the routes of :mod:`explorer.tabs.object_removal.routes`.
-What starts or controls a fine-tuning run goes through a Gradio event of this component, and so through Gradio's own
-checks; the reply reaches the page's modules as an event of the window.
-"""
+"""The tab "Remove an object": take an object out of an image and see what each model still says about it."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
+from typing import Any
 
 import gradio as gr
 
+from explorer.page import parts
 from explorer.page.blocks import QUIET
-from explorer.page.scripted import scripted
-from explorer.page.tab import Shared, Tab
-from explorer.server.visitors import caller
+from explorer.page.tab import Shared, Tab, opened_tab
+from explorer.tabs.object_removal import choosing, measuring, mending, offers, removing
 from explorer.tabs.object_removal.api import object_functions
 from explorer.tabs.object_removal.finetune import Finetuning
 from explorer.tabs.object_removal.routes import objects_routes
 from explorer.tabs.object_removal.service import Objects
-
-_GIVEN = '{ act: (action, payload) => trigger("act", { ...payload, action }) }'
-_REPLY = """(said) => {
-  window.dispatchEvent(new CustomEvent("rankscope:started", { detail: JSON.parse(said || "{}") }));
-  window.dispatchEvent(new CustomEvent("rankscope:changed"));
-  return [];
-}"""
+from explorer.tabs.object_removal.view import Showing, Updates
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answering:
-    """The services of the tab: what answers it, and what starts its runs."""
+    """The services of the tab: what answers it, what starts its runs, and what all tabs share."""
 
     objects: Objects
     finetuning: Finetuning
+    shared: Shared
 
 
 def service(shared: Shared) -> Answering:
     """Make the services of the tab."""
     objects = Objects(shared.settings, shared.library, turns=shared.turns)
-    return Answering(objects=objects, finetuning=Finetuning(shared.runs, objects.datasets, objects.models))
+    finetuning = Finetuning(shared.runs, objects.datasets, objects.models)
+    return Answering(objects=objects, finetuning=finetuning, shared=shared)
 
 
 def build(answering: Answering) -> None:
-    """Add the tab's host and its events."""
-    said = gr.Textbox(visible=False, label="Reply")
-    host = scripted(
-        "object_removal/object_removal.js",
-        "rs-object",
-        "The images",
-        _GIVEN,
-        loading="Opening the images …",
-        elem_id="object-view",
-    )
+    """Lay out the sections of the tab, from what is chosen to the fine-tuning, and bind their events."""
+    objects, shared = answering.objects, answering.shared
+    showing = Showing(objects)
+    chooser, remover = choosing.Choosing(showing, shared.photographs, shared.shown), removing.Removing(showing)
+    menus = choosing.menus()
+    about = gr.Markdown(elem_classes="rs-sentence")
+    with gr.Row(equal_height=False):
+        lacking = removing.missing()
+        more = choosing.more()
+    more.work.render()
+    more.said.render()
+    strip = choosing.strip()
+    view, finding = removing.view()
+    ask = removing.wire(remover, showing, menus, view, finding)
+    wiring = choosing.Wiring(chooser, menus, strip, view, about, ask)
+    wiring.menus(more.work)
+    wiring.strip()
+    wiring.more(more)
+    opening = measuring.Opening(image=chooser.open_image, bind=wiring.show)
+    with gr.Column(elem_classes="rs-part"):
+        measuring.build(measuring.Measuring(objects, shared.shown), menus, opening)
+    with gr.Column(elem_classes="rs-part"):
+        follow, trained = mending.build(objects, answering.finetuning, menus.dataset)
+    wiring.follow(follow, more.work)
+    pair = [menus.model, menus.other]
+    real = gr.Textbox(visible=False)
+    asked = view.real.click(remover.real, menus.other, [*pair, real], **QUIET)
+    wiring.settle(asked)
+    asked.success(fn=None, inputs=real, js=removing.TO_MISSING)
 
-    def act(event: gr.EventData, request: gr.Request) -> str:
-        return json.dumps(answering.finetuning.perform(event._data, caller(request)))
+    def begin(*given: Any) -> Updates:
+        *menus_and_view, model = given
+        return [*chooser.begin(*menus_and_view), _lacking(objects), mending.trainable(objects, model)]
 
-    host.act(act, None, said, **QUIET).then(fn=None, inputs=[said], outputs=None, js=_REPLY)
+    filled = [menus.dataset, *pair, *wiring.new, lacking, trained]
+    ask(opened_tab().select(begin, [view.shown, *menus.each, trained], filled, **QUIET))
+
+
+def _lacking(objects: Objects) -> str:
+    lines = [f"- **{parts.plain(title)}** {parts.plain(why, 1000)}" for title, why in offers.missing(objects)]
+    return "\n".join(lines) or "Everything is installed."
 
 
 DESCRIPTOR = Tab(

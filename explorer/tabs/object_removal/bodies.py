@@ -53,6 +53,20 @@ class Query(Body):
     patience: Annotated[int, whole(0, PATIENCE)] = PATIENCE
 
 
+class Shown(Body):
+    """The image that the page shows.
+
+    Attributes:
+        ref: its reference.
+        dataset: that was chosen when it was shown.
+        objects: objects that were found in it.
+    """
+
+    ref: Text = REQUIRED
+    dataset: Optional = ""
+    objects: Annotated[list[FoundObject], list_of(MOST_OBJECTS)] | None = None
+
+
 class Encode(Body):
     """``encode``: encode the captions of a dataset in the background."""
 

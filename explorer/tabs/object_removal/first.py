@@ -1,6 +1,9 @@
-"""The first image that a visitor sees, what is removed from it, and which models are asked."""
+"""What is shown before a visitor chooses: the first image, what is removed from it, which models are asked."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 from explorer.tabs.object_removal.datasets import OpenDataset
 from explorer.tabs.object_removal.images import InputImages, judged
@@ -12,6 +15,7 @@ OPENING, TAKEN = "test-000091", "car"
 (a test asks them)."""
 CHOSEN = ("tiny_clip", "tiny_clip_mended")
 _LOOKED_AT = 48
+_NOTICEABLE = 0.015  # share of the image
 
 
 def instructive(dataset: OpenDataset, images: InputImages) -> tuple[str, str | None]:
@@ -33,3 +37,13 @@ def instructive(dataset: OpenDataset, images: InputImages) -> tuple[str, str | N
             if judgement["allowed"] and 0.005 <= judgement["share"] <= 0.15 and often > len(named) / 2:
                 return ref, judgement["class"]
     return (refs[0] if refs else ""), None
+
+
+def suggestion(objects: Sequence[dict[str, Any]]) -> list[str]:
+    """Choose what is removed from an image at first, of its judged objects: the smallest one that may be removed and is
+    large enough to be seen, since small ones show best whether a model guesses.
+    """
+    allowed = sorted((one for one in objects if one["allowed"]), key=lambda one: one["share"])
+    seen = [one for one in allowed if one["share"] >= _NOTICEABLE]
+    best = [*seen[:1], *allowed[-1:], *objects[:1]]
+    return [best[0]["class"]] if best else []

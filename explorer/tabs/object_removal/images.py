@@ -127,17 +127,7 @@ class InputImages:
             classes += [each.name] * len(corners)
         return replace(image, boxes=tuple(boxes), classes=tuple(classes))
 
-    def listing(self, name: str, offset: int, count: int) -> dict[str, Any]:
-        """List a page of a dataset's images."""
-        dataset = self._datasets.get(name)
-        indices = range(offset, min(offset + count, len(dataset.scenes)))
-        listed = []
-        for index in indices:
-            classes = list(dict.fromkeys(dataset.scenes[index].classes))
-            listed.append({"ref": f"{dataset.name}.{index}", "alt": _alt(dataset, index), "classes": classes})
-        return {"total": len(dataset.scenes), "images": listed}
-
-    def add(self, data: bytes, name: str = "", visitor: str = "") -> InputImage:
+    def add(self, data: bytes, visitor: str = "") -> InputImage:
         """Keep an image that a visitor uploads; its reference cannot be guessed.
 
         Args:
@@ -150,7 +140,7 @@ class InputImages:
             picture = read_picture(data, SHOWN)
         image = InputImage(
             ref=f"{_UPLOAD}.{secrets.token_hex(16)}",
-            alt=f"The image {name}" if name else "An image of your own",
+            alt="An image of your own",
             width=picture.width,
             height=picture.height,
             notes=picture.notes,

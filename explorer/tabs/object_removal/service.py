@@ -10,7 +10,7 @@ from typing import Any
 
 from explorer.server.jobs import Jobs
 from explorer.server.library import Library
-from explorer.server.tasks import Tasks
+from explorer.server.tasks import Task, Tasks
 from explorer.server.turns import Turns
 from explorer.server.visitors import NOBODY, Caller
 from explorer.settings import Settings
@@ -21,7 +21,7 @@ from explorer.tabs.object_removal.detecting import Detection
 from explorer.tabs.object_removal.first import CHOSEN, instructive
 from explorer.tabs.object_removal.images import KEPT, InputImages
 from explorer.tabs.object_removal.interpretation import READINGS
-from explorer.tabs.object_removal.models import Known, Models
+from explorer.tabs.object_removal.models import Models
 from explorer.tabs.object_removal.query import Answers
 from explorer.tabs.object_removal.recorded import RECORD, Recorded
 from explorer.tabs.object_removal.removal import FilledImages
@@ -111,7 +111,7 @@ class Objects:
         return {
             "datasets": [dataset.about() for dataset in self.datasets.listed()],
             "dataset": DRAWN,
-            "models": [known.json() | {"dataset": self._dataset_of(known)} for known in models],
+            "models": [known.json() for known in models],
             "chosen": chosen,
             "fills": [fill.json() | {"redraws": fill.redraw is not None} for fill in FILLS.values()],
             "fill": FILL,
@@ -119,15 +119,15 @@ class Objects:
             "taken": taken,
             "encoding": self.encoding(),
             "interpretation": list(READINGS),
-            "recorded": self._recorded(),
+            "recorded": self.recorded(),
             "recipes": list(TEXTS),
             "recipe": asdict(PairRecipe()),
             "optimisers": [{"name": descriptor.name, "title": descriptor.title} for descriptor in OPTIMISERS.values()],
             "presets": [_preset(descriptor) for descriptor in PRESETS],
         }
 
-    def open(self, asked: Open, caller: Caller = NOBODY) -> dict[str, Any]:
-        """Open a dataset: ``{"answer": ...}``, which describes it, or ``{"job": id}`` if it takes longer.
+    def open(self, asked: Open, caller: Caller = NOBODY) -> Task:
+        """Have a dataset opened; what it comes to describes it.
 
         Raises:
             UserError: it cannot be had, or too many are being opened.
@@ -139,7 +139,7 @@ class Objects:
                 return self.datasets.open(of_run.source, of_run.captions_from, of_run.limit, progress).about()
             return self.datasets.open(asked.source, asked.captions_from or None, asked.limit, progress).about()
 
-        return self.openings.reply(work, caller)
+        return self.openings.add(Task(work=work, caller=caller))
 
     def encode(self, asked: Encode) -> list[dict[str, Any]]:
         """Have models encode the captions of a dataset, in the background and once for all visitors.
@@ -179,12 +179,12 @@ class Objects:
         self.scores.close()
         self.index.close()
 
-    def _dataset_of(self, model: Known) -> str | None:
+    def dataset_of(self, name: str) -> str | None:
         """Name the dataset that a model was fine-tuned on, open or not; None: it is a model of the menu."""
-        scenes = model.scenes
+        scenes = self.models.known(name).scenes
         return None if scenes is None else self.datasets.name(scenes.source, scenes.captions_from, scenes.limit)
 
-    def _recorded(self) -> str | None:
+    def recorded(self) -> str | None:
         """Find a fine-tuning run that ships with the program, to be watched before one of your own."""
         for folder in self._library.folders():
             with suppress(RunError):

@@ -9,8 +9,16 @@ import { Series } from "../common/series.js";
 import { sentence } from "../common/status.js";
 import { toLive } from "../common/navigation.js";
 
+export function mount(element, { value, watch, act, use }) {
+  const follow = new Follow({ act: (action, asked) => act({ action, ...asked, token: api.token() }), use: (name) => use({ name }) });
+  element.querySelector(".rs-runfollow").replaceChildren(follow.node);
+  const show = () => value() && value() !== follow.id && follow.open(value());
+  watch(show);
+  show();
+}
+
 /** `on`: {act(action, payload), use(name of a model)}. */
-export class Follow {
+class Follow {
   constructor(on) {
     this.on = on;
     this.line = el("p", { class: "rs-followline", role: "status" });

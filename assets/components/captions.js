@@ -1,26 +1,60 @@
-// The nearest captions: one card per model, the same rank in the same row, for the filled image or the original.
+// The nearest captions: one card per model, the same rank in the same row, for the image without an object or the original.
 
+import { json } from "../common/api.js";
 import { el, say, swatch } from "../common/dom.js";
-import { button, number, segments } from "../common/fields.js";
+import { button, segments } from "../common/fields.js";
+import { saveCsv } from "../common/files.js";
 import { listed, moved } from "../common/measures.js";
+import { Poll } from "../common/poll.js";
+import { captionRows } from "./caption_table.js";
 import { captionNodes, key, verdict } from "./caption_words.js";
 
+const LATE = 1200; // ms; a model that still reads the captions is asked again
+const BEFORE = "This result was computed beforehand.";
 const SIDES = [["removed", "for the image without it"], ["original", "for the original"]];
 
-/** `on`: {csv() to download the captions, count() when more or fewer are asked for}. */
-export class Captions {
-  constructor(on) {
+export function mount(element, { value, watch, again, read }) {
+  const captions = new Captions(element.querySelector(".rs-nearest"), { again, read });
+  const show = () => captions.take(value());
+  watch(show);
+  show();
+}
+
+/** `on`: {again() asks once more, read() has the captions encoded for later questions}. */
+class Captions {
+  constructor(host, on) {
+    this.on = on;
     this.switcher = segments("Captions are for", SIDES, "removed", () => this.draw());
-    this.csv = button("Captions CSV", on.csv);
+    this.csv = button("Captions CSV", () => saveCsv(captionRows(this.reply), "rankscope-captions.csv"));
     this.csv.disabled = true;
-    this.count = number(5, 1, 20, 1, on.count);
-    const count = el("label", { class: "rs-flow rs-tight rs-howmany" }, this.count, el("span", { class: "rs-note rs-fieldname", text: "per model" }));
     this.grid = el("div", { class: "rs-columns rs-captions" });
     this.notes = el("p", { class: "rs-note" });
-    const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Nearest captions" }), count, this.switcher, this.csv);
+    const head = el("header", { class: "rs-flow rs-sectionhead" }, el("h2", { text: "Nearest captions" }), this.switcher, this.csv);
     this.outcome = el("p", { class: "rs-flow rs-outcome", role: "status" });
-    this.node = el("section", { class: "rs-stack", "aria-label": "Nearest captions" }, head, this.outcome, this.grid, key(), this.notes);
+    this.reading = new Reading();
+    this.node = el("section", { class: "rs-stack", "aria-label": "Nearest captions" }, head, this.outcome, this.grid, key(), this.notes, this.reading.node);
     this.cards = [];
+    this.k = 5;
+    host.replaceChildren(this.node);
+    this.wait(["", ""]);
+  }
+
+  /** `value`: {k, titles, reply}; without a reply nothing has been removed from the image yet. */
+  take(value) {
+    if (!value) return;
+    clearTimeout(this.later);
+    this.k = value.k;
+    this.reading.hide();
+    if (!value.reply) {
+      this.wait(value.titles);
+      this.reset();
+      return;
+    }
+    this.show(value.reply);
+    if (value.reply.models.some((model) => model.waiting || model.partial)) this.later = setTimeout(() => this.on.again(), LATE);
+    if (!value.reply.recorded) return;
+    this.on.read();
+    this.reading.begin(value.reply);
   }
 
   /** Cards of fixed height before anything is known: `titles` of the models. */
@@ -43,27 +77,16 @@ export class Captions {
     this.csv.disabled = true;
     this.grid.style.setProperty("--rows", 4);
     this.cards.forEach((card) => card.vacant());
-    this.busy(false);
-  }
-
-  get k() {
-    return Number(this.count.value);
-  }
-
-  /** An answer is awaited; the current one stays until then. */
-  busy(on) {
-    this.grid.setAttribute("aria-busy", String(on));
   }
 
   show(reply) {
+    if (this.cards.length !== reply.models.length) this.wait(reply.models.map((model) => model.title));
     this.reply = reply;
     this.csv.disabled = false;
-    if (this.cards.length !== reply.models.length) this.wait(reply.models.map((model) => model.title));
     this.grid.style.setProperty("--rows", Math.max(...reply.models.flatMap((model) => (model.waiting ? [this.k] : [model.removed.length, model.original.length]))) + 3);
     say(this.notes, reply.notes.join(" "));
     this.tell();
     this.draw();
-    this.busy(false);
   }
 
   /** How many captions of each model name what is gone. */
@@ -124,6 +147,7 @@ class Card {
     const gone = new Set(model.left);
     const row = (caption, rank) => line(caption, original ? (gone.has(rank) ? "left" : null) : caption.move);
     this.rows.replaceChildren(...model[side].map(row));
+    this.fold.hidden = false;
     say(this.change, `${model.left.length} left, ${model.entered.length} entered`);
     this.left.replaceChildren(...model.original.map((caption, rank) => line(caption, gone.has(rank) ? "left" : "stayed")));
     this.left.setAttribute("aria-label", `What ${model.title} said about the original`);
@@ -131,7 +155,7 @@ class Card {
 }
 
 /** How many captions name one of these classes. */
-export const naming = (captions, classes) => captions.filter(({ parts }) => (parts ?? []).some((part) => part.classes.some((name) => classes.includes(name)))).length;
+const naming = (captions, classes) => captions.filter(({ parts }) => (parts ?? []).some((part) => part.classes.some((name) => classes.includes(name)))).length;
 
 function line(caption, move) {
   const near = caption.similarity.toFixed(3).replace(/^(-?)0\./, "$1.");
@@ -143,4 +167,52 @@ function line(caption, move) {
     el("span", { class: "rs-note rs-captionmove", text: moved(move) }),
     el("span", { class: "rs-note rs-similarity", title: "similarity of image and caption" }, el("span", { class: "rs-unseen", text: "similarity " }), near),
   );
+}
+
+/** Progress of models that encode a dataset's captions in the background, so that later questions are answered at once. */
+class Reading {
+  constructor() {
+    this.said = el("p", { class: "rs-note", role: "status" });
+    this.bar = el("progress", { class: "rs-progress", max: 1, value: 0, "aria-label": "Captions read so far" });
+    this.node = el("div", { class: "rs-stack rs-background", hidden: true }, this.said, this.bar);
+    this.poll = new Poll(() => this.ask(), (error) => error && say(this.said, error.message), this.node);
+  }
+
+  begin({ dataset, models }) {
+    this.poll.stop();
+    Object.assign(this, { dataset, titles: new Map(models.map(({ name, title }) => [name, title])), seen: false });
+    this.node.hidden = this.bar.hidden = false;
+    this.bar.value = 0;
+    say(this.said, `${BEFORE} The models are being loaded for your own queries …`);
+    this.poll.start();
+    this.poll.schedule(600); // what has them encoded has arrived by then
+  }
+
+  hide() {
+    this.poll.stop();
+    this.node.hidden = true;
+  }
+
+  async ask() {
+    const { encoding } = await json("objects/encoding");
+    const going = encoding.filter((job) => job.dataset === this.dataset && this.titles.has(job.model));
+    if (going.length) this.show(going);
+    else this.end();
+    return true;
+  }
+
+  show(going) {
+    const left = going.reduce((sum, job) => sum + 1 - job.fraction, 0);
+    this.bar.value = Math.max(this.bar.value, 1 - left / this.titles.size);
+    const same = new Set(going.map((job) => job.message)).size === 1;
+    const titles = going.map((job) => this.titles.get(job.model));
+    const said = same ? `${titles.join(" and ")}: ${going[0].message}` : going.map((job, i) => `${titles[i]}: ${job.message}`).join("; ");
+    say(this.said, `${BEFORE} Getting ready for your own queries: ${said}.`);
+  }
+
+  end() {
+    this.poll.stop();
+    this.bar.hidden = true;
+    say(this.said, "All captions are read: your own queries are answered at once.");
+  }
 }

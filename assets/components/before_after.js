@@ -1,12 +1,23 @@
-// The image without the object, over the original: a divider that is a slider shows how much of each.
+// An image without an object, over the original: a divider that is a slider shows how much of each.
 
+import { base } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { save } from "../common/files.js";
 import { button } from "../common/fields.js";
 import { listed, percent } from "../common/measures.js";
 import { fraction, Stage } from "../common/stage.js";
 
-export class Filled {
+const SIDE = 768;
+
+export function mount(element, { value, watch }) {
+  const filled = new Filled();
+  element.querySelector(".rs-beforeafter").replaceChildren(filled.node);
+  const show = () => filled.take(value());
+  watch(show);
+  show();
+}
+
+class Filled {
   constructor() {
     this.title = el("h3", { text: "Without it" });
     this.about = el("p", { class: "rs-note rs-sideabout" });
@@ -49,33 +60,38 @@ export class Filled {
     this.whole?.setAttribute("aria-pressed", String(part > 50));
   }
 
+  /** `value`: {image, prompt, removed} of an image of which nothing is removed yet, {image, reply} afterwards. */
+  take(value) {
+    if (!value) return;
+    const { image, reply, prompt, removed } = value;
+    if (image.ref !== this.image?.ref) this.show(image);
+    if (reply) this.fill(reply, `${base()}/objects/filled/${encodeURIComponent(reply.filled)}`);
+    else this.wait(prompt, removed);
+  }
+
   /** Another image: nothing is filled yet. */
-  show(image, url) {
+  show(image) {
     this.image = image;
     this.stage.shape(image.width, image.height);
-    this.url = url;
-    this.top.src = url;
+    this.url = `${base()}/objects/image/${encodeURIComponent(image.ref)}/pixels?side=${SIDE}`;
+    this.top.src = this.url;
+  }
+
+  /** Nothing is filled: `prompt` says what to do, or `removed` is being taken out. */
+  wait(prompt, removed) {
     this.key = null;
-    this.stage.show(url, "");
+    this.stage.show(this.url, "");
     this.save.disabled = true;
-    this.node.removeAttribute("aria-busy");
     this.reveal(0);
-    say(this.title, "Without it");
-    say(this.about, "");
+    say(this.title, removed?.length ? `Without the ${listed(removed)}` : "Without it");
+    say(this.about, removed?.length ? "filling …" : "");
+    this.prompt(prompt);
     say(this.hint, "");
   }
 
-  /** Nothing has been marked yet. */
-  showPrompt(on) {
-    this.stage.note.hidden = !on;
-    say(this.stage.note, on ? "Mark what to remove, and it is filled here." : "");
-  }
-
-  /** A removal was asked for. */
-  wait(names) {
-    say(this.title, `Without the ${listed(names)}`);
-    say(this.about, "filling …");
-    this.node.setAttribute("aria-busy", "true");
+  prompt(text) {
+    this.stage.note.hidden = !text;
+    say(this.stage.note, text ?? "");
   }
 
   /** The reply of the server; `url` of its filled image, decoded before it is shown, so that nothing flashes. */
@@ -88,22 +104,12 @@ export class Filled {
     if (this.key !== reply.filled) return;
     this.stage.show(url, `${this.image.alt || "The image"}, without the ${listed(reply.removed)}`);
     if (!same) this.reveal(0);
+    this.prompt("");
     this.save.disabled = false;
     say(this.title, `Without the ${listed(reply.removed)}`);
     say(this.about, `${percent(reply.share)} of the image filled, ${reply.fill_title} ${duration(reply.fill_ms)}`);
     say(this.hint, reply.problems.join(" ") || "Drag across the image to compare.");
     this.hint.classList.toggle("rs-warning", reply.problems.length > 0);
-    this.node.removeAttribute("aria-busy");
-  }
-
-  /** What was done to an uploaded image, while nothing is filled yet. */
-  showNotes(notes) {
-    if (!this.key) say(this.hint, notes.join(" "));
-  }
-
-  fail() {
-    say(this.about, "");
-    this.node.removeAttribute("aria-busy");
   }
 
   async download() {

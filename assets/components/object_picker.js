@@ -1,12 +1,13 @@
-// The image as it is: every object a button over its box, and tools to mark what has no box.
+// An image: every object in it a button over its box, and tools to mark what has no box.
 
+import { base } from "../common/api.js";
 import { el, onPoint, say } from "../common/dom.js";
 import { Draw } from "../common/draw.js";
-import { segments } from "../common/fields.js";
+import { button, segments, slider } from "../common/fields.js";
 import { listed, percent } from "../common/measures.js";
-import { Naming } from "./naming.js";
 import { over, Stage } from "../common/stage.js";
 
+const SIDE = 768;
 const CROWDED = 6; // with more boxes than this a label shows only where one points
 const WAYS = [["objects", "Objects"], ["box", "Box"], ["brush", "Brush"]];
 const HINTS = {
@@ -16,44 +17,52 @@ const HINTS = {
   brush: "Paint over what to remove.",
 };
 
-/** `on`: {remove(remove), name(box): a promise of [{class, score}], detect(detector), fail(sentence)}. */
-export class Original {
-  constructor(on) {
+export function mount(element, { value, watch, remove, draw, tool }) {
+  const picker = new Picker(element.querySelector(".rs-picker"), { remove, draw, tool });
+  const show = () => picker.show(value());
+  watch(show);
+  show();
+}
+
+/** `on`: {remove({classes}), draw({boxes | strokes, around}), tool({name})}. */
+class Picker {
+  constructor(host, on) {
     this.on = on;
     this.layer = el("div", { class: "rs-layer rs-boxes" });
-    this.pen = new Draw({ drawn: () => this.drawn(), clear: () => this.clear() });
+    this.pen = new Draw({ drawn: () => this.drawn(), clear: () => this.pen.clear() });
     this.stage = new Stage(this.layer, this.pen.canvas);
     this.hint = el("p", { class: "rs-note rs-hint" });
     this.tools = segments("What pressing the image does", WAYS, "objects", (tool) => this.use(tool));
-    this.naming = new Naming({ ...on, around: () => this.pen.around, drawn: () => this.send(), clear: () => this.clear(), radius: (value) => { this.pen.radius = value; } });
+    this.brush = slider("Brush", { value: 0.03, low: 0.01, high: 0.12, step: 0.005, words: percent, changed: (value) => { this.pen.radius = value; } });
+    this.drawing = el("div", { class: "rs-flow rs-tight rs-drawing", hidden: true }, button("Clear", () => this.pen.clear()), this.brush.node);
     const head = el("header", { class: "rs-flow" }, el("h3", { text: "Original" }), this.tools);
-    const foot = el("div", { class: "rs-stack rs-tight rs-foot" }, this.hint, this.naming.node);
-    this.node = el("section", { class: "rs-side", "aria-label": "Original image" }, head, this.stage.node, foot);
+    const foot = el("div", { class: "rs-stack rs-tight rs-foot" }, this.hint, this.drawing);
+    this.stage.shape(1, 1);
+    host.replaceChildren(el("section", { class: "rs-side", "aria-label": "Original image" }, head, this.stage.node, foot));
   }
 
   get tool() {
     return this.tools.value;
   }
 
-  /** Another image, or the same one with objects found in it, at `url`. */
-  show(image, url) {
-    const same = this.image?.ref === image.ref;
-    this.image = image;
-    this.pressed = [];
-    this.stage.shape(image.width, image.height);
-    this.stage.show(url, image.alt || "The image");
-    this.boxes();
-    this.naming.image(image, this.classes);
-    const tool = image.objects.length ? "objects" : "box";
-    this.tools.querySelector("input[value=objects]").disabled = !image.objects.length;
-    if (same && image.objects.length === 0) return;
-    this.tools.value = tool;
-    this.use(tool);
+  /** `value`: {image, removed}, the image as explorer/tabs/object_removal/images.py describes it; null: none yet. */
+  show(value) {
+    if (!value) return;
+    const key = JSON.stringify([value.image.ref, value.image.objects]);
+    if (key !== this.key) this.another(value.image);
+    this.key = key;
+    this.mark(value.removed);
   }
 
-  /** Class names of the dataset, offered for what is drawn. */
-  setClasses(classes) {
-    this.classes = classes;
+  /** Another image, or the same one with objects found in it. */
+  another(image) {
+    this.image = image;
+    this.stage.shape(image.width, image.height);
+    this.stage.show(`${base()}/objects/image/${encodeURIComponent(image.ref)}/pixels?side=${SIDE}`, image.alt || "The image");
+    this.boxes();
+    this.tools.querySelector("input[value=objects]").disabled = !image.objects.length;
+    this.tools.value = image.objects.length ? "objects" : "box";
+    this.use(this.tool);
   }
 
   boxes() {
@@ -105,25 +114,14 @@ export class Original {
   use(tool) {
     this.pen.use(tool === "objects" ? null : tool, this.stage);
     this.layer.inert = tool !== "objects";
-    this.naming.use(tool);
+    this.drawing.hidden = tool === "objects";
+    this.brush.node.hidden = tool !== "brush";
     this.showHint();
+    this.on.tool({ name: tool });
   }
 
-  clear() {
-    this.pen.clear();
-    this.naming.forget();
-  }
-
-  /** Something was drawn: give it a name unless it has one, then take it out. */
-  async drawn() {
-    if (!this.naming.name) await this.naming.guess(this.pen.around);
-    this.send();
-  }
-
-  send() {
-    const name = this.naming.name;
-    const region = this.pen.region;
-    if (region && name) this.on.remove({ class: name, ...region });
+  drawn() {
+    this.on.draw({ ...this.pen.region, around: this.pen.around });
   }
 }
 
