@@ -38,7 +38,7 @@ def build(_shared: Shared) -> None:
                     label="Search", placeholder="Search losses, metrics and models", max_lines=1, max_length=200
                 )
                 family = gr.Dropdown([ALL, *families()], value=ALL, label="Family", filterable=False)
-            listed = parts.listing(_rows(found()), headers=_HEAD, shares=[32, 68], elem_id="rs-entries")
+            listed = parts.listing(headers=_HEAD, shares=[32, 68], elem_id="rs-entries")
         with gr.Column(scale=6, min_width=320):
             text = gr.Markdown(first.markdown, latex_delimiters=_LATEX, elem_id="rs-entry")
             loss = gr.Textbox(first.name, visible=False)
@@ -52,6 +52,7 @@ def build(_shared: Shared) -> None:
             with parts.fold("Words"):
                 gr.Markdown(glossary.markdown())
     search: dict[str, Any] = {"fn": _found, "inputs": [words, family], "outputs": listed, **QUIET}
+    opened_tab().select(**search)
     words.change(**search, trigger_mode="always_last")
     family.change(**search)
     drawn = [figure, made, numbers, table]

@@ -10,6 +10,7 @@ from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.kinds import KINDS, kind_of
 from trainers.runs import RunFolder
+from trainers.runs.damage import reading
 from trainers.runs.records import PHASES
 
 
@@ -36,4 +37,15 @@ def start(library: Library, theirs: Callable[[RunFolder], bool] = lambda _folder
             ranked.append((2 + list(KINDS).index(run.config.kind), folder.id))
         elif theirs(folder) and (PHASES[phase].active or phase == "finished"):
             ranked.append((phase == "finished", folder.id))
-    return min(ranked, key=lambda candidate: candidate[0], default=(0, None))[1]  # of equal ones the newest comes first
+    ordered = sorted(ranked, key=lambda candidate: candidate[0])  # of equal ones the newest comes first
+    return next((run_id for _, run_id in ordered if _shows(library, run_id)), None)
+
+
+def _shows(library: Library, run_id: str) -> bool:
+    """Return whether the images of a run can be read; those of one that has just begun come later."""
+    try:
+        with reading(run_id):
+            library.get(run_id).probe  # noqa: B018  (it is read)
+    except RunError:
+        return False
+    return True
