@@ -23,7 +23,7 @@ export class HeatMaps {
     say(this.note, `The image is covered patch by patch, ${grid} × ${grid}. Red: the similarity to ${of} falls without the patch; blue: it rises. Each picture has its own scale.`);
     this.pictures.replaceChildren(...arms.map((arm, number) => picture(arm, number)));
     this.node.hidden = false;
-    this.node.scrollIntoView({ block: "nearest" });
+    this.node.scrollIntoView({ block: "center" });
     this.node.focus({ preventScroll: true });
   }
 }

@@ -86,6 +86,10 @@ def test_one_image_before_and_after(pots: Page) -> None:
     expect(rows).to_contain_text("of it is removed. Object goes.")
     expect(rows.locator(".rs-formrow")).to_have_count(6)
     expect(rows.locator(".rs-staysword").first).to_have_text(re.compile("^(new|stays|up|down)"))
+    one.get_by_role("button", name="Heat map").click()
+    maps = page.get_by_label("Heat maps", exact=True)
+    expect(maps.locator("img")).to_have_count(2)
+    expect(maps).to_contain_text("other images of the query's class falls without the patch")
     put(one, "a.jpeg", jpeg())
     expect(one.get_by_role("button", name="Object, ")).to_have_count(0)
     one.get_by_text("Brush", exact=True).click()
@@ -95,6 +99,8 @@ def test_one_image_before_and_after(pots: Page) -> None:
     expect(rows.get_by_role("heading", name="Your image")).to_be_visible()
     expect(rows.locator(".rs-formimage")).to_have_count(3)
     expect(rows.locator(".rs-formrow")).to_have_count(6)
+    one.get_by_role("button", name="Heat map").click()
+    expect(maps).to_contain_text("the first 10 results of each loss")
 
 
 def test_from_a_measurement_to_the_images_of_a_query(pots: Page) -> None:
