@@ -12,6 +12,7 @@ import { SECTIONS } from "./sections.js";
 
 const NONE = "No comparison yet. A sweep trains the same losses, methods or recipes over several seeds, so that a difference can be told from chance.";
 const EVERY = 5; // turns of the poll between two looks at the list of plans
+const OTHERWISE = "One run in Live may say otherwise: it is one of these seeds. So may Claims, where the settings of each side were searched first.";
 const PENDING = "The results fill in as the runs finish.";
 
 /** `act(action, id, token)` asks the server; `public`: only its owner may change a plan. */
@@ -39,7 +40,7 @@ class Tab {
     this.metricField = field("Metric", this.metricMenu);
     this.conditionField = field("Under", this.conditionMenu);
     this.sections = SECTIONS.map(({ make }) => make(this));
-    this.body = el("div", { class: "rs-stack rs-planbody", hidden: true }, this.parts, this.note, ...this.sections.map((section) => section.node));
+    this.body = el("div", { class: "rs-stack rs-planbody", hidden: true }, this.parts, this.note, ...this.sections.map((section) => section.node), el("p", { class: "rs-note", text: OTHERWISE }));
     this.opening = el("p", { class: "rs-note", role: "status", text: "Opening the comparison …" });
     host.replaceChildren(this.problem.node, this.vacant, this.bar.node, this.opening, this.body);
     this.poll = new Poll(() => this.ask(), (error) => this.showError(error), host);

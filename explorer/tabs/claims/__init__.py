@@ -24,7 +24,8 @@ from trainers.claims.catalogue import CLAIMS
 from trainers.claims.measured import VERDICTS
 
 INTRO = """Claims of four works, tested here in runs of minutes. A rule that was fixed before the runs turns the numbers
-into a verdict. It says nothing about results on the papers' own data."""
+into a verdict. It says nothing about results on the papers' own data. One run in Live, or a sweep in Compare, may say
+otherwise: a claim is judged over its own seeds, where it says so at settings that were searched for each side."""
 _FILES = "gradio_api/rankscope/claims"
 _MINE = "(name) => [name, window.rankscopeToken()]"
 _OPEN = "(id) => { window.rankscopeToPlan(id); return []; }"
