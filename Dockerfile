@@ -18,6 +18,7 @@ RUN grep -E '^torch(vision)?\b' requirements.txt > /tmp/torch.txt \
 
 COPY app.py ./
 COPY assets assets
+COPY docs docs
 COPY explorer explorer
 COPY trainers trainers
 

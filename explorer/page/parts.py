@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import gradio as gr
 
 from explorer.components.photograph import Photograph
 from explorer.page.blocks import QUIET
+from explorer.server.http import RequestError
+from explorer.server.jobs import Job
+
+J = TypeVar("J", bound=Job)
 
 
 def listing(value: Any = None, *, headers: list[str], shares: list[int], **options: Any) -> gr.Dataframe:
@@ -132,3 +136,14 @@ def picture_of(elem_id: str) -> str:
       document.querySelector("#{elem_id} .modebar-btn")?.click();
       return [];
     }}"""
+
+
+def ended(job: J) -> J:
+    """Return a job that has ended: an event never waits for one.
+
+    Raises:
+        RequestError: it has not.
+    """
+    if not job.done.is_set():
+        raise RequestError("It is not done yet.")
+    return job

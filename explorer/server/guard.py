@@ -40,7 +40,7 @@ BYTES_TYPES = ("application/octet-stream", "image/jpeg", "image/png", "image/web
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # nothing of the page needs them: files to disk, development tools, requests to other servers
 _CLOSED = re.compile(
-    rf"{API}/(upload[^_]|upload_progress.|process_recording|stream|component_server|deep_link|proxy=|file=\w+:"
+    rf"{API}/(upload[^_]|upload_progress.|process_recording|stream|component_server|deep_link|proxy=|file=\w{{2,}}:"
     r"|dev|vibe|undo-vibe|run-history|profiling|custom_component|mcp/(?:sse|messages))|/monitoring"
 )
 _CONTENT = re.compile(rf"{API}/(?!rankscope/assets/)|/config")

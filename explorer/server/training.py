@@ -23,6 +23,7 @@ from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
+from trainers.runs.database import Stamp, written
 from trainers.runs.records import PHASES
 
 SHOWN = 3
@@ -46,6 +47,7 @@ class Training:
         self._runs = runs
         self._lock = threading.Lock()
         self._seen: list[tuple[RunFolder, Json]] = []
+        self._rests: dict[str, Stamp] = {}  # what is no longer under way, as it was written last
         self._looked = float("-inf")
 
     def of(self, viewed: str, token: str, caller: Caller) -> Json:
@@ -99,17 +101,19 @@ class Training:
             return self._seen
 
     def _of_folder(self, folder: RunFolder) -> Json | None:
-        if folder.read_only or folder.part_of:
+        if folder.read_only or self._rests.get(folder.id) == (stamp := written(folder.path)):
             return None
         try:
             with reading(folder.id):
-                run = self._library.get(folder.id)
-                phase = run.at_rest("phase", lambda: run.folder.state().phase)
-                if not PHASES[phase].moving and phase != _LEFT:
-                    return None
-                return self._about(run)
+                if not folder.part_of:  # of a plan the plan itself is told of
+                    run = self._library.get(folder.id)
+                    phase = run.folder.state().phase
+                    if PHASES[phase].moving or phase == _LEFT:
+                        return self._about(run)
         except RunError:
-            return None  # a damaged run is told of in the tab Runs
+            pass  # a damaged run is told of in the tab Runs
+        self._rests[folder.id] = stamp
+        return None
 
     def _about(self, run: Run) -> Json:
         state = run.folder.state()

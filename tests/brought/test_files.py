@@ -82,6 +82,13 @@ def test_every_form_gives_the_same_embeddings_and_labels(ending: str, tmp_path: 
         ]
 
 
+def test_counted_columns_of_labels_are_no_embeddings(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("level1,level2,embedding\n" + '1,2,"[0.5, 0.5]"\n3,4,"0 1"\n5,6,"1,0"\n')
+    table = read(tmp_path / "x.csv")
+    assert table.embeddings.shape == (3, 2) and table.embeddings[1].tolist() == [0, 1]
+    assert list(table.columns) == ["level1", "level2"]
+
+
 def test_a_run_has_the_numbers_that_the_metrics_give_and_is_listed(tmp_path: Path, made: Any, capsys) -> None:
     rows, labels = made
     for name, scale in (("first", 0.0), ("second", 0.4)):
@@ -168,6 +175,10 @@ def _with(rows: np.ndarray, value: float) -> np.ndarray:
         (lambda path, _rows: (path / "x.npz").write_bytes(b"PK no"), "cannot be read"),
         (lambda path, _rows: (path / "x.csv").write_text("a,b\n1,2\n3\n"), "Line 3"),
         (lambda path, _rows: (path / "x.csv").write_text("a,b\nx,y\nx,y\nx,y\n"), "column of embeddings"),
+        (
+            lambda path, rows: parquet.write_table(arrow.table({"x": rows[:, 0], "y": rows[:, 1]}), path / "x.parquet"),
+            "column of embeddings",
+        ),
         (lambda path, _rows: (path / "x.pkl").write_bytes(b"x"), "ends in .npy"),
         (lambda path, _rows: (path / "x.npy").mkdir(), "There is no file"),
     ],

@@ -66,7 +66,7 @@ def test_a_loop_that_ends_with_an_error_is_told(tmp_path: Path) -> None:
     assert state.phase == "failed" and "ValueError: lost" in (state.error or "")
 
 
-@pytest.mark.parametrize("wrong", ["shape", "nan", "key", "text", "deleted", "none"])
+@pytest.mark.parametrize("wrong", ["shape", "nan", "key", "text", "deleted", "none", "step", "model"])
 def test_nothing_that_goes_wrong_reaches_the_loop(wrong: str, tmp_path: Path) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -75,6 +75,8 @@ def test_nothing_that_goes_wrong_reaches_the_loop(wrong: str, tmp_path: Path) ->
             shutil.rmtree(list_runs(tmp_path)[0].path)
         if wrong == "key":
             run.log(0, **{"<b>": 1.0})
+        if wrong in ("step", "model"):
+            run.log(*{"step": (-1,), "model": (0,)}[wrong], model=9 * (wrong == "model"), loss=1.0)
         if wrong == "text":
             run.log(0, loss="high")  # type: ignore[arg-type]
         run.frame(
@@ -84,6 +86,37 @@ def test_nothing_that_goes_wrong_reaches_the_loop(wrong: str, tmp_path: Path) ->
         run.finish()
     said = [str(each.message) for each in caught if each.category is RuntimeWarning]
     assert len(said) == 1 and said[0].startswith("This run is not logged completely")
+
+    for folder in list_runs(tmp_path) if wrong != "deleted" else ():
+        assert folder.scalars() and folder.state().phase == "finished", "what was right is kept"
+
+
+def test_a_buffer_that_the_loop_uses_again_is_copied(tmp_path: Path) -> None:
+    run = log_run("x", runs=tmp_path, labels=LABELS)
+    buffer = embeddings(0)
+    expected = evaluate(buffer.clone(), torch.tensor([[i % 8, i % 4] for i in range(COUNT)]), metrics=["R_at_1"])
+    run.frame(0, buffer)
+    buffer.zero_()
+    run.finish()
+    assert list_runs(tmp_path)[0].newest("test/R_at_1")[0, "test/R_at_1"] == pytest.approx(expected["R_at_1"])
+
+
+def test_where_warnings_are_errors_nothing_is_raised(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = log_run("x", runs=tmp_path, labels=LABELS)
+        run.log(0, loss="high")  # type: ignore[arg-type]
+        run.frame(0, embeddings(0))
+        run.finish()
+    assert list_runs(tmp_path)[0].state().phase == "finished"
+
+
+def test_numbers_without_any_images_are_told(tmp_path: Path) -> None:
+    with pytest.warns(RuntimeWarning, match="no embeddings were logged"):
+        run = log_run("x", runs=tmp_path)
+        run.log(0, loss=1.0)
+        run.finish()
+    assert list_runs(tmp_path) == []
 
 
 def test_what_is_wrong_at_the_beginning_is_an_error(tmp_path: Path) -> None:

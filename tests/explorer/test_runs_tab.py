@@ -34,7 +34,15 @@ def made(folder: Path, **settings: object) -> RunList:
     bench = Bench(folder, **settings)
     library = Library(bench.settings.runs, bench.settings.recorded)
     return RunList(
-        Shared(settings=bench.settings, library=library, runs=bench.runs, layout=None, turns=None, photographs=None)
+        Shared(
+            settings=bench.settings,
+            library=library,
+            runs=bench.runs,
+            layout=None,
+            turns=None,
+            photographs=None,
+            shown=None,
+        )
     )  # type: ignore[arg-type]
 
 

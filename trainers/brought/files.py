@@ -70,13 +70,12 @@ def read(path: Path, column: str = "") -> Table:
             raise DataError(f"There is no file {path}.")
         if (size := path.stat().st_size) > LARGEST:
             raise DataError(f"A file of at most {LARGEST:,} bytes was needed; {path.name} has {size:,}.")
-        found = reader(path)
+        return _table(path.name, reader(path), column)
     except UserError:
         raise
     except Exception as error:  # libraries raise anything about damaged files
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{path.name} cannot be read: {why:.200}") from error
-    return _table(path.name, found, column)
 
 
 def _table(name: str, found: Mapping[str, Any], column: str) -> Table:
@@ -95,9 +94,11 @@ def _chosen(name: str, found: Mapping[str, Any], column: str) -> str:
         if column not in found:
             raise DataError(f"There is no column {column!r:.60} in {name}.{meant(column, found)}")
         return column
+    if len(found) == 1:
+        return next(iter(found))
     lower = {key.lower(): key for key in found}
     for known in NAMES:
-        if known in lower:
+        if known in lower and _is_wide(found[lower[known]]):
             return lower[known]
     wide = [key for key, values in found.items() if _is_wide(values)]
     if len(wide) != 1:
@@ -176,7 +177,11 @@ def _csv(path: Path) -> dict[str, Any]:
     head, body = rows[0], [row for row in rows[1:] if row]
     if bad := next((at for at, row in enumerate(body, start=2) if len(row) != len(head)), 0):
         raise DataError(f"Line {bad} of {path.name} has another number of cells than the first one, {len(head)}.")
-    columns = {name: [row[at] for row in body] for at, name in enumerate(head)}
+    columns: dict[str, Any] = {name: [row[at] for row in body] for at, name in enumerate(head)}
+    text = next((name for name in head if name.lower() in NAMES), None)
+    if text is not None:  # the numbers stand in one cell
+        cells = [cell.strip("[]() ").replace(",", " ").split() for cell in columns[text]]
+        return columns | {text: [np.array(cell, np.float32) for cell in cells]}
     counted = [name for name in head if name.rstrip("0123456789") != name]
     beginnings = {name.rstrip("0123456789") for name in counted}
     best = max(beginnings, key=lambda word: sum(name.rstrip("0123456789") == word for name in counted), default=None)
@@ -187,10 +192,6 @@ def _csv(path: Path) -> dict[str, Any]:
         buffer = io.StringIO("\n".join(" ".join(columns[name][at] for name in wide) for at in range(len(body))))
         embeddings = np.loadtxt(buffer, dtype=np.float32, ndmin=2)
         return {NAMES[0]: embeddings} | {name: values for name, values in columns.items() if name not in wide}
-    text = next((name for name in head if name.lower() in NAMES), None)
-    if text is not None:  # the numbers stand in one cell
-        cells = [cell.strip("[]() ").replace(",", " ").split() for cell in columns[text]]
-        return columns | {text: [np.array(cell, np.float32) for cell in cells]}
     return dict(columns)
 
 

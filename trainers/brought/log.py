@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import re
 import threading
@@ -9,15 +10,17 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from trainers.brought.writer import BroughtRun
 
-WAITING = 64
-"""Things that wait to be written; beyond that numbers are dropped, and frames wait for nothing: the newest is kept."""
+WAITING = 1024
+"""Numbers that wait to be written; of more the newest are kept, and of frames one."""
+T = TypeVar("T")
 _KEY = re.compile(r"[A-Za-z0-9][\w ./@-]{0,60}")
 
 
@@ -73,7 +76,7 @@ class LoggedRun:
         self._make = make
         self._models = models
         self._run = None if count is None else make(count)
-        self._numbers: queue.Queue[tuple[int, int, dict[str, float]]] = queue.Queue(WAITING * 16)
+        self._numbers: queue.Queue[tuple[int, int, dict[str, float]]] = queue.Queue(WAITING)
         self._frames: queue.Queue[tuple[int, Sequence[Any]]] = queue.Queue(1)
         self._wake, self._ended, self._broken = threading.Event(), False, False
         self._thread = threading.Thread(target=self._work, name="rankscope log", daemon=True)
@@ -88,9 +91,7 @@ class LoggedRun:
         """Keep numbers of a step, such as ``loss``; others than finite ones are left out."""
         try:
             kept = {_stored(key): float(value) for key, value in numbers.items() if np.isfinite(float(value))}
-            self._numbers.put_nowait((model, int(step), kept))
-        except queue.Full:
-            pass  # the newest number matters, not each
+            _put_newest(self._numbers, (self._checked_model(model), _checked_step(step), kept))
         except Exception as error:  # of whatever was handed over
             self._warn(error)
         self._wake.set()
@@ -102,13 +103,11 @@ class LoggedRun:
         """
         try:
             every = list(embeddings) if self._models > 1 else [embeddings]
-            copied = [rows.detach().float().cpu() if isinstance(rows, Tensor) else np.array(rows) for rows in every]
-            while True:
-                try:
-                    self._frames.put_nowait((int(step), copied))
-                    break
-                except queue.Full:
-                    self._frames.get_nowait()
+            copied = [
+                rows.detach().to("cpu", torch.float32, copy=True) if isinstance(rows, Tensor) else np.array(rows)
+                for rows in every
+            ]
+            _put_newest(self._frames, (_checked_step(step), copied))
         except Exception as error:
             self._warn(error)
         self._wake.set()
@@ -135,6 +134,8 @@ class LoggedRun:
             self._guarded(self._write)
             self._wake.wait(0.5)  # numbers are written together
         self._guarded(self._write)
+        if self._run is None and not self._numbers.empty():
+            self._warn(ValueError("no embeddings were logged, and neither labels nor images say of how many images"))
         if self._run is not None:
             self._guarded(partial(self._run.finish, self._error))
 
@@ -155,9 +156,33 @@ class LoggedRun:
             self._warn(error)
 
     def _warn(self, error: Exception) -> None:
-        if not self._broken:
-            warnings.warn(f"This run is not logged completely: {error}", RuntimeWarning, stacklevel=3)
-        self._broken = True
+        broken, self._broken = self._broken, True
+        if not broken:
+            with contextlib.suppress(Warning):  # where warnings are errors
+                warnings.warn(f"This run is not logged completely: {error}", RuntimeWarning, stacklevel=3)
+
+    def _checked_model(self, model: int) -> int:
+        if not 0 <= int(model) < self._models:
+            raise ValueError(f"a model from 0 to {self._models - 1} was needed; got {model}")
+        return int(model)
+
+
+def _checked_step(step: int) -> int:
+    if not 0 <= int(step) < 2**53:
+        raise ValueError(f"a step of 0 or more was needed; got {step}")
+    return int(step)
+
+
+def _put_newest(waiting: queue.Queue[T], thing: T) -> None:
+    """Add a thing; where there is no room the oldest goes."""
+    while True:
+        try:
+            waiting.put_nowait(thing)
+        except queue.Full:
+            with contextlib.suppress(queue.Empty):  # it was taken meanwhile
+                waiting.get_nowait()
+        else:
+            return
 
 
 def _stored(key: str) -> str:

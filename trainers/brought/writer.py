@@ -120,6 +120,13 @@ class BroughtRun:
 
     def finish(self, error: str = "") -> None:
         """Write the numbers of all images, and end the run; with ``error`` as failed."""
+        try:
+            self._finish(error)
+        finally:
+            self._lock.release()
+            self.folder.db.close()
+
+    def _finish(self, error: str) -> None:
         step = self._state.step
         if self._last and not error and self._labelled:
             self._tell(step, "scoring all images")
@@ -132,8 +139,6 @@ class BroughtRun:
             error=error or None,
         )
         self.folder.db.set_state(self._state)
-        self._lock.release()
-        self.folder.db.close()
 
     def give_up(self) -> None:
         """Delete what was written."""

@@ -22,6 +22,8 @@ from trainers.retrieval.retriever import Retriever, nearest
 from trainers.runs import RunFolder
 from trainers.training.embedding import ImageEncoder
 
+MOST = 200
+"""Images of the query's class that the map is of; of more some, evenly spread."""
 FIRST = 10
 """Results that the map is of where the query's class is not known."""
 
@@ -123,7 +125,10 @@ def _targets(asked: Asked, result: int | None) -> tuple[np.ndarray | None, str]:
         same = asked.match[:, 0].copy()
         same[asked.left_out] = False
         if same.any():
-            return np.flatnonzero(same), f"the {same.sum():,} other images of the query's class"
+            rows = np.flatnonzero(same)
+            some = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST)).round().astype(int))]
+            of_all = f"{len(some):,} of the {len(rows):,}" if len(some) < len(rows) else f"the {len(rows):,}"
+            return some, f"{of_all} other images of the query's class"
     return None, f"the first {FIRST} results of each loss"
 
 

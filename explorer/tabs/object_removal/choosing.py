@@ -226,6 +226,7 @@ class Choosing:
         job = self._objects.openings.get(str(event._data.get("job"))[:80])
         if job.phase == "stopped":
             raise gr.Error("The dataset was left before it was read; nothing was opened.", print_exception=False)
+        parts.ended(job)
         about = job.wait()
         said = " ".join([f"{about['title']}: {about['images']:,} images.", *about["notes"]])
         return [gr.update(choices=offers.datasets(self._objects), value=about["name"]), parts.plain(said, 1000)]

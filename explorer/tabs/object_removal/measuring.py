@@ -82,6 +82,7 @@ class Measuring:
         job = self._objects.scores.get(str(event._data.get("job"))[:80])
         if job.phase == "stopped":
             raise gr.Error("Stopped; nothing is shown of what was measured.", print_exception=False)
+        parts.ended(job)
         result = job.wait()
         models = result["models"]
         shown = [self._failing(model) for model in models] + [None] * (MOST_MODELS - len(models))
@@ -99,7 +100,8 @@ class Measuring:
 
     def failed(self, job_id: str, arm: int, index: int) -> tuple[str, list[str]]:
         """Return image and removed classes of a query that failed."""
-        failing = self._objects.scores.get(job_id[:80]).wait()["models"][arm]["failing"][index]
+        job = parts.ended(self._objects.scores.get(job_id[:80]))
+        failing = job.wait()["models"][arm]["failing"][index]
         return failing["image"], failing["removed"]
 
     def _failing(self, model: Json) -> tuple[str, list[tuple[str, str]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from explorer.page import parts
 from explorer.tabs.object_removal.bodies import FILL
 from explorer.tabs.object_removal.images import InputImage
 from explorer.tabs.object_removal.models import STRANGER, Known
@@ -31,7 +32,8 @@ def models(objects: Objects) -> Choices:
 def with_chosen(objects: Objects, choices: Choices, names: Sequence[str]) -> Choices:
     """Return the choices with models that are named and not among them, as the page adds them."""
     known = {name for _, name in choices}
-    return [*choices, *((objects.models.known(name).title, name) for name in names if name and name not in known)]
+    more = known_models(objects, [name for name in names if name and name not in known])
+    return [*choices, *((model.title, model.name) for model in more)]
 
 
 def fills(image: InputImage) -> Choices:
@@ -54,7 +56,8 @@ def about(objects: Objects, dataset: str, fill: str) -> str:
     sentences = [objects.datasets.get(dataset).about()["note"]]
     if fill in FILLS:
         sentences.append(FILLS[fill].sentence)
-    return " ".join(sentence if sentence.endswith((".", "!", "?")) else f"{sentence}." for sentence in sentences)
+    said = " ".join(sentence if sentence.endswith((".", "!", "?")) else f"{sentence}." for sentence in sentences)
+    return parts.plain(said, 1000)
 
 
 def known_models(objects: Objects, names: Sequence[str]) -> list[Known]:

@@ -41,6 +41,8 @@ _SEE = """() => {
   return [];
 }"""
 _MOST_CHOSEN = 200
+_LONGEST = 200
+"""Letters that are searched for."""
 
 
 def build(runs: RunList) -> None:
@@ -59,8 +61,11 @@ def build(runs: RunList) -> None:
 
     def press(ids: str, token: str, event: gr.SelectData, request: gr.Request) -> list[Any]:
         """Show the run whose row is pressed."""
-        run = runs.card(_at(ids, event.index[0]), token, caller(request))
-        return [*moved(run, runs.shared.runs.public), *labelled(run)]
+        return moved(runs.card(_at(ids, event.index[0]), token, caller(request)), runs.shared.runs.public)
+
+    def label(run_id: str, token: str, request: gr.Request) -> list[Any]:
+        """Fill in what is written on the run that is shown, so that both are always of the same one."""
+        return labelled(runs.card(run_id, token, caller(request)) if run_id else None)
 
     def look(run_id: str, token: str, request: gr.Request) -> list[Any]:
         """Show the same run as it is now; what is being written stays."""
@@ -80,7 +85,8 @@ def build(runs: RunList) -> None:
         one.change(**listing)
     opened_tab().select(**listing).then(**again)
     watch.moved(**listing, trigger_mode="always_last").then(**again)
-    pressed = listed.select(press, [ids, token], [*shown.moving(), *shown.label_fields()], js=_AS_ME, **QUIET)
+    pressed = listed.select(press, [ids, token], shown.moving(), js=_AS_ME, **QUIET)
+    shown.run.change(label, [shown.run, token], shown.label_fields(), js=_AS_ME, **QUIET)
     pressed.then(fn=None, js=parts.reaching("rs-run-card"))
     _acts(runs, shown, token, said, picked)
 
@@ -89,7 +95,12 @@ def _list() -> tuple[list[Any], Any, Any]:
     """Add the search and the list; returns what is asked for, the list, and the ids of its rows."""
     with gr.Row(equal_height=False, elem_classes="rs-bottoms"):
         words = gr.Textbox(
-            label="Search", placeholder="Name, tag, loss or images", max_lines=1, max_length=200, scale=3, min_width=200
+            label="Search",
+            placeholder="Name, tag, loss or images",
+            max_lines=1,
+            max_length=_LONGEST,
+            scale=3,
+            min_width=200,
         )
         order = gr.Dropdown(rows.orders(), value=rows.NEWEST, label="Order", filterable=False, scale=2, min_width=150)
         members = gr.Checkbox(label="Runs of sweeps too", container=False, scale=2, min_width=160)
@@ -109,6 +120,7 @@ def _list() -> tuple[list[Any], Any, Any]:
 
 def _listing(runs: RunList, words: str, order: str, members: bool, picked: list[str] | None) -> list[Any]:
     """Return the sentence over the list, the list, its ids, and the runs that can be chosen."""
+    words = words[:_LONGEST]
     cards = runs.cards()
     found = rows.found(cards, words, order, members)
     table, widths = rows.table(found)

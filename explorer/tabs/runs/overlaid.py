@@ -18,7 +18,7 @@ from explorer.server.run import Run
 from explorer.server.titles import data_title, run_title
 from trainers.cells import csv_text, some
 from trainers.config import Config
-from trainers.errors import ParameterError, RunError, UserError
+from trainers.errors import ParameterError, UserError
 from trainers.kinds import arm_titles, kind_of
 from trainers.parameters import Choice, flat
 from trainers.runs.damage import reading
@@ -143,11 +143,13 @@ def _single_runs(library: Library, run_ids: Sequence[str]) -> tuple[list[Run], s
         try:
             with reading(run_id[:40], passed=UserError):
                 run = library.get(run_id)
-                (sweeps if kind_of(run.config).plans else read).append(run)
-                run.folder.state()
-        except RunError:
+                plans = kind_of(run.config).plans
+                run.folder.state(), arm_titles(run.config)
+                run.at_rest("overlaid", run.folder.scalars)
+        except UserError:
             damaged.append(run_id)
-            read = [run for run in read if run.id != run_id]
+        else:
+            (sweeps if plans else read).append(run)
     words = [f"{some([run_title(run) for run in sweeps])}: the tab Compare shows a sweep."] if sweeps else []
     words += [f"{some(damaged)} cannot be read."] if damaged else []
     return read, " ".join(words)
@@ -175,11 +177,15 @@ def _metrics(runs: Sequence[Run], scalars: Sequence[Sequence[Scalar]]) -> dict[s
     }
 
 
+_OF_THE_OWNER = frozenset({"scenes.source", "scenes.captions_from", "recipes", "model", "start"})
+"""Settings that may hold a path of the machine."""
+
+
 def _settings(run: Run, public: bool) -> dict[str, str]:
     config = run.config
     told = {"Kind of run": kind_of(config).title, "Losses": ", ".join(arm_titles(config))}
     for path, spec in flat(type(config)):
-        if path == "losses" or (public and spec.rule.private):
+        if path == "losses" or (public and (spec.rule.private or path in _OF_THE_OWNER)):
             continue
         if path == "data.source":
             told["Images"] = data_title(run) if public else kind_of(config).source(config)

@@ -37,7 +37,8 @@ def found(cards: Sequence[Json], words: str, order: str, members: bool) -> list[
     """
     plans = {card["id"] for card in cards if card["plans"] and not card["part_of"]}  # those that can be read
     asked = words.lower().split()
-    fitting = {card["id"] for card in cards if all(word in _sought(card) for word in asked)}
+    sought = {card["id"]: _sought(card) for card in cards} if asked else {}
+    fitting = {card["id"] for card in cards if all(word in sought[card["id"]] for word in asked)}
     within: dict[str, list[Json]] = {}
     for card in cards:
         if card["part_of"] in plans:

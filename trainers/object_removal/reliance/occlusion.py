@@ -43,13 +43,18 @@ def edges(side: int, grid: int) -> list[int]:
     return [round(number * side / grid) for number in range(grid + 1)]
 
 
-def covered(image: Tensor, colour: Tensor, grid: int) -> Tensor:
-    """Return an image uint8 ``[C, S, S]`` with each of its patches in a colour ``[C]``: ``[G * G, C, S, S]``."""
+def covered(image: Tensor, colour: Tensor, grid: int, patches: range | None = None) -> Tensor:
+    """Return an image uint8 ``[C, S, S]`` with each of its patches in a colour ``[C]``: ``[G * G, C, S, S]``.
+
+    Args:
+        patches: by number from the top left, row by row; None: all.
+    """
     at = edges(int(image.shape[-1]), grid)
-    images = image.expand(grid * grid, *image.shape).clone()
-    for number in range(grid * grid):
+    wanted = range(grid * grid) if patches is None else patches
+    images = image.expand(len(wanted), *image.shape).clone()
+    for place, number in enumerate(wanted):
         down, right = divmod(number, grid)
-        images[number, :, at[down] : at[down + 1], at[right] : at[right + 1]] = colour[:, None, None]
+        images[place, :, at[down] : at[down + 1], at[right] : at[right + 1]] = colour[:, None, None]
     return images
 
 
@@ -74,10 +79,10 @@ def occlude(
         UserError: there are no so many patches, or the encoder's training diverged.
     """
     goal = targets.double().mean(dim=0)
-    images = torch.cat([image[None], covered(image, colour, grid)])
-    similarity = []
-    for first in range(0, len(images), _AT_ONCE):
-        progress(f"covering patches: {first:,} of {grid * grid:,}", first / len(images))
-        similarity.append(encoder.embed(images[first : first + _AT_ONCE]).double() @ goal)
+    similarity, every = [encoder.embed(image[None]).double() @ goal], grid * grid
+    for first in range(0, every, _AT_ONCE):
+        progress(f"covering patches: {first:,} of {every:,}", first / every)
+        some = covered(image, colour, grid, range(first, min(first + _AT_ONCE, every)))
+        similarity.append(encoder.embed(some).double() @ goal)
     values = torch.cat(similarity).numpy()
     return Occlusion(similarity=float(values[0]), falls=(values[0] - values[1:]).reshape(grid, grid))
