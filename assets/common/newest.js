@@ -15,13 +15,6 @@ export class Newest {
     if (!this.running) this.timer = setTimeout(() => this.run(), PAUSE);
   }
 
-  /** Drop what is under way. */
-  cancel() {
-    clearTimeout(this.timer);
-    this.next = null;
-    this.current = null;
-  }
-
   async run() {
     const query = (this.current = this.next);
     this.next = null;

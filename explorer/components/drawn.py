@@ -30,10 +30,6 @@ class Drawn(gr.HTML):
             **options,
         )
 
-    def get_block_name(self) -> str:
-        """See Gradio."""
-        return "html"
-
     def preprocess(self, payload: Any) -> None:
         """Take nothing from the page but events."""
 

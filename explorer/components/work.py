@@ -33,10 +33,6 @@ class Work(gr.HTML):
             **options,
         )
 
-    def get_block_name(self) -> str:
-        """See Gradio."""
-        return "html"
-
     def preprocess(self, payload: Any) -> str:
         """Return the id of the job; it is from a browser."""
         return str(payload.get("job") or "")[:80] if isinstance(payload, dict) else ""

@@ -173,7 +173,7 @@ def _results() -> Results:
         failing.append(
             gr.Gallery(
                 columns=6, height=220, allow_preview=False, show_label=False, buttons=[], visible=False,
-                object_fit="cover",
+                object_fit="cover", elem_classes="rs-failing",
             )
         )  # fmt: skip
     return Results(
