@@ -25,7 +25,7 @@ export function contrast(run, { arms, ahead }, telling) {
   return [`${of}, ${here}`, over(run, ahead?.[i])].filter(Boolean).join(" ");
 }
 
-/** `Over all 1,200 queries HAPPIER has more on 41 %, Smooth-AP on 44 %; equal on 15 %.` */
+/** `Over all 1,200 queries A has more on 41 %, B on 44 %; equal on 15 %.` */
 function over(run, won) {
   const all = won?.reduce((sum, count) => sum + count, 0);
   if (!all) return "";

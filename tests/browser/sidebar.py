@@ -63,10 +63,15 @@ def train_on(page: Page, folder: Path, minutes: str) -> str:
     return train(page)
 
 
+def row(page: Page) -> Locator:
+    """The row of the run on screen in the strip about what trains."""
+    return page.locator(f".rs-trainingrow[data-run='{page.evaluate('window.rankscope.viewed()')}']")
+
+
 def leave_queue(page: Page) -> None:
     """Take the run that was just queued out of the queue."""
-    page.locator(".rs-trainingrow").get_by_role("button", name="Stop", exact=True).click()
-    expect(page.locator(".rs-trainingrow")).to_contain_text("Stopped")
+    row(page).get_by_role("button", name="Stop", exact=True).click()
+    expect(row(page)).to_contain_text("Stopped")
 
 
 def config(site: Site, run: str) -> dict[str, Any]:

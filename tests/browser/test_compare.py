@@ -10,6 +10,7 @@ from explorer.settings import ASSETS
 from tests.browser import sidebar
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import downloaded, open_tab, shrink, sound, visit
+from tests.browser.sidebar import row
 from tests.made_up_plan import make_plan, make_runs, sweep
 from tests.synthetic import make_run
 from trainers.plans.planned import PlannedRun
@@ -38,9 +39,9 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
         look_and_take(page)
         view.get_by_role("button", name="Open seed 0").click()
         page.wait_for_function("(id) => ![id, ''].includes(window.rankscope.current())", arg=site.finished.id)
-        expect(page.locator(".rs-trainingrow")).to_be_hidden()  # the run that is open now is finished
+        expect(row(page)).to_be_hidden()  # the run that is open now is finished
         page.get_by_role("button", name="Its comparison").click()
-        expect(page.locator(".rs-trainingrow .rs-runstatus")).to_contain_text("Stopped")
+        expect(row(page).locator(".rs-runstatus")).to_contain_text("Stopped")
         expect(view.locator(".rs-results")).to_be_visible()
         page.wait_for_url(f"**run={plan.id}**")
         view.get_by_label("More seeds").fill("2")
@@ -74,7 +75,7 @@ def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Pat
         expect(page.locator(".rs-live h2").first).to_contain_text(
             "Seed 0, label noise 0: Smooth-AP vs HAPPIER vs Triplet"
         )
-        expect(page.locator(".rs-trainingrow")).to_be_hidden()
+        expect(row(page)).to_be_hidden()
 
 
 def look_and_take(page: Page) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import open_tab, visit
-from tests.browser.sidebar import FORM, choose, config, fill, images, leave_queue, named, shown, train, unfold
+from tests.browser.sidebar import FORM, choose, config, fill, images, leave_queue, named, row, shown, train, unfold
 from tests.synthetic import make_run
 from tests.tiny import write_images
 from trainers.config import MAX_ARMS
@@ -126,15 +126,14 @@ def test_numbers_are_set_by_slider_and_key_and_reach_the_run(page: Page, site: S
     choose(page, "Loss 2", "Contextual")
     fill(page, "Images per class", "5")
     parameter(page, 0, "Tau", "0.05")
-    expect(page.locator(".rs-trainingrow")).to_be_hidden()  # nothing trains
     open_tab(page, "Runs")
     made = config(site, train(page))
     assert (made["weight_decay"], made["seed"]) == (0, 41)
     assert made["losses"][0] == {"name": "smooth_ap", "parameters": {"tau": 0.05}}
     expect(page.locator(".rs-go")).to_contain_text("k is 5, with 5 images per class and 32 classes. Leave k empty")
     expect(page.get_by_role("tab", name="Live")).to_have_attribute("aria-selected", "true")
-    expect(page.locator(".rs-runstatus")).to_contain_text("in the queue")
-    acts = page.locator(".rs-trainingrow")
+    acts = row(page)
+    expect(acts.locator(".rs-runstatus")).to_contain_text("in the queue")
     expect(acts.get_by_role("button", name="Pause")).to_be_hidden()
     leave_queue(page)
     expect(acts.get_by_role("button", name="Stop")).to_be_hidden()

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import until, visit
 from tests.browser.program import launched
-from tests.browser.sidebar import config, fill, leave_queue, named, train, train_on, unfold
+from tests.browser.sidebar import config, fill, leave_queue, named, row, train, train_on, unfold
 from tests.synthetic import make_run
 from tests.tiny import write_images
 from tests.waiting import wait
@@ -77,7 +77,7 @@ def test_the_whole_way_to_the_end_and_a_kill(browser: Browser, tmp_path: Path) -
             expect(page.locator(".rs-card")).to_have_count(2)
             until(page, "s.frames > 1 && s.k > 0", timeout=120_000)
             until(page, "s.phase === 'finished'", timeout=90_000)
-            expect(page.locator(".rs-trainingrow")).to_be_hidden()
+            expect(row(page)).to_be_hidden()
             folder = RunFolder.open(site.root, run_id)
             wait(lambda: folder.frames()[-1:] == [folder.snapshots()[-1][0]])
             keys = {scalar.key for scalar in folder.scalars()}

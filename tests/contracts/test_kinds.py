@@ -125,7 +125,7 @@ for name in ("run.zip", "metrics.csv", "curves.html", "embeddings.parquet"):
         export.write(library, run, runs / name)
     assert (runs / name).stat().st_size > 500, name
 assert "R_at_1" in (runs / "metrics.csv").read_text()
-print(json.dumps({"title": card["title"], "headline": card["headline"], "arms": [a["title"] for a in about["arms"]],
+print(json.dumps({"title": card["title"], "arms": [a["title"] for a in about["arms"]], "headline": [*card["numbers"]],
                   "numbers": [n["key"] for n in about["measures"]["numbers"]], "points": about["points"]}))
 """
 

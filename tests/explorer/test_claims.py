@@ -6,6 +6,7 @@ import csv
 import io
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,9 +38,8 @@ class Page(Client):
         self.root = bench.settings.runs
         self.root.mkdir()
         library = Library(self.root, bench.settings.recorded)
-        shared = Shared(
-            settings=bench.settings, library=library, runs=bench.runs, layout=None, turns=None, photographs=None
-        )  # type: ignore[arg-type]
+        kept: dict[str, Any] = {"layout": None, "turns": None, "photographs": None, "shown": None}
+        shared = Shared(settings=bench.settings, library=library, runs=bench.runs, **kept)
         self.board = board.Board(shared)
         super().__init__(mounted(DESCRIPTOR.routes(self.board)))
 

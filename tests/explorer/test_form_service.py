@@ -97,15 +97,12 @@ def test_train_queues_what_the_form_holds(site: Site) -> None:
     second = site.ask("train", plan="sweep", own={"seeds": [3]}, settings=settings)
     assert isinstance(site.runs.find(second["id"]).config, SweepConfig) and "number 2" in second["waits"]
     assert "has no setting 'device' here" in site.ask("train", settings={"device": "cpu"})["problem"]
-    assert site.ask("act", id=second["id"], action="stop")["said"] == "It left the queue."
-    assert "paused, resumed or stopped here" in site.ask("act", id=second["id"], action="delete")["error"]
-    assert "A run id is 26" in site.ask("act", id="../x", action="stop")["problem"]
 
 
 def test_what_is_no_form_is_refused_in_a_sentence(site: Site) -> None:
     for wrong in ({"settings": 3}, {"vary": [["a"]], "plan": "sweep"}):
         assert site.ask("train", **wrong)["error"].endswith("."), wrong
-    for path in ("search", "act", "dropping"):
+    for path in ("search", "dropping"):
         assert "needs a text; got nothing." in site.ask(path)["error"]
 
 
@@ -153,8 +150,6 @@ def test_strangers_start_runs_with_an_owner_within_limits(tmp_path: Path) -> Non
         assert site.runs.find(started["id"]).owner
         assert "may train for" in site.ask("train", settings={"minutes": 10_000})["problem"]
         assert "has no setting 'start' here" in site.ask("train", settings={"start": started["id"]})["problem"]
-        stranger = site.ask("act", token="theirs", id=started["id"], action="stop")
-        assert "Only the visitor who started this run" in stranger["problem"]
     finally:
         site.scheduler.close()
 

@@ -47,6 +47,7 @@ def test_everybody_sees_their_own_and_acts_on_no_other(public: Served) -> None:
     assert "Only the visitor" in act(public, run, "stop", **THEIRS)["problem"]
     assert "said" in act(public, run, "stop", **MINE)
     assert "paused, resumed or stopped" in act(public, run, "delete", **MINE)["error"]
+    assert "A run id is 26" in act(public, "../x", "stop", **MINE)["problem"]
     assert run not in listed(public, **MINE)[0]
     shown, _ = listed(public, viewed=run, **MINE)
     assert run in shown, "the one on screen can be resumed"

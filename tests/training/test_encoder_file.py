@@ -201,7 +201,7 @@ def test_what_cannot_be_exported_is_refused_in_words(
     loop.checkpoint()
     assert "2 arms, counted from 0; got 2" in refused(capsys, loop.folder.id, "--arm", "2", *here)
     assert "got -1" in refused(capsys, loop.folder.id, "--arm", "-1", *here)
-    assert "26 letters and digits" in refused(capsys, "../elsewhere", *here)
+    assert "There is no run '../elsewhere'" in refused(capsys, "../elsewhere", *here)
     assert "0" * 26 in refused(capsys, "0" * 26, *here)
     finetuning = RunFolder.create(tmp_path, FinetuningConfig())
     assert "trains no encoder of the catalogue" in refused(capsys, finetuning.id, *here)

@@ -268,7 +268,7 @@ def test_the_command_line_prints_a_table_and_writes_it(
     printed = capsys.readouterr().out
     assert "**Change of each form of the queries**" in printed and "| variant | queries | change of R@1, % |" in printed
     assert ": the difference from 0 of " in printed and "above" not in printed.partition("**Change")[2]
-    for flags, said in (([], "boxes or masks"), (["--list", "-3"], "got -3"), (["--against", "x"], "needs --pool")):
+    for flags, said in (([], "boxes or masks"), (["--list", "-3"], "got -3"), (["--against", "last"], "needs --pool")):
         assert main(["background", folder_run.id, "--runs", str(folder_run.path.parent), *flags]) == 1
         assert said in capsys.readouterr().err
     odd = dataclasses.replace(result, arms=(dataclasses.replace(result.arms[0], title="=1+1"),))

@@ -30,7 +30,7 @@ _TRAINING = (
     ),
     _number(
         name="logged/*",
-        title="*",
+        title="Logged: *",
         sentence="A number that a training loop logged.",
         order=215,
     ),
