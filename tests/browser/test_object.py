@@ -265,20 +265,20 @@ def by_drawing(page: Page) -> None:
     expect(about).to_contain_text(re.compile(r"^3[0-2] % of the image filled"))
 
 
-def test_what_is_drawn_on_a_scene_is_named_by_the_model(opened: Page) -> None:
-    page = opened
-    page.get_by_role("button", name="Next ›").click()
-    expect(page.locator("#rs-object-steps input")).to_have_value("93")
-    expect(filled(page).locator("header")).to_contain_text("of the image filled")
-    expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
-    original(page).get_by_text("Box", exact=True).click()
-    drag(page, 0.1, 0.3, 0.6, 0.9)
-    named = page.locator("#rs-object-what input")
-    expect(named).not_to_have_value("", timeout=FIRST)
-    expect(filled(page).locator("h3")).to_contain_text(named.input_value())
-    page.locator("#rs-object-images .thumbnail-item").nth(2).click()
-    expect(page.locator("#rs-object-steps input")).to_have_value("87")
-    expect(named).to_be_hidden()
+def test_what_is_drawn_on_a_scene_is_named_by_the_model(browser: Browser, site: Site) -> None:
+    with tab(browser, site) as page:
+        page.get_by_role("button", name="Next ›").click()
+        expect(page.locator("#rs-object-steps input")).to_have_value("93")
+        expect(filled(page).locator("header")).to_contain_text("of the image filled")
+        expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
+        original(page).get_by_text("Box", exact=True).click()
+        drag(page, 0.1, 0.3, 0.6, 0.9)
+        named = page.locator("#rs-object-what input")
+        expect(named).not_to_have_value("", timeout=FIRST)
+        expect(filled(page).locator("h3")).to_contain_text(named.input_value())
+        page.locator("#rs-object-images .thumbnail-item").nth(2).click()
+        expect(page.locator("#rs-object-steps input")).to_have_value("87")
+        expect(named).to_be_hidden()
 
 
 def test_own_images(browser: Browser, site: Site) -> None:

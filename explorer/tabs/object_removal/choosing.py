@@ -162,6 +162,10 @@ class Choosing:
         image = self._objects.images.add(self._photographs.data(path), visitor=sender.address)
         return [*self._showing.image(image, chosen), *[gr.skip()] * 5]
 
+    def is_shown(self, ref: str, shown: str) -> bool:
+        """Return whether an image is the one that is shown."""
+        return self._showing.state(shown).ref == ref
+
     def strip(self, dataset: str, ref: str = "", offset: int | None = None) -> Updates:
         """Return the gallery around an image, or from an offset on."""
         total = len(self._objects.datasets.get(dataset).scenes)
@@ -292,13 +296,17 @@ class Wiring:
         """Bind the images."""
         choosing, strip, menus = self._choosing, self._strip, self._menus
 
-        def pressed(offset: str, event: gr.SelectData, *chosen: Any) -> Updates:
-            return choosing.open_image(f"{chosen[0]}.{int(offset) + int(event.index)}", None, chosen)
+        def pressed(offset: str, shown: str, event: gr.SelectData, *chosen: Any) -> Updates:
+            """Open an image; Gradio tells of one that a button has opened and marked too."""
+            ref = f"{chosen[0]}.{int(offset) + int(event.index)}"
+            if shown and choosing.is_shown(ref, shown):
+                return [gr.skip()] * len(self.new)
+            return choosing.open_image(ref, None, chosen)
 
         def own(path: str | None, request: gr.Request, *chosen: Any) -> Updates:
             return choosing.own(path, caller(request), chosen)
 
-        self.ask(strip.gallery.select(pressed, [strip.offset, *menus.each], self.new, **NEWEST))
+        self.ask(strip.gallery.select(pressed, [strip.offset, self._view.shown, *menus.each], self.new, **NEWEST))
         self.ask(strip.photograph.input(own, [strip.photograph, *menus.each], self.new, **NEWEST))
         self.ask(strip.number.submit(choosing.moved(0), [strip.number, *menus.each], self.new, **NEWEST))
         for button, by, page in strip.steps:
