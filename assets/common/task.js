@@ -34,7 +34,7 @@ export class Task {
   }
 
   async follow(id) {
-    for (let failures = 0; ; await pause(EVERY * 2 ** failures)) {
+    for (let failures = 0; this.goesOn(id); await pause(EVERY * 2 ** failures)) {
       let job;
       try {
         job = await json(this.address(id));
@@ -49,6 +49,12 @@ export class Task {
       if (job.phase === "stopped") throw new ServerError(this.stopped, 400);
       if (this.id === id) this.show(job);
     }
+    throw new ServerError(this.stopped, 0);
+  }
+
+  /** Whether somebody still wants to know of a job. */
+  goesOn() {
+    return true;
   }
 
   address(id) {

@@ -2,17 +2,17 @@
 
 import { DownloadFold } from "../common/downloads.js";
 
-/** `about()`: {id, downloads, losses} as JSON, empty for none; `changed(show)`: calls `show` whenever that is another. */
-export function mount(element, { about, changed }) {
+/** `value()`: {id, downloads, losses} as JSON, empty for none; `watch(show)`: calls `show` whenever that is another. */
+export function mount(element, { value, watch }) {
   const host = element.querySelector(".rs-downloadable");
   if (host.rankscope) return;
   const fold = (host.rankscope = new DownloadFold());
   const show = () => {
-    const text = about();
+    const text = value();
     host.hidden = !text;
     if (text) fold.show(JSON.parse(text));
   };
   host.replaceChildren(fold.node, fold.push.node);
-  changed(show);
+  watch(show);
   show();
 }

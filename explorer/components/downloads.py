@@ -5,26 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import gradio as gr
-
+from explorer.components.drawn import Drawn
 from explorer.server.states import Json
 
 
-class Downloads(gr.HTML):
+class Downloads(Drawn):
     """The downloads of one run; its value is what :func:`offer` returns, empty for none."""
 
     def __init__(self, **options: Any) -> None:
-        given = "{ about: () => props.value, changed: (show) => watch('value', show) }"
-        super().__init__(
-            html_template='<div class="rs-downloadable"><p class="rs-loading"></p></div>',
-            js_on_load=f"rankscopeMount(element, 'components/downloads.js', 'Downloads', {given})",
-            apply_default_css=False,
-            **options,
-        )
-
-    def postprocess(self, value: str | None) -> str | None:
-        """See Gradio; the script reads the value as JSON, and no template shows it."""
-        return value
+        super().__init__("downloads", "rs-downloadable", "Downloads", **options)
 
 
 def offer(run: Json) -> str:

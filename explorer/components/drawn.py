@@ -19,7 +19,7 @@ class Drawn(gr.HTML):
             ``trigger("name", ...)`` stands in it literally.
     """
 
-    def __init__(self, script: str, host: str, what: str, events: str, value: Any = None, **options: Any) -> None:
+    def __init__(self, script: str, host: str, what: str, events: str = "", value: Any = None, **options: Any) -> None:
         given = f'{{ value: () => props.value, watch: (drawn) => watch("value", drawn), {events} }}'
         module = json.dumps(f"components/{script}.js")
         super().__init__(

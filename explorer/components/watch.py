@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import gradio as gr
+from explorer.components.drawn import Drawn
 
 
-class Watch(gr.HTML):
+class Watch(Drawn):
     """Asks an address every few seconds while its tab is seen; ``moved`` is triggered when the answer has changed.
 
     The answer is JSON with a ``revision``, and ``moving`` where it should be asked for every second. Whatever else of
@@ -18,10 +18,5 @@ class Watch(gr.HTML):
     """
 
     def __init__(self, address: str = "() => ''", **options: Any) -> None:
-        given = f"{{ address: {address}, moved: () => trigger('moved') }}"
-        super().__init__(
-            html_template='<div class="rs-watch"><p class="rs-loading"></p></div>',
-            js_on_load=f"rankscopeMount(element, 'components/watch.js', 'What changes', {given})",
-            apply_default_css=False,
-            **options,
-        )
+        events = f'address: {address}, moved: () => trigger("moved")'
+        super().__init__("watch", "rs-watch", "What changes", events, **options)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-import gradio as gr
-
-_LOAD = """rankscopeMount(element, "components/work.js", "The progress", {
-  props,
-  watch,
-  ended: (job) => trigger("ended", { job }),
-})"""
+from explorer.components.drawn import Drawn
 
 
-class Work(gr.HTML):
+class Work(Drawn):
     """Follows a job of :class:`explorer.server.jobs.Jobs` by its own address, which costs the queue of events nothing.
 
     Its value is the reply that a job has: ``{"job": id}``, None where nothing is under way. ``ended`` brings the id
@@ -24,16 +19,10 @@ class Work(gr.HTML):
     """
 
     def __init__(self, path: str, **options: Any) -> None:
-        super().__init__(
-            None,
-            html_template='<div class="rs-work"></div>',
-            js_on_load=_LOAD,
-            apply_default_css=False,
-            path=path,
-            **options,
-        )
+        events = f'path: {json.dumps(path)}, ended: (job) => trigger("ended", {{ job }})'
+        super().__init__("work", "rs-work", "The progress", events, **options)
 
-    def preprocess(self, payload: Any) -> str:
+    def preprocess(self, payload: Any) -> str:  # type: ignore[override]
         """Return the id of the job; it is from a browser."""
         return str(payload.get("job") or "")[:80] if isinstance(payload, dict) else ""
 

@@ -13,7 +13,7 @@ from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, text, 
 from explorer.server.drops import DEEPEST, LONGEST, PIECE, PIECES, Drops
 from explorer.server.http import Endpoint, json_reply
 from explorer.server.posted import BODY, Admit, Post
-from explorer.server.routes import TOKEN_HEADER, posts, reads
+from explorer.server.routes import posts, reads, token_of
 from explorer.server.visitors import caller
 
 LOOKS_AT_ONCE = 4  # each may stream the first rows of a Hub dataset; more at once would only wait for the network
@@ -85,8 +85,4 @@ def _taken(drops: Drops, body: bytes) -> Response:
 
 
 def _train(service: FormService, request: Request, body: bytes) -> Response:
-    return json_reply(service.train(Described.parse(body), _token(request), caller(request)))
-
-
-def _token(request: Request) -> str:
-    return request.headers.get(TOKEN_HEADER, "")
+    return json_reply(service.train(Described.parse(body), token_of(request), caller(request)))

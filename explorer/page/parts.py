@@ -138,12 +138,18 @@ def picture_of(elem_id: str) -> str:
     }}"""
 
 
-def ended(job: J) -> J:
+def ended(job: J, stopped: str = "") -> J:
     """Return a job that has ended: an event never waits for one.
+
+    Args:
+        stopped: what is said where it was stopped; empty: nothing.
 
     Raises:
         RequestError: it has not.
+        gr.Error: it was stopped.
     """
+    if stopped and job.phase == "stopped":
+        raise gr.Error(stopped, print_exception=False)
     if not job.done.is_set():
         raise RequestError("It is not done yet.")
     return job

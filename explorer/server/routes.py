@@ -28,6 +28,11 @@ _ASSET = re.compile(r"(?:[a-z_]+/){0,2}[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:j
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".png": "image/png"}
 
 
+def token_of(request: Request) -> str:
+    """Return the token that a visitor shows; empty: none."""
+    return request.headers.get(TOKEN_HEADER, "")
+
+
 def mounted(routes: Iterable[Route], assets: Path = ASSETS) -> list[Mount]:
     """Mount all routes under :data:`PREFIX`.
 

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from explorer.server.body import REQUIRED, Body, Text
 from explorer.server.http import RequestError, json_reply
 from explorer.server.library import Library
-from explorer.server.routes import TOKEN_HEADER, posts, reads
+from explorer.server.routes import posts, reads, token_of
 from explorer.server.run import Run
 from explorer.server.runs import Runs
 from explorer.server.states import Json, position, state_json
@@ -95,13 +95,13 @@ class Training:
     def _look(self) -> list[tuple[RunFolder, Json]]:
         with self._lock:
             if time.monotonic() - self._looked > _AGE:
-                found = [(folder, self._of_folder(folder)) for folder in self._library.folders()]
+                found = [(folder, self._of_folder(folder)) for folder in self._runs.trained_here()]
                 self._seen = [(folder, about) for folder, about in found if about]
                 self._looked = time.monotonic()
             return self._seen
 
     def _of_folder(self, folder: RunFolder) -> Json | None:
-        if folder.read_only or self._rests.get(folder.id) == (stamp := written(folder.path)):
+        if self._rests.get(folder.id) == (stamp := written(folder.path)):
             return None
         try:
             with reading(folder.id):
@@ -143,14 +143,10 @@ def training_routes(training: Training) -> list[Route]:
 
     def listed(request: Request) -> Response:
         viewed = request.query_params.get("viewed", "")[:64]
-        return json_reply(training.of(viewed, _token(request), caller(request)))
+        return json_reply(training.of(viewed, token_of(request), caller(request)))
 
     def act(request: Request, body: bytes) -> Response:
         asked = _Act.parse(body)
-        return json_reply(training.act(asked.id, asked.action, _token(request), caller(request)))
+        return json_reply(training.act(asked.id, asked.action, token_of(request), caller(request)))
 
     return [*reads({"/training": listed}), *posts({"/training/act": act})]
-
-
-def _token(request: Request) -> str:
-    return request.headers.get(TOKEN_HEADER, "")

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from explorer.page.tab import Shared
 from explorer.server.http import Endpoint, RequestError, json_reply, unless_known
-from explorer.server.routes import TOKEN_HEADER, about_run, posts, reads
+from explorer.server.routes import about_run, posts, reads, token_of
 from explorer.server.run import Run
 from explorer.server.visitors import caller
 from explorer.tabs.live import controlled_errors, view
@@ -56,7 +56,7 @@ class RunEndpoints:
 
     def start(self, request: Request) -> Response:
         """Answer with the run that this visitor sees first."""
-        theirs = partial(self._shared.runs.is_of, token=request.headers.get(TOKEN_HEADER, ""), caller=caller(request))
+        theirs = partial(self._shared.runs.is_of, token=token_of(request), caller=caller(request))
         return json_reply({"id": start(self._shared.library, theirs)})
 
     def poll(self, run: Run, request: Request) -> Response:
@@ -98,7 +98,7 @@ class RunEndpoints:
     def refine(self, request: Request, _body: bytes) -> Response:
         """Ask for a refined map."""
         run_id = request.path_params["id"]
-        said = self._shared.runs.refine(run_id, request.headers.get(TOKEN_HEADER, ""), caller(request))
+        said = self._shared.runs.refine(run_id, token_of(request), caller(request))
         self._shared.layout.watch(run_id)
         return json_reply({"said": said})
 

@@ -227,11 +227,8 @@ class Choosing:
 
     def opened(self, event: gr.EventData) -> Updates:
         """Choose a dataset that was opened; returns the menu and what is said."""
-        job = self._objects.openings.get(str(event._data.get("job"))[:80])
-        if job.phase == "stopped":
-            raise gr.Error("The dataset was left before it was read; nothing was opened.", print_exception=False)
-        parts.ended(job)
-        about = job.wait()
+        stopped = "The dataset was left before it was read; nothing was opened."
+        about = parts.ended(self._objects.openings.get(str(event._data.get("job"))[:80]), stopped).wait()
         said = " ".join([f"{about['title']}: {about['images']:,} images.", *about["notes"]])
         return [gr.update(choices=offers.datasets(self._objects), value=about["name"]), parts.plain(said, 1000)]
 

@@ -79,10 +79,8 @@ class Measuring:
 
     def measured(self, event: gr.EventData) -> Updates:
         """Return what a score came to, for :attr:`Results.filled`."""
-        job = self._objects.scores.get(str(event._data.get("job"))[:80])
-        if job.phase == "stopped":
-            raise gr.Error("Stopped; nothing is shown of what was measured.", print_exception=False)
-        parts.ended(job)
+        stopped = "Stopped; nothing is shown of what was measured."
+        job = parts.ended(self._objects.scores.get(str(event._data.get("job"))[:80]), stopped)
         result = job.wait()
         models = result["models"]
         shown = [self._failing(model) for model in models] + [None] * (MOST_MODELS - len(models))

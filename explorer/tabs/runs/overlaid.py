@@ -119,11 +119,11 @@ def overlaid(library: Library, run_ids: Sequence[str], public: bool) -> Overlaid
     asked = list(dict.fromkeys(run_ids))
     if len(asked) > MOST:
         raise UserError(f"At most {MOST} runs are laid over each other; {len(asked)} are chosen.")
-    read, left_out = _single_runs(library, asked)
+    numbers, left_out = _single_runs(library, asked)
+    read, scalars = list(numbers), tuple(numbers.values())
     if len(read) < 2:
         why = f" {left_out}" if left_out else ""
         raise UserError(f"Choose two or more single runs to lay over each other.{why}")
-    scalars = tuple(tuple(run.folder.scalars()) for run in read)
     return Overlaid(
         names=_different([brief(read_label(run.folder.path).name or run_title(run), 60) for run in read], read),
         losses=tuple(tuple(brief(title, 60) for title in arm_titles(run.config)) for run in read),
@@ -134,22 +134,25 @@ def overlaid(library: Library, run_ids: Sequence[str], public: bool) -> Overlaid
     )
 
 
-def _single_runs(library: Library, run_ids: Sequence[str]) -> tuple[list[Run], str]:
-    """Return those that can be shown, and a sentence on the others."""
-    read: list[Run] = []
+def _single_runs(library: Library, run_ids: Sequence[str]) -> tuple[dict[Run, tuple[Scalar, ...]], str]:
+    """Return those that can be shown with their numbers, and a sentence on the others."""
+    read: dict[Run, tuple[Scalar, ...]] = {}
     sweeps: list[Run] = []
     damaged: list[str] = []
     for run_id in run_ids:
         try:
             with reading(run_id[:40], passed=UserError):
                 run = library.get(run_id)
-                plans = kind_of(run.config).plans
                 run.folder.state(), arm_titles(run.config)
-                run.at_rest("overlaid", run.folder.scalars)
+                numbers = tuple(run.folder.scalars())
+                plans = kind_of(run.config).plans
         except UserError:
             damaged.append(run_id)
+            continue
+        if plans:
+            sweeps.append(run)
         else:
-            (sweeps if plans else read).append(run)
+            read[run] = numbers
     words = [f"{some([run_title(run) for run in sweeps])}: the tab Compare shows a sweep."] if sweeps else []
     words += [f"{some(damaged)} cannot be read."] if damaged else []
     return read, " ".join(words)
