@@ -40,6 +40,13 @@ _SEE = """() => {
   setTimeout(() => document.getElementById("rs-overlaid").scrollIntoView({ behavior: "smooth" }), 100);
   return [];
 }"""
+_NOW = "() => String(performance.now())"
+_REACH = f"""(id) => {{
+  const before = window.rankscopeReached;
+  window.rankscopeReached = id;
+  return id && id !== before ? ({parts.reaching("rs-run-card")})() : [];
+}}"""
+"""JavaScript that shows the card of another run than before, where it stands below the list."""
 _MOST_CHOSEN = 200
 _LONGEST = 200
 """Letters that are searched for."""
@@ -47,7 +54,7 @@ _LONGEST = 200
 
 def build(runs: RunList) -> None:
     """Lay out the list, below it the run that is pressed, and what is done with several of them."""
-    token = gr.Textbox(visible=False)
+    token, wanted, looked = (gr.Textbox(visible=False) for _ in range(3))
     watch = Watch(_LOOK)
     counted = gr.Markdown("Reading the runs …", elem_classes="rs-sentence", latex_delimiters=[])
     asked, listed, ids = _list()
@@ -59,17 +66,17 @@ def build(runs: RunList) -> None:
     def read(words: str, order: str, members: bool, picked: list[str] | None) -> list[Any]:
         return _listing(runs, words, order, members, picked)
 
-    def press(ids: str, token: str, event: gr.SelectData, request: gr.Request) -> list[Any]:
-        """Show the run whose row is pressed."""
-        return moved(runs.card(_at(ids, event.index[0]), token, caller(request)), runs.shared.runs.public)
+    def press(ids: str, event: gr.SelectData) -> str:
+        """Return the run whose row is pressed."""
+        return _at(ids, event.index[0])
 
     def label(run_id: str, token: str, request: gr.Request) -> list[Any]:
         """Fill in what is written on the run that is shown, so that both are always of the same one."""
         return labelled(runs.card(run_id, token, caller(request)) if run_id else None)
 
     def look(run_id: str, token: str, request: gr.Request) -> list[Any]:
-        """Show the same run as it is now; what is being written stays."""
-        if not run_id:  # one may have been pressed meanwhile
+        """Show the run that was pressed last, as it is now; what is being written stays."""
+        if not run_id:
             return [gr.skip()] * len(shown.moving())
         return moved(runs.card(run_id, token, caller(request)), runs.shared.runs.public)
 
@@ -79,15 +86,25 @@ def build(runs: RunList) -> None:
         "outputs": [counted, listed, ids, picked],
         **QUIET,
     }
-    again: dict[str, Any] = {"fn": look, "inputs": [shown.run, token], "outputs": shown.moving(), "js": _AS_ME, **QUIET}
+    again: dict[str, Any] = {"fn": None, "js": _NOW, "outputs": looked}
     asked[0].change(**listing, trigger_mode="always_last")
     for one in asked[1:]:
         one.change(**listing)
     opened_tab().select(**listing).then(**again)
     watch.moved(**listing, trigger_mode="always_last").then(**again)
-    pressed = listed.select(press, [ids, token], shown.moving(), js=_AS_ME, **QUIET)
+    listed.select(press, ids, wanted, **QUIET)
+    # the card has one event, so that no answer about a run comes after that about one that was pressed later
+    told = gr.on(
+        [wanted.change, looked.change],
+        look,
+        [wanted, token],
+        shown.moving(),
+        js=_AS_ME,
+        trigger_mode="always_last",
+        **QUIET,
+    )
+    told.then(fn=None, inputs=wanted, js=_REACH)
     shown.run.change(label, [shown.run, token], shown.label_fields(), js=_AS_ME, **QUIET)
-    pressed.then(fn=None, js=parts.reaching("rs-run-card"))
     _acts(runs, shown, token, said, picked)
 
 
