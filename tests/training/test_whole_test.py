@@ -95,7 +95,7 @@ def test_a_fine_tuning_on_some_photos_of_a_set_says_so(
 
 
 def test_stopped_while_it_scores_it_is_resumed_to_the_same_end(tmp_path: Path, images: Path) -> None:
-    config = tiny_config(images, "supcon_out")
+    config = tiny_config(images, "supcon_out", snapshot_steps=3)
     whole = RunFolder.create(tmp_path, config)
     assert Worker(whole).run().phase == "finished"
     folder = RunFolder.create(tmp_path, config)
