@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ASSETS = Path(__file__).resolve().parents[1] / "assets"
+from trainers import ASSETS as ASSETS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from explorer.palette import ARM_COLOURS, Palette, palette
+from trainers.pictures.palette import ARM_COLOURS, Palette, palette
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 

@@ -15,7 +15,6 @@ from explorer.exports import figures
 from explorer.exports.tables import stored_frames
 from explorer.layout.align import unpack
 from explorer.layout.snapshots import thin
-from explorer.palette import palette
 from explorer.server import maps
 from explorer.server.library import Library
 from explorer.server.run import Run
@@ -26,6 +25,7 @@ from trainers.metrics import counts, describe
 from trainers.metrics.catalogue import maps as numbers
 from trainers.metrics.measures import Measures, final_numbers
 from trainers.metrics.names import Described
+from trainers.pictures.palette import palette
 from trainers.runs.records import STAGE, Frame, Probe, Scalar
 
 MOST_FRAMES = 30

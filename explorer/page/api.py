@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -11,14 +11,13 @@ from explorer.page.kinds import PAGES
 from explorer.server.plain import typed
 from explorer.server.runs import Runs
 from explorer.server.visitors import caller
-from trainers.config import Config, RunConfig
-from trainers.errors import ParameterError, RunError
-from trainers.kinds import KINDS, check
+from trainers.errors import RunError
+from trainers.kinds import KINDS
 from trainers.kinds.base import Kind
-from trainers.parameters import Spec, describe, entry, specs
+from trainers.parameters import describe
 from trainers.plans import PLANS, Plan
-from trainers.plans.config import FIRST, apart
-from trainers.values import check_types, readable, values_of
+from trainers.plans.config import FIRST
+from trainers.plans.plain import configured, offered
 
 
 def add_api(runs: Runs) -> None:
@@ -46,7 +45,7 @@ def _kind_functions(runs: Runs) -> list[Callable[..., Any]]:
         """
         if runs.public:
             raise RunError("On a public page runs are started in the page, or by start_run.")
-        return runs.start(configured(kind, settings or {}), token, caller(request))
+        return runs.start(configured(kind, settings or {}, _MACHINE), token, caller(request))
 
     def list_kinds() -> list[dict[str, Any]]:
         """List every kind of run with its settings: name, what is accepted, default and help."""
@@ -108,45 +107,11 @@ _MACHINE = ("device", "threads")
 """Settings that belong to the machine, not to the experiment."""
 
 
-def configured(name: str, settings: dict[str, Any]) -> Config:
-    """Make a checked configuration of plain values.
-
-    Raises:
-        UserError: there is no such kind, or a setting is unknown or wrong.
-    """
-    started = entry({**KINDS, **PLANS}, name, "kind of run")
-    with readable(started.title):
-        config = _planned(started, settings) if isinstance(started, Plan) else _single(started, settings)
-        check_types(config)
-    check(config)
-    return config
-
-
-def _single(kind: Kind, settings: Mapping[str, Any]) -> RunConfig:
-    known = [spec.name for spec in _offered(kind)]
-    unknown = sorted(set(settings) - set(known))
-    if unknown:
-        raise ParameterError(f"{kind.title} has no setting {unknown[0]!r:.60}; it has {', '.join(known)}.")
-    return kind.configured(values_of(kind.config, settings))
-
-
-def _planned(plan: Plan, settings: Mapping[str, Any]) -> Config:
-    """Make a plan, whose settings stand beside those of its runs, or with those in ``run``, as a plan's config.json has
-    them.
-    """
-    of_plan, name, run = apart(plan.config, settings)
-    if "run" in run:
-        run = {**run.pop("run"), **run}
-        name = run.pop("kind", name)
-    kind = entry(KINDS, name, "kind of run")
-    return plan.config(run=_single(kind, run), **values_of(plan.config, of_plan))
-
-
 def about(kind: Kind) -> dict[str, Any]:
     """Describe a kind with its settings, for programs."""
     settings = [
         {"name": spec.name, "accepts": describe(spec), "default": repr(spec.default), "help": spec.rule.help}
-        for spec in _offered(kind)
+        for spec in offered(kind, _MACHINE)
     ]
     return {"name": kind.name, "title": kind.title, "sentence": kind.sentence, "settings": settings}
 
@@ -158,7 +123,3 @@ def about_plan(plan: Plan) -> dict[str, Any]:
     of = {"name": "of", "accepts": f"one of {', '.join(suited)}", "default": repr(FIRST), "help": sentence}
     known = about(plan)
     return known | {"settings": [*known["settings"], of, *about(KINDS[FIRST])["settings"]]}
-
-
-def _offered(kind: Kind) -> list[Spec]:
-    return [spec for spec in specs(kind.config) if spec.name not in _MACHINE]

@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from explorer.exports.figures import FONT
-from explorer.palette import ARM_COLOURS
+from trainers.pictures.palette import ARM_COLOURS
 
 INK, SOFT, LINE = "#16181f", "#565b6b", "#e2e4ec"
 """Of text, of what is less important, and of grids."""

@@ -10,9 +10,9 @@ import pytest
 
 from explorer.exports import figures
 from explorer.page.theme import theme
-from explorer.palette import ARM_COLOURS, DARK, LIGHT, MAX_FAMILIES, Mode, class_colours, oklch, palette
 from explorer.settings import ASSETS
 from trainers.config import MAX_ARMS
+from trainers.pictures.palette import ARM_COLOURS, DARK, LIGHT, MAX_FAMILIES, Mode, class_colours, oklch, palette
 
 
 def _labels(coarse: int, children: int) -> np.ndarray:

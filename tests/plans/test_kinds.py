@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.page.api import configured
+from trainers.plans.plain import configured
 from tests.finetuning.world import mend_config, write_coco
 from tests.made_up_plan import AtOnce
 from tests.tiny import tiny_contrastive, write_images
@@ -176,7 +176,7 @@ def test_a_program_starts_a_sweep_of_any_kind_by_plain_values() -> None:
         ({"run": 3}, "cannot be read"),
     ):
         with pytest.raises(ParameterError, match=words):
-            configured("sweep", wrong)
+            configured("sweep", wrong, ("device",))
 
 
 def test_a_plan_keeps_the_settings_of_its_runs_as_they_are() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from explorer.page.api import configured
+from trainers.plans.plain import configured
 from explorer.page.form import Form
 from explorer.page.form.plans import planned
 from explorer.page.kinds import PAGES

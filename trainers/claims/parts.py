@@ -27,6 +27,8 @@ from trainers.parameters import Rule, specs
 from trainers.plans.config import SweepConfig
 
 _ROOT = Path(trainers.__file__).parent
+_ABOVE = trainers.__name__.removesuffix("trainers")
+"""Before the names of modules in an installed wheel; a digest leaves it out."""
 _TEXTS = ("help", "label", "sentence", "title", "unit")  # keywords that words for the page are given by
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *_COMPREHENSIONS)
@@ -52,7 +54,8 @@ def definition_of(made: object) -> Definition | None:
     """Return where a class or function is defined; None: not at the top of a module of the trainers."""
     made = getattr(made, "func", made)  # of functools.partial
     module, name = getattr(made, "__module__", None), getattr(made, "__qualname__", "")
-    return _found(module, name.split(".")[0]) if module and module.startswith("trainers.") else None
+    module = (module or "").removeprefix(_ABOVE)
+    return _found(module, name.split(".")[0]) if module.startswith("trainers.") else None
 
 
 def closure(roots: frozenset[Definition], within: tuple[str, ...], without: Collection[str]) -> tuple[Definition, ...]:
@@ -85,7 +88,8 @@ def _read(module: str) -> _Module | None:
     if path is None or module.split(".")[0] != "trainers":
         return None
     defined: dict[str, tuple[ast.stmt, ...]] = {}
-    body = ast.parse(path.read_text(encoding="utf-8")).body
+    text = path.read_text(encoding="utf-8")
+    body = ast.parse(text.replace(f"{_ABOVE}trainers", "trainers")).body
     for node in body:
         for name in _names_of(node):
             defined[name] = (*defined.get(name, ()), node)
@@ -238,20 +242,23 @@ class _Plain(ast.NodeTransformer):
         """Leave it out, likewise."""
 
 
-_WITHIN = (
-    "trainers.data.conditions",
-    "trainers.data.labelled.datasets",
-    "trainers.data.picture",
-    "trainers.data.synthetic",
-    "trainers.encoders",
-    "trainers.image_text.models",
-    "trainers.kinds",
-    "trainers.losses",
-    "trainers.metrics",
-    "trainers.object_removal",
-    "trainers.optimization",
-    "trainers.samplers",
-    "trainers.training.augmentations",
+_WITHIN = tuple(
+    f"trainers.{name}"
+    for name in (
+        "data.conditions",
+        "data.labelled.datasets",
+        "data.picture",
+        "data.synthetic",
+        "encoders",
+        "image_text.models",
+        "kinds",
+        "losses",
+        "metrics",
+        "object_removal",
+        "optimization",
+        "samplers",
+        "training.augmentations",
+    )
 )
 """Packages whose definitions decide numbers; what else they use carries them."""
 _DESCRIBING = ("LICENCE", "Preset", "TITLE", "advice", "footprint", "title", "titles")

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from trainers.cells import WRITTEN_OUT
-from trainers.cli import brought, catalogue, data, look, mistakes, papers, removal, retrieve, start
+from trainers.cli import brought, catalogue, data, look, mistakes, papers, pictures, removal, retrieve, start
 from trainers.cli.parser import Parser, add_section, named
 from trainers.cluster.address import use
 from trainers.distributed.launch import launched
@@ -27,7 +27,16 @@ class Added(Protocol):
 SECTIONS: Mapping[str, tuple[Added, ...]] = MappingProxyType(
     {
         "Train": (start, start.resume),
-        "Runs that are there": (brought.show, look.show, look.send, look.rename, look.delete, look.export, look.push),
+        "Runs that are there": (
+            brought.show,
+            look.show,
+            look.send,
+            look.rename,
+            look.delete,
+            look.export,
+            pictures.film,
+            look.push,
+        ),
         "What came of them": (retrieve.retrieve, mistakes.show, removal.background, removal.score, look.compare),
         "Papers": (papers.claims, papers.recipe),
         "Datasets": (data.inspect, data.group),

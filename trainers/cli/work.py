@@ -33,7 +33,7 @@ def work(folder: RunFolder, *, new: bool = False, as_json: bool = False, quiet: 
         as_json: print :func:`described`.
         quiet: do not show how far it is.
     """
-    state = _train(folder, quiet)
+    state = trained(folder, quiet)
     if state.error:
         print(f"rankscope: {state.error}", file=sys.stderr)
         if new and _refused(folder, state):
@@ -52,7 +52,7 @@ def train_to_end(folder: RunFolder) -> None:
     Raises:
         RunError: it did not finish.
     """
-    state = _train(folder)
+    state = trained(folder)
     if state.phase != "finished":
         raise RunError(f"The training ended as {state.phase}: {state.error or state.message}.")
 
@@ -108,7 +108,7 @@ def _refused(folder: RunFolder, state: RunState) -> bool:
     return not (state.error or "").startswith((DISK_FULL, UNEXPECTED))
 
 
-def _train(folder: RunFolder, quiet: bool = False) -> RunState:
+def trained(folder: RunFolder, quiet: bool = False) -> RunState:
     """Train in this process, or in several that it starts; Ctrl-C writes a checkpoint and ends. Returns the final
     state.
     """

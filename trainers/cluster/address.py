@@ -6,9 +6,9 @@ import importlib.util
 import os
 import re
 import socket
-from pathlib import Path
 from typing import Any
 
+from trainers import HOME
 from trainers.errors import UserError, brief
 
 VARIABLE = "RANKSCOPE_RAY"
@@ -60,7 +60,7 @@ def connected() -> Any:
 
     from trainers.data.access import ACCESS
 
-    package = Path(__file__).resolve().parents[1]
+    package = HOME / __name__.partition(".")[0]
     try:
         ray.init(
             address=address(),
@@ -69,7 +69,7 @@ def connected() -> Any:
             configure_logging=False,
             runtime_env={
                 "py_modules": [str(package)],
-                "excludes": ["**/__pycache__"],
+                "excludes": ["**/__pycache__", "assets/recorded", "docs"],
                 "env_vars": {name: os.environ[name] for name in ACCESS if name in os.environ},
             },
         )

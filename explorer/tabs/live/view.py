@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from explorer.exports import offered
-from explorer.palette import class_colours
 from explorer.server import maps
 from explorer.server.plain import finite
 from explorer.server.run import Run
@@ -20,6 +19,7 @@ from trainers.config import Config
 from trainers.hierarchy import Hierarchy, severity_words
 from trainers.kinds import kind_of
 from trainers.kinds.arm_view import ablation
+from trainers.pictures.palette import class_colours
 from trainers.retrieval.probe_results import diagnosed
 from trainers.runs.records import REFINED, Attribute, Probe
 

@@ -12,7 +12,6 @@ import plotly.graph_objects as go
 
 from explorer.page.charts import colour, styled
 from explorer.page.words import brief
-from explorer.palette import ARM_COLOURS
 from explorer.server.library import Library
 from explorer.server.run import Run
 from explorer.server.titles import data_title, run_title
@@ -21,6 +20,7 @@ from trainers.config import Config
 from trainers.errors import ParameterError, UserError
 from trainers.kinds import arm_titles, kind_of
 from trainers.parameters import Choice, flat
+from trainers.pictures.palette import ARM_COLOURS
 from trainers.runs.damage import reading
 from trainers.runs.label import read_label
 from trainers.runs.records import Scalar

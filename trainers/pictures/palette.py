@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.settings import ASSETS
+from trainers import ASSETS
 
 _SHEET = (ASSETS / "common" / "tokens.css").read_text(encoding="utf-8")
 ARM_COLOURS = tuple(re.findall(r"--rs-arm-[0-9]+: light-dark\((#[0-9a-f]{6})", _SHEET))

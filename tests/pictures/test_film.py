@@ -1,0 +1,119 @@
+"""Films of maps: every format is read back, colours and positions are those of the maps, and bad wishes are refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+from explorer.settings import ASSETS
+from trainers.cli.main import main
+from trainers.errors import ParameterError, RunError
+from trainers.pictures.film import FORMATS, SIZES, write_film
+from trainers.pictures.map_drawing import MapDrawing, Moment
+from trainers.pictures.moments import moments_of
+from trainers.pictures.palette import palette
+from trainers.runs import RunFolder
+
+RUN = "01M82DDKVF2X86SWKXCY5TMG2H"
+
+
+@pytest.fixture
+def run() -> RunFolder:
+    return RunFolder.open(ASSETS / "recorded", RUN, read_only=True)
+
+
+@pytest.mark.parametrize(("ending", "size"), [("mp4", "square"), ("webm", "square"), ("gif", "720p")])
+def test_a_film_is_as_long_and_as_large_as_was_asked_for(
+    run: RunFolder, tmp_path: Path, ending: str, size: str
+) -> None:
+    told: list[float] = []
+    path = tmp_path / f"maps.{ending}"
+    write_film(run, path, seconds=5, size=size, tell=lambda _text, share: told.append(share))
+    form, (width, height) = FORMATS[ending], SIZES[size]
+    if ending == "gif":
+        with Image.open(path) as film:
+            assert film.size == (width // form.shrink, height // form.shrink)
+            assert film.n_frames >= 20 and film.info["duration"] > 0  # equal pictures at the end are one
+    else:
+        with av.open(str(path)) as film:
+            pictures = [frame.to_ndarray(format="rgb24") for frame in film.decode(video=0)]
+        assert len(pictures) == 5 * form.rate and pictures[0].shape == (height, width, 3)
+        last = moments_of(run, 1).drawing(width, height)
+        assert np.abs(pictures[0].astype(int) - pictures[-1]).mean() > 0.5, "points move"
+        assert last is not None
+    assert told == sorted(told) and len(told) == 5 * form.rate
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_what_stops_a_film_leaves_no_file(run: RunFolder, tmp_path: Path) -> None:
+    def stop(_text: str, share: float) -> None:
+        if share > 0.1:
+            raise KeyboardInterrupt
+
+    (tmp_path / "maps.mp4").write_bytes(b"an earlier one")
+    with pytest.raises(KeyboardInterrupt):
+        write_film(run, tmp_path / "maps.mp4", seconds=5, tell=stop)
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"an earlier one"]
+
+
+@pytest.mark.parametrize(
+    ("name", "wish", "said"),
+    [
+        ("maps.avi", {}, "ends in .mp4, .webm, .gif; got 'maps.avi'"),
+        ("maps.mp4", {"seconds": 21}, "takes 5 to 20 seconds; got 21"),
+        ("maps.mp4", {"seconds": float("nan")}, "takes 5 to 20 seconds"),
+        ("maps.mp4", {"size": "4k"}, "one of 720p, square; got '4k'"),
+    ],
+)
+def test_other_wishes_are_refused(
+    run: RunFolder, tmp_path: Path, name: str, wish: dict[str, object], said: str
+) -> None:
+    with pytest.raises(ParameterError, match=said):
+        write_film(run, tmp_path / name, **wish)  # type: ignore[arg-type]
+
+
+def test_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = tmp_path / "runs"
+    shutil.copytree(ASSETS / "recorded" / RUN, runs / RUN)
+    out = tmp_path / "maps.gif"
+    assert main(["film", RUN[:16], "--runs", str(runs), "--out", str(out), "--seconds", "5", "--size", "square"]) == 0
+    assert "wrote" in capsys.readouterr().out and out.is_file()
+    assert main(["film", RUN, "--runs", str(runs), "--out", str(tmp_path / "no" / "maps.gif")]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+    shutil.rmtree(runs / RUN / "layout")
+    (runs / RUN / "layout").mkdir()
+
+
+def test_points_stand_where_the_map_has_them_and_have_the_colours_of_the_page() -> None:
+    labels = np.array([[0, 0], [1, 1], [2, 1]])
+    xy = np.array([[[-0.9, -0.9], [0.9, -0.9], [0.0, 0.9]]])
+    drawing = MapDrawing(["one"], "heading", labels, 640, 640)
+    pixels = drawing.draw(Moment(xy=xy, words="step 1", numbers=[""]))
+    for label, colour in palette(labels).colours.items():
+        rgb = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+        rows, columns = np.nonzero((pixels == rgb).all(axis=2))
+        assert len(rows) > 4
+        left, top, side = drawing._box(0)
+        x, y = xy[0, label]
+        assert columns.mean() == pytest.approx(left + side * (1 + x) / 2, abs=1)
+        assert rows.mean() == pytest.approx(top + side * (1 - y) / 2, abs=1)
+
+
+def test_a_loss_that_diverged_leaves_its_map_empty() -> None:
+    labels = np.zeros((3, 1), int)
+    xy = np.stack([np.full((3, 2), np.nan), np.zeros((3, 2))])
+    pixels = MapDrawing(["a", "b"], "", labels, 600, 400).draw(Moment(xy=xy, words="", numbers=["", ""]))
+    assert pixels.shape == (400, 600, 3)
+
+
+def test_a_run_without_maps_says_so(tmp_path: Path) -> None:
+    from tests.tiny import tiny_config, write_images
+
+    folder = RunFolder.create(tmp_path / "runs", tiny_config(write_images(tmp_path / "images")))
+    with pytest.raises(RunError):
+        moments_of(folder)

@@ -1,0 +1,41 @@
+"""The verb that makes a film of a run's maps."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from trainers.cli.flags import runs_flag
+from trainers.cli.output import json_flag, print_json, progress_bar
+from trainers.cli.parser import RUN, RunNames, verb
+from trainers.errors import UserError
+from trainers.runs import RunFolder
+
+
+def _equip_film(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="RUN", action=RunNames, help=RUN)
+    told = "File to write; it ends in .mp4, .webm or .gif. One that is there is replaced."
+    parser.add_argument("--out", type=Path, default=Path("maps.mp4"), metavar="FILE", help=told)
+    parser.add_argument("--seconds", type=float, default=10.0, help="How long the film is, from 5 to 20.")
+    parser.add_argument("--size", default="720p", help="720p (1280 x 720) or square (720 x 720); a GIF has half of it.")
+    runs_flag(parser)
+    json_flag(parser)
+
+
+@verb("film", _equip_film)
+def film(arguments: argparse.Namespace) -> int:
+    """Write a film of a run's maps with step and numbers, of those that the page has drawn."""
+    from trainers.pictures.film import write_film
+
+    folder = RunFolder.open(arguments.runs, arguments.id)
+    try:
+        with progress_bar() as tell:
+            write_film(folder, arguments.out, seconds=arguments.seconds, size=arguments.size, tell=tell)
+    except OSError as error:
+        raise UserError(f"{arguments.out} cannot be written: {error.strerror or error}.") from error
+    size = arguments.out.stat().st_size
+    if arguments.json:
+        print_json({"path": str(arguments.out), "bytes": size})
+    else:
+        print(f"wrote {arguments.out} ({size:,} bytes)")
+    return 0

@@ -1,0 +1,1 @@
+"""Maps of a run as pictures and films."""

@@ -1,0 +1,122 @@
+"""A film of a run's maps: points move from map to map, with step and numbers; MP4, WebM or GIF."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+
+import av
+import numpy as np
+from PIL import Image
+
+from trainers.errors import ParameterError
+from trainers.pictures.map_drawing import Moment
+from trainers.pictures.moments import Moments, moments_of
+from trainers.progress import Progress, silent
+from trainers.runs.reader import RunReader
+
+SECONDS = (5, 20)
+"""The shortest and the longest film."""
+SIZES: Mapping[str, tuple[int, int]] = MappingProxyType({"720p": (1280, 720), "square": (720, 720)})
+"""Width and height in pixels, by name."""
+_REST = 1.0  # seconds that the last map stands
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Format:
+    """How films with one ending are written: ``codec`` by the libraries of FFmpeg; None: GIF, by Pillow.
+
+    Attributes:
+        rate: pictures a second.
+        shrink: what their sides are divided by.
+    """
+
+    codec: str | None
+    rate: int
+    options: Mapping[str, str]
+    shrink: int = 1
+
+
+FORMATS: Mapping[str, _Format] = MappingProxyType(
+    {
+        "mp4": _Format(codec="libx264", rate=30, options={"crf": "20", "preset": "veryfast"}),
+        "webm": _Format(codec="libvpx-vp9", rate=30, options={"crf": "32", "b": "0", "cpu-used": "6", "row-mt": "1"}),
+        "gif": _Format(codec=None, rate=12, options={}, shrink=2),
+    }
+)
+
+
+def write_film(
+    folder: RunReader, path: Path, *, seconds: float = 10, size: str = "720p", tell: Progress = silent
+) -> None:
+    """Write the film of a run's maps to a file, whose ending says the format: one of :data:`FORMATS`.
+
+    Args:
+        seconds: how long it is, within :data:`SECONDS`; half a second to a second is the last map at rest.
+        size: one of :data:`SIZES`; a GIF has half as many pixels a side.
+        tell: told how far it is; what it raises ends the film, and no file is left.
+
+    Raises:
+        UserError: the run has no maps, or is a plan of several runs.
+        ParameterError: ending, length or size are none of these.
+    """
+    ending = path.suffix.removeprefix(".").lower()
+    if ending not in FORMATS:
+        raise ParameterError(f"A film ends in {', '.join(f'.{name}' for name in FORMATS)}; got {path.name!r:.60}.")
+    if size not in SIZES:
+        raise ParameterError(f"A film's size is one of {', '.join(SIZES)}; got {size!r:.40}.")
+    if not SECONDS[0] <= seconds <= SECONDS[1]:
+        raise ParameterError(f"A film takes {SECONDS[0]} to {SECONDS[1]} seconds; got {seconds:g}.")
+    form, (width, height) = FORMATS[ending], SIZES[size]
+    frames = _frames(moments_of(folder), width, height, round(seconds * form.rate), form.rate, tell)
+    made = path.with_name(f".{path.stem}.{os.getpid()}.{ending}")
+    try:
+        if form.codec is None:
+            _gif(frames, made, form, (width // form.shrink, height // form.shrink))
+        else:
+            _encoded(frames, made, form, form.codec, width, height)
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _frames(moments: Moments, width: int, height: int, count: int, rate: int, tell: Progress) -> Iterator[np.ndarray]:
+    """Yield the pictures, uint8 RGB ``[height, width, 3]``; every map takes as long as every other."""
+    drawing, last = moments.drawing(width, height), len(moments.steps) - 1
+    moving = max(1, count - 1 - round(_REST * rate))
+    for number in range(count):
+        tell(f"drawing the film, {number + 1} of {count} pictures", number / count)
+        at = min(1.0, number / moving) * last
+        before = min(int(at), max(0, last - 1))
+        after, part = min(before + 1, last), at - before
+        eased = part * part * (3 - 2 * part)
+        step = round(moments.steps[before] + (moments.steps[after] - moments.steps[before]) * part)
+        yield drawing.draw(
+            Moment(
+                xy=moments.xy[before] * (1 - eased) + moments.xy[after] * eased,
+                words=f"step {step:,} of {moments.steps[-1]:,} · {len(moments.labels):,} images",
+                numbers=moments.numbers[after if part > 0.5 else before],
+                share=step / max(1, moments.steps[-1]),
+            )
+        )
+
+
+def _encoded(frames: Iterator[np.ndarray], path: Path, form: _Format, codec: str, width: int, height: int) -> None:
+    with av.open(os.fspath(path), "w") as container:
+        stream = container.add_stream(codec, rate=Fraction(form.rate), options=dict(form.options))
+        assert isinstance(stream, av.VideoStream)
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        for pixels in frames:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+        container.mux(stream.encode())
+
+
+def _gif(frames: Iterator[np.ndarray], path: Path, form: _Format, size: tuple[int, int]) -> None:
+    small = [Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS) for pixels in frames]
+    shared = small[-1].quantize(255, dither=Image.Dither.NONE)  # one table of colours: nothing flickers
+    first, *rest = [image.quantize(palette=shared, dither=Image.Dither.NONE) for image in small]
+    first.save(path, save_all=True, append_images=rest, duration=1000 // form.rate, loop=0, optimize=False)

@@ -1,0 +1,1 @@
+"""What ``import rankscope`` offers beside losses and metrics: training, and runs as arrays and tables."""
