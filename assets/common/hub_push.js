@@ -13,7 +13,7 @@ const MODEL = "Uploads an encoder with the settings of its run, its final number
 const DATASET = "Uploads tables, curves and results per query with a card, as a dataset that this page opens. No images and no weights.";
 
 /** Whether there is anything of a run that can be pushed. */
-const pushable = ({ downloads }) => "encoders.zip" in downloads || "report.json" in downloads;
+const pushable = ({ downloads }) => "models.zip" in downloads || "report.json" in downloads;
 
 export class HubPush {
   constructor() {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorer.exports.archive import zip_chunks
-from explorer.exports.encoders import has_encoders, write_encoders
+from explorer.exports.encoders import has_encoders, has_models, write_encoders, write_models
 from explorer.exports.pages import write_curves, write_replay
 from explorer.exports.reports import write_report
 from explorer.exports.tables import write_coordinates, write_embeddings, write_metrics
@@ -55,8 +55,14 @@ EXPORTS = {
     "run.zip": Export(
         "Whole run (zip)", _ZIP, None, _trains, chunks=lambda run, weights: zip_chunks(run, weights=weights)
     ),
+    "models.zip": Export(
+        "Model with its head (safetensors)", _ZIP, lambda _library, run, path: write_models(run, path), has_models
+    ),
     "encoders.zip": Export(
-        "Encoder (safetensors)", _ZIP, lambda _library, run, path: write_encoders(run, path), has_encoders
+        "Encoder without its head (safetensors)",
+        _ZIP,
+        lambda _library, run, path: write_encoders(run, path),
+        has_encoders,
     ),
     "metrics.csv": Export("Numbers (CSV)", _CSV, lambda _library, run, path: write_metrics(run, path), _trains),
     "coordinates.parquet": Export(

@@ -103,7 +103,10 @@ def test_it_starts_from_metric_learning_and_from_fine_tuning(tmp_path: Path, pho
 def test_its_image_tower_is_exported(tmp_path: Path, photos: Path) -> None:
     loop = to_end(opened(tmp_path, towers(photos)))
     file = tmp_path / "encoder.safetensors"
-    assert main(["export", loop.folder.id, "--arm", "1", "--out", str(file), "--runs", str(tmp_path)]) == 0
+    assert (
+        main(["export", loop.folder.id, "--arm", "1", "--out", str(file), "--without-head", "--runs", str(tmp_path)])
+        == 0
+    )
     net = ENCODERS["conv4"].build(channels=3, side=SIDE, dim=3, parameters={"width": 8})
     net.without_head()
     net.load_state_dict(load_file(file))

@@ -60,7 +60,7 @@ def test_a_timm_encoder_is_loaded_again_with_the_weights_of_its_arm(hub: Any, ru
     repo = hub.repos["models", "tester/discs"]
     files = repo.commits[repo.sha("main")]
     assert json.loads(done.stdout)["files"] == sorted(files) == [
-        "README.md", "config.json", "model.safetensors", "results.json", "run.json"
+        "README.md", "config.json", "embedding.safetensors", "model.safetensors", "results.json", "run.json"
     ]  # fmt: skip
     data = ModelCard(files["README.md"].decode()).data
     results = json.loads(files["results.json"])
@@ -84,7 +84,7 @@ def test_other_encoders_are_uploaded_and_refusals_are_sentences(hub: Any, runs: 
     done = push(hub, tmp_path, root, run.id, "--to", "tester/conv", "--private")
     assert done.returncode == 0 and "/commit/" in done.stdout, done.stderr
     repo = hub.repos["models", "tester/conv"]
-    assert repo.private and "encoder.safetensors" in repo.commits[repo.sha("main")]
+    assert repo.private and "embedding.safetensors" in repo.commits[repo.sha("main")]
     hub.fault(match="POST .*tester/busy/commit", status=429, headers={"Retry-After": "300"}, times=-1)
     hub.fault(match="POST .*tester/others/commit", status=412, times=2)
     hub.fault(match="POST /api/repos/create", status=403, times=1)

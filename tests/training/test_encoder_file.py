@@ -82,7 +82,7 @@ def plain(net: nn.Module) -> nn.Module:
 
 def exported(loop: Loop, arm: int, path: Path) -> dict[str, str]:
     words = ["export", loop.folder.id, "--arm", str(arm), "--out", str(path), "--runs", str(loop.folder.path.parent)]
-    assert main(words) == 0
+    assert main([*words, "--without-head"]) == 0
     with safe_open(path, framework="pt") as file:
         return file.metadata()
 
@@ -160,9 +160,11 @@ def test_group_normalisation_is_exported_where_it_can_be_loaded(
     exported(without, 0, tmp_path / "vit.safetensors")
     timm.create_model("test_vit", num_classes=0).load_state_dict(load_file(tmp_path / "vit.safetensors"))
     other = begun(tmp_path, contrastive(images, TIMM["test_resnet"], norm="group"))
-    said = refused(capsys, other.folder.id, "--runs", str(tmp_path), "--out", str(tmp_path / "no.safetensors"))
-    assert "group normalisation" in said and "cannot load it" in said
-    assert not (tmp_path / "no.safetensors").exists()
+    for more in ([], ["--without-head"]):
+        words = ("--runs", str(tmp_path), "--out", str(tmp_path / "no.safetensors"), *more)
+        said = refused(capsys, other.folder.id, *words)
+        assert "group normalisation" in said and "cannot load it" in said
+        assert not (tmp_path / "no.safetensors").exists()
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -204,7 +206,9 @@ def test_what_cannot_be_exported_is_refused_in_words(
     assert "There is no run '../elsewhere'" in refused(capsys, "../elsewhere", *here)
     assert "0" * 26 in refused(capsys, "0" * 26, *here)
     finetuning = RunFolder.create(tmp_path, FinetuningConfig())
-    assert "trains no encoder of the catalogue" in refused(capsys, finetuning.id, *here)
+    assert "trains no encoder of the catalogue" in refused(capsys, finetuning.id, "--without-head", *here)
+    assert "no checkpoint" in refused(capsys, finetuning.id, *here)
+    assert "is the name of a card" in refused(capsys, loop.folder.id, "--out", str(tmp_path / "model.md"), *here)
     (tmp_path / "file").write_text("")
     for place in ("none/encoder.safetensors", "file/encoder.safetensors", ""):
         out = str(tmp_path / place)

@@ -313,32 +313,43 @@ def _equip_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         type=Path,
-        default=Path("encoder.safetensors"),
         metavar="FILE",
-        help="File to write; one that is there is replaced.",
+        help=f"File to write; one that is there is replaced. [{DEFAULT}embedding.safetensors, with --onnx "
+        "embedding.onnx, with --without-head encoder.safetensors]",
     )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--without-head", action="store_true", help="Write the encoder alone, named as its library names it."
+    )
+    form.add_argument("--onnx", action="store_true", help="Write ONNX; needs onnx and onnxscript.")
     runs_flag(parser)
     json_flag(parser)
 
 
 @verb("export", _equip_export)
 def export(arguments: argparse.Namespace) -> int:
-    """Write the encoder of a run as a safetensors file, without its head."""
+    """Write the embedding model of a run, as it was scored, and beside it a card that says how to load it."""
+    from trainers.publishing.card import write_export
     from trainers.training.encoder_file import RunEncoders
 
+    name = "encoder.safetensors" if arguments.without_head else "embedding.safetensors"
+    out: Path = arguments.out or Path("embedding.onnx" if arguments.onnx else name)
     folder = RunFolder.open(arguments.runs, arguments.id)
-    encoders = RunEncoders(folder)
+    card = None
     try:
-        encoders.write(arguments.arm, arguments.out)
+        if arguments.without_head:
+            RunEncoders(folder).write(arguments.arm, out)
+        else:
+            card = write_export(folder, arguments.arm, out, onnx=arguments.onnx)
     except DiskFullError as error:
-        raise DiskFullError(f"Free some space, then export again; {arguments.out} is not written.") from error
+        raise DiskFullError(f"Free some space, then export again; {out} is not written.") from error
     except OSError as error:
-        raise UserError(f"{arguments.out} cannot be written: {error.strerror or error}.") from error
-    size = arguments.out.stat().st_size
+        raise UserError(f"{out} cannot be written: {error.strerror or error}.") from error
+    size = out.stat().st_size
     if arguments.json:
-        print_json({"path": str(arguments.out), "bytes": size})
+        print_json({"path": str(out), "bytes": size, "card": None if card is None else str(card)})
     else:
-        print(f"wrote {arguments.out} ({size:,} bytes)")
+        print(f"wrote {out} ({size:,} bytes){'' if card is None else f' and {card}'}")
     return 0
 
 
@@ -364,7 +375,7 @@ def _equip_push(parser: argparse.ArgumentParser) -> None:
 
 @verb("push", _equip_push)
 def push(arguments: argparse.Namespace) -> int:
-    """Upload the encoder of a run to the Hub as a model, or a sweep or fair comparison as a dataset, with a card."""
+    """Upload the model of a run to the Hub, or a sweep or fair comparison as a dataset, with a card."""
     from trainers.publishing.upload import PushTarget
     from trainers.publishing.upload import push as pushed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -55,11 +56,12 @@ def decayed(backbone: Any, decay: float) -> dict[nn.Parameter, float]:
 GEM_POWER = 3.0
 """Of the generalised mean: where Radenovic et al. (2019, "Fine-tuning CNN image retrieval with no human annotation",
 section 3.2) begin; it is not trained here."""
-_SMALLEST = 1e-6
+SMALLEST = 1e-6
+"""To which features are raised before the generalised mean."""
 
 
 def _gem(features: Tensor) -> Tensor:
-    return features.clamp(min=_SMALLEST).pow(GEM_POWER).mean(1).pow(1 / GEM_POWER)
+    return features.clamp(min=SMALLEST).pow(GEM_POWER).mean(1).pow(1 / GEM_POWER)
 
 
 _MEANS: dict[str, Callable[[Tensor], Tensor]] = {"average": lambda features: features.mean(1), "gem": _gem}
@@ -209,22 +211,29 @@ class FrozenParameters(BackboneParameters):
 
 
 class _Backbone(Encoder):
-    """A timm model without its classifier, ``backbone``."""
+    """A timm model without its classifier, ``backbone``.
+
+    Attributes:
+        given_side: to which images are scaled for it, in pixels; None: they stay as they are.
+        made: the expression that makes it with random weights.
+    """
 
     wraps = "backbone"
     head: nn.Module
 
     def __init__(self, parameters: BackboneParameters) -> None:
-        backbone, mean, std, self._side = _load(parameters.model, parameters.pretrained, parameters.side)
+        backbone, mean, std, self.given_side, self.made = _load(
+            parameters.model, parameters.pretrained, parameters.side
+        )
         super().__init__(mean=mean, std=std)
         self.backbone = backbone
         self.pooling = parameters.pooling
-        self.seen_as = f"{self.pooling}, {self._side}"
+        self.seen_as = f"{self.pooling}, {self.given_side}"
         self.fitted = parameters.projection == "pca"
         self.width = width(backbone, parameters.pooling)
 
     def features(self, images: Tensor) -> Tensor:
-        return pool(self.backbone, _resized(self.normalise(images), self._side), self.pooling)
+        return pool(self.backbone, _resized(self.normalise(images), self.given_side), self.pooling)
 
     def fit(self, features: Tensor) -> None:
         *before, linear = self.head if isinstance(self.head, nn.Sequential) else [self.head]
@@ -308,8 +317,9 @@ def _missing(_parameters: BackboneParameters) -> str | None:
 
 def _load(
     name: str, pretrained: bool, side: int | None
-) -> tuple[Any, tuple[float, ...], tuple[float, ...], int | None]:
-    """Load the model without its classifier, its pixels' mean and deviation, and the side that it is given (None: any).
+) -> tuple[Any, tuple[float, ...], tuple[float, ...], int | None, str]:
+    """Load the model without its classifier, its pixels' mean and deviation, the side that it is given (None: any), and
+    the expression that makes it with random weights.
 
     A model of a fixed size is made for ``side``: its position embeddings are resampled.
     """
@@ -339,7 +349,12 @@ def _load(
         ) from error
     about = model.pretrained_cfg
     native_side = about["input_size"][-1] if fixed else None
-    return model, tuple(about["mean"]), tuple(about["std"]), side or native_side
+    written: dict[str, Any] = {"num_classes": 0, **(more if hub is None else hub.arguments), **sized}
+    if hub is not None and fixed:
+        written.setdefault("img_size", native_side)
+    words = ", ".join(f"{name}={value!r}" for name, value in written.items())
+    made = f"timm.create_model({json.dumps(known)}, {words})"
+    return model, tuple(about["mean"]), tuple(about["std"]), side or native_side, made
 
 
 def _resized(images: Tensor, side: int | None) -> Tensor:

@@ -16,9 +16,14 @@ from PIL import Image, ImageDraw, ImageFont
 from trainers.comparison.markup import markdown_text
 from trainers.config import Config
 from trainers.data.sources import is_path
+from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers
+from trainers.parameters import Choice
+from trainers.publishing.embedding_model import EmbeddingModel
 from trainers.runs import RunFolder
+from trainers.runs.atomic_files import write_bytes
+from trainers.runs.regular import replaceable
 from trainers.training.encoder_file import RunEncoders
 from trainers.training.footprint import without_values
 
@@ -48,7 +53,7 @@ def _named(values: Any) -> Any:
 
 
 Font = ImageFont.ImageFont | ImageFont.FreeTypeFont
-NAME = "picture.png"
+NAME, WEIGHTS = "picture.png", "embedding.safetensors"
 _SIDE, _GAP, _TITLE = 1040, 90, 90  # pixels, at twice the size at which it is drawn
 _INK, _LINE = "#3d4250", "#d9dce3"
 _HUE_STEP = 137.5 / 360  # the golden angle: neighbours in a list have hues far apart
@@ -124,16 +129,21 @@ def write_model(folder: RunFolder, arm: int, repository: str, to: Path) -> Mappi
     """Write what is uploaded of an arm: weights as safetensors, configuration, numbers, a picture and a card;
     files by name.
 
-    A timm backbone becomes a repository that timm and ``hf-hub:`` load.
+    A timm backbone is there once more without the head: a repository that timm and ``hf-hub:`` load.
 
     Raises:
         UserError: the run has no such arm, no encoder or no checkpoint.
     """
-    encoders = RunEncoders(folder)
-    wrapped = without_values(encoders.choice, channels=3, side=32, dim=2)
-    backbone = getattr(wrapped, "backbone", None) if wrapped.wraps else None
-    weights = "encoder.safetensors" if backbone is None else "model.safetensors"
-    encoders.write(arm, to / weights)
+    use = EmbeddingModel.of(folder, arm).write(to / WEIGHTS)
+    weights = [WEIGHTS]
+    backbone = None
+    if folder.config.encoder_prefix:
+        encoders = RunEncoders(folder)
+        wrapped = without_values(encoders.choice, channels=3, side=32, dim=2)
+        backbone = getattr(wrapped, "backbone", None) if wrapped.wraps else None
+    if backbone is not None:
+        weights.append("model.safetensors")
+        encoders.write(arm, to / weights[-1])
     texts = {
         "run.json": json.dumps(public_settings(folder.config), indent=2, sort_keys=True),
         "results.json": json.dumps(final_numbers(folder.scalars(), folder.config.arms)[arm], indent=1),
@@ -163,10 +173,27 @@ def write_model(folder: RunFolder, arm: int, repository: str, to: Path) -> Mappi
         )
         architecture = f"{architecture}.{tag}" if tag else architecture
     shown = write_picture(folder, arm, to)
-    texts["README.md"] = card(folder, arm, repository, timm=architecture, picture=shown)
+    texts["README.md"] = card(folder, arm, repository, timm=architecture, picture=shown, use=use)
     for name, text in texts.items():
         (to / name).write_text(text, encoding="utf-8")
-    return {name: to / name for name in (weights, *texts, *((NAME,) if shown else ()))}
+    return {name: to / name for name in (*weights, *texts, *((NAME,) if shown else ()))}
+
+
+def write_export(folder: RunFolder, arm: int, path: Path, *, onnx: bool = False) -> Path:
+    """Write the whole embedding model of an arm, as safetensors or ONNX, and beside it its card; returns the card.
+
+    Raises:
+        UserError: the run embeds no images, has no such arm or no checkpoint; or it cannot be written in this form.
+        DiskFullError: the disk is full.
+        OSError: a file cannot be written.
+    """
+    if path.suffix == ".md":
+        raise UserError(f"{path.name} is the name of a card. Give one such as {path.stem}.safetensors.")
+    model = EmbeddingModel.of(folder, arm)
+    use = (model.write_onnx if onnx else model.write)(path)
+    beside = replaceable(path.with_suffix(".md"))
+    write_bytes(beside, _body(folder, arm, path.stem, "", "", use).encode(), home=beside.parent, shared=True)
+    return beside
 
 
 def named(folder: RunFolder, arm: int) -> str:
@@ -198,13 +225,22 @@ def numbers_of(folder: RunFolder, arm: int) -> CardNumbers:
     return CardNumbers(about=measures.scored(finals[arm]) if shown else "", values=tuple(shown))
 
 
-def card(folder: RunFolder, arm: int, repository: str, *, timm: str, picture: str) -> str:
+def card(folder: RunFolder, arm: int, repository: str, *, timm: str, picture: str, use: str = "") -> str:
     """Write the card: header for the Hub, what was trained how, the numbers, and how the model is loaded.
 
     Args:
         timm: name of the timm model that it is; empty: an encoder of this program alone.
         picture: what the picture beside the card shows; empty: there is none.
+        use: how the whole model is loaded, in Markdown.
     """
+    shown, name = numbers_of(folder, arm), repository.rpartition("/")[2]
+    files = "`run.json`: the settings of the run. `results.json`: all final numbers, unrounded.\n"
+    use = "\n".join(filter(None, (use, _encoder_alone(repository, timm), files)))
+    return f"---\n{_header(folder, shown, repository, timm)}\n---\n\n{_body(folder, arm, name, timm, picture, use)}"
+
+
+def _body(folder: RunFolder, arm: int, name: str, timm: str, picture: str, use: str) -> str:
+    """Write a card without its header."""
     shown = numbers_of(folder, arm)
     rows = "\n".join(f"| {title} | {value:.4f} |" for _, title, value in shown.values)
     facts = "\n".join(f"- **{name}**: {words}" for name, words in _facts(folder, arm, timm).items() if words)
@@ -214,13 +250,9 @@ def card(folder: RunFolder, arm: int, repository: str, *, timm: str, picture: st
         if rows
         else "It has no final numbers.\n"
     )
-    return f"""---
-{_header(folder, shown, repository, timm)}
----
+    return f"""# {name}
 
-# {repository.rpartition("/")[2]}
-
-An image encoder trained with Rankscope. Whoever uploads it chooses its licence, within those of the images and of the
+An image encoder trained with Rankscope. Whoever passes it on chooses its licence, within those of the images and of the
 weights that it started from.
 
 {facts}
@@ -230,9 +262,7 @@ weights that it started from.
 {numbers}
 ## Use
 
-{_use(repository, timm)}
-`config.json` beside `run.json`, the settings of the run, and `results.json`, all final numbers, unrounded.
-"""
+{use}"""
 
 
 def _header(folder: RunFolder, shown: CardNumbers, repository: str, timm: str) -> str:
@@ -265,6 +295,11 @@ def _header(folder: RunFolder, shown: CardNumbers, repository: str, timm: str) -
     return header
 
 
+def _network(config: Any) -> str:
+    choice: Choice = config.encoder if config.encoder_prefix else config.model
+    return ", ".join([choice.name, *(f"{name} {value}" for name, value in choice.parameters.items())])
+
+
 def _facts(folder: RunFolder, arm: int, timm: str) -> dict[str, str]:
     """Return what was trained how, by name."""
     config = folder.config
@@ -274,20 +309,20 @@ def _facts(folder: RunFolder, arm: int, timm: str) -> dict[str, str]:
         "Trained": f"{about.title} ({about.paper})" if about.paper else about.title,
         "Parameters": ", ".join(f"{name} {value}" for name, value in about.parameters.items()),
         "Images": f"{source} at commit {folder.revision}" if folder.revision else source,
-        "Encoder": timm or config.encoder.name,  # type: ignore[attr-defined]
+        "Encoder": timm or _network(config),
         "Settings": kind.summary(config, kind.data_title(config)),
         "Steps": kind.by_stage(folder) or f"{folder.state().step:,}",
         "Seed": str(config.single.seed),
     }
 
 
-def _use(repository: str, timm: str) -> str:
+def _encoder_alone(repository: str, timm: str) -> str:
+    """Say how the encoder is loaded without its head; empty: it is no model of timm's."""
     if not timm:
-        return (
-            "`encoder.safetensors` is read by `python -m trainers background`; its metadata name the encoder and its "
-            "parameters.\n"
-        )
-    return f"""```python
+        return ""
+    return f"""The encoder alone, without pooling and head of the run:
+
+```python
 import timm
 model = timm.create_model("hf-hub:{repository}", pretrained=True, num_classes=0)
 ```

@@ -148,27 +148,43 @@ def read_encoder(folder: RunFolder, arm: int, image_shape: Callable[[], tuple[in
 
 
 def encoder_of_file(path: Path) -> ImageEncoder:
-    """Return the encoder of a file that ``python -m trainers export`` wrote; it embeds images as its pooled features.
+    """Return the model of a file that ``python -m trainers export`` wrote; of one without its head it embeds images as
+    the encoder's pooled features.
 
     Raises:
         UserError: there is no such file, or it was written by something else.
     """
     about, tensors = read_file(path)
-    choice = Choice(**json.loads(about["encoder"]))
-    channels, side = int(about["channels"]), int(about["side"])
     with torch.random.fork_rng(devices=[]):
-        network = unloaded(choice, channels=channels, side=side, dim=2)
-    network.without_head()
-    wrapped = entry(ENCODERS, choice.name, "encoder").make.wraps
+        network, wrapped = _made_for(about)
     weights = {f"{wrapped}.{name}" if wrapped else name: value for name, value in tensors.items()}
+    if "model" in about:  # its image tower alone is in the file
+        weights = network.state_dict() | weights
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:
         raise UserError(f"{path} does not hold the weights of the encoder that it names: {error}") from error
     step = int(about.get("step", 0))
     pixels = PixelRange.from_list(json.loads(about.get(PIXELS, "null")))
-    seen = {"channels": channels, "side": side, "pixel_range": pixels}
+    seen = {"channels": int(about["channels"]), "side": int(about["side"]), "pixel_range": pixels}
     return _encoder(network, weights, run=path.name, arm=0, step=step, **seen)
+
+
+def _made_for(about: Mapping[str, str]) -> tuple[nn.Module, str]:
+    """Build the network that a file's metadata name, and return what the names of its tensors begin with beside those
+    of the file."""
+    if "model" in about:
+        model = Choice(**json.loads(about["model"]))
+        return entry(MODELS, model.name, "model").build(model.parameters), ""
+    from trainers.kinds.contrastive.networks import normalised
+
+    choice, dim = Choice(**json.loads(about["encoder"])), about.get("dim")
+    encoder = unloaded(choice, channels=int(about["channels"]), side=int(about["side"]), dim=int(dim or 0) or 2)
+    if dim in (None, "0"):
+        encoder.without_head()
+    return normalised(encoder, about.get("norm", "batch")), "" if dim else entry(
+        ENCODERS, choice.name, "encoder"
+    ).make.wraps
 
 
 def _of_model(written: str, name: str, parameters: Mapping[str, Any]) -> ImageEncoder:
@@ -185,8 +201,15 @@ def _encoder(network: nn.Module, weights: Mapping[str, Tensor], **about: Any) ->
     )
 
 
+def without_features(network: nn.Module) -> nn.Module:
+    """Return an encoder itself, which of frozen features takes these and not pixels."""
+    return network.encoder if isinstance(network, _OnFeatures) else network
+
+
 class _OnFeatures(nn.Module):
     """An encoder that is trained on frozen features, from pixels to embeddings."""
+
+    frozen = True  # it computes features as training does: nothing is folded
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()

@@ -127,15 +127,18 @@ def discard(path: Path, handle: int) -> None:
 PATIENCE = 5.0  # seconds; longer than a reader needs for a large file
 
 
-def write_bytes(path: Path, content: bytes, *, home: Path | None = None, durable: bool = False) -> None:
+def write_bytes(
+    path: Path, content: bytes, *, home: Path | None = None, durable: bool = False, shared: bool = False
+) -> None:
     """Replace ``path`` with ``content`` atomically.
 
     Args:
         home: a folder that must be there; None: all parents are made. What was deleted is not to come back.
         durable: it survives a power cut once this returns.
+        shared: others may read it as the umask allows.
     """
     with _beside(path, home, durable) as name:
-        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if shared else 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
 
@@ -151,7 +154,7 @@ def write_tensors(
 ) -> None:
     """Replace ``path`` with a safetensors file atomically. Tensors are copied to contiguous CPU memory.
 
-    ``home`` and ``durable`` are those of :func:`write_bytes`; with ``shared`` others may read it as the umask allows.
+    ``home``, ``durable`` and ``shared`` are those of :func:`write_bytes`.
     """
     from safetensors.torch import save_file
 

@@ -81,7 +81,7 @@ class RunEncoders:
         """
         tensors = self.tensors(arm)
         if self._class.wraps:
-            self._check_names(tensors)
+            self.check_names(arm)
             tensors = under(tensors, f"{self._class.wraps}.")
         about = {"encoder": json.dumps({"name": self.choice.name, "parameters": dict(self.choice.parameters)})}
         about |= zip(("channels", "side"), map(str, self._images), strict=False)
@@ -93,20 +93,27 @@ class RunEncoders:
         path = replaceable(path)
         write_tensors(path, tensors, about, home=path.parent, shared=True)
 
-    def _check_names(self, tensors: dict[str, Tensor]) -> None:
-        if not self._norm:
+    def check_names(self, arm: int) -> None:
+        """Refuse an arm whose normalisation layers are not those of the library that the encoder comes from.
+
+        Raises:
+            UserError: they are not, or there is no such arm.
+        """
+        tensors = self.tensors(arm)
+        if not self._norm or not self._class.wraps:
             return
         expected = without_head(without_values(self.choice, channels=3, side=32, dim=2).state_dict(), self._class)
         if expected.keys() != tensors.keys():
             raise UserError(
                 f"The encoder of run {self._run} has {self._norm} normalisation in place of its batch "
                 "normalisation, so the library that it comes from cannot load it. Only encoders trained with the "
-                "normalisation 'batch' or 'split' can be exported."
+                "normalisation 'batch' or 'split' can be exported so; as ONNX (`export --onnx`) it can."
             )
 
 
 def read_file(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
-    """Read the metadata and the tensors of a file that :meth:`RunEncoders.write` wrote.
+    """Read the metadata and the tensors of a file that :meth:`RunEncoders.write` wrote, or
+    :class:`trainers.publishing.embedding_model.EmbeddingModel` with its head.
 
     Raises:
         UserError: there is no such file, or it does not say which encoder it holds and which images that takes.
@@ -115,11 +122,12 @@ def read_file(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
         tensors, about = read_tensors(path)
     except (OSError, SafetensorError) as error:
         raise UserError(f"{path} cannot be read as a safetensors file: {error}.") from error
-    lacking = [name for name in ("encoder", "channels", "side") if name not in about]
-    if lacking or about.get("norm", "batch") not in ("batch", "split"):
+    what = "model" if "model" in about else "encoder"
+    lacking = [name for name in (what, "channels", "side") if name not in about]
+    if lacking:
         raise UserError(
-            f"{path} needs an encoder with batch normalisation and metadata that say which one it is, written by "
-            f"`python -m trainers export`; it lacks {', '.join(lacking) or 'batch normalisation'}."
+            f"{path} needs metadata that say which encoder it is, written by `python -m trainers export`; it lacks "
+            f"{', '.join(lacking)}."
         )
     return about, tensors
 

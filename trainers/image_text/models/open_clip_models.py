@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -54,13 +54,14 @@ class OpenClip(ImageTextModel):
 
     net: Any
 
-    def __init__(self, net: Any, tokeniser: Any) -> None:
+    def __init__(self, net: Any, tokeniser: Any, config: Mapping[str, Any]) -> None:
         seen = net.visual.preprocess_cfg
         super().__init__(
             side=_side(seen["size"]), context=int(tokeniser.context_length), mean=seen["mean"], std=seen["std"]
         )
         self.net = net
         self._tokeniser = tokeniser
+        self.config = config
 
     def image_features(self, images: Tensor) -> Tensor:
         return self.net.encode_image(self.normalise(images))
@@ -104,7 +105,9 @@ def load(model: str, pretrained: str) -> OpenClip:
         with offline() if source.remote and not online() else nullcontext():
             net = _attempt("The weights", source, partial(_network, source))
             tokeniser = _attempt("The tokeniser", source, partial(_tokeniser, source))
-    return OpenClip(net, tokeniser)
+    return OpenClip(
+        net, tokeniser, {**source.config, "quick_gelu": source.quick_gelu or source.config.get("quick_gelu")}
+    )
 
 
 def _network(source: ModelSource) -> nn.Module:

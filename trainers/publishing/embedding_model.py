@@ -1,0 +1,180 @@
+"""A run's whole embedding model as a file: encoder, pooling, head and the scaling to length 1, with its card."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainers.data.pixel_range import PIXELS
+from trainers.encoders import Encoder
+from trainers.errors import UserError
+from trainers.image_text.models import ImageTextModel
+from trainers.publishing.loader import Takes, onnx_loader, torch_loader
+from trainers.publishing.networks import code_of
+from trainers.registry import importing
+from trainers.retrieval.encoders import encoders_of_run, without_features
+from trainers.runs import RunFolder
+from trainers.runs.atomic_files import write_bytes, write_tensors
+from trainers.runs.regular import replaceable
+from trainers.training.embedding import ImageEncoder
+from trainers.training.encoder_file import RunEncoders
+
+ONNX = ("onnx", "onnxscript")
+"""Libraries that write ONNX files; ``onnxruntime`` runs them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingModel:
+    """An arm of a run from pixels to embeddings, as it was scored.
+
+    Attributes:
+        folder, arm: where it is from.
+        encoder: at the last checkpoint, on the CPU.
+    """
+
+    folder: RunFolder
+    arm: int
+    encoder: ImageEncoder
+
+    @classmethod
+    def of(cls, folder: RunFolder, arm: int) -> EmbeddingModel:
+        """Read an arm.
+
+        Raises:
+            UserError: the run embeds no images, has no such arm or no checkpoint.
+            RunError: it is damaged.
+        """
+        return cls(folder=folder, arm=arm, encoder=encoders_of_run(folder).read(arm))
+
+    @property
+    def network(self) -> Encoder | ImageTextModel:
+        """The network, which of frozen features takes these."""
+        network = without_features(self.encoder.network).cpu()
+        assert isinstance(network, Encoder | ImageTextModel)
+        return network
+
+    @property
+    def takes(self) -> Takes:
+        """The images that it takes."""
+        whole = isinstance(self.network, ImageTextModel)
+        return Takes(channels=self.encoder.channels, side=self.encoder.side, whole=whole)
+
+    def write(self, path: Path) -> str:
+        """Write a safetensors file; its tensors are named as in this program, its metadata say what it is.
+
+        Returns:
+            how it is loaded, in Markdown.
+
+        Raises:
+            UserError: timm could not make its network again.
+            DiskFullError: the disk is full.
+            OSError: the file cannot be written, or what lies there is no file.
+        """
+        network, code = self.network, code_of(self.network)
+        if self.folder.config.single.encoder_norm:
+            RunEncoders(self.folder).check_names(self.arm)
+        tensors: dict[str, Tensor] = network.state_dict() if code is None else code.tensors(network)
+        path = replaceable(path)
+        write_tensors(path, tensors, self._about(), home=path.parent, shared=True)
+        if code is None:
+            made = f"{type(network).__module__}.{type(network).__qualname__}"
+            return f"`{path.name}` holds the weights of `{made}`: there is no loader without that class.\n"
+        text = f"```python\n{torch_loader(code, self.takes, path.name)}```\n"
+        others = [name for name in code.needs if name != "timm"]
+        needs = "torch and timm are all that it needs" if not others else "timm does not have this network"
+        more = f", so the loader needs {', '.join(others)} as well" if others else ""
+        return f"`{path.name}` holds encoder, pooling and head; {needs}{more}:\n\n{text}\n{self._remarks()}"
+
+    def write_onnx(self, path: Path) -> str:
+        """Write an ONNX file: from images in 0..1, any number of them, to rows of length 1.
+
+        Returns:
+            how it is run, in Markdown.
+
+        Raises:
+            UserError: the libraries that write it are not installed, or cannot write this network.
+            OSError: the file cannot be written.
+        """
+        program = self._traced()
+        program.model.metadata_props.update(self._about())
+        path = replaceable(path)
+        write_bytes(path, program.model_proto.SerializeToString(), home=path.parent, shared=True)
+        text = f"```python\n{onnx_loader(self.takes, path.name)}```\n"
+        return (
+            f"`{path.name}` holds encoder, pooling, head and normalisation, for any number of images; onnxruntime runs "
+            f"it:\n\n{text}\n{self._remarks()}"
+        )
+
+    def _traced(self) -> Any:
+        lacking = [name for name in ONNX if find_spec(name) is None]
+        if lacking:
+            raise UserError(f"ONNX files need {' and '.join(lacking)}: pip install onnx onnxscript onnxruntime")
+        images = torch.rand(2, self.encoder.channels, self.encoder.side, self.encoder.side)
+        with importing(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the exporter's own, about what it calls
+            try:
+                return torch.onnx.export(
+                    _Whole(self.network).eval(),
+                    (images,),
+                    dynamo=True,
+                    dynamic_shapes={"images": {0: torch.export.Dim.DYNAMIC}},
+                    input_names=["images"],
+                    output_names=["embeddings"],
+                    verbose=False,
+                )
+            except Exception as error:  # it raises many kinds
+                said = str(error).strip().partition("\n")[0][:200]
+                raise UserError(f"torch cannot write this network as ONNX: {said}.") from error
+
+    def _about(self) -> dict[str, str]:
+        config, encoder = self.folder.config, self.encoder
+        network = self.network
+        if isinstance(network, ImageTextModel):
+            choice = config.model  # type: ignore[attr-defined]
+            about = {"model": json.dumps({"name": choice.name, "parameters": dict(choice.parameters)})}
+        else:
+            choice = config.single.encoder  # type: ignore[attr-defined]
+            with_head = any(not isinstance(getattr(network, name), nn.Identity) for name in network.behind)
+            about = {"encoder": json.dumps({"name": choice.name, "parameters": dict(choice.parameters)})}
+            about["dim"] = str(config.single.dim) if with_head else "0"  # type: ignore[attr-defined]
+        about |= {"channels": str(encoder.channels), "side": str(encoder.side)}
+        if config.single.encoder_norm:
+            about["norm"] = config.single.encoder_norm
+        if encoder.pixel_range is not None:
+            about[PIXELS] = json.dumps(encoder.pixel_range.as_list())
+        return about | {"run": encoder.run, "arm": str(self.arm), "step": str(encoder.step)}
+
+    def _remarks(self) -> str:
+        wide = self.encoder.pixel_range
+        said = [
+            "`read` reads files as the images of the run were read: plain grey and RGB files of 8 bits; of others "
+            "transparency and palettes are to be resolved first.",
+            f"Of files with more than 8 bits a channel, {wide.text} was read as black to white." if wide else "",
+            "Features are rounded to half precision, as in training: another order of sums, on other hardware or in "
+            "another library, moves a few rows by up to 1e-4."
+            if isinstance(self.network, Encoder) and self.network.frozen
+            else "",
+            "It computes in float32; runs on a GPU are scored in bf16 unless their precision says otherwise.",
+        ]
+        return " ".join(filter(None, said)) + "\n"
+
+
+class _Whole(nn.Module):
+    """From pixels in 0..1 to rows of length 1."""
+
+    def __init__(self, network: Encoder | ImageTextModel) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, images: Tensor) -> Tensor:
+        network = self.network
+        if isinstance(network, Encoder) and network.frozen:
+            images = network.features(images).half().float()  # as training keeps them
+        return nn.functional.normalize(network(images), dim=1)
