@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from explorer import Explorer, Settings
@@ -16,6 +17,7 @@ from explorer.server.listening import free_port, given_address, in_address
 from explorer.server.proxies import asking_itself, read_socks
 from explorer.server.root import given_root
 from explorer.server.scratch import have_scratch
+from trainers import plugins
 from trainers.cluster import address as cluster
 from trainers.devices.space import on_space, signs_in, space_volume
 from trainers.errors import UserError
@@ -53,6 +55,14 @@ def arguments() -> argparse.Namespace:
         help="also answer under this name, say a proxy's; with the port, if browsers show one",
     )
     parser.add_argument("--max-parallel", type=int, default=None, help="runs that train at once; default one per GPU")
+    parser.add_argument(
+        "--plugin",
+        "--losses",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also use the losses, metrics, encoders and datasets of this Python file; see docs/extending.md",
+    )
     parser.add_argument("--detach", action="store_true", help="training goes on when this program ends")
     parser.add_argument(
         "--ray",
@@ -76,6 +86,7 @@ def main() -> None:
     flags = arguments()
     try:
         settings = _settings(flags)
+        begin_plugins(flags.plugin, public=settings.public)
         port = free_port(settings.host, flags.port)
         have_scratch()
         check_local(flags.runs)
@@ -97,6 +108,24 @@ def main() -> None:
         _launch(explorer, in_address(settings.host), port, flags.share)
     finally:
         explorer.close()
+
+
+def begin_plugins(files: Sequence[str], *, public: bool) -> None:
+    """Use files and installed packages, before anything lists what there is; of one that fails a sentence is printed.
+
+    Raises:
+        UserError: the page is public, where no file is run, and files are named.
+    """
+    if public:
+        if files or plugins.named():
+            raise UserError(plugins.PUBLIC)
+        return
+    for file in files:
+        try:
+            plugins.use(file)
+        except UserError as error:
+            print(f"rankscope: {error}", file=sys.stderr)
+    plugins.begin()
 
 
 def _settings(flags: argparse.Namespace) -> Settings:

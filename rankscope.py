@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from trainers.brought.log import LoggedRun, log_run
     from trainers.losses import LOSSES
     from trainers.metrics import METRICS
+    from trainers.plugins import use as use_plugin
     from trainers.scripting.opened import OpenedRun, open_run
     from trainers.scripting.training import finetune, pretrain, sweep, train
 
@@ -30,6 +31,7 @@ __all__ = [
     "pretrain",
     "sweep",
     "train",
+    "use_plugin",
 ]
 
 _PLACES = {
@@ -43,6 +45,7 @@ _PLACES = {
     "pretrain": "trainers.scripting.training:pretrain",
     "sweep": "trainers.scripting.training:sweep",
     "train": "trainers.scripting.training:train",
+    "use_plugin": "trainers.plugins:use",
 }
 
 
@@ -50,6 +53,7 @@ def __getattr__(name: str) -> Any:
     """Load one of the public names."""
     if name not in _PLACES:
         raise AttributeError(f"rankscope has no {name!r}; it has {', '.join(__all__)}")
+    importlib.import_module("trainers.plugins").begin()
     module, _, attribute = _PLACES[name].partition(":")
     value = globals()[name] = getattr(importlib.import_module(module), attribute)
     return value

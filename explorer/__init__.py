@@ -74,9 +74,13 @@ class Explorer:
         from explorer.server.training import Training, training_routes
         from explorer.server.turns import Turns
         from explorer.tabs import TABS
+        from trainers import plugins
         from trainers.data import access
         from trainers.devices.device import gpus
+        from trainers.errors import UserError
 
+        if settings.public and plugins.used():
+            raise UserError(plugins.PUBLIC)
         limit_waiting()
         answer_in_json()
         self._released = access.serve_strangers() if settings.public else lambda: None

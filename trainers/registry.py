@@ -2,7 +2,7 @@
 
 A family (losses, encoders, image-text models, fills, samplers, tabs) is a package; every public module in it that
 defines ``DESCRIPTOR`` (or ``DESCRIPTORS``, a tuple, for presets and variants) adds entries under ``descriptor.name``.
-Adding a file adds an entry.
+Adding a file adds an entry. Files outside the program add theirs by :func:`add`, see :mod:`trainers.plugins`.
 """
 
 from __future__ import annotations
@@ -81,8 +81,14 @@ class Descriptor:
         return {"name": self.name, "title": self.title, "sentence": self.sentence, "missing": self.lacking()}
 
 
+_LIVE: dict[str, dict[str, Any]] = {}
+_DERIVED: dict[str, list[Callable[[], object]]] = {}
+
+
 def load(package: ModuleType) -> Mapping[str, Any]:
     """Import every public module of ``package`` and collect its descriptors by name, in ``order`` then by name.
+
+    The returned registry also shows what :func:`add` adds to it.
 
     Raises:
         ValueError: two modules define the same name.
@@ -95,7 +101,34 @@ def load(package: ModuleType) -> Mapping[str, Any]:
             if descriptor.name in entries:
                 raise ValueError(f"{package.__name__}: two descriptors are named {descriptor.name!r}; rename one")
             entries[descriptor.name] = descriptor
-    return in_order(entries)
+    live = _LIVE[package.__name__] = dict(in_order(entries))
+    return MappingProxyType(live)
+
+
+def loaded(package: str) -> Mapping[str, Any]:
+    """Return the registry of a package by its name, which is imported if it was not."""
+    importlib.import_module(package)
+    return MappingProxyType(_LIVE[package])
+
+
+def add(package: str, descriptor: Any) -> None:
+    """Add an entry to the registry of a package, everywhere it is seen; one of the same name is replaced."""
+    ordered = in_order({**loaded(package), descriptor.name: descriptor})
+    _LIVE[package].clear()
+    _LIVE[package].update(ordered)
+    for made in _DERIVED.get(package, ()):
+        made()
+
+
+def derived(package: str) -> Callable[[Callable[[], object]], Callable[[], object]]:
+    """Decorate what makes something of the registry of a package: it is called now, and again after every addition."""
+
+    def register(made: Callable[[], object]) -> Callable[[], object]:
+        _DERIVED.setdefault(package, []).append(made)
+        made()
+        return made
+
+    return register
 
 
 @contextlib.contextmanager

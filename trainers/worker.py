@@ -29,6 +29,7 @@ if __name__ == "__main__":
     parent_watch.hold(GRACE_SECONDS)  # before the imports below: they load torch, which takes seconds
 
 # ruff: noqa: E402
+from trainers import plugins
 from trainers.cluster.holding import has_record
 from trainers.distributed.follower import Word, announce, follow, invite, watch
 from trainers.distributed.group import Notices, board, highest, join, lost_another
@@ -152,6 +153,7 @@ class Worker:
 
     def _train(self) -> None:
         config = self.folder.config
+        plugins.check(self.folder.plugins)
         check(config)
         kind_of(config).check_processes(1 if self._board is None else self._board.launch.world)
         started = time.monotonic()
@@ -328,6 +330,7 @@ def main(argv: list[str]) -> int:
         print(f"usage: python -m trainers.worker [{PREPARE}] RUN_FOLDER", file=sys.stderr)
         return 2
     path = Path(paths[0]).resolve()
+    plugins.begin()
     try:
         group = join()
         if group is not None and group.launch.rank:

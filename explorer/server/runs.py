@@ -17,6 +17,7 @@ from explorer.server.scheduler import Scheduler
 from explorer.server.shares import Shares, check_size
 from explorer.server.visitors import NOBODY, Caller, owner_of, owns
 from explorer.settings import Settings
+from trainers import plugins
 from trainers.cluster.holding import check_not_there
 from trainers.config import Config, RunConfig
 from trainers.devices.device import check_processes
@@ -123,6 +124,7 @@ class Runs:
         """Let a paused run go on, or queue a stopped, interrupted or failed one again; returns a sentence."""
         folder = self.controlled(run_id, token, caller)
         folder.config.check_whole()
+        plugins.check(folder.plugins)
         phase, lost = folder.state().phase, ""
         if "resume" not in PHASES[phase].acts and not (lost := lacks(folder)):
             raise RunError(f"Only a paused, stopped, interrupted or failed run can be resumed; this one is {phase}.")
@@ -140,6 +142,7 @@ class Runs:
     def add_seeds(self, run_id: str, token: str, count: int, caller: Caller = NOBODY) -> str:
         """Train a plan that has ended with more seeds; returns a sentence."""
         folder = self.controlled(run_id, token, caller)
+        plugins.check(folder.plugins)
         with self._starting:
             self._check_limits(with_more_seeds(sweep_of(folder.config), count), folder.owner, caller)
             more = add_seeds(folder, count)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from trainers import plugins
 from trainers.cluster.address import address
 from trainers.config import BUDGET
-from trainers.errors import ParameterError
+from trainers.errors import ParameterError, UserError
 from trainers.kinds import KINDS
 from trainers.kinds.base import Section
 from trainers.parameters import Choice, Spec, describe, flat, parse_choice, specs
@@ -80,7 +82,7 @@ def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
             if spec.rule.spelled is not None:
                 values[spec.name] = spec.rule.spelled(" ".join(written))
                 continue
-            items = [_read(spec, item) for item in (written if isinstance(written, list) else [written])]
+            items = [_read(spec, item) for text in _listed(written) for item in _of_file(spec, text)]
             values[spec.name] = tuple(items) if spec.type is tuple else items[0]
     return values
 
@@ -125,6 +127,7 @@ class _Accepts:
         spec, rule = self._spec, self._spec.rule
         words = [f"{DEFAULT}{shown(spec.default) or 'none'}"]
         if rule.registry:
+            plugins.begin()
             words.append(f"of {', '.join(rule.entries())}")
         elif (spec.item or spec.type) in (int, float):
             words.append(describe(spec))
@@ -145,6 +148,41 @@ class _Once(argparse.Action):
 _PLAIN: dict[type, Callable[[str], Any]] = {bool: _truth, int: int, float: float, str: str}
 
 
+_FILE = re.compile(r"(.+\.py)(?::(.*))?")
+
+
+def _file_used(text: str) -> str:
+    """Use the file that stands in the place of an entry's name, if one does: ``my_loss.py:margin=0.3``."""
+    if match := _FILE.fullmatch(text):
+        try:
+            plugins.use(match[1])
+        except UserError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def _of_file(spec: Spec, text: Any) -> list[Any]:
+    """Return the entries of a file that stands in their place, as they are written by name; else the text itself.
+
+    Raises:
+        ParameterError: it has none of the kind that was needed, or not one where one was.
+    """
+    match = _FILE.fullmatch(text) if (spec.item or spec.type) is Choice else None
+    if match is None:
+        return [text]
+    names = plugins.use(match[1]).names(spec.rule.registry.partition(":")[0])
+    if not names or (len(names) > 1 and (spec.type is not tuple or match[2])):
+        raise ParameterError(
+            f"{spec.label} needs {'one' if names else 'an'} entry of {match[1]}; it has {', '.join(names) or 'none'}. "
+            "Give --plugin the file, and its name here."
+        )
+    return [f"{name}:{match[2]}" if match[2] else name for name in names]
+
+
+def _listed(written: Any) -> list[Any]:
+    return written if isinstance(written, list) else [written]
+
+
 def _read(spec: Spec, written: Any) -> Any:
     """Parse one value that the argument parser left as text; done here for a complete error message."""
     base = spec.item or spec.type
@@ -158,7 +196,7 @@ def _read(spec: Spec, written: Any) -> Any:
 def _add_flag(parser: argparse._ActionsContainer, spec: Spec) -> None:
     base = spec.item or spec.type
     read = str if spec.rule.spelled is not None else _PLAIN.get(base, str)
-    reader = read if read is str else _reader(spec, read)
+    reader: Callable[[str], Any] = _file_used if base is Choice else read if read is str else _reader(spec, read)
     options: dict[str, Any] = {"type": reader, "default": argparse.SUPPRESS}
     if spec.type is tuple:
         options |= {"nargs": "+", "action": _Once}

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from trainers import plugins
 from trainers.cells import WRITTEN_OUT
 from trainers.cli import brought, catalogue, data, look, mistakes, papers, pictures, removal, retrieve, start
 from trainers.cli.parser import Parser, add_section, named
@@ -56,6 +57,7 @@ def main(argv: list[str]) -> int:
             whole_parser().print_help()
             return 0
         arguments = named(whole_parser().parse_args(argv))
+        plugins.begin()
         if hasattr(arguments, "ray"):
             use(arguments.ray)
         return int(arguments.run(arguments)) if launched() is None else _together(arguments)

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from trainers import plugins
 from trainers.cli.flags import DEFAULT, shown
+from trainers.errors import UserError
 from trainers.parameters import meant
 
 
@@ -53,6 +55,8 @@ class Parser(argparse.ArgumentParser):
         equip, self._equip = self._equip, None
         if equip is not None:
             equip(self)
+        if "--plugin" not in self._option_string_actions:
+            self.add_argument("--plugin", action=PluginFlag, metavar="FILE", default=argparse.SUPPRESS, help=PLUGIN)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
@@ -101,6 +105,22 @@ class RunNames(argparse._StoreAction):
         if self._others is not None and (Path(word).suffix or name in self._others()):
             return word
         return f"{whole_id(root, name)}{colon}{arm}"
+
+
+PLUGIN = (
+    "Also use the losses, metrics, encoders, datasets and the like of a Python file, which is run: see "
+    f"docs/extending.md. Several are given one by one. [{DEFAULT}none]"
+)
+
+
+class PluginFlag(argparse.Action):
+    """Runs a file and adds its entries, before the flags after it are read; of one that fails a sentence is printed."""
+
+    def __call__(self, _parser: Any, _namespace: Any, values: Any, _flag: str | None = None) -> None:
+        try:
+            plugins.use(values)
+        except UserError as error:
+            print(f"rankscope: {error}", file=sys.stderr)
 
 
 class _Heading(argparse.Action):

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from trainers import plugins
 from trainers.cli.flags import DEFAULT, add_flags, given, ray_flag, runs_flag
 from trainers.cli.output import json_flag, print_json, progress_bar, quiet_flag
 from trainers.cli.parser import RUN, RunNames, verb
@@ -171,9 +172,11 @@ def resume(arguments: argparse.Namespace) -> int:
         check(config)
         check_processes(arguments.processes, config.single.device)
         folder.set_processes(arguments.processes)
-    if arguments.more_seeds:
-        from trainers.plans.children import add_seeds
+    from trainers.plans.children import add_seeds, lacks
 
+    if arguments.more_seeds or folder.db.state().phase != "finished" or lacks(folder):
+        plugins.check(folder.plugins)
+    if arguments.more_seeds:
         add_seeds(folder, arguments.more_seeds)
     if arguments.forget:
         from trainers.cluster.holding import release
@@ -181,8 +184,6 @@ def resume(arguments: argparse.Namespace) -> int:
 
         for run in (folder, *(children_of(folder) if kind_of(folder.config).plans else ())):
             release(run)
-    from trainers.plans.children import lacks
-
     if lost := lacks(folder):
         if not arguments.json:
             print(f"{lost}; trained on now")

@@ -16,10 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trainers.devices.space import on_space
+from trainers.devices.space import OFF, PUBLIC, public
 from trainers.errors import DataError
 
-PUBLIC = "RANKSCOPE_PUBLIC"
 FOLDERS = "RANKSCOPE_FOLDERS"
 NO_TOKEN = "HF_HUB_DISABLE_IMPLICIT_TOKEN"
 PROXIES = "FORWARDED_ALLOW_IPS"
@@ -31,15 +30,7 @@ REFUSAL = (
 )
 """Said of every path that may not be opened, whether it exists or not."""
 LINKED = "This folder holds links that lead out of the folders that may be opened here. Copy the files in their place."
-OFF = {"off", "0", "no", "none", "false"}
 _ON = {"", "on", "1", "yes", "true"}
-
-
-def public() -> bool:
-    """Return whether strangers choose what this process reads."""
-    if os.environ.get(PUBLIC, "").strip().lower() not in OFF | {""}:
-        return True
-    return on_space()
 
 
 def serve_strangers() -> Callable[[], None]:

@@ -10,12 +10,19 @@ from pathlib import Path
 
 VOLUME = Path("/data")
 """Where a bucket is mounted, or persistent storage."""
+PUBLIC = "RANKSCOPE_PUBLIC"
+OFF = {"off", "0", "no", "none", "false"}
 _SIGN_IN = ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL")
 
 
 def on_space() -> bool:
     """Return whether this program runs in a Space, which serves strangers."""
     return "SPACE_ID" in os.environ or os.environ.get("SYSTEM") == "spaces"
+
+
+def public() -> bool:
+    """Return whether strangers choose what this process reads and trains."""
+    return os.environ.get(PUBLIC, "").strip().lower() not in OFF | {""} or on_space()
 
 
 def signs_in() -> bool:

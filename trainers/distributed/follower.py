@@ -15,9 +15,11 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trainers import plugins
 from trainers.config import Config
 from trainers.distributed.group import LeftError, Notices, highest, lost_another, shared_tensors
 from trainers.errors import UserError
+from trainers.plugins.record import written
 from trainers.registry import importing
 from trainers.runs import RunFolder
 from trainers.runs.database import Database
@@ -35,7 +37,8 @@ def invite(folder: RunFolder, board: Notices) -> None:
     """Send the other processes what they need to know of the run that this first one trains."""
     checkpoint = folder.read_checkpoint()
     about = None if checkpoint is None else checkpoint[1]
-    board.put(_RUN, json.dumps({"path": str(folder.path), "config": folder.config.to_json(), "about": about}))
+    run = {"path": str(folder.path), "config": folder.config.to_json(), "about": about}
+    board.put(_RUN, json.dumps(run | {"plugins": written(folder.plugins).decode()}))
     if checkpoint is not None:
         shared_tensors(checkpoint[0])
 
@@ -56,7 +59,8 @@ def followed(board: Notices) -> FollowerFolder:
     revision = board.wait(f"{_BUILT}/0")
     if board.launch.local:
         board.wait(f"{_BUILT}/{board.launch.leader}")
-    return FollowerFolder(Path(run["path"]), read_config(run["config"]), checkpoint, revision)
+    kept = plugins.recorded(run["plugins"].encode())
+    return FollowerFolder(Path(run["path"]), read_config(run["config"]), checkpoint, revision, kept)
 
 
 class FollowerFolder(RunFolder):
@@ -64,13 +68,15 @@ class FollowerFolder(RunFolder):
 
     Args:
         path: of the folder, by which another run beside it is found.
-        config, checkpoint, revision: of the run.
+        config, checkpoint, revision, kept: of the run; ``kept`` is what it needs from outside the program.
     """
 
-    def __init__(self, path: Path, config: Config, checkpoint: Checkpoint, revision: str) -> None:
+    def __init__(
+        self, path: Path, config: Config, checkpoint: Checkpoint, revision: str, kept: tuple[plugins.Needed, ...]
+    ) -> None:
         super().__init__(path, read_only=True)  # its log stays as it is
         self.db = _NoDatabase(path / "run.db", read_only=True)
-        self._config, self._checkpoint, self._revision = config, checkpoint, revision
+        self._config, self._checkpoint, self._revision, self._kept = config, checkpoint, revision, kept
 
     @property
     def config(self) -> Config:
@@ -81,6 +87,11 @@ class FollowerFolder(RunFolder):
     def revision(self) -> str:
         """See :class:`RunFolder`."""
         return self._revision
+
+    @property
+    def plugins(self) -> tuple[plugins.Needed, ...]:
+        """See :class:`RunFolder`."""
+        return self._kept
 
     @property
     def part_of(self) -> str:
@@ -186,6 +197,7 @@ class Follower:
     def _train(self) -> None:
         folder = followed(self._board)
         try:
+            plugins.check(folder.plugins)
             with importing():
                 loop = self._loop_of(folder.config)
             trainer = loop(folder, lambda _text, _fraction: self._look())

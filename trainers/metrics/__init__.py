@@ -10,13 +10,25 @@ from trainers.metrics.gap import decomposability_gap
 from trainers.metrics.measure import Measure
 from trainers.metrics.names import default_metrics, describe
 from trainers.metrics.scores import evaluate
+from trainers.registry import derived
 
-METRICS = family("ranking")
-IMAGE_TEXT_METRICS = family("image_text")
-REPRESENTATION_METRICS = family("representation")
-MAP_METRICS = family("map")
-PUBLISHED = {**METRICS, **IMAGE_TEXT_METRICS, **REPRESENTATION_METRICS, **MAP_METRICS}
+METRICS: dict[str, Measure] = {}
+IMAGE_TEXT_METRICS: dict[str, Measure] = {}
+REPRESENTATION_METRICS: dict[str, Measure] = {}
+MAP_METRICS: dict[str, Measure] = {}
+PUBLISHED: dict[str, Measure] = {}
 """Every number that has a paper and a formula, by name."""
+
+
+@derived("trainers.metrics.catalogue")
+def _sorted() -> None:
+    PUBLISHED.clear()
+    of = {"ranking": METRICS, "image_text": IMAGE_TEXT_METRICS, "representation": REPRESENTATION_METRICS}
+    for name, measures in (of | {"map": MAP_METRICS}).items():
+        measures.clear()
+        measures.update(family(name))
+        PUBLISHED.update(measures)
+
 
 __all__ = [
     "IMAGE_TEXT_METRICS",

@@ -14,6 +14,7 @@ from trainers.errors import ParameterError
 from trainers.metrics.catalogue import MEASURES, family
 from trainers.metrics.measure import Measure
 from trainers.parameters import Menu
+from trainers.registry import derived
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -190,12 +191,8 @@ def _filled(key: str, measure: Measure, given: dict[str, str | None], levels: tu
 MOST = 12
 """Metrics that a run can be asked for; a card of the page has three more rows for them."""
 _DEEPEST = 1000  # more levels than a name can hold: before the images are read their number is not known
-ASKED_MENU = Menu(
-    titles=MappingProxyType(
-        {name: describe(name).title for measure in family("ranking").values() for name in measure.offered}
-    ),
-    check=lambda name: parse(name, _DEEPEST),
-)
+_OFFERED: dict[str, str] = {}
+ASKED_MENU = Menu(titles=MappingProxyType(_OFFERED), check=lambda name: parse(name, _DEEPEST))
 
 
 def check_number(names: Sequence[str]) -> None:
@@ -305,3 +302,11 @@ def _pattern(measure: Measure, text: str) -> str:
 
 
 MENU = dataclasses.replace(ASKED_MENU, key=key_of)
+
+
+@derived("trainers.metrics.catalogue")
+def _read_again() -> None:
+    for read in (describe, key_of, _titles):
+        read.cache_clear()
+    _OFFERED.clear()
+    _OFFERED.update((name, describe(name).title) for measure in family("ranking").values() for name in measure.offered)

@@ -13,6 +13,7 @@
      revision               commit of the Hub dataset that it reads, if any, from its first start on
      part_of                id of the plan that it belongs to, if any; below what tells it from the other runs
      processes              how many processes train it, if more than one
+     plugins.json           files from outside the program that it needs, with their digests, if any
      cluster.json           which Ray cluster was given it, until all that came of it is here
      ballast                space reserved for a full disk
      log.txt                decisions and events, with their reasons
@@ -38,12 +39,14 @@ import numpy as np
 
 from trainers.config import Config
 from trainers.errors import DiskFullError, RunError
+from trainers.plugins import needed, used
+from trainers.plugins.record import written
 from trainers.runs import checked
 from trainers.runs.atomic_files import as_tensor, is_full, replace, sync, write_bytes, write_tensors
 from trainers.runs.checked import is_id
 from trainers.runs.damage import absent, reading
 from trainers.runs.database import can_write, make_durable, sweep_run
-from trainers.runs.identity import PLACE
+from trainers.runs.identity import PLACE, PLUGINS
 from trainers.runs.maps import packed_frame
 from trainers.runs.probe import packed, packed_scores
 from trainers.runs.reader import RunReader
@@ -122,6 +125,8 @@ class RunFolder(RunReader):
             if part_of:
                 write_bytes(path / "part_of", f"{part_of}\n{place_in_plan[:PLACE]}".encode(errors="replace"), home=path)
             folder.set_processes(config.single.processes if processes is None else processes)
+            if kept := needed(config.values(), used()):
+                write_bytes(path / PLUGINS, written(kept), home=path)
             write_bytes(path / "ballast", bytes(BALLAST), home=path)
             # last: a folder without it is not a run
             write_bytes(path / "config.json", config.to_json().encode(), home=path, durable=True)

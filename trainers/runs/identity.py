@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from trainers.config import MAX_ARMS, Config
 from trainers.errors import ParameterError, RunError, VersionError
 from trainers.parameters import Rule
+from trainers.plugins.record import MOST_BYTES, Needed, recorded
 from trainers.runs import checked
 from trainers.runs.atomic_files import read_tensors
 from trainers.runs.damage import absent, damaged, reading, reads, words
@@ -67,6 +68,7 @@ def read_config(text: str) -> Config:
 _COMMIT = re.compile("[0-9a-f]{40,64}", re.ASCII)
 CONFIG_BYTES, OWNER_BYTES, MEMBER_BYTES = 2**20, 200, 2**12
 PLACE = 300  # characters of what tells a run from the others of its plan
+PLUGINS = "plugins.json"
 NOBODY = "?"  # the owner of a run whose owner cannot be read: no digest equals it
 
 
@@ -160,6 +162,14 @@ class RunIdentity:
             return max(1, int(read_regular(self.path / "processes", OWNER_BYTES)))
         except (OSError, ValueError):
             return 1
+
+    @property
+    def plugins(self) -> tuple[Needed, ...]:
+        """What it needs from outside the program, as it was when the run was made; see :mod:`trainers.plugins`."""
+        with reading(self.id):
+            if not is_there(self.path / PLUGINS):
+                return ()
+            return recorded(read_regular(self.path / PLUGINS, MOST_BYTES))
 
     @property
     def part_of(self) -> str:

@@ -1,0 +1,1 @@
+"""Files and packages outside the program that add entries."""
