@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import examples
 from tests.tiny import write_images
 
 ROOT = Path(__file__).parents[2]
@@ -76,12 +77,15 @@ def test_its_commands_train_show_and_keep_to_one_package(installed: Path, tmp_pa
     images = write_images(tmp_path / "images")
     help_text = done([installed / "rankscope", "--help"], tmp_path)
     assert "train" in help_text and "--public" in help_text and "python -m" not in help_text
+    either = examples()["my_loss.py"].replace("from rankscope.trainers.losses.base", "from trainers.losses.base")
+    (tmp_path / "my_loss.py").write_text(either, encoding="utf-8")
     train = [
         "train",
         "--data",
         images,
         "--losses",
         "supcon_out",
+        "my_loss.py",
         "--steps",
         "2",
         "--image-size",
@@ -90,7 +94,8 @@ def test_its_commands_train_show_and_keep_to_one_package(installed: Path, tmp_pa
         "cpu",
     ]
     said = json.loads(done([installed / "rankscope", *train, "--probe-size", "30", "--json"], tmp_path))
-    assert said["phase"] == "finished" and (tmp_path / said["path"]).is_dir()
+    assert said["phase"] == "finished" and [arm["title"] for arm in said["arms"]][1] == "Soft margin"
+    assert (tmp_path / said["path"]).is_dir()
     script = (
         "import sys, rankscope, torch\n"
         "assert 'torch' in sys.modules and 'rankscope.trainers' not in sys.modules\n"

@@ -70,6 +70,7 @@ loop.folder.db.set_state(RunState(phase="interrupted", step=1))
 
 
 @GRADIO_WARNINGS
+@pytest.mark.long
 def test_a_run_finds_its_file_in_sweeps_and_when_it_is_resumed(tmp_path: Path) -> None:
     file = write_example(tmp_path)
     done = python(tmp_path, "-c", BEGIN, *SMALL)

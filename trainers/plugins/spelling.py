@@ -11,7 +11,7 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 OWN = __name__.removesuffix(".plugins.spelling")
@@ -19,11 +19,14 @@ OTHER = "trainers" if "." in OWN else f"rankscope.{OWN}"
 
 
 class _Alias(MetaPathFinder, Loader):
-    """Finds the module of the program behind its other name; last of all finders, so that no other's name is taken."""
+    """Finds the module of the program behind its other name, unless that is somebody else's package."""
 
     def find_spec(self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
         """See :class:`MetaPathFinder`."""
-        return importlib.util.spec_from_loader(name, self) if name == OTHER or name.startswith(f"{OTHER}.") else None
+        ours = sys.modules.get(OTHER) is sys.modules[OWN]
+        if name == OTHER and ("." in OTHER or PathFinder.find_spec(OTHER) is None):
+            return importlib.util.spec_from_loader(name, self)
+        return importlib.util.spec_from_loader(name, self) if ours and name.startswith(f"{OTHER}.") else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module itself."""
@@ -44,4 +47,4 @@ def accept_both() -> None:
     if "." not in OWN:
         whole = importlib.import_module("rankscope")
         whole.__path__ = []  # a module in which modules are looked for
-    sys.meta_path.append(_Alias())
+    sys.meta_path.insert(0, _Alias())  # first: others would find a second module in the folder of the first
