@@ -46,7 +46,7 @@ class Explorer:
             from gradio.utils import get_upload_folder
         from starlette.middleware import Middleware
 
-        from explorer.exports.downloads import download_routes
+        from explorer.exports.downloads import Downloads, download_routes
         from explorer.hub.routes import HubJobs, hub_routes
         from explorer.keeping.keeper import Keeper
         from explorer.layout.supervisor import LayoutSupervisor
@@ -111,11 +111,11 @@ class Explorer:
         slices = None if sliced is None else Slices(settings, runs, sliced, zerogpu())
         self.blocks = page(runs, self.tabs.values(), self.services, settings.login, slices)
         routes = [route for name, tab in self.tabs.items() for route in tab.routes(self.services[name])]
-        self.hub = HubJobs(settings, self.library)
+        self.hub, self.downloads = HubJobs(settings, self.library), Downloads(self.library)
         form = form_routes(FormService(runs, Drops(drop_limits(settings))), turns.admitted)
         self.training = Training(self.library, runs)
         told = [*training_routes(self.training), *documentation_routes()]
-        more = [*form, *told, *download_routes(self.library), *login_routes(settings), *hub_routes(self.hub)]
+        more = [*form, *told, *download_routes(self.downloads), *login_routes(settings), *hub_routes(self.hub)]
         guard = Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
         every = [*native_uploads(self.photographs), *mounted([*routes, *more])]
         app = {"routes": every, "middleware": [Middleware(Root), guard]}
@@ -139,6 +139,7 @@ class Explorer:
         for name, tab in self.tabs.items():
             tab.close(self.services[name])
         self.hub.close()
+        self.downloads.close()
         self.photographs.close()
         self.shown.close()
         self.library.close()

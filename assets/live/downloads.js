@@ -1,9 +1,11 @@
 // The menu of what can be downloaded of the viewed run.
 
+import { downloadUrl, post } from "../common/api.js";
 import { el, icon, say } from "../common/dom.js";
 import { downloads } from "../common/downloads.js";
 import { savePng } from "../common/files.js";
 import { HubPush } from "../common/hub_push.js";
+import { Task } from "../common/task.js";
 
 const SAID = 4000; // ms that a sentence stays
 
@@ -16,7 +18,9 @@ export class Downloads {
     this.button = el("button", { type: "button", class: "rs-act rs-download", "aria-label": "Download", "aria-expanded": "false", onclick: () => this.toggle() }, icon("down"), el("span", { text: "Download" }));
     this.push = new HubPush();
     this.said = el("p", { class: "rs-note rs-said", role: "status" });
-    this.node = el("div", { class: "rs-downloads" }, this.button, this.menu, this.said);
+    this.making = new Task("making", "The film was stopped.");
+    this.making.node.classList.add("rs-popup", "rs-making");
+    this.node = el("div", { class: "rs-downloads" }, this.button, this.menu, this.making.node, this.said);
     this.node.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !this.menu.hidden) this.close();
     });
@@ -39,13 +43,28 @@ export class Downloads {
   load(run) {
     const picture = el("button", { type: "button", text: "Maps as a picture (PNG)", onclick: () => savePng(this.on.picture(), `rankscope-${run.id}`) });
     const link = el("button", { type: "button", text: "Copy a link to this view", onclick: () => this.copy() });
-    this.list.replaceChildren(...downloads(run), el("li", {}, picture), el("li", {}, link), this.push.item);
+    const films = Object.entries(run.made ?? {}).map(([kind, text]) => el("li", {}, el("button", { type: "button", text, onclick: () => this.make(run.id, kind) })));
+    this.list.replaceChildren(...downloads(run), ...films, el("li", {}, picture), el("li", {}, link), this.push.item);
     this.push.show(run);
+  }
+
+  /** Have a film made, and save it. */
+  async make(run, kind) {
+    try {
+      await this.making.answer(await post(`run/${run}/make/${kind}`, {}));
+      el("a", { href: downloadUrl(run, kind), download: "" }).click();
+    } catch (error) {
+      this.tell(error.message);
+    }
   }
 
   async copy() {
     const copied = await navigator.clipboard?.writeText(this.on.link()).then(() => true, () => false);
-    say(this.said, copied ? "Link copied" : "This browser does not let pages copy; use the address bar");
+    this.tell(copied ? "Link copied" : "This browser does not let pages copy; use the address bar");
+  }
+
+  tell(sentence) {
+    say(this.said, sentence);
     clearTimeout(this.later);
     this.later = setTimeout(() => say(this.said, ""), SAID);
   }

@@ -9,7 +9,7 @@ const MEGABYTE = 1e6;
 const SHOWN = 150; // ms between two numbers of the progress
 
 export class Drop {
-  /** `limits` as the server tells them; `area`: where files may be dropped; `on`: {begun(), arrived(source)}. */
+  /** `limits` as the server tells them; `area`: where files may be dropped; `on`: {begun(), arrived(source), opened(run)}. */
   constructor(limits, area, on) {
     Object.assign(this, { limits, on });
     const chosen = (input) => this.send([...input.files].map((file) => ({ file, path: file.webkitRelativePath || file.name })));
@@ -23,7 +23,7 @@ export class Drop {
     };
     const folder = chooser({ webkitdirectory: "" });
     const files = chooser({ accept: limits.endings.join(",") });
-    this.ask = el("p", { class: "rs-help", text: "Or drop a folder or a zip file of your images on the page." });
+    this.ask = el("p", { class: "rs-help", text: `Or drop a folder or a zip file of your images on the page.${limits.runs ? " A downloaded run (zip) or files of embeddings (npy, npz, parquet, csv, safetensors) open as runs." : ""}` });
     this.choices = el("div", { class: "rs-flow rs-actrow" }, button("Choose a folder", () => folder.click()), button("Choose files", () => files.click()), folder, files);
     this.said = el("p", { class: "rs-help", role: "status" });
     this.cancel = button("Cancel", () => this.stop());
@@ -65,10 +65,12 @@ export class Drop {
         shown = performance.now();
         say(this.said, `Sending ${words(wanted.length, total)}: ${(sent / MEGABYTE).toFixed(1)} MB so far.`);
       }
-      const { source } = await post("form/dropping", { action: "end", id });
+      say(this.said, "Reading what arrived …");
+      const { source, run } = await post("form/dropping", { action: "end", id });
       id = null;
       say(this.said, `${words(wanted.length, total)}${every.length > wanted.length ? `; ${grouped(every.length - wanted.length)} other files were left out` : ""}.`);
-      this.on.arrived(source);
+      if (run) this.on.opened(run);
+      else this.on.arrived(source);
     } catch (error) {
       if (!turn.signal.aborted) {
         this.problem.say(error.message);

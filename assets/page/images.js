@@ -27,14 +27,21 @@ export function images(field, value, changed, { sources, folders, dropped }) {
   const fieldset = el("div", { class: "rs-fields" });
   const advanced = fold("Advanced", fieldset);
   const node = el("div", { class: "rs-fields rs-imagesbox" }, menu, search.node);
+  let before = menu.value;
   const begun = () => {
+    before = menu.value;
     menu.value = OTHER;
     typed.value = "";
     draw({});
     document.querySelector("#rs-sidebar:not(.open) .toggle-button")?.click(); // they may have been dropped elsewhere
     node.scrollIntoView({ block: "nearest" });
   };
-  const drop = dropped && new Drop(dropped, node, { begun, arrived: tell });
+  const opened = (run) => { // no images came: the form is as it was
+    menu.value = before;
+    draw({});
+    window.rankscope?.show(run);
+  };
+  const drop = dropped && new Drop(dropped, node, { begun, arrived: tell, opened });
   if (drop) node.append(drop.node);
   node.classList.toggle("rs-takesdrops", Boolean(drop));
   node.append(advanced);

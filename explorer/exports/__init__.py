@@ -14,6 +14,7 @@ from explorer.exports.tables import write_coordinates, write_embeddings, write_m
 from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.kinds import kind_of
+from trainers.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Export:
         write: writes it to a path.
         suits: whether a run has it, or will have it.
         chunks: its parts, made one by one; the last argument asks for weights.
+        make: writes it to a path, in the background, as it takes long.
     """
 
     title: str
@@ -33,6 +35,7 @@ class Export:
     write: Callable[[Library, Run, Path], None] | None
     suits: Callable[[Run], bool] = lambda _run: True
     chunks: Callable[[Run, bool], Generator[bytes, None, None]] | None = None
+    make: Callable[[Run, Path, Progress], None] | None = None
 
 
 def _plans(run: Run) -> bool:
@@ -41,6 +44,17 @@ def _plans(run: Run) -> bool:
 
 def _trains(run: Run) -> bool:
     return not _plans(run)
+
+
+def _film(title: str, media_type: str, size: str) -> Export:
+    """Return the film of the maps of a run; see :func:`trainers.pictures.film.write_film`."""
+
+    def make(run: Run, path: Path, tell: Progress) -> None:
+        from trainers.pictures.film import write_film
+
+        write_film(run.folder, path, size=size, tell=tell)
+
+    return Export(title, media_type, None, _trains, make=make)
 
 
 def _report(title: str, media_type: str, form: str) -> Export:
@@ -53,7 +67,10 @@ _CSV, _HTML, _PARQUET = "text/csv; charset=utf-8", "text/html; charset=utf-8", "
 _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
 EXPORTS = {
     "run.zip": Export(
-        "Whole run (zip)", _ZIP, None, _trains, chunks=lambda run, weights: zip_chunks(run, weights=weights)
+        "Everything, to import elsewhere (zip)",
+        _ZIP,
+        None,
+        chunks=lambda run, weights: zip_chunks(run, weights=weights),
     ),
     "models.zip": Export(
         "Model with its head (safetensors)", _ZIP, lambda _library, run, path: write_models(run, path), has_models
@@ -86,6 +103,9 @@ EXPORTS = {
     "curves.html": Export(
         "Curves as one page (HTML)", _HTML, lambda _library, run, path: write_curves(run, path), _trains
     ),
+    "film.mp4": _film("Film of the maps (MP4)", "video/mp4", "720p"),
+    "film.webm": _film("Film of the maps, square (WebM)", "video/webm", "square"),
+    "film.gif": _film("Film of the maps (GIF)", "image/gif", "720p"),
     "table.csv": _report("Table (CSV)", _CSV, "csv"),
     "table.md": _report("Table and verdicts (Markdown)", _TEXT, "markdown"),
     "table.tex": _report("Table and verdicts (LaTeX)", _TEXT, "latex"),
@@ -95,5 +115,10 @@ EXPORTS = {
 
 
 def offered(run: Run) -> dict[str, str]:
-    """Return the titles of the downloads that suit a run, by name."""
-    return {name: export.title for name, export in EXPORTS.items() if export.suits(run)}
+    """Return the titles of the downloads that suit a run and are sent at once, by name."""
+    return {name: export.title for name, export in EXPORTS.items() if export.suits(run) and export.make is None}
+
+
+def made(run: Run) -> dict[str, str]:
+    """Return the titles of those that are made in the background first, by name."""
+    return {name: export.title for name, export in EXPORTS.items() if export.suits(run) and export.make is not None}

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from explorer.server.run import Run
 from trainers.errors import RunError
+from trainers.kinds import kind_of
+from trainers.runs import RunFolder
 from trainers.runs.regular import is_regular, open_regular
 
 PACKED = frozenset({".webp", ".safetensors", ".png", ".jpg"})  # already compressed
@@ -22,8 +24,8 @@ CHUNK = 2**20
 
 
 def zip_chunks(run: Run, *, weights: bool) -> Generator[bytes, None, None]:
-    """Pack the run folder as a zip of ``<id>/...``, in parts as they are packed: nothing waits for the whole, and no
-    copy of it is kept. Unpacked into a runs folder it is a run again.
+    """Pack the run folder, of a sweep with those of its runs, as a zip of ``<id>/...``, in parts as they are packed:
+    nothing waits for the whole, and no copy of it is kept. Unpacked into a runs folder it is a run again.
 
     The database is copied in a consistent state before the first part, even while the run trains: every frame that it
     announces is then whole on disk. Locks, side files and the owner's digest stay behind. Files that are replaced or
@@ -36,15 +38,17 @@ def zip_chunks(run: Run, *, weights: bool) -> Generator[bytes, None, None]:
         RunError: with the first part: the run is damaged, or a file is too large.
     """
     made = _Parts()
+    folders = [run.folder, *kind_of(run.config).parts_of(run.folder)]
     with tempfile.TemporaryDirectory() as spare, zipfile.ZipFile(made, "w", strict_timestamps=False) as archive:
-        database = Path(spare) / "run.db"
-        run.folder.db.copy_to(database)
-        files = list(_files(run, weights=weights))
-        for file, name in ((database, "run.db"), *files):
-            with contextlib.suppress(FileNotFoundError):
-                for _ in _packed(archive, file, f"{run.id}/{name}"):
-                    if made.held >= CHUNK:
-                        yield made.take()
+        for folder in folders:
+            database = Path(spare) / f"{folder.id}.db"
+            folder.db.copy_to(database)
+            for file, name in ((database, "run.db"), *_files(folder, weights=weights)):
+                with contextlib.suppress(FileNotFoundError):
+                    for _ in _packed(archive, file, f"{folder.id}/{name}"):
+                        if made.held >= CHUNK:
+                            yield made.take()
+            database.unlink(missing_ok=True)
     yield made.take()
 
 
@@ -60,23 +64,23 @@ def _packed(archive: zipfile.ZipFile, file: Path, name: str) -> Iterator[None]:
                 yield
 
 
-def _files(run: Run, *, weights: bool) -> Iterator[tuple[Path, str]]:
+def _files(folder: RunFolder, *, weights: bool) -> Iterator[tuple[Path, str]]:
     """Yield what is packed beside the database, and its name in the zip.
 
     Raises:
         RunError: a file is too large.
     """
-    root = run.folder.path
-    for folder, folders, names in os.walk(root):
+    root = folder.path
+    for place, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if weights or name != "ckpt")
         for name in sorted(names):
-            file = Path(folder) / name
+            file = Path(place) / name
             hidden = name.startswith((".", "run.db")) or name in LEFT_OUT
             if hidden or not is_regular(file):
                 continue
             with contextlib.suppress(FileNotFoundError):
                 if file.lstat().st_size > MOST_BYTES:
-                    raise RunError(f"The run {run.id} cannot be packed: {file.name} is larger than 64 GB.")
+                    raise RunError(f"The run {folder.id} cannot be packed: {file.name} is larger than 64 GB.")
                 yield file, file.relative_to(root).as_posix()
 
 

@@ -21,13 +21,18 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from explorer.exports import EXPORTS, offered
+from explorer.exports import EXPORTS, made, offered
+from explorer.server.http import json_reply
+from explorer.server.jobs import StoppedError
 from explorer.server.library import MEGABYTE, Library
-from explorer.server.routes import reads
+from explorer.server.routes import posts, reads
 from explorer.server.run import Run
+from explorer.server.tasks import Tasks
+from explorer.server.visitors import caller
 from trainers.data.lru_cache import Cache
 from trainers.errors import DiskFullError, RunError, UserError
 from trainers.kinds import kind_of
+from trainers.progress import Progress, silent
 from trainers.runs.damage import reading
 from trainers.runs.database import written
 
@@ -42,9 +47,20 @@ _LEVEL = 2  # a page of 5 MB becomes 1.7 MB in a twentieth of a second
 _Key = tuple[Path, str, tuple[object, ...]]
 
 
-def download_routes(library: Library) -> list[Route]:
-    """Return the route of all downloads."""
-    return reads({"/run/{id}/download/{kind}": Downloads(library).answer})
+MOST_MADE, EACH = 16, 2
+"""Films and the like that wait or are made in the background, of all visitors and of one."""
+
+
+def download_routes(downloads: Downloads) -> list[Route]:
+    """Return the routes of all downloads."""
+    jobs = downloads.jobs
+    shown = reads({"/run/{id}/download/{kind}": downloads.answer})
+    followed = reads({"/making/{job}": jobs.followed}, "", 400)
+    return [
+        *shown,
+        *followed,
+        *posts({"/run/{id}/make/{kind}": downloads.make, "/making/{job}/stop": jobs.stopped}, ""),
+    ]
 
 
 class Made:
@@ -87,6 +103,29 @@ class Downloads:
         self._making: dict[_Key, asyncio.Future[Made]] = {}
         self._writing: CapacityLimiter | None = None
         self._numbers = itertools.count()
+        self.jobs = Tasks(noun="films", most=MOST_MADE, each=EACH)
+
+    def make(self, request: Request, _body: bytes) -> Response:
+        """Make a download in the background; it is sent at once when the job is done.
+
+        Raises:
+            UserError: there is no such run or download, or too many wait.
+        """
+        name = request.path_params["kind"]
+        with reading(request.path_params["id"][:40], passed=UserError):
+            run = self._library.watch(request.path_params["id"])
+            if name not in (suited := made(run)):
+                raise RunError(f"The run {run.id} has no {name[:40]!r} to make; it has {', '.join(suited)}.")
+
+        def work(tell: Progress) -> str:
+            self._kept.get((run.folder.path, name, _stamp(run)), lambda: self._written(run, name, tell))
+            return name
+
+        return json_reply(self.jobs.reply(work, caller(request)))
+
+    def close(self) -> None:
+        """Stop what is made."""
+        self.jobs.close()
 
     @functools.cached_property
     def _folder(self) -> Path:
@@ -123,34 +162,36 @@ class Downloads:
         name = request.path_params["kind"]
         with reading(request.path_params["id"][:40], passed=UserError):
             run = self._library.watch(request.path_params["id"])
-            if name not in (suited := offered(run)):
+            if name not in (suited := offered(run) | made(run)):
                 raise RunError(f"The run {run.id} has no download {name[:40]!r}; it has {', '.join(suited)}.")
             export = EXPORTS[name]
             if export.chunks is not None:
                 return _streamed(run, name, export.chunks(run, request.query_params.get("weights") == "1"))
             key = (run.folder.path, name, _stamp(run))
-            made = self._kept.find(key)
-            if made is not None and not made.path.is_file():  # somebody has cleaned up the temporary files
+            kept = self._kept.find(key)
+            if kept is not None and not kept.path.is_file():  # somebody has cleaned up the temporary files
                 self._kept.drop(key)
-                made = None
-            return (run, key) if made is None else _sent(request, run, name, made)
+                kept = None
+            return (run, key) if kept is None else _sent(request, run, name, kept)
 
     async def _make(self, run: Run, key: _Key) -> Made:
         if self._writing is None:
             self._writing = CapacityLimiter(WRITERS)
         return await to_thread.run_sync(self._kept.get, key, lambda: self._written(run, key[1]), limiter=self._writing)
 
-    def _written(self, run: Run, name: str) -> Made:
-        write = EXPORTS[name].write
-        assert write is not None
+    def _written(self, run: Run, name: str, tell: Progress = silent) -> Made:
+        export = EXPORTS[name]
         for key in self._kept:
             if not key[0].is_dir():  # type: ignore[index]  # the run was deleted
                 self._kept.drop(key)
-        with reading(run.id, passed=UserError):
+        with reading(run.id, passed=(UserError, StoppedError)):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             path = self._folder / f"{next(self._numbers)}-{name}"
             try:
-                write(self._library, run, path)
+                if export.make is not None:
+                    export.make(run, path, tell)
+                elif export.write is not None:
+                    export.write(self._library, run, path)
                 if path.suffix in _TEXT:
                     _compress(path)
                 return Made(path)

@@ -71,7 +71,7 @@ def _dropping(drops: Drops, request: Request, body: bytes) -> Response:
     if asked.action == "begin":
         return json_reply({"id": drops.begin(caller(request))})
     if asked.action == "end":
-        return json_reply({"source": drops.end(asked.id)})
+        return json_reply(drops.end(asked.id))
     drops.cancel(asked.id)
     return json_reply({})
 

@@ -1,4 +1,4 @@
-"""Receives images that are dropped on the page: a folder file by file, or a zip file in pieces."""
+"""Receives what is dropped on the page: a folder file by file, or a zip file in pieces."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from explorer.server.http import RequestError
+from explorer.server.taken_in import ENDINGS, taken_in
 from explorer.server.visitors import Caller
 from explorer.settings import Settings
 from trainers.data import settings, sources
 from trainers.data.image_file import SUFFIXES
 from trainers.data.labelled.label_tables import LISTS
 from trainers.data.labelled.label_tables import SUFFIXES as TABLES
-from trainers.errors import DataError, DiskFullError
+from trainers.errors import DataError, DiskFullError, UserError
 from trainers.runs.atomic_files import is_full
 
 ACCEPTED = (*SUFFIXES, *TABLES, *LISTS, ".zip", ".parquet", ".tar")
@@ -47,6 +48,8 @@ class DropLimits:
         held: folders of one visitor that are received or kept; an older one makes room. None: any number.
         total: bytes of all that is kept.
         unused: seconds after which what nobody uses may make room for others.
+        endings: of the names of files that are received.
+        runs: folder where a run, or embeddings, that are dropped become runs; None: nowhere.
     """
 
     size: int
@@ -54,13 +57,17 @@ class DropLimits:
     held: int | None
     total: int
     unused: float
+    endings: tuple[str, ...] = ACCEPTED
+    runs: Path | None = None
 
 
 def drop_limits(page: Settings) -> DropLimits:
     """Return the bounds of a page: its limits in public, and that of the disk cache."""
     cache = settings.cache_bytes()
     if not page.public:
-        return DropLimits(size=cache, files=1_000_000, held=None, total=cache, unused=ABANDONED)
+        endings = tuple(dict.fromkeys((*ACCEPTED, *ENDINGS)))
+        own = DropLimits(size=cache, files=1_000_000, held=None, total=cache, unused=ABANDONED)
+        return replace(own, endings=endings, runs=page.runs)
     limits = page.limits
     return DropLimits(
         size=limits.dropped, files=limits.dropped_files, held=limits.drops, total=cache // 4, unused=ABANDONED
@@ -94,7 +101,8 @@ class Drops:
         if sources.home() is None:
             return None
         limits = self.limits
-        return {"endings": ACCEPTED, "piece": PIECE, "pieces": PIECES, "size": limits.size, "files": limits.files}
+        received = {"endings": limits.endings, "size": limits.size, "files": limits.files}
+        return {**received, "piece": PIECE, "pieces": PIECES, "runs": limits.runs is not None}
 
     def begin(self, caller: Caller) -> str:
         """Return the id of a folder that may be filled."""
@@ -132,11 +140,15 @@ class Drops:
             arriving.last, at = time.monotonic(), 0
             for path, offset, size in files:
                 self._count(arriving, size, offset == 0)
-                _append(arriving.folder / "files", _parts(path), offset, content[at : at + size])
+                _append(arriving.folder / "files", _parts(path, self.limits.endings), offset, content[at : at + size])
                 at += size
 
-    def end(self, key: str) -> str:
-        """Keep what has arrived; returns the source that names it."""
+    def end(self, key: str) -> dict[str, str]:
+        """Keep what has arrived; returns the ``source`` that names it, or the ``run`` that became of it.
+
+        Raises:
+            UserError: nothing arrived, there is no room, or it is a run or embeddings that cannot be read.
+        """
         with self._lock:
             arriving = self._arriving.pop(key, None)
         if arriving is None:
@@ -157,7 +169,17 @@ class Drops:
         with self._lock:
             self._kept[key] = arriving.visitor
             self._evict(folder)
-        return f"{sources.PREFIX}/{key}/{name}"
+        if self.limits.runs is None:
+            return {"source": f"{sources.PREFIX}/{key}/{name}"}
+        try:
+            run = taken_in(folder / name, self.limits.runs)
+        except UserError:
+            self._remove(key)
+            raise
+        if run is None:
+            return {"source": f"{sources.PREFIX}/{key}/{name}"}
+        self._remove(key)
+        return {"run": run}
 
     def cancel(self, key: str) -> None:
         """Remove what has arrived so far."""
@@ -219,7 +241,7 @@ class Drops:
             self._remove(path.name)
 
 
-def _parts(path: str) -> list[str]:
+def _parts(path: str, endings: tuple[str, ...]) -> list[str]:
     """Check the path of a file below its folder, and return its parts.
 
     Raises:
@@ -227,7 +249,7 @@ def _parts(path: str) -> list[str]:
     """
     parts = path.split("/")
     odd = any(part in ("", ".", "..") or len(part.encode()) > LONGEST or _ODD.search(part) for part in parts)
-    if odd or len(parts) > DEEPEST or Path(parts[-1]).suffix.lower() not in ACCEPTED:
+    if odd or len(parts) > DEEPEST or Path(parts[-1]).suffix.lower() not in endings:
         raise RequestError(f"A file of images, a table beside them or a zip file was needed; got {path[-80:]!r}.")
     return parts
 

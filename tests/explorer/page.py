@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.testclient import TestClient
 
-from explorer.exports.downloads import download_routes
+from explorer.exports.downloads import Downloads, download_routes
 from explorer.page.form_routes import form_routes
 from explorer.page.form_service import FormService
 from explorer.page.tab import Shared
@@ -73,7 +73,7 @@ def routes(library: Library, layout: Any, queue: Any, assets: Path = ASSETS, mor
     shared = Shared(settings=settings, library=library, runs=queue, layout=layout, **kept)
     tabs = [TABS[name] for name in ("live", "compare", "runs")]
     of_tabs = [route for tab in tabs for route in tab.routes(tab.service(shared))]
-    return mounted([*more, *of_tabs, *download_routes(library)], assets)
+    return mounted([*more, *of_tabs, *download_routes(Downloads(library))], assets)
 
 
 class Client:

@@ -198,3 +198,32 @@ def test_texts_are_sent_compressed_to_who_can_read_that(client: httpx.Client, tm
     assert "content-encoding" not in plain.headers
     assert packed == (None if name.endswith("parquet") else "gzip")
     assert (gzip.decompress(raw) if packed else raw) == plain.content
+
+
+def test_a_film_is_made_in_the_background_and_then_sent_at_once(client: httpx.Client, tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "runs", points=30, frames=3)
+    reply = client.post(f"{folder.id}/make/film.gif", json={}).json()
+    deadline = time.monotonic() + 60
+    while "answer" not in reply and time.monotonic() < deadline:
+        job = client.get(f"../making/{reply['job']}").json()
+        assert job["phase"] in ("waiting", "running", "done"), job
+        if job["phase"] == "done":
+            reply = {"answer": job["result"]}
+        time.sleep(0.05)
+    assert reply == {"answer": "film.gif"}
+    film = client.get(f"{folder.id}/download/film.gif")
+    assert film.headers["content-type"] == "image/gif" and film.content[:6] == b"GIF89a"
+    assert "no 'metrics.csv' to make" in client.post(f"{folder.id}/make/metrics.csv", json={}).json()["error"]
+    empty = make_run(tmp_path / "runs", points=30, frames=0)
+    refused = client.post(f"{empty.id}/make/film.mp4", json={})
+    assert "no maps yet" in refused.text or "no images" in refused.text
+
+
+def test_a_film_that_is_made_can_be_stopped(client: httpx.Client, tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "runs", points=300, frames=3)
+    job = client.post(f"{folder.id}/make/film.mp4", json={}).json()["job"]
+    assert client.post(f"../making/{job}/stop", json={}).status_code == 200
+    deadline = time.monotonic() + 30
+    while client.get(f"../making/{job}").json()["phase"] != "stopped" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert client.get(f"../making/{job}").json()["phase"] == "stopped"

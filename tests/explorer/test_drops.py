@@ -47,7 +47,7 @@ class Page(FormPage):
         """Send files as a visitor; returns the source."""
         key = self.drops.begin(caller)
         assert self.send(key, files) == ""
-        return self.drops.end(key)
+        return self.drops.end(key)["source"]
 
 
 @pytest.fixture(autouse=True)

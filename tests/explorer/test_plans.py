@@ -138,7 +138,7 @@ def test_a_plan_belongs_to_the_holder_of_its_token(page: Page, root: Path) -> No
 def test_reports_are_files(page: Page, root: Path) -> None:
     plan = make_plan(root, replace(sweep(*LOSSES), vary={"dim": [32, 64]}))
     offered = page.json(f"plan/{plan.id}")["downloads"]
-    assert set(offered) == {"table.csv", "table.md", "table.tex", "report.json", "report.zip"}
+    assert set(offered) == {"run.zip", "table.csv", "table.md", "table.tex", "report.json", "report.zip"}
     files = {name: page.get(f"run/{plan.id}/download/{name}") for name in offered}
     assert all(reply.status_code == 200 for reply in files.values())
     rows = list(csv.DictReader(io.StringIO(files["table.csv"].text)))
@@ -148,7 +148,7 @@ def test_reports_are_files(page: Page, root: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(files["report.zip"].content)) as archive:
         assert "report.md" in archive.namelist()
     refused = set(EXPORTS) - set(offered)
-    assert refused >= {"run.zip", "metrics.csv", "curves.html"}
+    assert refused >= {"film.mp4", "metrics.csv", "curves.html"}
     for name in refused:
         assert f"has no download '{name}'" in page.get(f"run/{plan.id}/download/{name}").json()["error"]
 

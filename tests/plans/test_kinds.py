@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from trainers.plans.plain import configured
 from tests.finetuning.world import mend_config, write_coco
 from tests.made_up_plan import AtOnce
 from tests.tiny import tiny_contrastive, write_images
@@ -22,6 +21,7 @@ from trainers.plans import PLANS
 from trainers.plans.axes import axes, offered
 from trainers.plans.base import plan_of
 from trainers.plans.config import FairComparisonConfig, SweepConfig
+from trainers.plans.plain import configured
 from trainers.plans.planned import Outcome
 from trainers.plans.report import Report, report
 from trainers.plans.runner import PlanRunner

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from trainers.plans.plain import configured
 from explorer.page.form import Form
 from explorer.page.form.plans import planned
 from explorer.page.kinds import PAGES
@@ -22,6 +21,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.plans import PLANS
 from trainers.plans.children import Children, add_seeds
 from trainers.plans.config import FIRST, MOST_SEEDS, SweepConfig, sweep_of
+from trainers.plans.plain import configured
 from trainers.runs import RunFolder
 from trainers.runs.lock import RunLock
 

@@ -1,4 +1,4 @@
-"""The verb ``open``: embeddings from files as a run."""
+"""The verbs ``open`` and ``import``: embeddings from files as a run, and runs from the zip of a download."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from trainers.cli.flags import DEFAULT, runs_flag
-from trainers.cli.output import json_flag, print_json
+from trainers.cli.output import json_flag, print_json, progress_bar
 from trainers.cli.parser import verb
 from trainers.cli.work import described, result
 
@@ -43,4 +43,24 @@ def show(arguments: argparse.Namespace) -> int:
         print_json(described(folder))
     else:
         print(f"run {folder.id} in {folder.path}\n{result(folder)}")
+    return 0
+
+
+def _equip_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="A zip that the page's Download gave.")
+    runs_flag(parser)
+    json_flag(parser)
+
+
+@verb("import", _equip_import)
+def take_in(arguments: argparse.Namespace) -> int:
+    """Take in a run or a sweep that was downloaded elsewhere; nothing in the zip is trusted."""
+    from trainers.brought.imported import import_zip
+
+    with progress_bar() as tell:
+        ids = import_zip(arguments.file, arguments.runs, tell)
+    if arguments.json:
+        print_json({"ids": ids})
+    else:
+        print(f"imported {ids[0]}" + (f" and its {len(ids) - 1} runs" if len(ids) > 1 else ""))
     return 0

@@ -30,6 +30,7 @@ SECTIONS: Mapping[str, tuple[Added, ...]] = MappingProxyType(
         "Train": (start, start.resume),
         "Runs that are there": (
             brought.show,
+            brought.take_in,
             look.show,
             look.send,
             look.rename,

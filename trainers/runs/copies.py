@@ -42,7 +42,8 @@ LEFTOVER_SECONDS = 3600.0
 """Age at which what no manifest names was left by a writer that was killed."""
 _LEFT_OUT = frozenset({"lock", "ballast", "previous.safetensors"})
 _SUFFIXES = "json|db|safetensors|webp|txt|csv|png|jpg"
-_NAME = rf"(?:[a-z_]{{1,20}}/)?[A-Za-z0-9][A-Za-z0-9_-]{{0,79}}(?:\.(?:{_SUFFIXES}))?"
+FILE_NAME = rf"(?:[a-z_]{{1,20}}/)?[A-Za-z0-9][A-Za-z0-9_-]{{0,79}}(?:\.(?:{_SUFFIXES}))?"
+"""A file of a run, with the folder within the run that it lies in, as a regular expression."""
 _STAMPED = ("emb", "layout", "thumbs", "ckpt", "config.json", "label.json", "log.txt")
 
 
@@ -65,7 +66,7 @@ class Manifest(BaseModel):
     id: Annotated[str, Field(max_length=26)]
     step: Annotated[int, Field(ge=0, lt=2**63)]
     stamp: Annotated[str, Field(max_length=64)]
-    files: dict[Annotated[str, Field(pattern=f"^{_NAME}$")], CopiedFile]
+    files: dict[Annotated[str, Field(pattern=f"^{FILE_NAME}$")], CopiedFile]
 
 
 class DeletedError(RunError):
@@ -233,7 +234,7 @@ def _names(path: Path) -> Iterator[str]:
         for file in sorted(folder.iterdir()):
             name = file.relative_to(path).as_posix()
             apart = name in ("run.db", "ckpt/last.safetensors") or file.name in _LEFT_OUT
-            if not apart and re.fullmatch(_NAME, name) and is_regular(file):
+            if not apart and re.fullmatch(FILE_NAME, name) and is_regular(file):
                 yield name
 
 

@@ -23,14 +23,14 @@ class BusyError(RunError):
 
 
 @contextlib.contextmanager
-def reading(run_id: str, passed: type[Exception] = RunError) -> Iterator[None]:
+def reading(run_id: str, passed: type[Exception] | tuple[type[Exception], ...] = RunError) -> Iterator[None]:
     """Turn whatever a run folder raises while it is read into a sentence.
 
     Bytes, types and shapes can be wrong in more ways than can be listed, and one run must not stop the others: hence
     every ``Exception``, here and nowhere else.
 
     Args:
-        passed: errors whose message is a sentence already.
+        passed: errors that are raised as they are: their message is a sentence already.
 
     Raises:
         RunError: something was wrong.

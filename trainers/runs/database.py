@@ -179,6 +179,33 @@ def _columns() -> frozenset[tuple[str, str]]:
         return frozenset(connection.execute(_COLUMNS))
 
 
+@functools.cache
+def schema() -> frozenset[tuple[str, ...]]:
+    """Return tables, indices and whatever else a database of this version has, as :func:`schema_of` does."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.db"
+        Database(path).create()
+        return schema_of(path)
+
+
+def schema_of(path: Path) -> frozenset[tuple[str, ...]]:
+    """Return kind, name and definition of everything in a database that nobody writes.
+
+    Raises:
+        RunError: it is none, is damaged, or its tables hold what contradicts them.
+    """
+    try:
+        check_regular(path)
+        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as opened:
+            opened.execute("PRAGMA trusted_schema=OFF")
+            if (said := opened.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+                raise damaged(path.parent.name, said)
+            rows = opened.execute("SELECT type, name, tbl_name, COALESCE(sql, '') FROM sqlite_master").fetchall()
+            return frozenset(tuple(map(str, row)) for row in rows)
+    except (sqlite3.Error, OSError, ValueError) as error:
+        raise damaged(path.parent.name, error) from error
+
+
 def written(path: Path) -> Stamp:
     """Return a stamp that differs after every write to a run: times (ns) and sizes of its database and journal, where
     they hold anything.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from explorer.exports import offered
+from explorer.exports import made, offered
 from explorer.server import maps
 from explorer.server.plain import finite
 from explorer.server.run import Run
@@ -61,6 +61,7 @@ def about(run: Run) -> Json:
         "measures": kind_of(run.config).measures_of(run.config).json()
         | {"begins": kind_of(run.config).begins_as(run.config)},
         "downloads": offered(run),
+        "made": made(run),
     } | _points(run.probe or _NO_PROBE)
 
 

@@ -1,0 +1,61 @@
+"""Runs among what is dropped on the page: a run that was downloaded elsewhere, or files of embeddings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trainers.brought.files import READERS, read
+from trainers.brought.imported import import_zip, is_download
+from trainers.brought.opening import open_files
+from trainers.errors import UserError
+
+ENDINGS = tuple(READERS)
+_TABLES = (".parquet", ".csv")
+"""Of these some are tables of images, or beside images."""
+
+
+def taken_in(dropped: Path, runs: Path) -> str | None:
+    """Make a run of what was dropped.
+
+    Args:
+        dropped: a zip file, or a folder.
+        runs: folder of the runs.
+
+    Returns:
+        its id; of a sweep that of the sweep. None: these are images.
+
+    Raises:
+        UserError: it is a run that cannot be read, or embeddings that cannot; says why.
+    """
+    if dropped.is_file():
+        return import_zip(dropped, runs)[0] if is_download(dropped) else None
+    files = sorted(dropped.iterdir())
+    if not files or any(file.is_dir() or file.suffix.lower() not in ENDINGS for file in files):
+        return None
+    if any(file.suffix.lower() in _TABLES and not _has_embeddings(file) for file in files):
+        return None
+    return open_files(runs, files).id
+
+
+def _has_embeddings(file: Path) -> bool:
+    if file.suffix.lower() == ".parquet" and not _has_lists(file):
+        return False  # before its images are read
+    try:
+        read(file)
+    except UserError:
+        return False
+    return True
+
+
+def _has_lists(file: Path) -> bool:
+    """Return whether a column of a Parquet file holds several numbers a row."""
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    try:
+        kinds = parquet.read_schema(file, memory_map=False).types
+    except (arrow.ArrowException, OSError):
+        return False
+    lists = (arrow.types.is_list, arrow.types.is_large_list, arrow.types.is_fixed_size_list)
+    inner = [kind.value_type for kind in kinds if any(is_list(kind) for is_list in lists)]
+    return any(arrow.types.is_floating(kind) or arrow.types.is_integer(kind) for kind in inner)
