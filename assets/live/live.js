@@ -251,7 +251,7 @@ class Live {
     this.alone.show(this.run, state);
     // the sidebar's status line and buttons follow the run that is viewed
     window.dispatchEvent(new CustomEvent("rankscope:state", { detail: { ...state, id: this.run.id, recorded: this.run.recorded } }));
-    const words = !state.moving ? "This run has no map." : state.message ? `Waiting for the first frame: ${state.message}` : "Waiting for the first frame";
+    const words = !state.moving ? (state.drawing ? "Drawing the map …" : "This run has no map.") : state.message ? `Waiting for the first frame: ${state.message}` : "Waiting for the first frame";
     this.maps.cards.forEach((card) => card.wait(this.player.frames.length ? "" : words));
   }
 
@@ -274,7 +274,7 @@ class Live {
     this.state(news);
     this.maps.cards.forEach((card, arm) => card.diagnose(news.diagnosis[arm] ?? []));
     this.numbers();
-    return news.moving || news.refinement === "awaited";
+    return news.moving || news.drawing || news.refinement === "awaited";
   }
 
   showError(error) {

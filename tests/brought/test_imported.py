@@ -19,6 +19,7 @@ from safetensors.torch import load, save
 
 from explorer.exports.archive import zip_chunks
 from explorer.server.run import Run
+from explorer.settings import ASSETS
 from tests.made_up_plan import make_plan, sweep
 from tests.tiny import tiny_config, write_images
 from tests.training.reopened import numbers
@@ -308,3 +309,13 @@ def test_names_from_elsewhere_are_shown_as_they_are(files: Files, trained: RunFo
     from trainers.runs.label import read_label
 
     assert read_label(tmp_path / "runs" / run_id).name == label["name"]
+
+
+@pytest.mark.parametrize("run_id", ["01M82C5K673PCXHXMSKKA4047N", "01M80BKAC05M95W5WWWEERZ1NS"])
+def test_recordings_are_taken_in_with_their_maps(run_id: str, tmp_path: Path) -> None:
+    recorded = RunFolder.open(ASSETS / "recorded", run_id, read_only=True)
+    file = tmp_path / "run.zip"
+    file.write_bytes(packed(recorded))
+    assert import_zip(file, tmp_path / "runs") == [run_id]
+    made = RunFolder.open(tmp_path / "runs", run_id)
+    assert made.frames() == recorded.frames() and numbers(made) == numbers(recorded)

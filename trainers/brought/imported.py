@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import re
 import shutil
 import stat
@@ -24,6 +25,7 @@ from trainers.runs.checked import is_id
 from trainers.runs.copies import CHUNK, FILE_NAME, ROOM
 from trainers.runs.database import schema, schema_of
 from trainers.runs.folder import RunFolder, created
+from trainers.runs.maps import TABLES
 from trainers.runs.records import PHASES
 
 MOST_FILES = 200_000
@@ -138,7 +140,8 @@ def _checked(path: Path, known: set[str]) -> RunFolder:
     Raises:
         RunError: something is wrong; says what.
     """
-    if schema_of(path / "run.db") != schema():
+    needed, known_tables = _schemas()
+    if not needed <= schema_of(path / "run.db") <= known_tables:
         raise RunError(f"the database of run {path.name} has other tables, views or triggers than those of a run.")
     folder = RunFolder(path)
     try:
@@ -158,6 +161,12 @@ def _checked(path: Path, known: set[str]) -> RunFolder:
         with contextlib.suppress(OSError):
             spare.unlink()
     return folder
+
+
+@functools.cache
+def _schemas() -> tuple[frozenset[tuple[str, ...]], frozenset[tuple[str, ...]]]:
+    """Return what a database has to have, and what it may have."""
+    return schema(), schema(TABLES)
 
 
 def _read(folder: RunFolder) -> None:

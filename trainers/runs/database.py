@@ -10,8 +10,9 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from trainers.errors import RunError
@@ -179,13 +180,19 @@ def _columns() -> frozenset[tuple[str, str]]:
         return frozenset(connection.execute(_COLUMNS))
 
 
-@functools.cache
-def schema() -> frozenset[tuple[str, ...]]:
-    """Return tables, indices and whatever else a database of this version has, as :func:`schema_of` does."""
+def schema(further: Mapping[str, str] = MappingProxyType({})) -> frozenset[tuple[str, ...]]:
+    """Return tables and indices of a database of this version, as :func:`schema_of` does.
+
+    Args:
+        further: definitions of tables that may be there beside the others, by name.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.db"
-        Database(path).create()
-        return schema_of(path)
+        database = Database(Path(folder) / "run.db")
+        database.create()
+        for table, columns in further.items():
+            database.write(f"CREATE TABLE IF NOT EXISTS {table} {columns}")
+        database.close()
+        return schema_of(Path(folder) / "run.db")
 
 
 def schema_of(path: Path) -> frozenset[tuple[str, ...]]:

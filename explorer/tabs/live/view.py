@@ -22,6 +22,7 @@ from trainers.kinds.arm_view import ablation
 from trainers.pictures.palette import class_colours
 from trainers.retrieval.probe_results import diagnosed
 from trainers.runs.records import REFINED, Attribute, Probe
+from trainers.runs.regular import is_there
 
 if TYPE_CHECKING:
     from explorer.server.runs import Runs
@@ -57,6 +58,7 @@ def about(run: Run) -> Json:
         "arms": _arms(run.config),
         "ablation": _ablation(run.config),
         "frames": maps.frames(run.folder),
+        "drawing": run.at_rest("drawing", lambda: _drawing(run)),
         "map_figures": maps.figures_json(),
         "measures": kind_of(run.config).measures_of(run.config).json()
         | {"begins": kind_of(run.config).begins_as(run.config)},
@@ -163,6 +165,7 @@ def poll(run: Run, runs: Runs, after: int, row: int) -> Json:
         "frame": frame_info(run, newest) if newest is not None and newest > beyond else None,
         "frames": listed,
         "maps": {"rows": of_maps, "keys": _keys(run, {key for _, _, key, _ in of_maps})},
+        "drawing": run.at_rest("drawing", lambda: _drawing(run)),
         "refinement": run.at_rest("refinement", lambda: maps.refinement(run)),
         "row": row,
         "more": more,
@@ -170,6 +173,13 @@ def poll(run: Run, runs: Runs, after: int, row: int) -> Json:
         "keys": _keys(run, {key for _, _, key, _ in values}),
         "diagnosis": run.at_rest("diagnosis", lambda: diagnosed(run.config, run.folder)),
     }
+
+
+def _drawing(run: Run) -> bool:
+    """Return whether the newest embeddings of a run have no map yet, and will get one."""
+    snapshots = run.folder.snapshots()
+    kept = bool(snapshots) and is_there(run.folder.embeddings_path(snapshots[-1][0]))
+    return kept and not run.recorded and run.folder.writable and run.folder.newest_map() != snapshots[-1][0]
 
 
 def frame_info(run: Run, k: int) -> Json:
