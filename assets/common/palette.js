@@ -22,10 +22,13 @@ export const rgb = (hex) => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, 
 
 const MARKS = { same: "✓", near: "≈", far: "~", none: "✕" };
 
+/** Whether the images of a run have classes: without labels all are of one, and no result is a mistake. */
+export const hasClasses = ({ names }) => !Array.isArray(names) || names.some((level) => level.length > 1);
+
 /** How bad a result is: its mark, its word and the name of its colour. `shared` of `run.names.length` levels agree; null:
  * nobody knows. */
 export function severity(run, shared) {
-  if (shared === null) return { kind: "unknown", mark: "", word: "" };
+  if (shared === null || !hasClasses(run)) return { kind: "unknown", mark: "", word: "" };
   const depth = run.names.length;
   const kind = shared >= depth ? "same" : shared === 0 ? "none" : shared === depth - 1 ? "near" : "far";
   return { kind, mark: MARKS[kind], word: run.words[Math.min(shared, depth)] };

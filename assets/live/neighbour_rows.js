@@ -104,14 +104,14 @@ export class NeighbourRows {
     const { run } = this;
     const worst = severity(run, Math.min(...arm.shared));
     const values = arm.scores.map(({ title, value }) => `${title} ${value.toFixed(2)} · `).join("");
-    say(row.summary, `${values}worst of ten: ${brief(worst.word)}`);
+    say(row.summary, worst.word ? `${values}worst of ten: ${brief(worst.word)}` : "nearest first; these images have no labels, which R@1, AP and mistakes need");
     row.tiles.forEach((tile, rank) => {
       const id = arm.ids[rank];
       tile.node.hidden = id === undefined;
       if (id === undefined) return;
       const word = tile.show(run, id, arm.shared[rank]);
       const close = similarity(arm.similarity?.[rank]);
-      tile.press.setAttribute("aria-label", `Rank ${rank + 1}, ${word}: ${shownNames(run, id).join(", ")}${close}`);
+      tile.press.setAttribute("aria-label", `Rank ${rank + 1}${word && `, ${word}`}: ${shownNames(run, id).join(", ")}${close}`);
       tile.press.title = `${tooltipOf(run, id)}${close && `\n${close.slice(2)}`}`;
     });
   }

@@ -77,6 +77,10 @@ class Brought(Kind[BroughtConfig]):
         """Return the name of the images."""
         return self.source(config)
 
+    def run_title(self, config: BroughtConfig, data: str) -> str:
+        """Name the models, and the images where these have a name of their own."""
+        return " vs ".join(config.models) if data in config.models else super().run_title(config, data)
+
     def budget(self, config: BroughtConfig) -> list[str]:
         """Say where it comes from."""
         return ["logged by a training loop" if config.logged else "opened from files"]
