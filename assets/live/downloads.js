@@ -9,7 +9,7 @@ import { Task } from "../common/task.js";
 
 const SAID = 4000; // ms that a sentence stays
 
-/** `on`: {picture(): a canvas, link(): text of a link to what is shown}. */
+/** `on`: {picture(): a canvas}. */
 export class Downloads {
   constructor(on) {
     this.on = on;
@@ -42,9 +42,8 @@ export class Downloads {
 
   load(run) {
     const picture = el("button", { type: "button", text: "Maps as a picture (PNG)", onclick: () => savePng(this.on.picture(), `rankscope-${run.id}`) });
-    const link = el("button", { type: "button", text: "Copy a link to this view", onclick: () => this.copy() });
     const films = Object.entries(run.made ?? {}).map(([kind, text]) => el("li", {}, el("button", { type: "button", text, onclick: () => this.make(run.id, kind) })));
-    this.list.replaceChildren(...downloads(run), ...films, el("li", {}, picture), el("li", {}, link), this.push.item);
+    this.list.replaceChildren(...downloads(run), ...films, el("li", {}, picture), this.push.item);
     this.push.show(run);
   }
 
@@ -56,11 +55,6 @@ export class Downloads {
     } catch (error) {
       this.tell(error.message);
     }
-  }
-
-  async copy() {
-    const copied = await navigator.clipboard?.writeText(this.on.link()).then(() => true, () => false);
-    this.tell(copied ? "Link copied" : "This browser does not let pages copy; use the address bar");
   }
 
   tell(sentence) {

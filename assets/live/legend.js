@@ -61,9 +61,10 @@ export class Legend {
     const readable = run.levels.findIndex((_, level) => new Set(run.labels[level]).size <= 24);
     this.chosen = readable === -1 ? Math.max(run.levels.length - 1, 0) : readable;
     this.groupings = [...run.levels.map((_, level) => ({ tree: run, level, colours: run.colours[level] })), ...(run.attributes ?? []).map((attribute) => grouping(run, attribute))];
-    const titles = [...run.levels, ...(run.attributes ?? []).map((attribute) => attribute.name)];
-    this.levels.replaceChildren(...titles.map((name, place) => this.segment(name, place)));
-    this.levels.hidden = titles.length < 2;
+    this.titles = [...run.levels, ...(run.attributes ?? []).map((attribute) => attribute.name)];
+    this.usual = this.title;
+    this.levels.replaceChildren(...this.titles.map((name, place) => this.segment(name, place)));
+    this.levels.hidden = this.titles.length < 2;
     this.recolour(dark);
   }
 
@@ -78,6 +79,18 @@ export class Legend {
 
   segment(name, place) {
     return el("button", { type: "button", class: "rs-ellipsis rs-level", text: brief(name, 40), title: name.length > 40 ? inFull(name) : null, "aria-pressed": "false", onclick: () => this.choose(place) });
+  }
+
+  /** What colours the maps, by its name. */
+  get title() {
+    return this.titles?.[this.chosen];
+  }
+
+  /** Colour by what has a name; returns whether it is there. */
+  chooseTitle(name) {
+    const place = this.titles.indexOf(name);
+    if (place >= 0) this.choose(place);
+    return place >= 0;
   }
 
   choose(place) {

@@ -19,6 +19,7 @@ import { picturePage } from "./poster.js";
 import { Player } from "./player.js";
 import { Refine } from "./refine.js";
 import { Poll } from "../common/poll.js";
+import { restore, viewed, VIEWED } from "./view_link.js";
 import { Series } from "../common/series.js";
 import { TagLabels } from "./tag_labels.js";
 import { Status } from "../common/status.js";
@@ -73,7 +74,7 @@ class Live {
     this.lassoPanel = new LassoPanel({ labels: this.tagLabels, hover, choose, select, clear: () => select([]), send: (section, ids) => toSelection(section, this.run.id, ids) });
     this.baseline = new Baseline(() => this.numbers());
     this.curves = new Curves({ seek: (step) => this.player.seekStep(step) }, this.baseline);
-    this.downloads = new Downloads({ picture: () => this.poster(), link: () => this.address(this.player.k, this.images.chosen) });
+    this.downloads = new Downloads({ picture: () => this.poster() });
     this.alone = new Alone();
     this.card = new HoverCard();
     this.hints = new Hints();
@@ -167,7 +168,8 @@ class Live {
     this.showRun(run);
     this.state(run);
     await this.player.load(run, Number(asked.get("k") ?? NaN));
-    if (asked.has("i") && Number(asked.get("i")) < run.points) this.images.choose(Number(asked.get("i")));
+    const gone = restore(this, asked);
+    if (gone) this.status.problem.say(gone);
     this.poll.start();
   }
 
@@ -238,11 +240,17 @@ class Live {
     this.maps.cards.forEach((card, arm) => card.truth.show(this.player.shown?.arms[arm], level));
   }
 
-  /** Address of the run; `k` and `i` add the frame and the chosen image. */
-  address(k = null, i = null) {
+  /** Address of the run. */
+  address() {
     const url = new URL(location.href);
-    for (const [key, value] of Object.entries({ [COMPARISON]: null, run: this.run.id, k, i })) value === null ? url.searchParams.delete(key) : url.searchParams.set(key, value);
+    for (const name of [COMPARISON, ...VIEWED]) url.searchParams.delete(name);
+    url.searchParams.set("run", this.run.id);
     return url.href;
+  }
+
+  /** What of the view a link adds to the address of the run; null: nothing of that name. */
+  view() {
+    return { ...Object.fromEntries(VIEWED.map((name) => [name, null])), ...(this.run ? viewed(this) : {}) };
   }
 
   state(state) {

@@ -8,6 +8,7 @@ export function installPageApi(live) {
   window.rankscope = {
     live,
     token: api.token,
+    view: () => live.view(),
     current: () => live.run?.id ?? "",
     /** The run that the sidebar's buttons are about: the plan while its tab is open. */
     viewed: () => window.rankscopePlan?.seen() ?? live.run?.id ?? "",

@@ -55,6 +55,7 @@ def page(
             asking(slices)
         masthead()
         scripted("page/training.js", "rs-training", "What trains", elem_id="rs-training")
+        scripted("page/link.js", "rs-link", "The link", elem_id="rs-link")
         with gr.Tabs(elem_id="rs-tabs", overflow_behavior="wrap"):
             for descriptor in tabs:
                 with gr.Tab(descriptor.title, id=descriptor.name) as tab:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import darken, open_page, profile, rest, show, sound, state, until, visit
+from tests.browser.pages import darken, open_page, open_tab, profile, rest, show, sound, state, until, visit
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.runs import RunFolder
 
@@ -208,3 +208,39 @@ def test_a_baseline_that_cannot_be_read_is_said(browser: Browser, site: Site) ->
         expect(differences(page)).to_have_count(0)
         page.get_by_role("button", name="Remove the baseline").click()
         expect(compared(page)).to_be_hidden()
+
+
+def test_a_link_restores_the_view_and_says_what_of_it_is_gone(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        until(page, "s.k !== null")
+        coloured = page.locator(".rs-segments[aria-label='Colour by'] button[aria-pressed='false']").first
+        by = coloured.inner_text()
+        coloured.click()
+        page.evaluate(
+            "() => { const { live } = window.rankscope; live.images.choose(7); live.images.lasso([3, 4, 5, 9]); }"
+        )
+        k = page.evaluate("() => window.rankscope.live.player.k")
+        open_tab(page, "Runs")
+        page.get_by_role("button", name="Copy link").click()
+        expect(page.get_by_text("Link copied")).to_be_visible()
+        link = page.evaluate("() => navigator.clipboard.readText()")
+        assert f"run={site.finished.id}&k={k}&i=7" in link and "sel=3-5.9" in link and link.endswith("tab=Runs")
+    seen = """() => {
+      const { player, images, legend } = window.rankscope.live;
+      return [player.k, images.chosen, images.lassoed, legend.title];
+    }"""
+    with visit(browser, site, link) as page:
+        expect(page.get_by_role("tab", name="Runs")).to_have_attribute("aria-selected", "true")
+        page.wait_for_function("() => window.rankscope?.live.images.lassoed.length === 4")
+        assert page.evaluate(seen) == [k, 7, [3, 4, 5, 9], by]
+    gone = (
+        link.replace(f"k={k}", "k=9999")
+        .replace("i=7", "i=123456")
+        .replace("sel=3-5.9", "sel=x")
+        .replace("&tab=Runs", "")
+    )
+    with visit(browser, site, gone) as page:
+        said = "Of the view in this link its frame, its image, its selection are no longer there; the rest is shown."
+        expect(page.get_by_text(said)).to_be_visible()
+        assert page.evaluate(seen)[3] == by

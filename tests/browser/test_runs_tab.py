@@ -44,7 +44,7 @@ def test_a_run_is_opened_resumed_and_deleted_only_after_a_question(browser: Brow
     stopped = made(site, "At rest", seed=6, phase="stopped")
     with visit(browser, site, site.at(site.finished)) as page:
         live = page.locator(".rs-live .rs-downloads")
-        link = live.get_by_role("button", name="Copy a link")
+        link = live.get_by_role("button", name="Maps as a picture")
         for leave in (link.click, lambda: page.keyboard.press("Escape"), lambda: page.mouse.click(640, 5)):
             live.get_by_role("button", name="Download").click()
             expect(link).to_be_visible()

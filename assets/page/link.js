@@ -1,0 +1,45 @@
+// Beside the tabs: copies a link to what is on screen; and opens the tab that a link names.
+
+import { el, icon, say } from "../common/dom.js";
+
+const TAB = "tab";
+const SAID = 4000; // ms that a sentence stays
+const bar = () => document.querySelector("#rs-tabs > .tab-wrapper");
+const tabs = () => [...document.querySelectorAll("#rs-tabs button[role=tab]")];
+
+export function mount(element) {
+  const host = element.querySelector(".rs-link");
+  if (host.dataset.made || !bar()) return;
+  host.dataset.made = "yes";
+  const said = el("p", { class: "rs-note rs-linksaid", role: "status" });
+  let later = null;
+  const copy = async () => {
+    const copied = await navigator.clipboard?.writeText(address()).then(() => true, () => false);
+    say(said, copied ? "Link copied" : "This browser does not let pages copy; use the address bar");
+    clearTimeout(later);
+    later = setTimeout(() => say(said, ""), SAID);
+  };
+  host.replaceChildren(el("button", { type: "button", class: "rs-act", title: "A link to this view: tab, run, frame, image, colouring, selection", onclick: copy }, icon("link"), el("span", { text: "Copy link" })), said);
+  bar().append(host);
+  open();
+}
+
+/** The address of what is on screen. */
+function address() {
+  const url = new URL(location.href);
+  for (const [name, value] of Object.entries(window.rankscope?.view() ?? {})) value === null ? url.searchParams.delete(name) : url.searchParams.set(name, value);
+  const place = tabs().findIndex((tab) => tab.getAttribute("aria-selected") === "true");
+  if (place > 0) url.searchParams.set(TAB, tabs()[place].textContent.trim());
+  else url.searchParams.delete(TAB);
+  return url.href;
+}
+
+/** The tab of the address; that stays out of it from then on, as tabs are changed without it. */
+function open() {
+  const url = new URL(location.href);
+  const title = url.searchParams.get(TAB);
+  if (title === null) return;
+  url.searchParams.delete(TAB);
+  history.replaceState(history.state, "", url.href);
+  tabs().find((tab) => tab.textContent.trim() === title)?.click();
+}
