@@ -25,6 +25,7 @@ MAX_ARMS = 6
 """Most models that a run trains in lockstep: the ablation of momentum in MoCo's paper has five values."""
 VERSION = 2
 PRECISIONS = ("auto", "float32", "bf16", "fp16")
+TRACKERS = ("tensorboard", "trackio", "wandb")
 BUDGET = ("minutes", "steps", "epochs")
 PLAN_VERBS = MappingProxyType({"sweep": "sweep", "fair_comparison": "fair"})
 """The plans by name with their verbs, which no kind of run may have; they stand above both."""
@@ -370,6 +371,15 @@ class RunConfig(Config):
         title="GPUs that train the run together",
         help="A process on each takes its share of every batch and all come to the weights of one, sooner where the "
         "encoder takes most of the time; a resumed run may have another number.",
+    )
+
+    track: str = parameter(
+        "none",
+        choices=("none", *TRACKERS),
+        private=True,
+        stored=False,
+        title="Tracker",
+        help="Where numbers, settings and the newest map are mirrored as they come; its failure never stops a run.",
     )
 
     @property

@@ -43,6 +43,7 @@ from trainers.runs.database import clear_remains
 from trainers.runs.lock import RunLock
 from trainers.runs.records import BETWEEN_SLICES, RunState
 from trainers.runs.slice_cost import note_set_up
+from trainers.trackers.mirror import mirrored
 
 if TYPE_CHECKING:
     from trainers.training.trainer import Trainer
@@ -162,6 +163,11 @@ class Worker:
         trainer = self._set_up(loop)
         cost = self._time_checkpoint(trainer) if self._seconds is not None else 0.0
         self._ready(time.monotonic() - started)
+        with mirrored(self.folder):
+            self._advance(trainer, cost)
+
+    def _advance(self, trainer: Trainer, cost: float) -> None:
+        """Train to the end, a stop, or the end of this slice, whose last checkpoint takes ``cost`` seconds."""
         if self._seconds is not None:
             self._end_at = time.monotonic() + self._seconds - cost
         more = True
@@ -177,7 +183,7 @@ class Worker:
         self._tell(message=trainer.ending, force=True)
         trainer.finish(self._scoring)
         self._show(trainer, force=True)
-        self._end("finished", trainer.how_far if kind_of(config).plans else "")
+        self._end("finished", trainer.how_far if kind_of(self.folder.config).plans else "")
 
     def _set_up(self, loop: Callable[..., Trainer]) -> Trainer:
         """Build the loop, with those of the other processes."""

@@ -61,6 +61,7 @@ TITLES = MappingProxyType(
             "neurips_2021_pairs": "NeurIPS 2021, pairs",
             "neurips_2021_code_pairs": "Code of NeurIPS 2021, pairs",
         },
+        "track": {"none": "None", "tensorboard": "TensorBoard", "trackio": "Trackio", "wandb": "Weights & Biases"},
         "text": {
             "phrases": "Own, without the object's phrase",
             "prompts": "One of 80 prompts",

@@ -13,7 +13,17 @@ from trainers.runs import RunFolder
 from trainers.runs.records import RunState, Scalar
 from trainers.training.encoder_file import of_seed, read_start
 
-NEEDED = ("config.json", "owner", "part_of", "plugins.json", "processes", "revision", "probe.safetensors", "log.txt")
+NEEDED = (
+    "config.json",
+    "owner",
+    "part_of",
+    "plugins.json",
+    "processes",
+    "revision",
+    "tracker",
+    "probe.safetensors",
+    "log.txt",
+)
 """Files of a run that its trainer reads, beside its database and its checkpoints."""
 WRITTEN = re.compile(
     r"test_queries\.safetensors|probe\.safetensors|revision|thumbs/[0-9]{3,6}\.webp|emb/[0-9]{6,9}\.safetensors"

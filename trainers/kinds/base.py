@@ -15,7 +15,7 @@ from trainers.config import BUDGET, MAX_ARMS, C, DataChoice, EncoderConfig, RunC
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, ablation
 from trainers.kinds.checks import unused
-from trainers.parameters import Choice, check_all, entry, specs
+from trainers.parameters import Choice, check_all, entry, imported, specs
 from trainers.runs.records import PHASES, Phase
 
 if TYPE_CHECKING:
@@ -159,6 +159,8 @@ class Kind(ABC, Generic[C]):
             raise ParameterError(f"A run: drops needs shares of the budget in ascending order, each once; got {drops}.")
         if run.processes > 1 and not self.together:
             raise ParameterError(f"{self.title} trains in one process; got processes {run.processes}. Leave it out.")
+        if run.track != "none":
+            imported("trainers.trackers:check_there")(run.track)
         if run.compiled and not self.compiles:
             raise ParameterError(f"{self.title} cannot compile its models: only encoders of images alone are compiled.")
         if not 1 <= config.arms <= MAX_ARMS:

@@ -81,6 +81,7 @@ class Children:
             part_of=self.plan.id,
             place_in_plan=child.planned.title,
             processes=self.plan.processes,
+            track=self.plan.track,
         )
 
     def queue_again(self) -> None:

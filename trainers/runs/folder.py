@@ -13,6 +13,7 @@
      revision               commit of the Hub dataset that it reads, if any, from its first start on
      part_of                id of the plan that it belongs to, if any; below what tells it from the other runs
      processes              how many processes train it, if more than one
+     tracker                where it is mirrored, and the last row of the numbers that is there, if anywhere
      plugins.json           files from outside the program that it needs, with their digests, if any
      cluster.json           which Ray cluster was given it, until all that came of it is here
      ballast                space reserved for a full disk
@@ -46,7 +47,7 @@ from trainers.runs.atomic_files import as_tensor, is_full, replace, sync, write_
 from trainers.runs.checked import is_id
 from trainers.runs.damage import absent, reading
 from trainers.runs.database import can_write, make_durable, sweep_run
-from trainers.runs.identity import PLACE, PLUGINS
+from trainers.runs.identity import PLACE, PLUGINS, TRACKER
 from trainers.runs.maps import packed_frame
 from trainers.runs.probe import packed, packed_scores
 from trainers.runs.reader import RunReader
@@ -101,6 +102,7 @@ class RunFolder(RunReader):
         part_of: str = "",
         place_in_plan: str = "",
         processes: int | None = None,
+        track: str = "",
     ) -> RunFolder:
         """Make a queued run.
 
@@ -110,6 +112,7 @@ class RunFolder(RunReader):
             part_of: id of the plan that it belongs to; empty: none.
             place_in_plan: what tells it from the other runs of its plan; of a long one only the beginning is kept.
             processes: that train it; None: as many as the settings say.
+            track: name of the tracker that it is mirrored to; empty: the one that the settings say.
         """
         path = root / (run_id or new_id())
         folder = cls(path)
@@ -125,6 +128,8 @@ class RunFolder(RunReader):
             if part_of:
                 write_bytes(path / "part_of", f"{part_of}\n{place_in_plan[:PLACE]}".encode(errors="replace"), home=path)
             folder.set_processes(config.single.processes if processes is None else processes)
+            if (tracker := track or config.single.track) != "none":
+                write_bytes(path / TRACKER, tracker.encode(), home=path)
             if kept := needed(config.values(), used()):
                 write_bytes(path / PLUGINS, written(kept), home=path)
             write_bytes(path / "ballast", bytes(BALLAST), home=path)
@@ -140,6 +145,10 @@ class RunFolder(RunReader):
         """Write down how many processes are to train this run from its next start on."""
         if count != self.processes:
             write_bytes(self.path / "processes", str(count).encode(), home=self.path)
+
+    def note_tracked(self, row: int) -> None:
+        """Write down the last row of the numbers that the tracker has."""
+        write_bytes(self.path / TRACKER, f"{self.track} {row}".encode(), home=self.path)
 
     def pin(self, revision: str) -> None:
         """Write down the commit of the Hub dataset that this run reads, from now on."""

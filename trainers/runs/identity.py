@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from safetensors import SafetensorError
 
-from trainers.config import MAX_ARMS, Config
+from trainers.config import MAX_ARMS, TRACKERS, Config
 from trainers.errors import ParameterError, RunError, VersionError
 from trainers.parameters import Rule
 from trainers.plugins.record import MOST_BYTES, Needed, recorded
@@ -68,7 +68,7 @@ def read_config(text: str) -> Config:
 _COMMIT = re.compile("[0-9a-f]{40,64}", re.ASCII)
 CONFIG_BYTES, OWNER_BYTES, MEMBER_BYTES = 2**20, 200, 2**12
 PLACE = 300  # characters of what tells a run from the others of its plan
-PLUGINS = "plugins.json"
+PLUGINS, TRACKER = "plugins.json", "tracker"
 NOBODY = "?"  # the owner of a run whose owner cannot be read: no digest equals it
 
 
@@ -162,6 +162,23 @@ class RunIdentity:
             return max(1, int(read_regular(self.path / "processes", OWNER_BYTES)))
         except (OSError, ValueError):
             return 1
+
+    @property
+    def track(self) -> str:
+        """Name of the tracker that it is mirrored to; ``none`` if none, or if that cannot be read."""
+        return self._tracker()[0]
+
+    @property
+    def tracked_row(self) -> int:
+        """The last row of its numbers that the tracker has; 0: it has none."""
+        return self._tracker()[1]
+
+    def _tracker(self) -> tuple[str, int]:
+        try:
+            name, _, row = read_regular(self.path / TRACKER, OWNER_BYTES).decode("ascii").partition(" ")
+            return (name, int(row or 0)) if name in TRACKERS else ("none", 0)
+        except (OSError, ValueError):
+            return "none", 0
 
     @property
     def plugins(self) -> tuple[Needed, ...]:

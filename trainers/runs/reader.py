@@ -62,6 +62,11 @@ class RunReader(RunIdentity):
         ]
 
     @reads
+    def last_row(self) -> int:
+        """Return the row of the scalar that was written last; 0: there is none."""
+        return checked.whole(self.db.rows("SELECT COALESCE(MAX(id), 0) FROM metrics")[0][0], "row")
+
+    @reads
     def newest(self, *keys: str) -> dict[tuple[int, str], float | None]:
         """Return by arm and key the newest value of each of ``keys``."""
         # SQLite gives the other columns of the row that holds the maximum, so this is the newest value of each key

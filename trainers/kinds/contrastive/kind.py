@@ -73,6 +73,7 @@ class Contrastive(Labelled[ContrastiveConfig]):
                 "seed",
                 "probe_size",
                 "metrics",
+                "track",
             ),
             title=MORE,
             folded=True,

@@ -44,7 +44,9 @@ class Finetuning(Kind[FinetuningConfig]):
         START,
         Section(names=("steps", "minutes")),
         Section(
-            names=("epochs", "batch", "learning_rate", "weight_decay", "clip_norm", "seed"), title=MORE, folded=True
+            names=("epochs", "batch", "learning_rate", "weight_decay", "clip_norm", "seed", "track"),
+            title=MORE,
+            folded=True,
         ),
         SPEED,
     )

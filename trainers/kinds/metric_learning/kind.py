@@ -71,6 +71,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
                 "probe_size",
                 "probe_of",
                 "metrics",
+                "track",
             ),
             title=MORE,
             folded=True,

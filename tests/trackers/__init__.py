@@ -1,0 +1,1 @@
+"""Mirroring runs to trackers."""
