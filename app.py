@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from trainers.cluster import address as cluster
 from trainers.devices.space import on_space, signs_in, space_volume
 from trainers.errors import UserError
 from trainers.registry import importing
+from trainers.runs.naming import whole_id
 
 ON_SPACE = on_space()
 
@@ -45,6 +47,7 @@ def arguments() -> argparse.Namespace:
         default=_volume(),
         help="copy runs here, to find them again after a restart",
     )
+    parser.add_argument("--run", metavar="RUN", help="open a browser at this run: its id, the beginning, name, or last")
     parser.add_argument("--share", action="store_true", help="also open a public link through Gradio")
     parser.add_argument("--public", action="store_true", default=ON_SPACE, help="visitors control only their own runs")
     parser.add_argument(
@@ -90,6 +93,7 @@ def main() -> None:
         port = free_port(settings.host, flags.port)
         have_scratch()
         check_local(flags.runs)
+        run = whole_id(flags.runs, flags.run) if flags.run else ""
         if flags.ray:
             cluster.use(flags.ray)
     except UserError as error:
@@ -105,7 +109,7 @@ def main() -> None:
     explorer.start()
     explorer.blocks.queue(default_concurrency_limit=8, max_size=64)
     try:
-        _launch(explorer, in_address(settings.host), port, flags.share)
+        _launch(explorer, in_address(settings.host), port, flags.share, run)
     finally:
         explorer.close()
 
@@ -148,8 +152,8 @@ def _settings(flags: argparse.Namespace) -> Settings:
     )
 
 
-def _launch(explorer: Explorer, host: str, port: int, share: bool) -> None:
-    """Open the page, and return when it is interrupted."""
+def _launch(explorer: Explorer, host: str, port: int, share: bool, run: str) -> None:
+    """Open the page, and a browser at a run if one is named; return when it is interrupted."""
     try:
         with asking_itself(host):
             explorer.blocks.launch(
@@ -157,6 +161,10 @@ def _launch(explorer: Explorer, host: str, port: int, share: bool) -> None:
             )
     except OSError:  # Gradio's, on ports
         sys.exit(f"Port {port} of {host} was taken by another program meanwhile. Start the page again.")
+    if run:
+        address = f"{explorer.blocks.local_url}?run={run}"
+        print(f"* The run: {address}", flush=True)
+        webbrowser.open(address)
     explorer.blocks.block_thread()
 
 

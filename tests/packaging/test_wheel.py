@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.examples import examples
-from tests.tiny import write_images
+from tests.tiny import tiny_config, write_images
+from trainers.runs import RunFolder
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.timeout(600)
@@ -125,43 +126,32 @@ def test_shipped_results_of_claims_are_not_old_there(installed: Path, tmp_path: 
     assert int(count) > 40 and stale.strip() == "[]"
 
 
-def test_its_page_opens_and_trains_in_a_process_of_its_own(installed: Path, tmp_path: Path) -> None:
+def test_its_page_opens_at_a_run_and_trains_it_in_a_process_of_its_own(installed: Path, tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "runs", tiny_config(write_images(tmp_path / "images")))
+    opened, seen = tmp_path / "browser", tmp_path / "address"
+    opened.write_text(f"#!/bin/sh\necho $1 > {seen}\n")
+    opened.chmod(0o755)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     page = subprocess.Popen(
-        [str(installed / "rankscope"), "--port", str(port)],
+        [str(installed / "rankscope"), "--port", str(port), "--run", "last"],
         cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        env={**environment, "BROWSER": f"{opened} %s"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
     try:
-        address = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:
-            try:
-                with urllib.request.urlopen(address, timeout=10) as answer:
-                    assert answer.status == 200
-                    break
-            except OSError:
-                assert page.poll() is None, page.communicate()[1]
-                time.sleep(0.5)
-        from gradio_client import Client
-
-        client = Client(address, verbose=False)
-        images = write_images(tmp_path / "images")
-        settings = {
-            "losses": [{"name": "supcon_out"}],
-            "data": {"source": str(images), "image_size": 24},
-            "steps": 2,
-            "probe_size": 30,
-        }
-        run_id = client.predict("metric_learning", settings, api_name="/start_kind")
-        while time.monotonic() < deadline and client.predict(run_id, api_name="/run_status")["phase"] != "finished":
-            time.sleep(0.5)
-        assert client.predict(run_id, api_name="/run_status")["phase"] == "finished"
+        deadline = time.monotonic() + 240
+        while not (seen.is_file() and seen.read_text().strip()) or folder.state().phase != "finished":
+            assert page.poll() is None, page.communicate()[1]
+            assert time.monotonic() < deadline, folder.state()
+            time.sleep(0.3)
+        assert seen.read_text().strip() == f"http://127.0.0.1:{port}/?run={folder.id}"
+        with urllib.request.urlopen(seen.read_text().strip(), timeout=30) as answer:
+            assert answer.status == 200
     finally:
         page.terminate()
         page.communicate(timeout=60)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+from trainers import PAGE, search_path
 from trainers.cli.flags import DEFAULT, runs_flag
 from trainers.cli.output import json_flag, print_json, progress_bar
 from trainers.cli.parser import verb
 from trainers.cli.work import described, result
+from trainers.runs.naming import whole_id
 
 
 def _equip(parser: argparse.ArgumentParser) -> None:
-    files = "Files of embeddings: .npy, .npz, .parquet, .csv or .safetensors, a model each."
+    files = (
+        "Files of embeddings: .npy, .npz, .parquet, .csv or .safetensors, a model each; or a run, to see on the page."
+    )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=files)
     labels = f"Columns of the labels, a level each. [{DEFAULT}label, class or target, if it is there]"
     parser.add_argument("--labels", nargs="+", default=(), metavar="COLUMN", help=labels)
@@ -27,9 +34,11 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 
 @verb("open", _equip)
 def show(arguments: argparse.Namespace) -> int:
-    """Make a run of embeddings in files, which the page shows and compares like any other."""
+    """Make a run of embeddings in files, shown and compared like any other; or open the page at a run."""
     from trainers.brought.opening import open_files
 
+    if len(arguments.files) == 1 and not (arguments.files[0].exists() or arguments.files[0].suffix):
+        return _page(arguments.runs, str(arguments.files[0]))
     folder = open_files(
         arguments.runs,
         arguments.files,
@@ -44,6 +53,12 @@ def show(arguments: argparse.Namespace) -> int:
     else:
         print(f"run {folder.id} in {folder.path}\n{result(folder)}")
     return 0
+
+
+def _page(runs: Path, word: str) -> int:
+    """Serve the page, with a browser at the run that a word means, until it is interrupted."""
+    command = [sys.executable, "-m", PAGE, "--runs", str(runs), "--run", whole_id(runs, word)]
+    return subprocess.run(command, env={**os.environ, "PYTHONPATH": search_path()}, check=False).returncode
 
 
 def _equip_import(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from trainers import HOME
+from trainers import search_path
 from trainers.devices.device import gpus
 from trainers.distributed.launch import alone
 from trainers.errors import RunError
@@ -148,8 +148,7 @@ AGAIN = "one of its processes was killed; all start again from the last checkpoi
 
 def program_environment() -> dict[str, str]:
     """Return the environment in which a child process finds this program, wherever it was started, and works alone."""
-    paths = [str(HOME), os.environ.get("PYTHONPATH", "")]
-    return {**alone(os.environ), "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    return {**alone(os.environ), "PYTHONPATH": search_path()}
 
 
 def worker_command(folder: Path) -> list[str]:
