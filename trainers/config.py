@@ -403,11 +403,18 @@ class StartConfig(RunConfig):
         help="Id of a run in the same folder, or ID:ARM, whose encoder this one starts from; heads start anew. Of a "
         "sweep: its run of the same seed.",
     )
+    weights: str | None = parameter(
+        None,
+        private=True,
+        title="Weights from a file",
+        help="Path of a file with weights of the encoder: .safetensors, or .pt, .pth, .ckpt, .bin of torch.save. What "
+        "does not match is listed in the log of the run; heads start anew.",
+    )
     frozen_norm: bool = parameter(
         False,
         title="Frozen batch norm",
         help="Batch normalisation in front of the head keeps the statistics it starts with; its gains and shifts are "
-        "trained. Needs a run to start from, or published weights.",
+        "trained. Needs a run or a file to start from, or published weights.",
     )
     backbone_rate: float = parameter(
         1.0,

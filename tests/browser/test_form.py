@@ -245,7 +245,7 @@ def test_in_public_nothing_too_large_no_folder_and_nothing_that_is_not_installed
         expect(said).to_have_count(0)
         named(page, "Images").select_option("")
         expect(page.locator(FORM).get_by_label("Hub id")).to_have_attribute("placeholder", "Hub id, or words")
-        expect(page.get_by_text("Start from another run")).to_have_count(0)
+        expect(page.get_by_text("Start from other weights")).to_have_count(0)
         keep(page, kept(**{"data.source": str(tmp_path), "dim": 128, "encoder": {"name": "timm", "parameters": {}}}))
         expect(named(page, "Embedding size")).to_have_value("128")
         expect(page.locator(".rs-report")).to_contain_text("needs no network")

@@ -177,8 +177,12 @@ def test_the_cards_loader_embeds_as_the_run(exports: Callable[[str], Exports], n
     expected = embedded(run, images)
     assert expected.std(0).max() > 1e-3, "images differ"
     assert np.abs(np.load(out / "rows.npy") - expected).max() < 1e-5
-    again = encoders_of(str(out / "embedding.safetensors"), out).read(0)
-    assert np.abs(again.embed(torch.from_numpy(images)).numpy() - expected).max() < 1e-5
+    again = encoders_of(str(out / "embedding.safetensors"), out)
+    if name == "contrastive_group":
+        with pytest.raises(UserError, match="it lacks batch normalisation"):
+            again.read(0)
+        return
+    assert np.abs(again.read(0).embed(torch.from_numpy(images)).numpy() - expected).max() < 1e-5
 
 
 @pytest.mark.parametrize("name", cases(*QUICK))
@@ -203,7 +207,7 @@ def test_the_loader_is_five_lines_and_reads_files_as_the_run(exports: Callable[[
         assert np.array_equal(np.rint(pixels * 255), own.numpy()), file.name
 
 
-@pytest.mark.parametrize("name", cases(*QUICK, among=(*ENCODER, *CONTRASTIVE)))
+@pytest.mark.parametrize("name", cases(*QUICK, among=(*ENCODER, "contrastive")))
 def test_the_exported_model_gives_the_runs_r_at_1(exports: Callable[[str], Exports], name: str) -> None:
     made = exports(name)
     run = made.runs[name]

@@ -183,7 +183,7 @@ def test_a_run_asked_for_more_threads_than_there_are_cores_takes_the_cores(
 SIMCLR, FROZEN = Choice(name="simclr"), Choice(name="timm_frozen")
 NO_CHECKPOINTING = "needs an encoder that can compute its activations again, as most timm"
 NO_AUGMENTATION = r"images cannot be augmented; got the augmentation .* Choose none"
-RANDOM_WEIGHTS = r"starts from random weights, as .* Give a run to start from"
+RANDOM_WEIGHTS = r"starts from random weights, as .* Give a run or a file to start from"
 NO_ENCODER = r"its image tower is none of the encoders.*this one can: two_towers\."
 HEAD_ALONE = {"encoder": FROZEN, "augmentation": Choice(name="none")}
 INCEPTION = Choice(name="timm", parameters={"model": "inception_v3", "pretrained": False})

@@ -305,6 +305,8 @@ def _numbers(plan: SweepConfig) -> str:
     if data.get("name_encoding") is None:
         data.pop("name_encoding", None)
     usual = {spec.name: spec.default for spec in specs(type(plan.run)) if spec.name in SPEED.names}
+    if values["run"].get("weights") is None:
+        values["run"].pop("weights", None)
     values["run"] = {name: value for name, value in values["run"].items() if name not in usual or value != usual[name]}
     return json.dumps(values, sort_keys=True)
 

@@ -130,7 +130,7 @@ def _choice(text: str | None, entries: Any) -> Choice | None:
 def _arms(root: Path, written: str) -> list[Any]:
     """Return the arms that ``ID`` or ``ID:ARM`` names; of a run that cannot be read the first, which says why."""
     from trainers.retrieval.results import RunArm
-    from trainers.training.encoder_file import read_start
+    from trainers.training.start import read_start
 
     run, arm = read_start(written)
     folder = RunFolder(root / run)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState, Scalar
-from trainers.training.encoder_file import of_seed, read_start
+from trainers.training.start import SENT, of_seed, read_start
+from trainers.training.weights_file import WeightsFile
 
 NEEDED = (
     "config.json",
@@ -75,16 +76,20 @@ class Update:
 
 def packed(folder: RunFolder) -> dict[str, bytes]:
     """Return the files that a trainer of the run needs, by their path below the folder of the runs: of the run itself,
-    and of the run whose encoder it starts from.
+    of the run whose encoder it starts from, and the file of weights that it starts from.
 
     Raises:
-        UserError: that run is not there.
+        UserError: that run or that file is not there.
     """
     runs = [folder]
     if start := getattr(folder.config.single, "start", None):
         named = folder.beside(read_start(start)[0])
         runs += list({run.id: run for run in (named, of_seed(named, folder.config.single.seed))}.values())
-    return {f"{run.id}/{name}": content for run in runs for name, content in _needed(run)}
+    files = {f"{run.id}/{name}": content for run in runs for name, content in _needed(run)}
+    written = getattr(folder.config.single, "weights", None)
+    if written and not folder.has_checkpoint:
+        files[f"{folder.id}/{SENT}"] = WeightsFile.of(written).noted().path.read_bytes()
+    return files
 
 
 def unpack(files: Files, root: Path) -> None:

@@ -62,7 +62,7 @@ HARD = ("label_noise", "noise_kind", "withheld_classes", "withheld_images")
 """Hard conditions with a field; folds are for searches, which set them themselves."""
 IMAGES = Section(names=("data.source",), title="Images")
 READING = Section(names=tuple(f"data.{name}" for name in READ), title="How the images are read", folded=True)
-START = Section(names=("start",), title="Start from another run", folded=True)
+START = Section(names=("start", "weights"), title="Start from other weights", folded=True)
 CONDITIONS = Section(names=tuple(f"data.conditions.{name}" for name in HARD), title="Hard conditions", folded=True)
 SPEED = Section(
     names=("chunk", "checkpointing", "precision", "channels_last", "compiled"), title="Memory and speed", folded=True

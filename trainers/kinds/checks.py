@@ -68,10 +68,15 @@ def check_start(config: StartConfig, encoder: Choice, *, projects: bool = False)
             statistics yet, or the encoder is not trained.
     """
     from trainers.encoders import ENCODERS
-    from trainers.training.encoder_file import read_start
+    from trainers.training.start import read_start
+    from trainers.training.weights_file import WeightsFile
 
     if config.start is not None:
         read_start(config.start)
+    if config.weights is not None:
+        WeightsFile.of(config.weights)
+    if config.start is not None and config.weights is not None:
+        raise ParameterError("An encoder starts from a run or from a file of weights; got both. Leave one out.")
     descriptor = ENCODERS[encoder.name]
     if not projects and getattr(descriptor.checked(encoder.parameters), "projection", "random") != "random":
         raise ParameterError(
@@ -84,11 +89,11 @@ def check_start(config: StartConfig, encoder: Choice, *, projects: bool = False)
             f"freeze; got frozen_norm {str(config.frozen_norm).lower()} and backbone_rate {config.backbone_rate:g}. "
             "Leave both as they are, or choose an encoder that is trained whole."
         )
-    if config.frozen_norm and config.start is None and not descriptor.pretrained(encoder.parameters):
+    if config.frozen_norm and not (config.start or config.weights or descriptor.pretrained(encoder.parameters)):
         raise ParameterError(
             "Frozen batch norm keeps the statistics that an encoder has learnt, and one that starts from random "
-            f"weights, as {descriptor.title} does here, has none. Give a run to start from, choose a timm model with "
-            "published weights, or leave batch normalisation as it is."
+            f"weights, as {descriptor.title} does here, has none. Give a run or a file to start from, choose a timm "
+            "model with published weights, or leave batch normalisation as it is."
         )
 
 
@@ -151,13 +156,18 @@ def check_data(choice: DataChoice) -> None:
 
 
 def pinned(config: C) -> C:
-    """Return a configuration that names no file of superclasses, but holds its content: the file may change.
+    """Return a configuration that names no file of superclasses, but holds its content, and that holds the digest of a
+    file of weights: files may change.
 
     Raises:
-        DataError: the file cannot be read.
+        DataError: the file of superclasses cannot be read.
+        UserError: the file of weights cannot, or has another digest already.
     """
     from trainers.data.labelled.hierarchies import HIERARCHIES
+    from trainers.training.weights_file import WeightsFile
 
+    if written := getattr(config.single, "weights", None):
+        config = config.changed(weights=str(WeightsFile.of(written).noted()))
     choice = getattr(config.single, "data", None)
     if not isinstance(choice, DataChoice):
         return config
@@ -180,8 +190,9 @@ def rehearse_images(config: EncoderConfig, root: Path, progress: Progress) -> Lo
             another encoder.
     """
     from trainers.data import load_data
-    from trainers.training.encoder_file import weights_to_start_from, without_head
+    from trainers.training.encoder_file import without_head
     from trainers.training.footprint import without_values
+    from trainers.training.start import weights_to_start_from
 
     data = load_data(config.data, progress)
     _, channels, side, _ = data.train.images.shape
@@ -189,3 +200,19 @@ def rehearse_images(config: EncoderConfig, root: Path, progress: Progress) -> Lo
     if config.start:
         weights_to_start_from(without_head(encoder.state_dict(), type(encoder)), root, config.start, config.seed)
     return data
+
+
+def rehearse_weights(config: StartConfig, encoder: Choice, *, channels: int, side: int) -> list[str]:
+    """Say in sentences what an encoder takes of the file that a run starts from; none where it starts from none.
+
+    Raises:
+        UserError: the file cannot be read, has changed or is not of this encoder.
+    """
+    from trainers.training.footprint import without_values
+    from trainers.training.weights_file import WeightsFile, match
+
+    if config.weights is None:
+        return []
+    network = without_values(encoder, channels=channels, side=side, dim=2)
+    found = match(network, WeightsFile.of(config.weights).noted())
+    return [f"Weights: {line}." for line in (found.summary, *found.lines())]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from trainers.config import DataChoice, EncoderConfig
 from trainers.errors import ParameterError
 from trainers.kinds.base import Kind
-from trainers.kinds.checks import check_data, check_start, rehearse_images
+from trainers.kinds.checks import check_data, check_start, rehearse_images, rehearse_weights
 from trainers.registry import title_of
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class Labelled(Kind[E]):
         from trainers.data.labelled.rows import UNREADABLE
 
         said, data = super().rehearse(config, root, progress), rehearse_images(config, root, progress)
+        _, channels, side, _ = data.train.images.shape
+        said += rehearse_weights(config, config.encoder, channels=channels, side=side)
         return [*said, *(note for note in data.notes if UNREADABLE in note), *self.rehearse_on(config, data)]
 
     def rehearse_on(self, config: E, data: LoadedData) -> list[str]:
@@ -84,7 +86,7 @@ class Labelled(Kind[E]):
         """Say whether the encoder is untrained then."""
         from trainers.encoders import ENCODERS
 
-        known = config.encoder.name in ENCODERS and config.start is None
+        known = config.encoder.name in ENCODERS and config.start is None and config.weights is None
         parameters = ENCODERS[config.encoder.name].checked(config.encoder.parameters) if known else None
         return (
             super().begins_as(config) if parameters is None or getattr(parameters, "pretrained", False) else "untrained"

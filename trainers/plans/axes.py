@@ -17,7 +17,7 @@ from trainers.parameters import Spec, check, specs
 from trainers.plans.config import MOST_RUNS
 from trainers.plans.planned import Variant
 
-_FIXED = ("seed", "device", "threads", "processes", "start", "metrics")
+_FIXED = ("seed", "device", "threads", "processes", "start", "weights", "metrics")
 """Settings that are not varied: they have a place of their own, belong to the machine, or change no training."""
 
 

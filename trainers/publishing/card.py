@@ -27,7 +27,7 @@ from trainers.runs.regular import replaceable
 from trainers.training.encoder_file import RunEncoders
 from trainers.training.footprint import without_values
 
-_SOURCES = ("source", "captions_from")
+_SOURCES = ("source", "captions_from", "weights")
 
 
 def source_name(source: str) -> str:

@@ -176,15 +176,11 @@ def _made_for(about: Mapping[str, str]) -> tuple[nn.Module, str]:
     if "model" in about:
         model = Choice(**json.loads(about["model"]))
         return entry(MODELS, model.name, "model").build(model.parameters), ""
-    from trainers.kinds.contrastive.networks import normalised
-
     choice, dim = Choice(**json.loads(about["encoder"])), about.get("dim")
     encoder = unloaded(choice, channels=int(about["channels"]), side=int(about["side"]), dim=int(dim or 0) or 2)
     if dim in (None, "0"):
         encoder.without_head()
-    return normalised(encoder, about.get("norm", "batch")), "" if dim else entry(
-        ENCODERS, choice.name, "encoder"
-    ).make.wraps
+    return encoder, "" if dim else entry(ENCODERS, choice.name, "encoder").make.wraps
 
 
 def _of_model(written: str, name: str, parameters: Mapping[str, Any]) -> ImageEncoder:

@@ -20,9 +20,10 @@ from trainers.metrics import counts
 from trainers.progress import Progress
 from trainers.runs import RunFolder
 from trainers.runs.records import PARTS, Attribute, Probe
-from trainers.training.encoder_file import begin
+from trainers.training.footprint import unloaded
 from trainers.training.loop import Loop
 from trainers.training.pinned import TrainedOn, pin, pinned
+from trainers.training.start import begin
 
 COLUMNS = 12
 LARGEST_TILE = 96
@@ -136,21 +137,23 @@ class LabelledLoop(Loop):
         return data
 
     def _first_encoder(self, dim: int) -> Encoder:
-        """Build the encoder that every arm begins with: with the run's seed, and with the weights of the run that this
-        one starts from, if any; see :func:`trainers.training.encoder_file.begin`.
+        """Build the encoder that every arm begins with: with the run's seed, and with the weights of the run or file
+        that this one starts from, if any; see :func:`trainers.training.start.begin`.
 
         Args:
             dim: of the embeddings.
 
         Raises:
-            UserError: there is no such run to start from, or it has another encoder.
+            UserError: there is no such run or file to start from, or it has another encoder.
             RunError: that run is damaged.
         """
         torch.manual_seed(self.config.seed)
         channels, side = self._images
-        encoder: Encoder = ENCODERS[self.config.encoder.name].build(
-            channels=channels, side=side, dim=dim, parameters=self.config.encoder.parameters
-        )
+        chosen = self.config.encoder
+        if self.config.weights:  # a library's own are not fetched for nothing
+            encoder = unloaded(chosen, channels=channels, side=side, dim=dim)
+        else:
+            encoder = ENCODERS[chosen.name].build(channels=channels, side=side, dim=dim, parameters=chosen.parameters)
         begin(encoder, self.folder, self.config)
         return encoder
 

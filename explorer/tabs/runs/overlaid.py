@@ -180,7 +180,7 @@ def _metrics(runs: Sequence[Run], scalars: Sequence[Sequence[Scalar]]) -> dict[s
     }
 
 
-_OF_THE_OWNER = frozenset({"scenes.source", "scenes.captions_from", "recipes", "model", "start"})
+_OF_THE_OWNER = frozenset({"scenes.source", "scenes.captions_from", "recipes", "model", "start", "weights"})
 """Settings that may hold a path of the machine."""
 
 

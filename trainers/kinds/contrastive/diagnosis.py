@@ -53,7 +53,7 @@ def _sentences(config: ContrastiveConfig, images: int | None) -> Iterator[str]:
         epochs.append(config.steps / max(1, images // config.batch))
     if epochs and (short := short_of_an_epoch(min(epochs))):
         yield short
-    if config.start and config.encoder_norm:
+    if (config.start or config.weights) and config.encoder_norm:
         yield (
             f"The normalisation layers of the encoder that this run starts from are replaced by {config.encoder_norm} "
             "normalisation, which begins anew. To keep them, choose the normalisation 'batch' or 'split'."

@@ -86,14 +86,18 @@ class Finetuning(Kind[FinetuningConfig]):
         check(config)
 
     def rehearse(self, config: FinetuningConfig, root: Path, progress: Progress) -> list[str]:
-        """Open the images, and the run that this one starts from."""
+        """Open the images, and the run or the file that this one starts from."""
         from trainers.data.captioned.loader import load_chosen
-        from trainers.training.encoder_file import RunEncoders, of_seed, read_start
+        from trainers.kinds.checks import rehearse_weights
+        from trainers.training.encoder_file import RunEncoders
+        from trainers.training.start import of_seed, read_start
 
         said = super().rehearse(config, root, progress)
         if config.start is not None:
             run, arm = read_start(config.start)
             RunEncoders(of_seed(RunFolder.open(root, run), config.seed)).tensors(arm)
+        if config.weights is not None:
+            said += rehearse_weights(config, config.encoder, channels=3, side=_side(config))
         load_chosen(config.scenes, progress)
         return said
 

@@ -27,12 +27,12 @@ from trainers.object_removal.vocabulary import WordTable, load_words
 from trainers.progress import Progress, Stages, with_share, worded
 from trainers.training.arm import Arm
 from trainers.training.augmentations import AUGMENTATIONS, Augment
-from trainers.training.encoder_file import begin
 from trainers.training.evaluation import Finish, ProbeResult
 from trainers.training.labelled_loop import write_probe
 from trainers.training.loop import Loop
 from trainers.training.pinned import pin, pinned
 from trainers.training.stage import Stage
+from trainers.training.start import begin
 
 
 class RecipeArm(Arm):

@@ -85,6 +85,7 @@ def _check_start(config: FinetuningConfig) -> None:
         return
     given = (
         (config.start is not None, "start from the encoder of a run"),
+        (config.weights is not None, "start from a file of weights"),
         (config.frozen_norm, "freeze its batch normalisation"),
         (config.backbone_rate != 1, "have a rate of the backbone"),
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trainers.training.loop import Loop
 
 
-_ABOUT_ENCODERS = {"encoder", "start", "augmentation", "frozen_norm", "backbone_rate"}
+_ABOUT_ENCODERS = {"encoder", "start", "weights", "augmentation", "frozen_norm", "backbone_rate"}
 
 
 class MetricLearning(Labelled[MetricLearningConfig]):
