@@ -15,7 +15,7 @@ export function images(field, value, changed, { sources, folders, dropped }) {
   const known = sources.find((source) => source.name === name);
   const menu = el("select", { class: "rs-input" });
   const words = folders ? "Hub id, words, or a folder" : "Hub id, or words";
-  choose(menu, [...sources, { name: OTHER, title: dropped ? "Another: your own, or from the Hub …" : "Another: from the Hub …" }], known ? name : OTHER);
+  choose(menu, [...sources, { name: OTHER, title: dropped ? "Your own, or from the Hub" : "From the Hub" }], known ? name : OTHER);
   const typed = text(words, { value: known || String(value).startsWith(DROPPED) ? "" : value, "aria-label": words, maxlength: 400 });
   let listed = known ? OTHER : value;
   const tell = (source) => { // leaving the line tells again what was taken from the list
@@ -26,7 +26,11 @@ export function images(field, value, changed, { sources, folders, dropped }) {
   const search = new HubSearch(typed, "datasets", tell);
   const fieldset = el("div", { class: "rs-fields" });
   const advanced = fold("Advanced", fieldset);
-  const node = el("div", { class: "rs-fields rs-imagesbox" }, menu, search.node);
+  const own = button(dropped ? "Your images" : "Hub", () => {
+    menu.value = OTHER;
+    menu.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  const node = el("div", { class: "rs-fields rs-imagesbox" }, el("div", { class: "rs-flow rs-imagesrow" }, menu, own), search.node);
   let before = menu.value;
   const begun = () => {
     before = menu.value;
@@ -49,6 +53,7 @@ export function images(field, value, changed, { sources, folders, dropped }) {
     const source = sources.find((source) => source.name === menu.value);
     search.node.hidden = Boolean(source);
     if (drop) drop.node.hidden = Boolean(source);
+    own.hidden = !source;
     advanced.hidden = !source?.fields?.length;
     fieldset.replaceChildren(...(source?.fields ?? []).map((each) => labelled(each, PLAIN[each.control](each, given[each.name] ?? each.default, (now) => {
       const values = { ...given, [each.name]: now };
