@@ -70,7 +70,7 @@ def test_a_form_shows_a_configuration_and_makes_it_again(config: RunConfig) -> N
 def test_a_public_form_has_no_setting_that_reaches_beyond_its_run(name: str) -> None:
     private = {spec.name for spec in specs(KINDS[name].config) if spec.rule.private}
     assert private == {"compiled", "processes", "track"} | (
-        {"start"} if issubclass(KINDS[name].config, StartConfig) else set()
+        {"start", "weights"} if issubclass(KINDS[name].config, StartConfig) else set()
     )
     assert not private & set(form_of(name, public=True).names)
     offered = {one for one in private if KINDS[name].offers(one)}
