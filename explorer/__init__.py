@@ -54,7 +54,7 @@ class Explorer:
         from explorer.page.form_service import FormService
         from explorer.page.shell import head, page
         from explorer.page.tab import Shared
-        from explorer.page.theme import STYLES, theme
+        from explorer.page.theme import styles, theme
         from explorer.server.documentation import documentation_routes
         from explorer.server.drops import Drops, drop_limits
         from explorer.server.guard import Guard
@@ -96,6 +96,7 @@ class Explorer:
         turns = Turns(settings.limits.uploads if settings.public else None, strict=settings.public)
         files = Path(get_upload_folder())
         self.photographs, self.shown = Photographs(files, turns), ShownFiles(files)
+        self.hub = HubJobs(settings, self.library)
         shared = Shared(
             settings=settings,
             library=self.library,
@@ -104,6 +105,7 @@ class Explorer:
             turns=turns,
             photographs=self.photographs,
             shown=self.shown,
+            hub=self.hub,
         )
         self.tabs = TABS
         self.services = {name: tab.service(shared) for name, tab in self.tabs.items()}
@@ -111,7 +113,7 @@ class Explorer:
         slices = None if sliced is None else Slices(settings, runs, sliced, zerogpu())
         self.blocks = page(runs, self.tabs.values(), self.services, settings.login, slices)
         routes = [route for name, tab in self.tabs.items() for route in tab.routes(self.services[name])]
-        self.hub, self.downloads = HubJobs(settings, self.library), Downloads(self.library)
+        self.downloads = Downloads(self.library)
         form = form_routes(FormService(runs, Drops(drop_limits(settings))), turns.admitted)
         self.training = Training(self.library, runs)
         told = [*training_routes(self.training), *documentation_routes()]
@@ -119,7 +121,7 @@ class Explorer:
         guard = Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
         every = [*native_uploads(self.photographs), *mounted([*routes, *more])]
         app = {"routes": every, "middleware": [Middleware(Root), guard]}
-        style = {"theme": theme(), "css_paths": STYLES, "head": head(self.tabs.values())}
+        style = {"theme": theme(), "css": styles(), "head": head(self.tabs.values())}
         self.launch_options: dict[str, Any] = {**_LAUNCH, **style, "root_path": settings.root_path, "app_kwargs": app}
 
     def start(self) -> None:

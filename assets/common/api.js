@@ -88,8 +88,7 @@ const frames = new Cache(FRAME_BYTES);
 const lists = new Cache(300);
 const pending = new Map();
 
-/** The plans, newest first, and the report of one; see explorer/tabs/compare/routes.py. */
-export const plans = () => json("plans");
+/** Where a plan stands; see explorer/tabs/compare/reports.py. */
 export async function plan(id) {
   if (!/^\w+$/.test(id)) throw new ServerError(`There is no run ${brief(id)}.`, 404);
   return json(`plan/${id}`, { headers: { "x-rankscope-token": token() } });
@@ -161,9 +160,6 @@ export const suggestion = async (id, k) => (await json(`run/${id}/suggestion/${k
 export const sheetUrl = (id, n) => `${base()}/run/${id}/sheet/${n}.webp`;
 export const downloadUrl = (id, kind) => `${base()}/run/${id}/download/${kind}`;
 
-/** A table of a plan as LaTeX, of the metrics that are chosen. */
-export const tableUrl = (id, part, metrics) => `${base()}/plan/${id}/table.tex?${new URLSearchParams({ part, metrics: metrics.join(",") })}`;
-
 /** 32 random hexadecimal digits. */
 export const randomHex = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -176,3 +172,5 @@ export function token() {
   const made = randomHex();
   return store(TOKEN, made) ? made : ""; // storage is switched off: runs then have no owner
 }
+
+window.rankscopeToken = token; // for the events of Gradio's components

@@ -1,6 +1,6 @@
 // The sidebar: the form of a new run, and Train.
 
-import { json, post, token } from "../common/api.js";
+import { json, post } from "../common/api.js";
 import { el, say } from "../common/dom.js";
 import { button, choose, Problem, select } from "../common/fields.js";
 import { guardDrops } from "../common/files.js";
@@ -22,8 +22,8 @@ export async function mount(element) {
   guardDrops(imagesBox);
   document.body.prepend(button("Skip to the tabs", skip, "rs-skip"));
   host.replaceChildren(sidebar.node);
-  window.rankscopePlans = { begin: (id) => sidebar.plan(id), offered: (name) => all.kinds.some((kind) => kind.name === name) };
-  Object.assign(window, { rankscopeToken: token, rankscopeToPlan: toPlan });
+  window.rankscopePlans = { begin: (id) => sidebar.plan(id) };
+  window.rankscopeToPlan = toPlan;
   window.rankscopeTrain = (losses) => sidebar.compare(losses);
   window.dispatchEvent(new CustomEvent("rankscope:sweeps"));
 }

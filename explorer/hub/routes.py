@@ -1,4 +1,4 @@
-"""The addresses below ``hub/``: a comparison is opened, or a run is pushed, by a job that is followed and stopped."""
+"""Comparisons of the Hub are opened and runs pushed by jobs, which the addresses below ``hub/`` follow and stop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from explorer.server.library import Library
 from explorer.server.login import hub_token
 from explorer.server.routes import posts, reads
 from explorer.server.tasks import Task, Tasks
-from explorer.server.visitors import LOGIN, caller, scope_of
+from explorer.server.visitors import LOGIN, Caller, caller, scope_of
 from explorer.settings import Settings
 from trainers.config import MAX_ARMS
 from trainers.progress import Progress
@@ -26,12 +26,6 @@ MOST = 16
 """Jobs that wait or run."""
 TOGETHER = 4
 """Jobs that run at once: they wait for the network for most of their time."""
-
-
-class OpenBody(Body):
-    """``hub/open``; ``name``: of a dataset, ``owner/name`` or ``owner/name@revision``."""
-
-    name: Text = REQUIRED
 
 
 class PushBody(Body):
@@ -75,28 +69,30 @@ class HubJobs:
 
         return {"can": bool(get_token()), "name": None, "todo": "Run `hf auth login` on this machine, or set HF_TOKEN."}
 
-    def open(self, request: Request, body: bytes) -> Response:
-        """Open a comparison in the background; the result of the job is the id of its plan."""
-        name = OpenBody.parse(body).name
-        return self._begin(request, lambda tell: {"id": self._opened.open(name, tell)})
+    def open(self, name: str, caller: Caller) -> str:
+        """Open a comparison, ``owner/name`` or ``owner/name@revision``, in the background; returns the id of the job,
+        whose result is the ``id`` of its plan.
+        """
+        return self._begin(caller, lambda tell: {"id": self._opened.open(name, tell)})
 
     def push(self, request: Request, body: bytes) -> Response:
         """Push a run in the background, with the visitor's own token; the result of the job is the address."""
         asked = PushBody.parse(body)
         folder = self._library.get(asked.run).folder
         target = PushTarget(name=asked.to, private=asked.private, token=hub_token(request) or None)
-        return self._begin(request, lambda tell: {"url": push(folder, target, tell, arm=asked.arm).url})
+        work = lambda tell: {"url": push(folder, target, tell, arm=asked.arm).url}  # noqa: E731
+        return json_reply({"job": self._begin(caller(request), work)})
 
     def close(self) -> None:
         """Stop all jobs."""
         self.jobs.close()
 
-    def _begin(self, request: Request, work: Callable[[Progress], Any]) -> Response:
-        return json_reply({"job": self.jobs.add(Task(caller=caller(request), work=work)).id})
+    def _begin(self, caller: Caller, work: Callable[[Progress], Any]) -> str:
+        return self.jobs.add(Task(caller=caller, work=work)).id
 
 
 def hub_routes(service: HubJobs) -> list[Route]:
     """Return the routes."""
     shown = {"about": lambda request: json_reply(service.about(request)), "job/{job}": service.jobs.followed}
-    works = {"open": service.open, "push": service.push, "job/{job}/stop": service.jobs.stopped}
+    works = {"push": service.push, "job/{job}/stop": service.jobs.stopped}
     return [*reads(shown, "/hub/", 400), *posts(works, "/hub/")]

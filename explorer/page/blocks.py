@@ -23,7 +23,10 @@ _UNREAD = ("preserved_by_key", "_api_info")
 _FOR_PROGRAMS = ("api_info_as_input", "api_info_as_output")
 """What Gradio tells programs of a component as a parameter and as a result. Where one is missing it takes ``api_info``,
 which nearly always says the same. These and the examples, which it does not take from here, are a tenth of the page."""
-_FALSE = ("_retryable", "_selectable", "_undoable", "likeable", "streamable")
+_FALSE = (
+    *("_retryable", "_selectable", "_undoable", "allow_custom_value", "autofocus", "header_links", "likeable"),
+    *("line_breaks", "rtl", "show_progress", "stop_btn", "streamable", "submit_btn"),
+)
 """Properties that its scripts take for false where they are missing. Together they are a twentieth of the page."""
 _OF_EVENTS = (
     *("api_description", "collects_event_data", "component_prop_inputs", "event_specific_args", "js"),
@@ -31,8 +34,10 @@ _OF_EVENTS = (
     *("trigger_only_on_failure", "trigger_only_on_success"),
 )
 """What an event may have; where it has none, its scripts need not read it. Together they are a sixth of the page."""
-_OF_BATCHES = ("batch", "max_batch_size")
+_OF_SERVER = ("batch", "max_batch_size", "types", "stream_every")
 """What Gradio reads of an event on the server alone."""
+_OF_FUNCTIONS = ("api_name", "queue", "show_progress", "trigger_mode")
+"""What matters of an event that asks the server; one of the page alone needs none of it."""
 ANSWER_SECONDS = 600.0
 """How long the answer to a program's call waits to be fetched."""
 _log = logging.getLogger(__name__)
@@ -75,7 +80,13 @@ class Page(gr.Blocks):
             for name in _OF_EVENTS:
                 if not event.get(name):
                     event.pop(name, None)
-            for name in _OF_BATCHES:
+            for name in _OF_SERVER:
+                event.pop(name, None)
+            if event["trigger_after"] is None:
+                del event["trigger_after"]
+            if event["connection"] != "stream":
+                del event["connection"]
+            for name in () if event["backend_fn"] else _OF_FUNCTIONS:
                 event.pop(name, None)
             if event["api_visibility"] != "private":
                 told.update(event["inputs"], event["outputs"])
@@ -92,6 +103,8 @@ class Page(gr.Blocks):
                     component.pop(name, None)
             props = component["props"]
             unread = [name for name in _UNREAD if name in props] + [name for name in _FALSE if props.get(name) is False]
+            unread += ["elem_classes"] if props.get("elem_classes") == [] else []
+            unread += ["link_target"] if "link_target" in props and not props.get("link") else []
             for name in unread:
                 del props[name]
         return config

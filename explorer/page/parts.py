@@ -32,6 +32,7 @@ def listing(value: Any = None, *, headers: list[str], shares: list[int], **optio
         show_label=False,
         max_height=640,
         buttons=[],
+        latex_delimiters=[],
         elem_classes="rs-table",
         **options,
     )
@@ -39,7 +40,7 @@ def listing(value: Any = None, *, headers: list[str], shares: list[int], **optio
 
 def table(headers: list[str] | None = None, **options: Any) -> gr.Dataframe:
     """Add a table of numbers."""
-    options = {"buttons": ["copy", "fullscreen"], **options}
+    options = {"buttons": ["copy", "fullscreen"], "latex_delimiters": [], **options}
     return gr.Dataframe(headers=headers, interactive=False, show_label=False, elem_classes="rs-table", **options)
 
 
@@ -53,6 +54,10 @@ def small(title: str, **options: Any) -> gr.Button:
     return gr.Button(title, size="sm", scale=0, min_width=70, elem_classes="rs-small", **options)
 
 
+CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
+"""JavaScript that tells the whole page that a run is another than before."""
+AS_ME = "(...given) => [...given.slice(0, -1), window.rankscopeToken()]"
+"""JavaScript for an event whose last input is the visitor's token."""
 SAVE = """(address) => {
   Object.assign(document.createElement("a"), { href: address, download: "" }).click();
   return [];
@@ -77,6 +82,17 @@ def chart(**options: Any) -> gr.Plot:
 def photograph(label: str, **options: Any) -> gr.Image:
     """Add a place for a photograph of the visitor's own; events get a path, which ``shared.photographs`` opens."""
     return Photograph(label=label, buttons=[], **options)
+
+
+def at(ids: str, event: gr.SelectData) -> str:
+    """Return the id of the row that is pressed; empty: there is none.
+
+    Args:
+        ids: of all rows, as JSON; from a browser.
+    """
+    known, row = json.loads(ids or "[]"), event.index[0]
+    inside = isinstance(known, list) and isinstance(row, int) and 0 <= row < len(known)
+    return str(known[row]) if inside else ""
 
 
 def plain(text: str, most: int = 300) -> str:

@@ -15,6 +15,7 @@ from explorer.settings import ASSETS
 if TYPE_CHECKING:
     from starlette.routing import Route
 
+    from explorer.hub.routes import HubJobs
     from explorer.layout.supervisor import LayoutSupervisor
     from explorer.server.library import Library
     from explorer.server.photographs import Photographs
@@ -38,6 +39,7 @@ class Shared:
         turns: in which visitors' images are unpacked.
         photographs: that visitors send through ``parts.photograph``, whose paths it opens.
         shown: writes images of ours for Gradio's components.
+        hub: opens comparisons of the Hub.
     """
 
     settings: Settings
@@ -47,6 +49,7 @@ class Shared:
     turns: Turns
     photographs: Photographs
     shown: ShownFiles
+    hub: HubJobs
 
 
 def opened_tab() -> gr.Tab:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 import gradio as gr
 
 from explorer.settings import ASSETS
-
-# Gradio repeats these rules with a stronger selector, so that they win over its own; it drops container queries.
-STYLES = sorted((ASSETS / "page").glob("*.css"))
 
 _SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "sans-serif"]
 _MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
@@ -86,6 +84,14 @@ _SHAPE = {
     "shadow_drop": "none",
     "shadow_drop_lg": "none",
 }
+
+
+def styles() -> str:
+    """Return the rules that Gradio repeats with a stronger selector, so that they win over its own; it drops container
+    queries. Without comments and indents, since they are part of every page.
+    """
+    sheets = "".join(path.read_text(encoding="utf-8") for path in sorted((ASSETS / "page").glob("*.css")))
+    return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", sheets, flags=re.DOTALL))
 
 
 def stylesheets(folders: Iterable[Path]) -> str:

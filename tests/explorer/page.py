@@ -69,7 +69,7 @@ class Watched:
 def routes(library: Library, layout: Any, queue: Any, assets: Path = ASSETS, more: Sequence[Route] = ()) -> list[Mount]:
     """The addresses about runs: those of the tabs that keep nothing, and downloads."""
     settings = Settings(runs=library.root, recorded=library.recorded)
-    kept: dict[str, Any] = {"turns": None, "photographs": None, "shown": None}
+    kept: dict[str, Any] = {"turns": None, "photographs": None, "shown": None, "hub": None}
     shared = Shared(settings=settings, library=library, runs=queue, layout=layout, **kept)
     tabs = [TABS[name] for name in ("live", "compare", "runs")]
     of_tabs = [route for tab in tabs for route in tab.routes(tab.service(shared))]

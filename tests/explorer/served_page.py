@@ -64,7 +64,7 @@ class Served:
 
     def event(self, name: str, *data: object, **headers: str) -> list[Any]:
         """What an event of the page answers, by the name of its function."""
-        found = next(each for each in self.explorer.blocks.config["dependencies"] if each["api_name"] == name)
+        found = next(each for each in self.explorer.blocks.config["dependencies"] if each.get("api_name") == name)
         visit = uuid.uuid4().hex
         asked = {"data": list(data), "fn_index": found["id"], "session_hash": visit}
         assert self.post("/gradio_api/queue/join", asked, **headers).status_code == 200

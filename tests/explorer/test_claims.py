@@ -38,7 +38,7 @@ class Page(Client):
         self.root = bench.settings.runs
         self.root.mkdir()
         library = Library(self.root, bench.settings.recorded)
-        kept: dict[str, Any] = {"layout": None, "turns": None, "photographs": None, "shown": None}
+        kept: dict[str, Any] = {"layout": None, "turns": None, "photographs": None, "shown": None, "hub": None}
         shared = Shared(settings=bench.settings, library=library, runs=bench.runs, **kept)
         self.board = board.Board(shared)
         super().__init__(mounted(DESCRIPTOR.routes(self.board)))

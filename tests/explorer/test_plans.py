@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,11 @@ from explorer.exports import EXPORTS
 from explorer.server.library import folders
 from explorer.server.visitors import digest
 from explorer.tabs.compare import reports
-from tests.explorer.page import Page
+from explorer.tabs.compare.curves import csv as curves_csv
+from explorer.tabs.compare.curves import curves_of
+from explorer.tabs.compare.reports import PlanReports
+from explorer.tabs.compare.shown import Asked, Shown, asked_of
+from tests.explorer.page import Line, Page
 from tests.made_up_plan import LOST, make_plan, make_runs, sweep
 from tests.synthetic import make_run
 from trainers.config import RunConfig
@@ -24,6 +30,7 @@ from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.plans.planned import PlannedRun
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import write_bytes
+from trainers.runs.records import Scalar
 
 LOSSES = ("smooth_ap", "happier")
 
@@ -34,6 +41,16 @@ def always_looked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "LOOK_SECONDS", 0.0)
 
 
+def reports_of(page: Page) -> PlanReports:
+    return PlanReports(page.library, Line(), None)  # type: ignore[arg-type]
+
+
+def report_of(page: Page, plan: RunFolder) -> dict[str, Any]:
+    """The report of a plan as plain values."""
+    reports = reports_of(page)
+    return reports.report(reports.find(plan.id)).json()
+
+
 def first_seed(planned: PlannedRun) -> str:
     return "finished" if planned.seed == 0 else "planned"
 
@@ -41,7 +58,7 @@ def first_seed(planned: PlannedRun) -> str:
 def test_plans_are_listed_without_their_runs_and_single_runs(page: Page, root: Path) -> None:
     make_run(root, points=48, frames=1)
     plan = make_plan(root, sweep(*LOSSES))
-    (listed,) = page.json("plans")["plans"]
+    (listed,) = reports_of(page).list()
     assert listed["id"] == plan.id and listed["title"].endswith("3 seeds")
     cards = {card["id"]: card for card in page.cards()}
     assert len(cards) == 5 and sum(card["part_of"] == plan.id for card in cards.values()) == 3
@@ -52,8 +69,8 @@ def test_plans_are_listed_without_their_runs_and_single_runs(page: Page, root: P
 
 def test_the_report_has_a_table_and_verdicts_and_where_each_number_is_from(page: Page, root: Path) -> None:
     plan = make_plan(root, sweep(*LOSSES), gains={"HAPPIER": 0.05})
-    about = page.json(f"plan/{plan.id}")
-    assert about["state"]["words"] == "3 of 3 runs finished." and about["kind"] == "sweep"
+    state, about = page.json(f"plan/{plan.id}"), report_of(page, plan)
+    assert state["state"]["words"] == "3 of 3 runs finished." and state["kind"] == "sweep"
     (part,) = about["parts"]
     assert [variant["title"] for variant in part["variants"]] == ["Smooth-AP", "HAPPIER"]
     worst, best = part["table"]["rows"]
@@ -70,7 +87,7 @@ def test_the_report_has_a_table_and_verdicts_and_where_each_number_is_from(page:
 def test_a_browser_asks_in_vain_until_a_run_has_moved_on(page: Page, root: Path) -> None:
     plan = make_plan(root, sweep(*LOSSES), phase="stopped", stand=first_seed)
     first = page.get(f"plan/{plan.id}")
-    assert [run["there"] for run in first.json()["runs"]] == [True, False, False]
+    assert first.json()["runs"] == 1
     again = page.get(f"plan/{plan.id}", **{"If-None-Match": first.headers["etag"]})
     assert again.status_code == 304 and not again.content
     make_runs(plan)
@@ -97,7 +114,7 @@ def test_what_was_lost_says_why(page: Page, root: Path) -> None:
     def stand(planned: PlannedRun) -> str:
         return "failed" if planned.seed == 1 and len(planned.variants) > 1 else "finished"
 
-    about = page.json(f"plan/{make_plan(root, sweep(*LOSSES), stand=stand).id}")
+    about = report_of(page, make_plan(root, sweep(*LOSSES), stand=stand))
     lost = [run for run in about["runs"] if run["phase"] == "failed"]
     assert [(run["seed"], run["error"]) for run in lost] == [(1, LOST)]
     assert len(about["runs"]) == 5, "each loss of the failed run is trained alone"
@@ -105,8 +122,9 @@ def test_what_was_lost_says_why(page: Page, root: Path) -> None:
 
 
 def test_a_plan_without_results_has_its_runs(page: Page, root: Path) -> None:
-    about = page.json(f"plan/{make_plan(root, sweep(*LOSSES), phase='queued', stand=lambda _: 'planned').id}")
-    assert about["parts"][0]["table"] is None and len(about["runs"]) == 3
+    plan = make_plan(root, sweep(*LOSSES), phase="queued", stand=lambda _: "planned")
+    about, told = page.json(f"plan/{plan.id}"), report_of(page, plan)
+    assert told["parts"][0]["table"] is None and len(told["runs"]) == 3 and about["runs"] == 0
     assert about["state"]["words"] == "Waiting: 3 runs are planned." and about["state"]["queue_position"] == 3
     reply = page.get(f"run/{about['id']}/download/table.csv")
     assert reply.status_code == 404 and "has no result yet" in reply.json()["error"]
@@ -116,8 +134,8 @@ def test_a_plan_without_seeds_hides_no_other(page: Page, root: Path) -> None:
     whole, broken = make_plan(root, sweep(*LOSSES, seeds=1)), make_plan(root, sweep(*LOSSES, seeds=1))
     path = broken.path / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"seeds": []}))
-    assert whole.id in {plan["id"] for plan in page.json("plans")["plans"]}
-    assert page.json(f"plan/{broken.id}")["runs"] == []
+    assert whole.id in {plan["id"] for plan in reports_of(page).list()}
+    assert report_of(page, broken)["runs"] == []
 
 
 def test_what_is_no_plan_is_refused(page: Page, root: Path) -> None:
@@ -172,3 +190,37 @@ def test_the_runs_of_a_plan_are_listed_by_their_place_in_it(tmp_path: Path) -> N
     assert listed[-1].id == before.id
     places = [folder.place_in_plan for folder in listed if folder.part_of == plan.id]
     assert places == [f"seed {seed}, embedding size {size}" for seed in range(11) for size in (8, 16)]
+
+
+def test_rows_are_all_that_is_planned_and_what_is_asked_for_is_only_what_is_there(page: Page, root: Path) -> None:
+    config = replace(sweep(*LOSSES), vary={"smooth_ap.tau": [0.01, 0.1], "dim": [64, 32]})
+    plan = make_plan(root, config, stand=first_seed)
+    whole = reports_of(page).report(reports_of(page).find(plan.id))
+    shown = Shown(whole, asked_of([None, 3, "Embedding size 64", ["HAP", "nowhere", "AP_at_R"], {}, "tau 9"]))
+    assert [shown.described[place].key for place in shown.metrics] == ["HAP", "AP_at_R"] and shown.metric == 0
+    assert shown.conditions == ["Embedding size 32", "Embedding size 64"] and shown.under == "Embedding size 64"
+    titles = ["Smooth-AP (tau 0.01)", "Smooth-AP (tau 0.1)", "HAPPIER"]
+    assert [row.variant.title for row in shown.here()] == titles
+    assert [list(row.seeds("HAP")) for row in shown.rows] == [[0]] * 6
+    over = shown.over
+    assert over is not None and over.axis.title == "Embedding size" and over.at == over.places[0]
+    over = Shown(whole, Asked(axis="tau", at="Embedding size 64")).over
+    assert over is not None and {name: len(rows) for name, rows in over.lines.items()} == {"Smooth-AP": 2, "HAPPIER": 1}
+    assert shown.conclusion() and len(shown.verdicts(0)) == 3
+
+
+def test_curves_are_means_over_the_seeds_that_got_so_far(page: Page, root: Path) -> None:
+    plan = make_plan(root, sweep("smooth_ap"), phase="stopped", stand=lambda _: "running")
+    children = reports_of(page).report(reports_of(page).find(plan.id)).children
+    for child, points in zip(children, ({0: 0.0, 20: 0.4}, {0: 0.2, 10: 0.6}, {10: math.inf}), strict=True):
+        run = RunFolder.open(root, child.id)
+        run.db.add_metrics(Scalar(arm=0, step=at, seconds=1.0, key="HAP", value=value) for at, value in points.items())
+        run.db.close()
+    shown = Shown(reports_of(page).report(reports_of(page).find(plan.id)), Asked())
+    (curve,) = curves_of(plan, shown, "HAP")
+    assert (curve.steps, curve.seeds) == ([0, 10, 20], 2)
+    assert curve.mean == pytest.approx([0.1, 0.4, 0.4]) and curve.low == pytest.approx([0.0, 0.2, 0.4])
+    assert curve.high == pytest.approx([0.2, 0.6, 0.4])
+    reply = page.get(f"plan/{plan.id}/curves.csv?key=HAP")
+    assert reply.text == curves_csv([curve], "HAP") and reply.text.startswith("loss,step,HAP,")
+    assert curves_of(plan, shown, "nowhere") == []

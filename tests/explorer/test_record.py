@@ -105,14 +105,14 @@ def test_the_comparison_that_ships_has_its_runs_and_its_verdicts(tmp_path: Path)
     plan = PLANS[0]
     before = {path: path.stat().st_mtime_ns for path in plan.path.parent.rglob("*")}
     library = Library(tmp_path, plan.path.parent)
-    reports = PlanReports(library, Line())  # type: ignore[arg-type]
+    reports = PlanReports(library, Line(), None)  # type: ignore[arg-type]
     assert [one["id"] for one in reports.list()] == [plan.id]
-    about = reports.about(library.get(plan.id), None)
-    assert about["recorded"] and about["read_only"] and about["state"]["phase"] == "finished" and not about["missing"]
-    assert {run["phase"] for run in about["runs"]} == {"finished"}
-    assert about["parts"][0]["table"]["rows"] and about["downloads"]
-    for run in about["runs"]:
-        part = library.get(run["id"])
+    about, told = reports.about(library.get(plan.id), None), reports.report(reports.find(plan.id))
+    assert about["recorded"] and about["read_only"] and about["state"]["phase"] == "finished" and not told.missing
+    assert {run.phase for run in told.children} == {"finished"}
+    assert told.parts[0].table and about["downloads"]
+    for run in told.children:
+        part = library.get(run.id)
         assert part.recorded and part.folder.part_of == plan.id and library.frame(part, part.folder.frames()[-1])
     library.close()
     assert {path: path.stat().st_mtime_ns for path in plan.path.parent.rglob("*")} == before

@@ -42,6 +42,7 @@ def made(folder: Path, **settings: object) -> RunList:
             turns=None,
             photographs=None,
             shown=None,
+            hub=None,
         )
     )  # type: ignore[arg-type]
 

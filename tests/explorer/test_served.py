@@ -425,6 +425,6 @@ def test_streams_of_what_was_asked_are_read_to_their_end(local: Served) -> None:
     time.sleep(0.3)  # it may have finished by now
     assert "event: complete" in local.client.get(f"/gradio_api/call/list_runs/{own}").text
     body = {"data": [], "session_hash": "mine"}
-    name = next(each for each in local.explorer.blocks.config["dependencies"] if each["api_name"] == "list_runs")
+    name = next(each for each in local.explorer.blocks.config["dependencies"] if each.get("api_name") == "list_runs")
     assert local.post("/gradio_api/queue/join", {**body, "fn_index": name["id"]}).status_code == 200
     assert "process_completed" in local.client.get("/gradio_api/queue/data?session_hash=mine").text

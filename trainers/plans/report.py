@@ -29,7 +29,10 @@ def part_json(part: PlanPart) -> dict[str, Any]:
         "name": part.name,
         "title": part.title,
         "variants": [_variant_json(variant) for variant in variants.values()],
-        "axes": _axes(part),
+        "axes": [
+            {"title": axis.title, "of": "parameters" if axis.of_losses else "condition", "values": axis.values}
+            for axis in axes_of(part)
+        ],
         "table": None,
     }
     if part.table is None:
@@ -87,13 +90,30 @@ def _values(children: Sequence[Child]) -> dict[object, list[tuple[int, Outcome, 
     return values
 
 
-def _axes(part: PlanPart) -> list[dict[str, Any]]:
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """A setting that differs between the runs of a part.
+
+    Attributes:
+        values: as planned.
+        of_losses: it is a parameter of losses; else of the condition of a run.
+    """
+
+    title: str
+    values: list[Any]
+    of_losses: bool
+
+
+def axes_of(part: PlanPart) -> list[Axis]:
     """List what differs between the runs of a part: settings of the condition, and parameters of the losses."""
     planned = [child.planned for child in part.children]
     conditions = _differing([run.condition for run in planned])
     parameters = _differing([variant.parameters for run in planned for variant in run.variants])
-    return [{"title": name, "of": "condition", "values": values} for name, values in conditions.items()] + [
-        {"title": name, "of": "parameters", "values": values} for name, values in parameters.items()
+    differing = [(False, conditions), (True, parameters)]
+    return [
+        Axis(title=name, values=values, of_losses=of_losses)
+        for of_losses, found in differing
+        for name, values in found.items()
     ]
 
 

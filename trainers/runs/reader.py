@@ -67,6 +67,22 @@ class RunReader(RunIdentity):
         return checked.whole(self.db.rows("SELECT COALESCE(MAX(id), 0) FROM metrics")[0][0], "row")
 
     @reads
+    def keys(self) -> list[str]:
+        """List the keys of all scalars."""
+        rows = self.db.rows("SELECT DISTINCT key FROM metrics")
+        return [checked.text(key, "key") for (key,) in rows]
+
+    @reads
+    def curves(self, key: str) -> dict[int, list[tuple[int, float]]]:
+        """Return by arm the steps and values of a key, in the order of the steps."""
+        sql = "SELECT arm, step, value, MAX(id) FROM metrics WHERE key = ? GROUP BY arm, step ORDER BY step"
+        found: dict[int, list[tuple[int, float]]] = {}
+        for arm, step, stored, _ in self.db.rows(sql, (key,)):
+            if (value := checked.measured(stored, "value")) is not None:
+                found.setdefault(self._check_arm(arm), []).append((checked.whole(step, "step"), value))
+        return found
+
+    @reads
     def newest(self, *keys: str) -> dict[tuple[int, str], float | None]:
         """Return by arm and key the newest value of each of ``keys``."""
         # SQLite gives the other columns of the row that holds the maximum, so this is the newest value of each key

@@ -11,7 +11,6 @@ from starlette.routing import Route
 
 from explorer.page import parts
 from explorer.page.blocks import QUIET
-from explorer.page.run_buttons import CHANGED
 from explorer.page.tab import Tab, opened_tab
 from explorer.server.http import attachment
 from explorer.server.routes import reads
@@ -102,7 +101,7 @@ def _runs(board: Board, name: Any, own: list[Any]) -> list[Any]:
         plan, _, *buttons = _status(board.of(name), board.stands(name))
         return [plan, words, *buttons]
 
-    run.click(start, [name, token], status, js=_MINE, **QUIET).success(fn=None, js=CHANGED)
+    run.click(start, [name, token], status, js=_MINE, **QUIET).success(fn=None, js=parts.CHANGED)
     open_runs.click(fn=None, inputs=plan, js=_OPEN)
     here.click(lambda name: _own(board, name), name, own, **QUIET)
     return status

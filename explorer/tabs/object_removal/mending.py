@@ -12,7 +12,6 @@ from explorer.components.menu import Menu
 from explorer.components.run_follow import RunFollow
 from explorer.page import parts
 from explorer.page.blocks import QUIET
-from explorer.page.run_buttons import CHANGED
 from explorer.server.visitors import caller
 from explorer.tabs.object_removal import recipes
 from explorer.tabs.object_removal.finetune import Finetuning
@@ -104,7 +103,7 @@ def build(objects: Objects, finetuning: Finetuning, dataset: Menu) -> tuple[RunF
 
     asked = [editor.listed, model, dataset, *training, token]
     begin = go_.click(begun, asked, [follow, plan, status], js=_TOKEN, **QUIET)
-    begin.success(fn=None, inputs=plan, js=_TO_PLAN).then(fn=None, js=CHANGED)
+    begin.success(fn=None, inputs=plan, js=_TO_PLAN).then(fn=None, js=parts.CHANGED)
     watch.click(fn=None, inputs=gr.Textbox(recorded or "", visible=False), js=_TO_LIVE)
 
     def act(event: gr.EventData, request: gr.Request) -> str:
@@ -113,7 +112,7 @@ def build(objects: Objects, finetuning: Finetuning, dataset: Menu) -> tuple[RunF
             raise gr.Error(made["error"], print_exception=False)
         return parts.plain(made["said"])
 
-    follow.act(act, None, status, **QUIET).then(fn=None, js=CHANGED)
+    follow.act(act, None, status, **QUIET).then(fn=None, js=parts.CHANGED)
     return follow, model
 
 

@@ -14,7 +14,6 @@ from explorer.components.menu import Menu
 from explorer.components.watch import Watch
 from explorer.page import parts
 from explorer.page.blocks import QUIET
-from explorer.page.run_buttons import CHANGED
 from explorer.page.tab import Tab, opened_tab
 from explorer.page.words import brief
 from explorer.server.http import attachment, json_reply
@@ -33,8 +32,6 @@ _OVERLAID = "gradio_api/rankscope/runs/overlaid.csv"
 _EMPTY = "No run yet. Choose images and losses in the sidebar, then press Train: the run appears here"
 _PRESS = "Press one to open it, to name it or to take it home."
 _LOOK = "() => 'runs/revision'"
-_AS_ME = "(...given) => [...given.slice(0, -1), window.rankscopeToken()]"
-"""The last of the inputs is the visitor's token."""
 _OPEN = "(id) => { window.rankscope?.show(id); return []; }"
 _SEE = """() => {
   setTimeout(() => document.getElementById("rs-overlaid").scrollIntoView({ behavior: "smooth" }), 100);
@@ -66,10 +63,6 @@ def build(runs: RunList) -> None:
     def read(words: str, order: str, members: bool, picked: list[str] | None) -> list[Any]:
         return _listing(runs, words, order, members, picked)
 
-    def press(ids: str, event: gr.SelectData) -> str:
-        """Return the run whose row is pressed."""
-        return _at(ids, event.index[0])
-
     def label(run_id: str, token: str, request: gr.Request) -> list[Any]:
         """Fill in what is written on the run that is shown, so that both are always of the same one."""
         return labelled(runs.card(run_id, token, caller(request)) if run_id else None)
@@ -92,19 +85,19 @@ def build(runs: RunList) -> None:
         one.change(**listing)
     opened_tab().select(**listing).then(**again)
     watch.moved(**listing, trigger_mode="always_last").then(**again)
-    listed.select(press, ids, wanted, **QUIET)
+    listed.select(parts.at, ids, wanted, **QUIET)
     # the card has one event, so that no answer about a run comes after that about one that was pressed later
     told = gr.on(
         [wanted.change, looked.change],
         look,
         [wanted, token],
         shown.moving(),
-        js=_AS_ME,
+        js=parts.AS_ME,
         trigger_mode="always_last",
         **QUIET,
     )
     told.then(fn=None, inputs=wanted, js=_REACH)
-    shown.run.change(label, [shown.run, token], shown.label_fields(), js=_AS_ME, **QUIET)
+    shown.run.change(label, [shown.run, token], shown.label_fields(), js=parts.AS_ME, **QUIET)
     _acts(runs, shown, token, said, picked)
 
 
@@ -159,13 +152,6 @@ def _listing(runs: RunList, words: str, order: str, members: bool, picked: list[
     ]
 
 
-def _at(ids: str, row: object) -> str:
-    """Return the id of a row; empty: there is none."""
-    known = json.loads(ids or "[]")
-    inside = isinstance(known, list) and isinstance(row, int) and 0 <= row < len(known)
-    return str(known[row]) if inside else ""
-
-
 def _acts(runs: RunList, shown: Card, token: gr.Textbox, said: gr.Markdown, picked: Menu) -> None:
     """Let the buttons of a run do what they say."""
 
@@ -180,7 +166,7 @@ def _acts(runs: RunList, shown: Card, token: gr.Textbox, said: gr.Markdown, pick
         kept = runs.label(run_id, token, label, caller(request))
         return ["Saved.", kept.name, ", ".join(kept.tags), kept.note]
 
-    asked: dict[str, Any] = {"js": _AS_ME, **QUIET}
+    asked: dict[str, Any] = {"js": parts.AS_ME, **QUIET}
     shown.open.click(fn=None, inputs=shown.run, js=_OPEN)
     doing = [button.click(_named(act, name), [shown.run, token], said, **asked) for name, button in shown.acts.items()]
     doing.append(shown.delete.sure.click(_named(act, "delete"), [shown.run, token], said, **asked))
@@ -188,7 +174,7 @@ def _acts(runs: RunList, shown: Card, token: gr.Textbox, said: gr.Markdown, pick
     fields = shown.label_fields()
     doing.append(shown.save.click(save, [*fields, shown.run, token], [said, *fields], **asked))
     for done in doing:
-        done.success(fn=None, js=CHANGED)
+        done.success(fn=None, js=parts.CHANGED)
     shown.choose.click(
         lambda run, picked: list(dict.fromkeys([*(picked or []), run])), [shown.run, picked], picked, **QUIET
     )
@@ -227,9 +213,9 @@ def _several(runs: RunList, token: gr.Textbox, said: gr.Markdown, ids: gr.Textbo
         return parts.Question.offered(count > 0, f"Delete {'1 run' if count == 1 else f'{count} runs'} for good")
 
     picked.change(offer, picked, delete.outputs, **QUIET)
-    asked: dict[str, Any] = {"js": _AS_ME, **QUIET}
-    tag.click(tagging, [picked, tags, token], said, **asked).success(fn=None, js=CHANGED)
-    delete.sure.click(deleting, [picked, token], said, **asked).success(fn=None, js=CHANGED)
+    asked: dict[str, Any] = {"js": parts.AS_ME, **QUIET}
+    tag.click(tagging, [picked, tags, token], said, **asked).success(fn=None, js=parts.CHANGED)
+    delete.sure.click(deleting, [picked, token], said, **asked).success(fn=None, js=parts.CHANGED)
     return picked, compare
 
 
