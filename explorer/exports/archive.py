@@ -18,7 +18,7 @@ from trainers.runs.regular import is_regular, open_regular
 
 PACKED = frozenset({".webp", ".safetensors", ".png", ".jpg"})  # already compressed
 MOST_BYTES = 2**36  # of one file; no checkpoint is larger, and a file with holes in it may be
-LEFT_OUT = frozenset({"ballast", "lock", "owner"})
+LEFT_OUT = frozenset({"ballast", "lock", "owner", "tracker"})
 CHUNK = 2**20
 """Bytes that are read at once, and about as many in each part of the zip."""
 

@@ -169,6 +169,7 @@ WRONG: dict[str, tuple[Callable[[Files], Files], str]] = {
     "a direction mark": (put("a\u202egnp.txt", "x"), "no file of a run"),
     "an owner": (put("owner", "f" * 64), "no file of a run"),
     "a lock": (put("lock", ""), "no file of a run"),
+    "a tracker": (put("tracker", "wandb"), "no file of a run"),
     "a ballast": (put("ballast", ""), "no file of a run"),
     "a side file": (put("run.db-wal", b"\0" * 64), "no file of a run"),
     "a long name": (put("a" * 300 + ".txt", ""), "no file of a run"),

@@ -33,7 +33,7 @@ MOST_RUNS = 600
 """Of one zip: a sweep and its runs."""
 MOST_BYTES = 2**36
 """Of all files together, unpacked."""
-_OURS = ("lock", "owner", "ballast")
+_OURS = ("lock", "owner", "ballast", "tracker")
 """Files that a run folder gets here, and that no zip brings."""
 
 

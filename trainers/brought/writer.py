@@ -14,6 +14,8 @@ from torch import Tensor
 
 from trainers.brought.config import BroughtConfig
 from trainers.brought.pictures import thumbnails
+from trainers.brought.scoring import Scorer, scored
+from trainers.brought.scoring import names as names_of
 from trainers.brought.tree import tree_of
 from trainers.config import MAX_ARMS
 from trainers.data.roles import choose_probe
@@ -69,6 +71,7 @@ class BroughtRun:
         self._labels, tree = tree_of(labels, count)
         self._labelled = len(tree.names[0]) > 1
         self._rows = _on_maps(self._labels)
+        self._scorer = Scorer(self._labels[self._rows]) if logged else None
         self._seconds = time.monotonic()
         self._state = RunState(phase="running", message="waiting for embeddings")
         self._last: list[np.ndarray] = []
@@ -105,7 +108,7 @@ class BroughtRun:
         self._last = [checked(rows, self.count) for rows in embeddings]
         seconds = time.monotonic() - self._seconds
         for arm, rows in enumerate(self._last):
-            self.numbers(arm, step, self._scored(rows[self._rows], self._labels[self._rows]), seconds)
+            self.numbers(arm, step, self._scored(rows[self._rows]), seconds)
         shown = tuple(rows[self._rows].astype(np.float16) for rows in self._last)
         self.folder.add_snapshot(Snapshot(k=self._k, step=step, seconds=seconds, embeddings=shown))
         self._k += 1
@@ -123,7 +126,7 @@ class BroughtRun:
         try:
             self._finish(error)
         finally:
-            self._lock.release()
+            self._close()
             self.folder.db.close()
 
     def _finish(self, error: str) -> None:
@@ -142,27 +145,30 @@ class BroughtRun:
 
     def give_up(self) -> None:
         """Delete what was written."""
-        self._lock.release()
+        self._close()
         self.folder.delete()
+
+    def _close(self) -> None:
+        if self._scorer is not None:
+            self._scorer.close()
+        self._lock.release()
 
     def _tell(self, step: int, message: str) -> None:
         seconds = time.monotonic() - self._seconds
         self._state = RunState(phase="running", step=max(step, self._state.step), seconds=seconds, message=message)
         self.folder.db.set_state(self._state)
 
-    def _scored(self, rows: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    def _scored(self, rows: np.ndarray) -> dict[str, float]:
+        known = {counts.PROBE: float(len(rows))}
         if not self._labelled:
-            return {counts.PROBE: float(len(rows))}
-        names = _names(labels.shape[1])
-        means = score(_tensor(rows), torch.from_numpy(labels).long(), metrics=names).means(labels.shape[1])
-        known = {name: means[name] for name in names if np.isfinite(means[name])}
-        return known | {counts.PROBE: float(len(rows))}
+            return known
+        return (self._scorer.score(rows) if self._scorer else scored(rows, self._labels[self._rows])) | known
 
     def _finals(self, step: int) -> None:
-        labels, names = torch.from_numpy(self._labels).long(), _names(self._labels.shape[1])
+        labels, names = torch.from_numpy(self._labels).long(), names_of(self._labels.shape[1])
         kept, values = kept_queries(self.count), []
         for arm, rows in enumerate(self._last):
-            scores = score(_tensor(rows), labels, metrics=names)
+            scores = score(torch.from_numpy(rows), labels, metrics=names)
             means = scores.means(labels.shape[1])
             finals = {f"test/{name}": means[name] for name in (*names, counts.LEFT_OUT) if np.isfinite(means[name])}
             self.numbers(arm, step, finals | {f"test/{counts.IMAGES}": float(self.count)})
@@ -202,14 +208,6 @@ def _on_maps(labels: np.ndarray) -> np.ndarray:
     if labels[:, 0].any():
         return choose_probe(torch.from_numpy(labels).long(), ON_MAPS, seed=0).numpy()
     return np.unique(np.linspace(0, len(labels) - 1, min(len(labels), ON_MAPS)).round().astype(np.int64))
-
-
-def _names(depth: int) -> list[str]:
-    return ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *(f"AP_level{level}" for level in range(depth))]
-
-
-def _tensor(rows: np.ndarray) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(rows))
 
 
 def _fingerprint(labels: np.ndarray, names: tuple[tuple[str, ...], ...], count: int) -> str:
