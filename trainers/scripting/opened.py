@@ -87,10 +87,13 @@ class OpenedRun:
         return pd.DataFrame(numbers, index=pd.Index(self.losses, name="loss"))
 
     def runs(self) -> list[OpenedRun]:
-        """Return the runs of a sweep; of a single run none."""
-        from trainers.plans.children import children_of
+        """Return the runs of a sweep that have begun, in its order; of a single run none."""
+        from trainers.plans.children import Children
 
-        return [OpenedRun(child) for child in children_of(self._folder)] if kind_of(self._folder.config).plans else []
+        if not kind_of(self._folder.config).plans:
+            return []
+        folders = [self._folder.beside(child.id) for child in Children(self._folder).all()]
+        return [OpenedRun(folder) for folder in folders if folder.present]
 
     def labels(self) -> pd.DataFrame:
         """Return the class names of the images of the maps: a row an image, a column a level."""
