@@ -30,7 +30,7 @@ def test_claims_are_read_narrowed_run_and_taken_home(browser: Browser, site: Sit
         expect(page.locator("#rs-claim h3")).to_have_text(next(iter(CLAIMS.values())).title)
         narrow(page)
         for name, begin in (("CSV", b"claim,work,"), ("LaTeX", rb"\begin{table}")):
-            assert downloaded(page.locator("#rs-claims").get_by_role("link", name=name)).startswith(begin)
+            assert downloaded(page.locator("#rs-claims").get_by_role("button", name=name, exact=True)).startswith(begin)
         choose(page, QUEUED)
         said = page.locator("#rs-claim-said")
         expect(said).to_contain_text("of one processor core")

@@ -67,9 +67,9 @@ def _list() -> tuple[list[Any], Any]:
         verdicts = [("All verdicts", ""), *((verdict, verdict) for verdict in VERDICTS)]
         verdict = gr.Dropdown(verdicts, value="", label="Verdict", filterable=False)
     listed = parts.listing(headers=["Claim", "Verdict"], shares=[68, 32], elem_id="rs-claim-list")
-    with gr.Row():
-        gr.Button("CSV", link=f"{_FILES}.csv", size="sm")
-        gr.Button("LaTeX", link=f"{_FILES}.tex", size="sm")
+    with gr.Row(elem_classes="rs-flow"):
+        parts.saving("CSV", f"{_FILES}.csv")
+        parts.saving("LaTeX", f"{_FILES}.tex")
     return [work, verdict], listed
 
 
