@@ -182,5 +182,5 @@ def test_a_run_brings_its_images_along_and_names_no_folder(tmp_path: Path, open_
     assert opened["name"] == dataset and opened["name"].startswith("photos-")
     assert "somebody" not in str(models)
     reply = tab.post("open", {"source": f"run:{folder.id}:7"})
-    assert reply.status_code == 404 and "no such arm" in reply.json()["error"]
+    assert reply.status_code == 404 and "no such recipe" in reply.json()["error"]
     folder.db.close()

@@ -118,7 +118,8 @@ class Form:
         if isinstance(value, str):
             value = value.strip() or None
             if value is None and not spec.optional:
-                raise ParameterError(f"{spec.label} needs {describe(spec)}; got nothing.")
+                asked = "Choose images first." if spec.label == "Images" else f"Fill in {spec.label}: {describe(spec)}."
+                raise ParameterError(asked)
         if spec.type is tuple and spec.optional and not value:
             value = None
         if Choice in (spec.type, spec.item):

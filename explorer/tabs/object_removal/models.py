@@ -162,7 +162,7 @@ class Models:
             arms = self._arms(self._library.get(arm[0]))
         model = next((model for model in arms if model.name == name), None)
         if model is None:
-            raise GoneError("This run has no model that can be asked: it has no such arm or no checkpoint yet.")
+            raise GoneError("This run has no model that can be asked: it has no such recipe, or no checkpoint yet.")
         return model
 
     def get(self, name: str) -> Loaded:
