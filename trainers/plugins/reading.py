@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import importlib.util
 import inspect
 import re
@@ -13,11 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trainers.errors import UserError, brief
 from trainers.plugins.spelling import accept_both
 from trainers.registry import Descriptor, descriptors
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 FAMILIES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -93,7 +95,7 @@ def read_file(path: Path) -> Plugin:
         raise _failed(error, path, _shown(path)) from error
 
 
-def read_package(point: importlib.metadata.EntryPoint) -> Plugin:
+def read_package(point: EntryPoint) -> Plugin:
     """Import what an entry point names: a module, or a descriptor in one.
 
     Raises:
