@@ -6,7 +6,6 @@ The commands that messages name begin with ``rankscope`` in place of ``python -m
 from __future__ import annotations
 
 import re
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 FOLDERS = ("trainers", "explorer", "assets", "docs")
 RENAMED = {"rankscope.py": "__init__.py", "app.py": "app.py"}
-LEFT_OUT = ("__pycache__", "screens", "*.pyc", "*.pyi")
+LEFT_OUT = ("__pycache__", "screens", "*.pyc", "*.pyi", ".*")
 COMMANDS = (".py", ".md", ".js", ".toml")
 """Endings of the files that may name a command."""
 _NAMES = "trainers|explorer"
@@ -52,7 +51,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             target.parent.mkdir(parents=True, exist_ok=True)
             if path.suffix in COMMANDS:
                 text = path.read_text(encoding="utf-8")
-                target.write_text(renamed(text) if path.suffix == ".py" else spoken(text), encoding="utf-8")
+                target.write_text(renamed(text) if path.suffix in (".py", ".md") else spoken(text), encoding="utf-8")
             else:
                 target.write_bytes(path.read_bytes())
         (made / "py.typed").touch()
@@ -64,18 +63,12 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             self._made.cleanup()
 
     def _files(self, root: Path) -> list[Path]:
-        known = subprocess.run(
-            ["git", "-C", str(root), "ls-files", "-zco", "--exclude-standard", *FOLDERS],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        named = [root / name for name in known.stdout.split("\0") if name]
-        every = named or [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.is_file()]
-        kept = [
-            path for path in every if not any(part.match(mark) for part in [path, *path.parents] for mark in LEFT_OUT)
-        ]
-        return [*(root / name for name in RENAMED), *kept]
+        every = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.is_file()]
+        return [*(root / name for name in RENAMED), *(path for path in every if not _left_out(path.relative_to(root)))]
+
+
+def _left_out(path: Path) -> bool:
+    return any(part.match(mark) for part in (path, *path.parents) for mark in LEFT_OUT)
 
 
 class CustomMetadataHook(MetadataHookInterface):

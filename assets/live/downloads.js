@@ -50,8 +50,8 @@ export class Downloads {
   /** Have a film made, and save it. */
   async make(run, kind) {
     try {
-      await this.making.answer(await post(`run/${run}/make/${kind}`, {}));
-      el("a", { href: downloadUrl(run, kind), download: "" }).click();
+      const { made } = await this.making.answer(await post(`run/${run}/make/${kind}`, {}));
+      el("a", { href: `${downloadUrl(run, kind)}?made=${made}`, download: "" }).click();
     } catch (error) {
       this.tell(error.message);
     }

@@ -14,8 +14,10 @@ export function mount(element) {
   const said = el("p", { class: "rs-note rs-linksaid", role: "status" });
   let later = null;
   const copy = async () => {
-    const copied = await navigator.clipboard?.writeText(address()).then(() => true, () => false);
-    say(said, copied ? "Link copied" : "This browser does not let pages copy; use the address bar");
+    const link = address();
+    const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
+    if (!copied) history.replaceState(history.state, "", link);
+    say(said, copied ? "Link copied" : "This browser does not let pages copy: the link stands in the address bar");
     clearTimeout(later);
     later = setTimeout(() => say(said, ""), SAID);
   };

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Generator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ class Downloads:
         self.jobs = Tasks(noun="films", most=MOST_MADE, each=EACH)
 
     def make(self, request: Request, _body: bytes) -> Response:
-        """Make a download in the background; it is sent at once when the job is done.
+        """Make a download in the background; the result of the job says which, for :meth:`answer`.
 
         Raises:
             UserError: there is no such run or download, or too many wait.
@@ -117,9 +118,10 @@ class Downloads:
             if name not in (suited := made(run)):
                 raise RunError(f"The run {run.id} has no {name[:40]!r} to make; it has {', '.join(suited)}.")
 
-        def work(tell: Progress) -> str:
-            self._kept.get((run.folder.path, name, _stamp(run)), lambda: self._written(run, name, tell))
-            return name
+        def work(tell: Progress) -> dict[str, str]:
+            stamp = sha256(repr(_stamp(run)).encode()).hexdigest()[:16]
+            self._kept.get((run.folder.path, name, (stamp,)), lambda: self._written(run, name, tell))
+            return {"kind": name, "made": stamp}
 
         return json_reply(self.jobs.reply(work, caller(request)))
 
@@ -135,7 +137,8 @@ class Downloads:
         return folder
 
     async def answer(self, request: Request) -> Response:
-        """Send the run as a file to keep; ``?weights=1`` puts checkpoints into the zip.
+        """Send the run as a file to keep; ``?weights=1`` puts checkpoints into the zip, and ``?made=`` names what
+        :meth:`make` has made.
 
         Raises:
             UserError: there is no such run or download, or not yet, or no room to make it.
@@ -167,11 +170,15 @@ class Downloads:
             export = EXPORTS[name]
             if export.chunks is not None:
                 return _streamed(run, name, export.chunks(run, request.query_params.get("weights") == "1"))
-            key = (run.folder.path, name, _stamp(run))
+            waits = export.make is None
+            stamp = _stamp(run) if waits else (request.query_params.get("made", "")[:16],)
+            key = (run.folder.path, name, stamp)
             kept = self._kept.find(key)
             if kept is not None and not kept.path.is_file():  # somebody has cleaned up the temporary files
                 self._kept.drop(key)
                 kept = None
+            if kept is None and not waits:
+                raise RunError("It is made in the background first, and is not kept here any more. Make it again.")
             return (run, key) if kept is None else _sent(request, run, name, kept)
 
     async def _make(self, run: Run, key: _Key) -> Made:

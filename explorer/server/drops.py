@@ -22,7 +22,7 @@ from trainers.data import settings, sources
 from trainers.data.image_file import SUFFIXES
 from trainers.data.labelled.label_tables import LISTS
 from trainers.data.labelled.label_tables import SUFFIXES as TABLES
-from trainers.errors import DataError, DiskFullError, UserError
+from trainers.errors import DataError, DiskFullError
 from trainers.runs.atomic_files import is_full
 
 ACCEPTED = (*SUFFIXES, *TABLES, *LISTS, ".zip", ".parquet", ".tar")
@@ -173,7 +173,7 @@ class Drops:
             return {"source": f"{sources.PREFIX}/{key}/{name}"}
         try:
             run = taken_in(folder / name, self.limits.runs)
-        except UserError:
+        except BaseException:
             self._remove(key)
             raise
         if run is None:

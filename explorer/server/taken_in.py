@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainers.brought.files import READERS, read
+from trainers.brought.files import NAMES, PICTURES, READERS, read
 from trainers.brought.imported import import_zip, is_download
 from trainers.brought.opening import open_files
 from trainers.errors import UserError
@@ -48,14 +48,18 @@ def _has_embeddings(file: Path) -> bool:
 
 
 def _has_lists(file: Path) -> bool:
-    """Return whether a column of a Parquet file holds several numbers a row."""
+    """Return whether a column of a Parquet file holds several numbers a row; beside images, which may have boxes, only
+    one that is named like embeddings does.
+    """
     import pyarrow as arrow
     from pyarrow import parquet
 
     try:
-        kinds = parquet.read_schema(file, memory_map=False).types
+        schema = parquet.read_schema(file, memory_map=False)
     except (arrow.ArrowException, OSError):
         return False
     lists = (arrow.types.is_list, arrow.types.is_large_list, arrow.types.is_fixed_size_list)
-    inner = [kind.value_type for kind in kinds if any(is_list(kind) for is_list in lists)]
-    return any(arrow.types.is_floating(kind) or arrow.types.is_integer(kind) for kind in inner)
+    inner = {field.name: field.type.value_type for field in schema if any(is_list(field.type) for is_list in lists)}
+    wide = {name for name, kind in inner.items() if arrow.types.is_floating(kind) or arrow.types.is_integer(kind)}
+    pictured = any(name.lower() in PICTURES or arrow.types.is_struct(schema.field(name).type) for name in schema.names)
+    return any(name.lower() in NAMES for name in wide) if pictured else bool(wide)

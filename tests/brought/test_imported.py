@@ -258,6 +258,15 @@ def larger(path: Path, folder: RunFolder, files: Files) -> Path:
     return path
 
 
+def broken(path: Path, folder: RunFolder, files: Files) -> Path:
+    """Its settings are no DEFLATE stream."""
+    data = bytearray(write(path, prefixed(files, folder)).read_bytes())
+    at = data.index(f"{folder.id}/config.json".encode())
+    data[at + 40 : at + 80] = b"\xff" * 40
+    path.write_bytes(data)
+    return path
+
+
 def locked(path: Path, folder: RunFolder, files: Files) -> Path:
     data = bytearray(write(path, prefixed(files, folder)).read_bytes())
     at = data.rindex(f"{folder.id}/run.db".encode()) - 46
@@ -275,6 +284,7 @@ ODD: dict[str, tuple[Callable[[Path, RunFolder, Files], Path], str]] = {
     "a link": (linked, "no file of a run"),
     "a file twice": (twice, "in it twice"),
     "a file that is larger than it says": (larger, "larger than the zip says|CRC|no zip file"),
+    "a broken file": (broken, "no zip file"),
     "a password": (locked, "password"),
     "no zip": (lambda path, _folder, _files: (path.write_bytes(b"PK\x03\x04nothing"), path)[1], "no zip file"),
     "an empty zip": (lambda path, _folder, _files: write(path, {}), "no download of a run"),
@@ -301,6 +311,14 @@ def test_what_is_larger_than_the_disk_is_refused_before_it_is_unpacked(
     monkeypatch.setattr("trainers.brought.imported.MOST_BYTES", 1000)
     with pytest.raises(DataError, match="there is room for 1,000"):
         import_zip(write(tmp_path / "run.zip", prefixed(files, trained)), tmp_path / "runs")
+
+
+def test_two_runs_that_name_each_other_are_runs_of_their_own(files: Files, trained: RunFolder, tmp_path: Path) -> None:
+    one, other = f"00{'0' * 23}1", f"00{'0' * 23}2"
+    both = {f"{one}/{name}": data for name, data in (files | {"part_of": other.encode()}).items()}
+    both |= {f"{other}/{name}": data for name, data in (files | {"part_of": one.encode()}).items()}
+    import_zip(write(tmp_path / "run.zip", both), tmp_path / "runs")
+    assert [folder.part_of for folder in list_runs(tmp_path / "runs")] == ["", ""]
 
 
 def test_names_from_elsewhere_are_shown_as_they_are(files: Files, trained: RunFolder, tmp_path: Path) -> None:

@@ -210,8 +210,11 @@ def test_a_film_is_made_in_the_background_and_then_sent_at_once(client: httpx.Cl
         if job["phase"] == "done":
             reply = {"answer": job["result"]}
         time.sleep(0.05)
-    assert reply == {"answer": "film.gif"}
-    film = client.get(f"{folder.id}/download/film.gif")
+    made = reply["answer"]
+    assert made["kind"] == "film.gif"
+    assert "Make it again" in client.get(f"{folder.id}/download/film.gif").json()["error"]
+    folder.db.add_metrics([Scalar(arm=1, step=77, seconds=0.5, key="loss", value=-0.25)])  # it trains on meanwhile
+    film = client.get(f"{folder.id}/download/film.gif?made={made['made']}")
     assert film.headers["content-type"] == "image/gif" and film.content[:6] == b"GIF89a"
     assert "no 'metrics.csv' to make" in client.post(f"{folder.id}/make/metrics.csv", json={}).json()["error"]
     empty = make_run(tmp_path / "runs", points=30, frames=0)

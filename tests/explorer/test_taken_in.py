@@ -83,6 +83,10 @@ def test_images_and_tables_of_images_are_images(page: FormPage) -> None:
     pd.DataFrame({"image": [{"bytes": image, "path": None}] * 4, "label": [0, 0, 1, 1]}).to_parquet(pictures)
     assert "source" in drop(page, a__png=image, labels__csv=b"file,label\na.png,0\n")
     assert "source" in drop(page, train__parquet=pictures.getvalue())
+    boxes = io.BytesIO()
+    rows = {"image": [{"bytes": image, "path": None}] * 4, "label": [0, 0, 1, 1], "bbox": [[0.0, 1.0, 2.0, 3.0]] * 4}
+    pd.DataFrame(rows).to_parquet(boxes)
+    assert "source" in drop(page, train__parquet=boxes.getvalue())
     assert "source" in drop(page, labels__csv=b"file,label\na.png,0\n")
 
 

@@ -104,6 +104,19 @@ def test_points_stand_where_the_map_has_them_and_have_the_colours_of_the_page() 
         assert rows.mean() == pytest.approx(top + side * (1 - y) / 2, abs=1)
 
 
+def test_a_title_of_several_lines_is_written_on_one() -> None:
+    drawing = MapDrawing(["two\nlines"], "a\nb", np.zeros((3, 1), int), 600, 400)
+    assert drawing.draw(Moment(xy=np.zeros((1, 3, 2)), words="", numbers=[""])).shape == (400, 600, 3)
+
+
+def test_numbers_are_the_newest_at_each_step(run: RunFolder) -> None:
+    moments, rows = moments_of(run), run.scalars()
+    for step, lines in zip(moments.steps, moments.numbers, strict=True):
+        for arm, line in enumerate(lines):
+            known = [row.value for row in rows if row.arm == arm and row.key == "R_at_1" and row.step <= step]
+            assert f"{known[-1]:.3f}" in line if known else "R@1" not in line
+
+
 def test_a_loss_that_diverged_leaves_its_map_empty() -> None:
     labels = np.zeros((3, 1), int)
     xy = np.stack([np.full((3, 2), np.nan), np.zeros((3, 2))])

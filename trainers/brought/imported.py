@@ -14,7 +14,9 @@ import shutil
 import stat
 import time
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
+from lzma import LZMAError
 from pathlib import Path
 
 from trainers.errors import DataError, DiskFullError, RunError, UserError
@@ -59,19 +61,43 @@ def import_zip(file: Path, root: Path, tell: Progress = silent) -> list[str]:
                 if (root / run_id).exists():
                     raise DataError(f"The run {run_id} is here already. Delete it first to import it again.")
             _unpack(archive, members, spare, tell)
-            folders = [_checked(spare / run_id, set(ids)) for run_id in ids]
+            folders = [_checked(spare / run_id) for run_id in ids]
+            plans = {folder.id for folder in folders if kind_of(folder.config).plans}
+            for folder in folders:
+                if folder.part_of and (folder.part_of not in plans or folder.id in plans):
+                    (folder.path / "part_of").unlink()  # of a sweep that stays elsewhere it is a run of its own
             folders.sort(key=lambda folder: bool(folder.part_of))
-            for folder in reversed(folders):  # a sweep last: it is whole then
-                folder.path.rename(root / folder.id)
+            _moved(folders[::-1], root)  # a sweep last: it is whole then
             return [folder.id for folder in folders]
     except UserError as error:
         raise DataError(f"{file.name} cannot be imported: {error}") from error
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        LZMAError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+        EOFError,
+    ) as error:
         raise DataError(f"{file.name} cannot be imported: it is no zip file that can be read ({error}).") from error
     except OSError as error:
         if is_full(error):
             raise DiskFullError(f"There is no room to import {file.name}.") from error
         raise DataError(f"{file.name} cannot be imported: {error.strerror or error}.") from error
+
+
+def _moved(folders: Sequence[RunFolder], root: Path) -> None:
+    """Move runs to their place: all or none."""
+    moved: list[Path] = []
+    try:
+        for folder in folders:
+            folder.path.rename(root / folder.id)
+            moved.append(root / folder.id)
+    except OSError:
+        for path in moved:
+            shutil.rmtree(path, ignore_errors=True)
+        raise
 
 
 def is_download(file: Path) -> bool:
@@ -134,7 +160,7 @@ def _unpack(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], sp
                 tell("unpacking the run", done / total)
 
 
-def _checked(path: Path, known: set[str]) -> RunFolder:
+def _checked(path: Path) -> RunFolder:
     """Read everything in an unpacked folder once, and make it a run that nothing trains by itself.
 
     Raises:
@@ -147,8 +173,6 @@ def _checked(path: Path, known: set[str]) -> RunFolder:
     try:
         folder.check()
         config, state = folder.config, folder.state()
-        if folder.part_of and folder.part_of not in known:
-            (path / "part_of").unlink()  # of a sweep that stays elsewhere it is a run of its own
         planned = kind_of(config).plans
         _read(folder)
         if PHASES[state.phase].moving or PHASES[state.phase].active:

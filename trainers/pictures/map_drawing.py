@@ -117,7 +117,8 @@ def _bgr(colour: str) -> tuple[int, ...]:
 def _fitted(
     draw: ImageDraw.ImageDraw, text: str, font: ImageFont.ImageFont | ImageFont.FreeTypeFont, most: float
 ) -> str:
-    """Shorten a text to a width in pixels."""
+    """Write a text on one line, and shorten it to a width in pixels."""
+    text = " ".join(text.split())
     if draw.textlength(text, font) <= most:
         return text
     while text and draw.textlength(f"{text}…", font) > most:

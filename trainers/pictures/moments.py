@@ -76,7 +76,7 @@ def moments_of(folder: RunReader, most: int = MOST, *, components: bool = False)
         heading=f"{probe.data_title} · {how}",
         xy=_fitted(np.asarray(xy, np.float32)),
         steps=steps,
-        numbers=[_lines(folder.scalars(), step, config.arms, measures) for step in steps],
+        numbers=_lines(folder.scalars(), steps, config.arms, measures),
         labels=np.asarray(probe.labels),
     )
 
@@ -103,14 +103,16 @@ def _fitted(xy: np.ndarray) -> np.ndarray:
     return fitted
 
 
-def _lines(scalars: Sequence[Scalar], step: int, arms: int, measures: Measures) -> list[str]:
-    """Write the newest headline numbers of every loss at a step."""
-    newest = {(s.arm, s.key): s.value for s in scalars if s.step <= step and s.key in measures.headline}
-    return [
-        "   ".join(
-            f"{measures.describe(key).short} {newest[arm, key]:.3f}"
-            for key in measures.headline
-            if (arm, key) in newest
-        )
-        for arm in range(arms)
-    ]
+def _lines(scalars: Sequence[Scalar], steps: Sequence[int], arms: int, measures: Measures) -> list[list[str]]:
+    """Write the newest headline numbers of every loss at each of some steps, which ascend."""
+    rows = sorted((scalar for scalar in scalars if scalar.key in measures.headline), key=lambda scalar: scalar.step)
+    titles = {key: measures.describe(key).short for key in measures.headline}
+    newest: dict[tuple[int, str], float] = {}
+    lines, at = [], 0
+    for step in steps:
+        while at < len(rows) and rows[at].step <= step:
+            newest[rows[at].arm, rows[at].key] = rows[at].value
+            at += 1
+        known = [[(title, newest.get((arm, key))) for key, title in titles.items()] for arm in range(arms)]
+        lines.append(["   ".join(f"{title} {value:.3f}" for title, value in arm if value is not None) for arm in known])
+    return lines

@@ -26,14 +26,13 @@ class Curve:
     """A loss while it trains.
 
     Attributes:
-        seeds: how many trainings it is over.
         steps: int ``[S]``; at each the ``mean`` over the seeds that got there, the ``low``est and the ``high``est of
-            them, float64 ``[S]``.
+            them, float64 ``[S]``, and how many ``seeds`` these are.
     """
 
     title: str
     color: int
-    seeds: int
+    seeds: list[int]
     steps: list[int]
     mean: list[float]
     low: list[float]
@@ -54,7 +53,8 @@ def metrics_of(plan: RunFolder, shown: Shown) -> dict[str, str]:
 
 def curves_of(plan: RunFolder, shown: Shown, key: str) -> list[Curve]:
     """Return a curve per row under the condition that is shown, of what is there yet."""
-    read = {child.id: _points(plan, child.id, key) for row in shown.here() for child, _ in row.runs}
+    ids = {child.id for row in shown.here() for child, _ in row.runs}
+    read = {run_id: _points(plan, run_id, key) for run_id in ids}
     made = []
     for row in shown.here():
         runs = [points for child, arm in row.runs if (points := _finite(read[child.id].get(arm, [])))]
@@ -68,15 +68,15 @@ def csv(curves: Sequence[Curve], key: str) -> str:
     rows = [
         [curve.title, *numbers]
         for curve in curves
-        for numbers in zip(curve.steps, curve.mean, curve.low, curve.high, strict=True)
+        for numbers in zip(curve.steps, curve.mean, curve.low, curve.high, curve.seeds, strict=True)
     ]
-    return csv_text(["loss", "step", key, "lowest seed", "highest seed"], rows)
+    return csv_text(["loss", "step", key, "lowest seed", "highest seed", "seeds"], rows)
 
 
 def _over_seeds(title: str, color: int, runs: Sequence[Sequence[tuple[int, float]]]) -> Curve:
     """Put runs together at the steps at which any of them was measured; between its own a run lies on its line."""
     steps = np.unique([step for run in runs for step, _ in run])
-    steps = steps[:: -(-len(steps) // MOST)] if len(steps) > MOST else steps
+    steps = steps[np.linspace(0, len(steps) - 1, MOST).round().astype(int)] if len(steps) > MOST else steps
     every = []
     for run in runs:
         at, values = np.array(run, dtype=float).T
@@ -85,7 +85,8 @@ def _over_seeds(title: str, color: int, runs: Sequence[Sequence[tuple[int, float
     steps, stacked = steps[~np.isnan(stacked).all(0)], stacked[:, ~np.isnan(stacked).all(0)]
     found = [statistic(stacked, axis=0).tolist() for statistic in (np.nanmean, np.nanmin, np.nanmax)]
     mean, low, high = found
-    return Curve(title=title, color=color, seeds=len(runs), steps=steps.tolist(), mean=mean, low=low, high=high)
+    seeds = (~np.isnan(stacked)).sum(0).tolist()
+    return Curve(title=title, color=color, seeds=seeds, steps=steps.tolist(), mean=mean, low=low, high=high)
 
 
 def _finite(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:

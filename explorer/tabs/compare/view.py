@@ -269,7 +269,9 @@ class Pictures:
                 self.csv = parts.small("Curves (CSV)")
                 gr.Markdown("Lines are means over the seeds, bands reach from the lowest to the highest.", **_SENTENCE)
                 with parts.fold("The newest numbers"):
-                    self.newest = parts.table(["Loss", "Step", "Mean", "Lowest", "Highest"], elem_id="rs-newest")
+                    self.newest = parts.table(
+                        ["Loss", "Step", "Mean", "Lowest", "Highest", "Seeds"], elem_id="rs-newest"
+                    )
 
     def fill(self, shown: Shown, told: dict[str, str], key: str, curves: list[Curve]) -> Updates:
         """Draw; ``told``: titles of the numbers of the curves, by key."""
@@ -297,7 +299,7 @@ class Pictures:
                     one.title,
                     f"{one.steps[-1]:,}",
                     *(f"{part[-1]:.3f}" for part in (one.mean, one.low, one.high)),
-                    one.seeds,
+                    one.seeds[-1],
                 ]
                 for one in curves
             ],
