@@ -101,6 +101,21 @@ def test_a_buffer_that_the_loop_uses_again_is_copied(tmp_path: Path) -> None:
     assert list_runs(tmp_path)[0].newest("test/R_at_1")[0, "test/R_at_1"] == pytest.approx(expected["R_at_1"])
 
 
+def test_a_frame_that_fails_costs_no_numbers_whatever_they_are_called(tmp_path: Path) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = log_run("x", runs=tmp_path)  # its numbers wait for the first frame
+        run.log(1, **{"loss": 0.5, "step": 3})
+        run.log(step=2, loss=0.25)
+        run.frame(2, embeddings(2) * torch.nan)
+        wait_for(lambda: list_runs(tmp_path) and len(list_runs(tmp_path)[0].scalars()) == 3, 10)
+        run.log(loss=0.125)
+        run.finish()
+    rows = [(row.key, row.step, row.value) for row in list_runs(tmp_path)[0].scalars()]
+    assert rows == [("loss", 1, 0.5), ("logged/step", 1, 3.0), ("loss", 2, 0.25)]
+    assert len([each for each in caught if each.category is RuntimeWarning]) == 1, "the first alone is told"
+
+
 def test_where_warnings_are_errors_nothing_is_raised(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

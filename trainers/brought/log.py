@@ -87,11 +87,17 @@ class LoggedRun:
         """Of the run; empty before its first embeddings, where neither labels nor images said how many there are."""
         return "" if self._run is None else self._run.folder.id
 
-    def log(self, step: int, *, model: int = 0, **numbers: float) -> None:
-        """Keep numbers of a step, such as ``loss``; others than finite ones are left out."""
+    def log(self, step: int | None = None, /, *, model: int = 0, **numbers: float) -> None:
+        """Keep numbers of a step, such as ``loss``; others than finite ones are left out.
+
+        Args:
+            step: None: the number that is named ``step``.
+            model: which of several, counted from 0.
+        """
         try:
+            at = numbers.pop("step", None) if step is None else step
             kept = {_stored(key): float(value) for key, value in numbers.items() if np.isfinite(float(value))}
-            _put_newest(self._numbers, (self._checked_model(model), _checked_step(step), kept))
+            _put_newest(self._numbers, (self._checked_model(model), _checked_step(at), kept))
         except Exception as error:  # of whatever was handed over
             self._warn(error)
         self._wake.set()
@@ -141,13 +147,15 @@ class LoggedRun:
 
     def _write(self) -> None:
         while not self._frames.empty():
-            step, embeddings = self._frames.get_nowait()
-            if self._run is None:
-                self._run = self._make(len(embeddings[0]))
-            self._run.snapshot(step, embeddings)
+            self._guarded(partial(self._write_frame, *self._frames.get_nowait()))
         while self._run is not None and not self._numbers.empty():
             model, step, numbers = self._numbers.get_nowait()
             self._run.numbers(model, step, numbers)
+
+    def _write_frame(self, step: int, embeddings: Sequence[Any]) -> None:
+        if self._run is None:
+            self._run = self._make(len(embeddings[0]))
+        self._run.snapshot(step, embeddings)
 
     def _guarded(self, work: Callable[[], object]) -> None:
         try:
@@ -167,8 +175,8 @@ class LoggedRun:
         return int(model)
 
 
-def _checked_step(step: int) -> int:
-    if not 0 <= int(step) < 2**53:
+def _checked_step(step: float | None) -> int:
+    if step is None or not 0 <= int(step) < 2**53:
         raise ValueError(f"a step of 0 or more was needed; got {step}")
     return int(step)
 
