@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -26,6 +27,8 @@ FILES = {
     "import no_such_module_here": "line 1: ModuleNotFoundError: No module named 'no_such_module_here'",
     "x = 1": "defines no DESCRIPTOR, so it adds nothing",
     "DESCRIPTOR = 3": "A descriptor of a loss, a metric, an encoder, a dataset",
+    METRIC.format(name="mine")
+    + "DESCRIPTORS = (DESCRIPTOR,)\n": "Several of its entries are named 'mine'. Rename them",
     METRIC.format(name="a:b"): "A name of letters, digits and _ was needed; got 'a:b'",
     METRIC.format(name="R_at_k"): "there is a 'R_at_k' in trainers.metrics.catalogue already. Rename it",
 }
@@ -35,6 +38,7 @@ FILES = {
 def afresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """The files that are named, and where modules are found, are as before afterwards."""
     monkeypatch.setenv(plugins.VARIABLE, "")
+    monkeypatch.setenv(plugins.FAILED, "")
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
@@ -48,6 +52,33 @@ def test_a_file_that_is_no_use_is_a_sentence(text: str, tmp_path: Path) -> None:
         said.startswith(str(tmp_path / "mine.py")) and FILES[text] in said and said.count("Nothing of it is used") < 2
     )
     assert plugins.used() == ()
+
+
+CHILD = """
+import sys
+from trainers import plugins
+from trainers.errors import UserError
+from trainers.plugins.record import recorded
+
+plugins.begin()
+try:
+    plugins.check(recorded(sys.argv[1].encode()))
+except UserError as error:
+    print(error)
+"""
+
+
+def test_a_file_that_failed_is_run_once_and_what_needs_it_says_why_in_every_process(tmp_path: Path) -> None:
+    file, other = tmp_path / "mine.py", tmp_path / "other.py"
+    file.write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write('once')\n1 / 0\n", encoding="utf-8")
+    other.write_text(METRIC.format(name="other"), encoding="utf-8")
+    os.environ[plugins.VARIABLE] = os.pathsep.join(map(str, (file, other)))
+    begun = "import subprocess, sys; from trainers import plugins; plugins.begin(); plugins.begin()"
+    begun += "; assert len(plugins.named()) == 1; subprocess.run([sys.executable, '-c', *sys.argv[1:]], check=True)"
+    done = python(tmp_path, "-c", begun, CHILD, json.dumps([TABLE | {"title": str(file)}]))
+    assert done.returncode == 0 and (tmp_path / "ran").read_text() == "once", done.stderr
+    why = f"{file}, line 2: ZeroDivisionError: division by zero. Nothing of it is used."
+    assert (done.stdout, done.stderr) == (f"{why}\n", f"rankscope: {why}\n")
 
 
 @pytest.mark.parametrize("name", ["absent.py", "folder.py", "text.txt"])

@@ -59,6 +59,7 @@ def connected() -> Any:
     import ray
 
     from trainers.data.access import ACCESS
+    from trainers.plugins import FAILED
     from trainers.plugins import VARIABLE as PLUGINS
 
     package = HOME / __name__.partition(".")[0]
@@ -71,7 +72,7 @@ def connected() -> Any:
             runtime_env={
                 "py_modules": [str(package)],
                 "excludes": ["**/__pycache__", "assets/recorded", "docs"],
-                "env_vars": {name: os.environ[name] for name in (*ACCESS, PLUGINS) if name in os.environ},
+                "env_vars": {name: os.environ[name] for name in (*ACCESS, PLUGINS, FAILED) if name in os.environ},
             },
         )
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:

@@ -11,6 +11,7 @@ trains for strangers, has neither. What a run has written down of them only says
 from __future__ import annotations
 
 import functools
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 
 VARIABLE = "RANKSCOPE_PLUGINS"
 """Environment variable with the files of this program and of the processes that it starts, separated as in ``PATH``."""
+FAILED = "RANKSCOPE_PLUGINS_FAILED"
+"""Environment variable with the files that failed here, which are not handed down, and why, as JSON."""
 GROUP = "rankscope"
 """The entry points of packages: a module with a ``DESCRIPTOR`` or ``DESCRIPTORS``, or a descriptor."""
 PUBLIC = "A public page trains for strangers and runs no code from files; leave --plugin and RANKSCOPE_PLUGINS out."
 _USED: dict[str, Plugin] = {}
-_FAILED: dict[str, str] = {}
+_FAILED: dict[str, str] = json.loads(os.environ.get(FAILED) or "{}")
 _READING: set[str] = set()
 
 __all__ = ["Needed", "Plugin", "begin", "check", "named", "needed", "recorded", "use", "used"]
@@ -41,7 +44,8 @@ __all__ = ["Needed", "Plugin", "begin", "check", "named", "needed", "recorded", 
 def use(path: Path | str) -> Plugin:
     """Run a Python file and add the entries that it defines to the registries, here and in processes started later.
 
-    A file that was read already is not read again.
+    A file that was read already is not read again. Processes that are started later do not run one that failed, and
+    refuse what needs it with the same line.
 
     Raises:
         UserError: it cannot be read or run, which line says why, or it adds nothing; nothing of it is used then.
@@ -55,7 +59,11 @@ def use(path: Path | str) -> Plugin:
     _READING.add(str(file))
     try:
         return _added(str(file), functools.partial(read_file, file))
+    except UserError:
+        os.environ[VARIABLE] = os.pathsep.join(other for other in named() if other != str(file))
+        raise
     finally:
+        os.environ[FAILED] = json.dumps(_FAILED)
         _READING.discard(str(file))
 
 
@@ -67,7 +75,7 @@ def begin() -> None:
     if public():
         return
     for file in named():
-        if file not in _FAILED and file not in _READING:
+        if file not in _READING:
             _told(functools.partial(use, file))
     waiting = _entry_points()
     while waiting:

@@ -8,6 +8,7 @@ import inspect
 import re
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,6 +119,9 @@ def _plugin(made: Any, title: str, path: Path, content: bytes) -> Plugin:
     if not found:
         raise UserError(f"{title} defines no DESCRIPTOR, so it adds nothing. docs/extending.md has examples.")
     entries = tuple((_family(entry), entry) for entry in found)
+    several = Counter((family, entry.name) for family, entry in entries)
+    if twice := [name for (_, name), count in several.items() if count > 1]:
+        raise UserError(f"Several of its entries are named {twice[0]!r}. Rename them.")
     return Plugin(title=title, path=path, digest=hashlib.sha256(content).hexdigest(), entries=entries)
 
 
