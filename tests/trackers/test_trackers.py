@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from tests.examples import ROOT
 from tests.tiny import tiny_config, write_images
 from tests.trackers.wandb_file import records
 from trainers import trackers
+from trainers.cli.output import print_json
 from trainers.config import TRACKERS
 from trainers.data import access
 from trainers.errors import ParameterError
@@ -196,6 +198,28 @@ def test_its_failure_stops_no_run_and_is_a_line_in_the_log(
     lines = [line for line in (folder.path / "log.txt").read_text().splitlines() if "tracker wandb: " in line]
     assert len(lines) == 1 and "not everything is mirrored, and the run goes on" in lines[0]
     assert [run.id for run in tracker.made] == [folder.id]
+
+
+def test_results_are_printed_while_trackio_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended, before = threading.Event(), set(threading.enumerate())
+
+    def hang(**_: object) -> None:
+        print("begun")
+        ended.wait(60)
+
+    monkeypatch.syspath_prepend(ROOT / "tests" / "trackers" / "stand_in")
+    monkeypatch.setattr("trackio.init", hang)
+    monkeypatch.setattr(mirror, "WAIT_SECONDS", 3)
+    folder = RunFolder.create(tmp_path / "runs", tiny_config(write_images(tmp_path / "images"), track="trackio"))
+    assert Worker(folder).run().phase == "finished"
+    print_json({"id": folder.id})
+    said = capsys.readouterr()
+    ended.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(30)
+    assert said.out == f'{{"id": "{folder.id}"}}\n' and "begun" in said.err
 
 
 def test_on_a_public_page_nothing_is_mirrored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

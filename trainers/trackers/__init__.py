@@ -12,6 +12,7 @@ import importlib.util
 import netrc
 import os
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -183,6 +184,17 @@ def _has_key() -> bool:
     return False
 
 
+class _Elsewhere:
+    """The standard output, but for the thread that made it the standard error."""
+
+    def __init__(self) -> None:
+        self._thread, self._results, self._told = threading.get_ident(), sys.stdout, sys.stderr
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._told if threading.get_ident() == self._thread else self._results, name)
+
+
 def _elsewhere() -> contextlib.AbstractContextManager[Any]:
-    """Keep what a library prints from the standard output, where commands write results."""
-    return contextlib.redirect_stdout(sys.stderr)
+    """Keep what a library prints in this thread from the standard output, where commands write results meanwhile."""
+    aside: Any = _Elsewhere()
+    return contextlib.redirect_stdout(aside)
