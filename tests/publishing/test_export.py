@@ -261,3 +261,15 @@ def test_what_onnx_needs_is_said(exports: Callable[[str], Exports], monkeypatch:
     model = embedding_model.EmbeddingModel.of(exports("conv4").runs["conv4"], 0)
     with pytest.raises(UserError, match="ONNX files need no_onnx and no_onnxscript: pip install onnx"):
         model.write_onnx(Path("never.onnx"))
+
+
+def test_notes_beside_the_model_are_not_replaced_and_a_card_is(
+    exports: Callable[[str], Exports], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, notes = exports("conv4").runs["conv4"], tmp_path / "notes.md"
+    words = ["export", run.id, "--runs", str(run.path.parent), "--out", str(tmp_path / "notes.safetensors")]
+    notes.write_text("# notes\n\nmine")
+    assert main(words) == 1 and "not a card of this program" in capsys.readouterr().err
+    assert notes.read_text() == "# notes\n\nmine" and [*tmp_path.iterdir()] == [notes]
+    notes.unlink()
+    assert main(words) == main([*words, "--arm", "1"]) == 0 and "SupCon" in notes.read_text()

@@ -314,7 +314,8 @@ def _equip_export(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="FILE",
-        help=f"File to write; one that is there is replaced. [{DEFAULT}embedding.safetensors, with --onnx "
+        help=f"File to write; one that is there is replaced, and the card beside it, which ends in .md; another .md "
+        f"file of that name is not, and nothing is written. [{DEFAULT}embedding.safetensors, with --onnx "
         "embedding.onnx, with --without-head encoder.safetensors]",
     )
     form = parser.add_mutually_exclusive_group()

@@ -54,6 +54,8 @@ def _named(values: Any) -> Any:
 
 Font = ImageFont.ImageFont | ImageFont.FreeTypeFont
 NAME, WEIGHTS = "picture.png", "embedding.safetensors"
+_OPENING = "An image encoder trained with Rankscope."
+_CARD = re.compile(rb"# .*\n\n" + re.escape(_OPENING).encode())
 _SIDE, _GAP, _TITLE = 1040, 90, 90  # pixels, at twice the size at which it is drawn
 _INK, _LINE = "#3d4250", "#d9dce3"
 _HUE_STEP = 137.5 / 360  # the golden angle: neighbours in a list have hues far apart
@@ -183,15 +185,20 @@ def write_export(folder: RunFolder, arm: int, path: Path, *, onnx: bool = False)
     """Write the whole embedding model of an arm, as safetensors or ONNX, and beside it its card; returns the card.
 
     Raises:
-        UserError: the run embeds no images, has no such arm or no checkpoint; or it cannot be written in this form.
+        UserError: the run embeds no images, has no such arm or no checkpoint; or it cannot be written in this form; or
+            something else than a card has the card's name, and nothing is written.
         DiskFullError: the disk is full.
         OSError: a file cannot be written.
     """
     if path.suffix == ".md":
         raise UserError(f"{path.name} is the name of a card. Give one such as {path.stem}.safetensors.")
+    beside = replaceable(path.with_suffix(".md"))
+    if beside.exists() and not _CARD.match(beside.read_bytes()):
+        raise UserError(
+            f"The card would replace {beside}, which is not a card of this program. Move it, or give another name."
+        )
     model = EmbeddingModel.of(folder, arm)
     use = (model.write_onnx if onnx else model.write)(path)
-    beside = replaceable(path.with_suffix(".md"))
     write_bytes(beside, _body(folder, arm, path.stem, "", "", use).encode(), home=beside.parent, shared=True)
     return beside
 
@@ -252,7 +259,7 @@ def _body(folder: RunFolder, arm: int, name: str, timm: str, picture: str, use: 
     )
     return f"""# {name}
 
-An image encoder trained with Rankscope. Whoever passes it on chooses its licence, within those of the images and of the
+{_OPENING} Whoever passes it on chooses its licence, within those of the images and of the
 weights that it started from.
 
 {facts}
