@@ -142,6 +142,20 @@ def _nan(state: State) -> State:
     return {name: value * torch.nan if value.is_floating_point() else value for name, value in state.items()}
 
 
+NOT_PLAIN: dict[str, Callable[[Tensor], Tensor]] = {
+    "sparse": lambda value: value.to_sparse(),
+    "meta": lambda value: value.to("meta"),
+    "quantized": lambda value: torch.quantize_per_tensor(value, 0.1, 0, torch.qint8),
+    "complex": lambda value: value.to(torch.complex64),
+    "nested": lambda value: torch.nested.nested_tensor([value]),
+}
+
+
+def _with(made: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
+    """A network whose weights of rank 4, a fifth of all, are not plain."""
+    return {name: made(value) if value.dim() == 4 else value for name, value in resnet().state_dict().items()}
+
+
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "another": (lambda p: torch.save(vit().state_dict(), p), "is not of this encoder: 0 of the encoder's 100 tensors"),
     "half_of_it": (lambda p: torch.save(dict([*resnet().state_dict().items()][:60]), p), "and 90% are needed; not in"),
@@ -150,11 +164,14 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "pickle": (lambda p: p.write_bytes(pickle.dumps(Evil(p.with_name("ran")))), "holds more than tensors"),
     "garbage": (lambda p: p.write_bytes(b"weights"), "holds more than tensors, or is damaged"),
     "no_tensors": (lambda p: torch.save({"epoch": 3}, p), "no dictionary of tensors by name"),
+    **{kind: (lambda p, made=made: torch.save(_with(made), p), "not in the file as dense real numbers.*: conv1.weight")
+       for kind, made in NOT_PLAIN.items()},
     "nan": (lambda p: torch.save(_nan(resnet().state_dict()), p), r"numbers that are none \(NaN or infinite\)"),
     "not_there": (lambda p: None, "cannot be read: No such file"),
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor", "ignore:The PyTorch API", "ignore:Sparse")
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_no_such_file_is_refused_in_a_sentence(tmp_path: Path, case: str) -> None:
     make, words = REFUSED[case]
@@ -172,7 +189,7 @@ def test_what_did_not_match_is_listed(tmp_path: Path) -> None:
     found = match(encoder("resnet18"), written(tmp_path / "weights.pt", {"student": state, "teacher": dict(state)}))
     assert found.summary == "98 of the encoder's 100 tensors are in the file (in 'student')"
     assert found.lines() == [
-        "not in the file, so they begin as they would without it: layer4.1.bn2.bias",
+        "not in the file as dense real numbers, so they begin untrained: layer4.1.bn2.bias",
         "of another shape in the file, likewise: conv1.weight [64, 1, 7, 7] for [64, 3, 7, 7]",
         "in the file and not used: fc.weight, fc.bias",
         "as many match in 'teacher', which is not taken",

@@ -107,19 +107,28 @@ class WeightsFile:
             ) from error
         found = dict(_dictionaries(content, ()))
         if not found:
-            raise UserError(f"{self.path} holds no dictionary of tensors by name, such as a state_dict.")
+            raise UserError(
+                f"{self.path} holds no dictionary of tensors by name, dense and of real numbers, such as a state_dict."
+            )
         return found
 
 
 def _dictionaries(content: object, above: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Tensor]]]:
     if not isinstance(content, Mapping) or len(above) > _DEPTH:
         return
-    tensors = {name: value for name, value in content.items() if isinstance(name, str) and isinstance(value, Tensor)}
+    tensors = {name: value for name, value in content.items() if isinstance(name, str) and _is_plain(value)}
     if tensors:
         yield ".".join(above), tensors
     for name, inner in content.items():
         if isinstance(name, str):
             yield from _dictionaries(inner, (*above, name))
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether it is a dense tensor of real numbers, as encoders have; any other counts as not in the file."""
+    if not isinstance(value, Tensor) or value.is_nested or value.layout != torch.strided:
+        return False
+    return not (value.is_meta or value.is_quantized or value.is_complex())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +170,7 @@ class Matched:
     def lines(self) -> list[str]:
         """List what did not match, a line for each reason."""
         parts = (
-            ("not in the file, so they begin as they would without it", self.missing),
+            ("not in the file as dense real numbers, so they begin untrained", self.missing),
             ("of another shape in the file, likewise", self.misshapen),
             ("in the file and not used", self.unused),
         )
@@ -203,7 +212,7 @@ def match(encoder: Encoder, file: WeightsFile) -> Matched:
             f"{file.path.name} is not of this encoder: {best.summary}, and {LEAST:.0%} are needed; {told:.600}. Choose "
             "the encoder that the file is of, with the same parameters."
         )
-    if broken := [name for name, value in best.tensors.items() if not bool(torch.isfinite(value).all())]:
+    if broken := [name for name, value in best.tensors.items() if not bool(torch.isfinite(value.float()).all())]:
         raise UserError(f"{file.path.name} has numbers that are none (NaN or infinite), first in {broken[0]}.")
     return best
 
