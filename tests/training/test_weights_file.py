@@ -171,7 +171,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor", "ignore:The PyTorch API", "ignore:Sparse")
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of torch, of kinds of tensors that it is about to change
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_no_such_file_is_refused_in_a_sentence(tmp_path: Path, case: str) -> None:
     make, words = REFUSED[case]
