@@ -20,7 +20,7 @@ from tests.made_up_plan import make_plan, sweep
 from tests.tiny import tiny_config, write_images
 from trainers.comparison.markup import markdown_text
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
-from trainers.publishing.card import NAME, card, write_picture
+from trainers.publishing.card import NAME, began_published, card, write_picture
 from trainers.runs import RunFolder
 from trainers.training.encoder_file import RunEncoders
 
@@ -66,6 +66,7 @@ def test_a_timm_encoder_is_loaded_again_with_the_weights_of_its_arm(hub: Any, ru
     results = json.loads(files["results.json"])
     (first, *_) = data.eval_results
     assert first.metric_value == pytest.approx(results[first.metric_type], abs=1e-5)
+    assert data.base_model is None and "test_resnet" in files["README.md"].decode(), "it began untrained"
     assert first.dataset_split == "whole test set, 36 images" and data.library_name == "timm"
     assert "SupCon" in files["README.md"].decode() and "Khosla et al., NeurIPS 2020" in files["README.md"].decode()
     backbone = RunEncoders(run).tensors(1)
@@ -109,6 +110,25 @@ def test_a_comparison_is_a_dataset_that_opens_again(hub: Any, tmp_path: Path) ->
     env = environment(hub.url, tmp_path, HF_TOKEN="hf_x")
     opened = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False)
     assert int(opened.stdout) >= 2, opened.stderr
+
+
+@pytest.mark.parametrize(
+    ("pretrained", "begins", "published"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"weights": "/home/ada/own.pt@0123456789abcdef"}, False),
+        (True, {"start": "0" * 25 + "1"}, False),
+    ],
+)
+def test_a_card_names_the_weights_that_the_run_began_with(
+    tmp_path: Path, pretrained: bool, begins: dict[str, str], published: bool
+) -> None:
+    timm = {"encoder": "timm", "encoder_parameters": {"model": "test_resnet", "pretrained": pretrained}}
+    run = RunFolder.create(tmp_path, tiny_config(tmp_path, **timm, **begins))
+    assert began_published(run.config) == published
+    text = card(run, 0, "ada/net", timm="", picture="")
+    assert ("- **Started from**: own.pt@0123456789abcdef\n" in text) == ("weights" in begins) and "/home" not in text
 
 
 RECORDED = Path(__file__).resolve().parents[2] / "assets" / "recorded"

@@ -16,6 +16,7 @@ from PIL import Image, ImageDraw, ImageFont
 from trainers.comparison.markup import markdown_text
 from trainers.config import Config
 from trainers.data.sources import is_path
+from trainers.encoders import ENCODERS
 from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.metrics.measures import final_numbers
@@ -173,7 +174,7 @@ def write_model(folder: RunFolder, arm: int, repository: str, to: Path) -> Mappi
             },
             indent=1,
         )
-        architecture = f"{architecture}.{tag}" if tag else architecture
+        architecture = f"{architecture}.{tag}" if tag and began_published(folder.config) else architecture
     shown = write_picture(folder, arm, to)
     texts["README.md"] = card(folder, arm, repository, timm=architecture, picture=shown, use=use)
     for name, text in texts.items():
@@ -236,7 +237,8 @@ def card(folder: RunFolder, arm: int, repository: str, *, timm: str, picture: st
     """Write the card: header for the Hub, what was trained how, the numbers, and how the model is loaded.
 
     Args:
-        timm: name of the timm model that it is; empty: an encoder of this program alone.
+        timm: name of the timm model that it is, with its tag if it began with those weights; empty: an encoder of this
+            program alone.
         picture: what the picture beside the card shows; empty: there is none.
         use: how the whole model is loaded, in Markdown.
     """
@@ -302,6 +304,12 @@ def _header(folder: RunFolder, shown: CardNumbers, repository: str, timm: str) -
     return header
 
 
+def began_published(config: Any) -> bool:
+    """Return whether the encoder of a run began with weights that its library publishes, not of a file or a run."""
+    chosen: Choice = config.encoder
+    return not (config.start or config.weights) and ENCODERS[chosen.name].pretrained(chosen.parameters)
+
+
 def _network(config: Any) -> str:
     choice: Choice = config.encoder if config.encoder_prefix else config.model
     return ", ".join([choice.name, *(f"{name} {value}" for name, value in choice.parameters.items())])
@@ -317,6 +325,7 @@ def _facts(folder: RunFolder, arm: int, timm: str) -> dict[str, str]:
         "Parameters": ", ".join(f"{name} {value}" for name, value in about.parameters.items()),
         "Images": f"{source} at commit {folder.revision}" if folder.revision else source,
         "Encoder": timm or _network(config),
+        "Started from": source_name(weights) if (weights := getattr(config, "weights", None)) else "",
         "Settings": kind.summary(config, kind.data_title(config)),
         "Steps": kind.by_stage(folder) or f"{folder.state().step:,}",
         "Seed": str(config.single.seed),
