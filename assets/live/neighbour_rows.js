@@ -104,7 +104,7 @@ export class NeighbourRows {
     const { run } = this;
     const worst = severity(run, Math.min(...arm.shared));
     const values = arm.scores.map(({ title, value }) => `${title} ${value.toFixed(2)} · `).join("");
-    say(row.summary, worst.word ? `${values}worst of ten: ${brief(worst.word)}` : "nearest first; these images have no labels, which R@1, AP and mistakes need");
+    say(row.summary, worst.word ? `${values}worst of ten: ${brief(worst.word)}` : "nearest first; these images have no labels, which numbers and mistakes need");
     row.tiles.forEach((tile, rank) => {
       const id = arm.ids[rank];
       tile.node.hidden = id === undefined;

@@ -24,7 +24,16 @@ _FOR_PROGRAMS = ("api_info_as_input", "api_info_as_output")
 """What Gradio tells programs of a component as a parameter and as a result. Where one is missing it takes ``api_info``,
 which nearly always says the same. These and the examples, which it does not take from here, are a tenth of the page."""
 _FALSE = (
-    *("_retryable", "_selectable", "_undoable", "allow_custom_value", "autofocus", "header_links", "likeable"),
+    *(
+        "_retryable",
+        "_selectable",
+        "_undoable",
+        "allow_custom_value",
+        "autofocus",
+        "autoscroll",
+        "header_links",
+        "likeable",
+    ),
     *("line_breaks", "rtl", "show_progress", "stop_btn", "streamable", "submit_btn"),
 )
 """Properties that its scripts take for false where they are missing. Together they are a twentieth of the page."""
@@ -95,6 +104,7 @@ class Page(gr.Blocks):
             component.pop("component_class_id", None)  # by which components from elsewhere are found
             if component["id"] not in told:
                 component.pop("api_info", None)
+                component.pop("skip_api", None)
             for name in _FOR_PROGRAMS:
                 if name in component and component[name] == component.get("api_info", component[name]):
                     del component[name]

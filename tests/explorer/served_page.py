@@ -63,8 +63,10 @@ class Served:
         return self.post(f"/gradio_api/run/{name}", {"data": list(data)}, **headers)
 
     def event(self, name: str, *data: object, **headers: str) -> list[Any]:
-        """What an event of the page answers, by the name of its function."""
-        found = next(each for each in self.explorer.blocks.config["dependencies"] if each.get("api_name") == name)
+        """What an event of the page answers, by the name of its function and how many values it takes."""
+        events = self.explorer.blocks.config["dependencies"]
+        named = [each for each in events if str(each.get("api_name")).rstrip("_0123456789") == name]
+        found = next(each for each in named if len(each["inputs"]) == len(data))
         visit = uuid.uuid4().hex
         asked = {"data": list(data), "fn_index": found["id"], "session_hash": visit}
         assert self.post("/gradio_api/queue/join", asked, **headers).status_code == 200
