@@ -41,7 +41,7 @@ def build(_shared: Shared) -> None:
             listed = parts.listing(headers=_HEAD, shares=[32, 68], elem_id="rs-entries")
         with gr.Column(scale=6, min_width=320):
             text = gr.Markdown(first.markdown, latex_delimiters=_LATEX, elem_id="rs-entry")
-            loss = gr.Textbox(first.name, visible=False)
+            loss, pressed, shown = (gr.Textbox(value, visible=False) for value in (first.name, "0", ""))
             with gr.Row(equal_height=False, elem_classes="rs-bottoms") as losses:
                 beside = gr.Dropdown(_choices(), value=NOTHING, label="Beside it", scale=3)
                 train = gr.Button("Train it", scale=1, size="md", elem_id="rs-train-these")
@@ -51,15 +51,14 @@ def build(_shared: Shared) -> None:
                 table = parts.table(elem_id="rs-numbers")
             with parts.fold("Words"):
                 gr.Markdown(glossary.markdown())
-    search: dict[str, Any] = {"fn": _found, "inputs": [words, family], "outputs": listed, **QUIET}
-    opened_tab().select(**search)
-    words.change(**search, trigger_mode="always_last")
-    family.change(**search)
+    # the list and the entry have one event each, so that no answer comes after that about what was asked for later
+    last: dict[str, Any] = {"trigger_mode": "always_last", **QUIET}
+    gr.on([opened_tab().select, words.change, family.change], _found, [words, family], listed, **last)
     drawn = [figure, made, numbers, table]
-    opening = listed.select(_open, beside, [text, loss, losses, train, *drawn], **QUIET)
-    opening.then(fn=None, js=parts.reaching("rs-entry"))
+    listed.select(_pressed, None, pressed, **QUIET).then(fn=None, js=parts.reaching("rs-entry"))
+    entry = [text, loss, losses, train, *drawn, shown]
+    gr.on([opened_tab().select, pressed.change], _show, [pressed, shown, beside], entry, **last)
     beside.change(_beside, [loss, beside], [train, *drawn], **QUIET)
-    opened_tab().select(_first, [loss, beside, figure], [train, *drawn], **QUIET)
     train.click(fn=None, inputs=[loss, beside], js=_TRAIN)
 
 
@@ -76,21 +75,24 @@ def _found(words: str, family: str) -> list[list[str]]:
     return _rows(found(words, "" if family == ALL else family))
 
 
-def _open(beside: str, chosen: gr.SelectData) -> list[Any]:
-    """Show an entry."""
-    entry = named(*chosen.row_value)
+def _pressed(chosen: gr.SelectData) -> str:
+    """Return the place of the entry that is pressed among all."""
+    return str(entries().index(named(*chosen.row_value)))
+
+
+def _show(pressed: str, shown: str, beside: str) -> list[Any]:
+    """Show the entry at a place; nothing is drawn before somebody looks, and nothing twice."""
+    if pressed == shown or not (pressed.isdecimal() and int(pressed) < len(entries())):
+        return [gr.skip()] * 9
+    entry = entries()[int(pressed)]
     drawn = _drawn(entry.name, beside) if entry.loss else _of_metric(entry.name)
-    return [entry.markdown, entry.name if entry.loss else "", gr.update(visible=entry.loss), _label(beside), *drawn]
+    loss = entry.name if entry.loss else ""
+    return [entry.markdown, loss, gr.update(visible=entry.loss), _label(beside), *drawn, pressed]
 
 
 def _beside(loss: str, beside: str) -> list[Any]:
     """Draw another loss beside the one that is shown."""
     return [_label(beside), *_drawn(loss, beside)]
-
-
-def _first(loss: str, beside: str, figure: Any) -> list[Any]:
-    """Draw the figure of the entry that is shown, where it is not there yet: none is made before somebody looks."""
-    return [gr.skip()] * 5 if figure or not loss else _beside(loss, beside)
 
 
 def _label(beside: str) -> Any:
