@@ -105,7 +105,7 @@ def test_a_comparison_is_opened_by_its_link_and_by_its_id(browser: Browser, site
     with visit(browser, site, f"{site.url}/?comparison=ada/seeds", ready=False) as other:
         view = other.locator("#rs-compare")
         expect(other.locator("#rs-conclusion")).to_contain_text("HAPPIER has the best R@1, ")
-        expect(view).to_contain_text("from the Hub: ada/seeds at ")
+        expect(view).to_contain_text("from the Hub: ada/seeds at ", timeout=60_000)
         assert "comparison=ada%2Fseeds" in other.url and "run=" not in other.url
         for name in ("Stop", "Resume", "Delete", "Add seeds"):
             expect(view.get_by_role("button", name=name)).to_be_hidden()
