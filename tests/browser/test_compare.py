@@ -81,7 +81,7 @@ def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Pat
             expect(button(page, name)).to_be_hidden()
         expect(page.locator("#rs-trained .scatterlayer .trace")).to_have_count(6)  # a line and a band per loss
         file = downloaded(page.get_by_role("button", name="Curves (CSV)")).decode()
-        assert file.startswith("loss,step,R_at_1,lowest seed,highest seed\nSmooth-AP,0,")
+        assert file.startswith("loss,step,R_at_1,lowest seed,highest seed,seeds\nSmooth-AP,0,")
         cell(page, 1, 3).click()
         expect(page.locator("#rs-number")).to_contain_text("H-AP: HAPPIER, Label noise 0")
         cell(page, 0, 2, "#rs-number-runs").click()
