@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import math
 import os
-import signal
 import sqlite3
 import sys
 import threading
@@ -44,6 +43,7 @@ from trainers.runs.lock import RunLock
 from trainers.runs.records import BETWEEN_SLICES, RunState
 from trainers.runs.slice_cost import note_set_up
 from trainers.trackers.mirror import mirrored
+from trainers.training.interrupts import answer
 
 if TYPE_CHECKING:
     from trainers.training.trainer import Trainer
@@ -318,8 +318,7 @@ def watch_parent(worker: Worker) -> None:
 
 def watch_signals(worker: Worker) -> None:
     """End with a checkpoint on Ctrl-C and SIGTERM, and when the launcher of several processes is gone."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: worker.leave("interrupted"))
+    answer(lambda: worker.leave("interrupted"))
     if (group := board()) is not None:
         watch(group, lambda: worker.leave("interrupted"))
 

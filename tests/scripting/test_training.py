@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,16 @@ def test_a_sweep_has_runs(images: Path, tmp_path: Path) -> None:
     assert signal.getsignal(signal.SIGINT) is before
     assert [child.settings["seed"] for child in sweep.runs()] == [1, 2]
     assert all(child.results()["R_at_1"].notna().all() for child in sweep.runs())
+
+
+def test_a_program_trains_in_a_thread_too(images: Path, tmp_path: Path) -> None:
+    data, made = {"source": str(images), "image_size": 24}, []
+    thread = threading.Thread(
+        target=lambda: made.append(rankscope.train(data, ["supcon_out"], runs=tmp_path, **(SMALL | {"steps": 1})))
+    )
+    thread.start()
+    thread.join(120)
+    assert [run.phase for run in made] == ["finished"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import signal
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ from trainers.errors import DISK_FULL, UNEXPECTED, RunError
 from trainers.kinds import arm_titles, kind_of
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES, RunState
+from trainers.training.interrupts import answer
 
 if TYPE_CHECKING:
     from trainers.training.executor import Device, ProcessExecutor
@@ -209,8 +209,7 @@ def _followed(
     folder: RunFolder, executor: ProcessExecutor, device: Device, show: Callable[[RunState], None]
 ) -> RunState:
     leave = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: leave.set())
+    answer(leave.set)
     executor.launch(folder.path, device)
     try:
         while not (ended := executor.reap()):

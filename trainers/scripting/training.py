@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from trainers.plans import PLANS
 from trainers.plans.config import apart
 from trainers.plans.plain import configured
 from trainers.scripting.opened import OpenedRun
+from trainers.training.interrupts import kept
 
 Data = str | os.PathLike[str] | Mapping[str, Any] | None
 
@@ -92,7 +90,7 @@ def sweep(
 def _trained(verb: str, values: Mapping[str, Any], runs: Path, quiet: bool) -> OpenedRun:
     kinds: dict[str, Any] = {started.verb: started for started in (*KINDS.values(), *PLANS.values())}
     folder = created(configured(kinds[verb].name, _plain(kinds[verb], values)), runs)
-    with _signals_kept():
+    with kept():
         state = trained(folder, quiet)
     if state.phase == "interrupted":
         raise KeyboardInterrupt
@@ -122,17 +120,3 @@ def _spelled(value: Any, spec: Spec) -> Any:
     if isinstance(value, (list, tuple)):
         return [_spelled(each, spec) for each in value]
     return value
-
-
-@contextmanager
-def _signals_kept() -> Iterator[None]:
-    """Give a program the answers to its signals back that it had before the training."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, answer in before.items():
-            signal.signal(number, answer)
