@@ -13,7 +13,6 @@ import plotly.graph_objects as go
 
 from explorer.exports import figures
 from explorer.exports.tables import stored_frames
-from explorer.layout.align import unpack
 from explorer.layout.snapshots import thin
 from explorer.server import maps
 from explorer.server.library import Library
@@ -26,6 +25,7 @@ from trainers.metrics.catalogue import maps as numbers
 from trainers.metrics.measures import Measures, final_numbers
 from trainers.metrics.names import Described
 from trainers.pictures.palette import palette
+from trainers.runs.maps import unpack
 from trainers.runs.records import STAGE, Frame, Probe, Scalar
 
 MOST_FRAMES = 30

@@ -11,13 +11,13 @@ import pandas  # noqa: F401  pyarrow loads it at its first table, and plotly tak
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from explorer.layout.align import unpack
 from explorer.server import maps
 from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.cells import plain_cell
 from trainers.errors import RunError
 from trainers.kinds import arm_titles
+from trainers.runs.maps import unpack
 from trainers.runs.records import Frame, Probe
 from trainers.runs.regular import is_there
 

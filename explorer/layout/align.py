@@ -1,4 +1,4 @@
-"""Rigid alignment of one map to another, and the packing of coordinates."""
+"""Rigid alignment of one map to another, and the box that holds both."""
 
 from __future__ import annotations
 
@@ -31,13 +31,3 @@ def grow(limit: float, maps: tuple[np.ndarray, ...], margin: float = 0.08) -> fl
     """
     reach = max((float(np.abs(xy).max()) for xy in maps if xy.size), default=0.0)
     return limit if reach <= limit else reach * (1 + margin)
-
-
-def pack(xy: np.ndarray, limit: float) -> np.ndarray:
-    """Pack coordinates within ``-limit .. limit`` into uint16 ``[P, 2]``."""
-    return np.clip(np.rint((xy / limit + 1) / 2 * 65535), 0, 65535).astype(np.uint16)
-
-
-def unpack(packed: np.ndarray, limit: float) -> np.ndarray:
-    """Unpack float32 ``[P, 2]`` of what :func:`pack` stored."""
-    return ((packed.astype(np.float64) / 65535 * 2 - 1) * limit).astype(np.float32)

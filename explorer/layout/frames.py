@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.layout.align import grow, pack, procrustes, unpack
+from explorer.layout.align import grow, procrustes
 from explorer.layout.effort import Effort, following, noise_floor, refining
 from explorer.layout.local_join import Followed, follow
 from explorer.layout.measuring import Measurer, Moved
@@ -17,6 +17,7 @@ from explorer.layout.pca import pca
 from explorer.layout.quality import drift, kept_neighbours
 from explorer.layout.umap_step import step
 from trainers.metrics.catalogue import maps as numbers
+from trainers.runs.maps import pack, unpack
 from trainers.runs.records import Frame, FrameArm, Snapshot, refined
 
 STORED_NEIGHBOURS = 20

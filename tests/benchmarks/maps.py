@@ -32,7 +32,7 @@ for _key, _value in environment().items():
 # ruff: noqa: E402  what follows reads the environment when it is imported
 import numpy as np
 
-from explorer.layout.align import procrustes, unpack
+from explorer.layout.align import procrustes
 from explorer.layout.effort import CALM, MOVING, TURNED, noise_floor
 from explorer.layout.frames import STORED_NEIGHBOURS, Layouter
 from explorer.layout.labels import LabelPairs
@@ -44,6 +44,7 @@ from explorer.layout.umap_step import step, warm_up
 from tests.programs import arguments, markdown
 from trainers.metrics.catalogue import maps
 from trainers.runs import RunFolder, list_runs
+from trainers.runs.maps import unpack
 from trainers.runs.records import Snapshot
 
 DIM, IMAGES, FAMILY = 128, 20, 10

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from explorer.layout import effort, frames, local_join, umap_step
-from explorer.layout.align import unpack
 from explorer.layout.effort import CALM, MOVING, TURNED, following, noise_floor
 from explorer.layout.frames import STORED_NEIGHBOURS, Layouter
 from explorer.layout.local_join import LEAST_RECALL, follow
@@ -16,6 +15,7 @@ from explorer.layout.quality import kept_neighbours
 from explorer.layout.umap_step import CURVE, step
 from tests.layout.worlds import clusters, snapshot
 from trainers.metrics.catalogue import maps
+from trainers.runs.maps import unpack
 from trainers.runs.records import Frame
 
 pytestmark = pytest.mark.usefixtures("umap_ready")

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 
 from explorer.layout import neighbours
-from explorer.layout.align import grow, pack, procrustes, unpack
+from explorer.layout.align import grow, procrustes
 from explorer.layout.neighbours import nearest, overlap
 from explorer.layout.pca import pca
 from explorer.layout.quality import drift, kept_neighbours
 from explorer.layout.snapshots import next_snapshot, thin
 from tests.layout.worlds import clusters
+from trainers.runs.maps import pack, unpack
 
 
 @pytest.mark.parametrize(("points", "dim"), [(200, 16), (12, 40), (50, 2)])

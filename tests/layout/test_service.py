@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from explorer.layout import service as service_module
-from explorer.layout.align import unpack
 from explorer.layout.labels import LabelPairs
 from explorer.layout.neighbours import unit_rows
 from explorer.layout.quality import drift
@@ -23,6 +22,7 @@ from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy
 from trainers.metrics.catalogue import maps
 from trainers.runs import RunFolder
+from trainers.runs.maps import unpack
 from trainers.runs.records import REFINED, Frame, Probe
 
 

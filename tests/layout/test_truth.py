@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from explorer.layout.align import unpack
 from explorer.layout.effort import CALM, MOVING, TURNED, refining
 from explorer.layout.frames import Layouter
 from explorer.layout.labels import MOST_PAIRS, MOST_POINTS, LabelPairs
@@ -19,6 +18,7 @@ from explorer.layout.pca import pca
 from explorer.layout.quality import moves, rank_correlation
 from tests.layout.worlds import clusters, snapshot
 from trainers.metrics.catalogue import maps
+from trainers.runs.maps import unpack
 from trainers.runs.records import refined
 
 

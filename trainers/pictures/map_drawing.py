@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from trainers.pictures.palette import ARM_COLOURS, palette
 
@@ -48,9 +48,10 @@ class MapDrawing:
         self._heading = heading
         self._width, self._height = width, height
         colours = palette(labels).colours
-        self._colours = [_bgr(colours[label])[::-1] for label in labels[:, 0].tolist()]
+        self._colours = [ImageColor.getrgb(colours[label]) for label in labels[:, 0].tolist()]
         self._order = np.random.default_rng(0).permutation(len(labels))  # no class covers the others
         self._em = max(height, width * 9 // 16) / 40
+        self._fonts = [ImageFont.load_default(self._em * size) for size in (1.2, 1.1, 0.95)]
         self._columns = _columns(len(titles), width, height)
 
     def draw(self, moment: Moment) -> np.ndarray:
@@ -81,8 +82,7 @@ class MapDrawing:
     def _written(self, moment: Moment) -> Image.Image:
         """Return the picture without points."""
         image = Image.new("RGB", (self._width, self._height), "white")
-        draw, em = ImageDraw.Draw(image), self._em
-        fonts = [ImageFont.load_default(em * size) for size in (1.2, 1.1, 0.95)]
+        draw, em, fonts = ImageDraw.Draw(image), self._em, self._fonts
         draw.text((em, em), _fitted(draw, self._heading, fonts[0], self._width - 2 * em), _INK, fonts[0])
         for arm, title in enumerate(self._titles):
             left, top, side = self._box(arm)
@@ -108,10 +108,6 @@ def _columns(count: int, width: int, height: int) -> int:
 
 def _of(arm: int) -> str:
     return ARM_COLOURS[arm % len(ARM_COLOURS)]
-
-
-def _bgr(colour: str) -> tuple[int, ...]:
-    return tuple(int(colour[at : at + 2], 16) for at in (5, 3, 1))
 
 
 def _fitted(

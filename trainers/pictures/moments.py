@@ -12,11 +12,12 @@ from trainers.kinds import arm_titles, kind_of
 from trainers.metrics.measures import Measures
 from trainers.pictures.map_drawing import MapDrawing, Moment
 from trainers.retrieval.probe_results import newest_embeddings, probe_embeddings, probe_of
+from trainers.runs.maps import unpack
 from trainers.runs.reader import RunReader
 from trainers.runs.records import Scalar
 
 MOST = 400
-"""Maps of a film; of more, every so manieth is read."""
+"""Maps of a film; of more, as many are read, evenly apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,7 @@ def moments_of(folder: RunReader, most: int = MOST, *, components: bool = False)
     if ks:
         chosen = sorted({ks[at] for at in np.linspace(len(ks) - 1, 0, min(most, len(ks))).round().astype(int)})
         frames = [folder.frame(k) for k in chosen]
-        xy = [[_unpacked(arm.xy) * frame.limit for arm in frame.arms] for frame in frames]
+        xy = [[unpack(arm.xy, frame.limit) for arm in frame.arms] for frame in frames]
         steps, how = [frame.step for frame in frames], frames[-1].arms[0].method.upper()
     elif components:
         k = newest_embeddings(folder)
@@ -79,11 +80,6 @@ def moments_of(folder: RunReader, most: int = MOST, *, components: bool = False)
         numbers=_lines(folder.scalars(), steps, config.arms, measures),
         labels=np.asarray(probe.labels),
     )
-
-
-def _unpacked(packed: np.ndarray) -> np.ndarray:
-    """Return coordinates within -1 .. 1 of those that a frame stores as whole numbers of 16 bits."""
-    return packed.astype(np.float32) / 65535 * 2 - 1
 
 
 def _components(embeddings: np.ndarray | None, images: int) -> np.ndarray:

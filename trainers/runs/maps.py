@@ -194,3 +194,13 @@ class MapNumbers:
     def _make(self, table: str) -> None:
         if not self._has(table):
             self._db.write(f"CREATE TABLE IF NOT EXISTS {table} {TABLES[table]}")
+
+
+def pack(xy: np.ndarray, limit: float) -> np.ndarray:
+    """Pack coordinates within ``-limit .. limit`` into uint16 ``[P, 2]``."""
+    return np.clip(np.rint((xy / limit + 1) / 2 * 65535), 0, 65535).astype(np.uint16)
+
+
+def unpack(packed: np.ndarray, limit: float) -> np.ndarray:
+    """Unpack float32 ``[P, 2]`` of what :func:`pack` stored."""
+    return ((packed.astype(np.float64) / 65535 * 2 - 1) * limit).astype(np.float32)
