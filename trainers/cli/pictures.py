@@ -14,10 +14,15 @@ from trainers.runs import RunFolder
 
 def _equip_film(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="RUN", action=RunNames, help=RUN)
-    told = "File to write; it ends in .mp4, .webm or .gif. One that is there is replaced."
+    from trainers.pictures.film import FORMATS, SECONDS, SIZES
+
+    told = f"File to write; it ends in {', '.join(f'.{name}' for name in FORMATS)}. One that is there is replaced."
     parser.add_argument("--out", type=Path, default=Path("maps.mp4"), metavar="FILE", help=told)
-    parser.add_argument("--seconds", type=float, default=10.0, help="How long the film is, from 5 to 20.")
-    parser.add_argument("--size", default="720p", help="720p (1280 x 720) or square (720 x 720); a GIF has half of it.")
+    parser.add_argument(
+        "--seconds", type=float, default=10.0, help=f"How long the film is, from {SECONDS[0]} to {SECONDS[1]}."
+    )
+    sizes = " or ".join(f"{name} ({width} x {height})" for name, (width, height) in SIZES.items())
+    parser.add_argument("--size", default="720p", help=f"{sizes}; a GIF has half of it.")
     runs_flag(parser)
     json_flag(parser)
 

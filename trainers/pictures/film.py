@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +17,9 @@ from trainers.errors import ParameterError
 from trainers.pictures.map_drawing import Moment
 from trainers.pictures.moments import Moments, moments_of
 from trainers.progress import Progress, silent
+from trainers.runs.atomic_files import write_bytes
 from trainers.runs.reader import RunReader
+from trainers.runs.regular import replaceable
 
 SECONDS = (5, 20)
 """The shortest and the longest film."""
@@ -56,13 +58,14 @@ def write_film(
     """Write the film of a run's maps to a file, whose ending says the format: one of :data:`FORMATS`.
 
     Args:
-        seconds: how long it is, within :data:`SECONDS`; half a second to a second is the last map at rest.
+        seconds: how long it is, within :data:`SECONDS`; in the last one the last map is at rest.
         size: one of :data:`SIZES`; a GIF has half as many pixels a side.
         tell: told how far it is; what it raises ends the film, and no file is left.
 
     Raises:
         UserError: the run has no maps, or is a plan of several runs.
         ParameterError: ending, length or size are none of these.
+        OSError: it cannot be written there.
     """
     ending = path.suffix.removeprefix(".").lower()
     if ending not in FORMATS:
@@ -73,15 +76,13 @@ def write_film(
         raise ParameterError(f"A film takes {SECONDS[0]} to {SECONDS[1]} seconds; got {seconds:g}.")
     form, (width, height) = FORMATS[ending], SIZES[size]
     frames = _frames(moments_of(folder), width, height, round(seconds * form.rate), form.rate, tell)
-    made = path.with_name(f".{path.stem}.{os.getpid()}.{ending}")
-    try:
-        if form.codec is None:
-            _gif(frames, made, form, (width // form.shrink, height // form.shrink))
-        else:
-            _encoded(frames, made, form, form.codec, width, height)
-        made.replace(path)
-    finally:
-        made.unlink(missing_ok=True)
+    path = replaceable(path)
+    path.parent.stat()  # before the work: the folder must be there
+    if form.codec is None:
+        content = _gif(frames, form, (width // form.shrink, height // form.shrink))
+    else:
+        content = _encoded(frames, form, form.codec, ending, width, height)
+    write_bytes(path, content, home=path.parent, shared=True)
 
 
 def _frames(moments: Moments, width: int, height: int, count: int, rate: int, tell: Progress) -> Iterator[np.ndarray]:
@@ -105,18 +106,24 @@ def _frames(moments: Moments, width: int, height: int, count: int, rate: int, te
         )
 
 
-def _encoded(frames: Iterator[np.ndarray], path: Path, form: _Format, codec: str, width: int, height: int) -> None:
-    with av.open(os.fspath(path), "w") as container:
+def _encoded(
+    frames: Iterator[np.ndarray], form: _Format, codec: str, container_format: str, width: int, height: int
+) -> bytes:
+    file = io.BytesIO()
+    with av.open(file, "w", format=container_format) as container:
         stream = container.add_stream(codec, rate=Fraction(form.rate), options=dict(form.options))
         assert isinstance(stream, av.VideoStream)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         for pixels in frames:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
         container.mux(stream.encode())
+    return file.getvalue()
 
 
-def _gif(frames: Iterator[np.ndarray], path: Path, form: _Format, size: tuple[int, int]) -> None:
+def _gif(frames: Iterator[np.ndarray], form: _Format, size: tuple[int, int]) -> bytes:
     small = [Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS) for pixels in frames]
     shared = small[-1].quantize(255, dither=Image.Dither.NONE)  # one table of colours: nothing flickers
     first, *rest = [image.quantize(palette=shared, dither=Image.Dither.NONE) for image in small]
-    first.save(path, save_all=True, append_images=rest, duration=1000 // form.rate, loop=0, optimize=False)
+    file = io.BytesIO()
+    first.save(file, "GIF", save_all=True, append_images=rest, duration=1000 // form.rate, loop=0, optimize=False)
+    return file.getvalue()
