@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from explorer.server.run import Run
+from trainers.brought.imported import HERE
 from trainers.errors import RunError
 from trainers.kinds import kind_of
 from trainers.runs import RunFolder
@@ -18,7 +19,6 @@ from trainers.runs.regular import is_regular, open_regular
 
 PACKED = frozenset({".webp", ".safetensors", ".png", ".jpg"})  # already compressed
 MOST_BYTES = 2**36  # of one file; no checkpoint is larger, and a file with holes in it may be
-LEFT_OUT = frozenset({"ballast", "lock", "owner", "tracker"})
 CHUNK = 2**20
 """Bytes that are read at once, and about as many in each part of the zip."""
 
@@ -75,7 +75,7 @@ def _files(folder: RunFolder, *, weights: bool) -> Iterator[tuple[Path, str]]:
         folders[:] = sorted(name for name in folders if weights or name != "ckpt")
         for name in sorted(names):
             file = Path(place) / name
-            hidden = name.startswith((".", "run.db")) or name in LEFT_OUT
+            hidden = name.startswith((".", "run.db")) or name in HERE
             if hidden or not is_regular(file):
                 continue
             with contextlib.suppress(FileNotFoundError):

@@ -169,17 +169,9 @@ class Drops:
         with self._lock:
             self._kept[key] = arriving.visitor
             self._evict(folder)
-        if self.limits.runs is None:
-            return {"source": f"{sources.PREFIX}/{key}/{name}"}
-        try:
-            run = taken_in(folder / name, self.limits.runs)
-        except BaseException:
-            self._remove(key)
-            raise
-        if run is None:
-            return {"source": f"{sources.PREFIX}/{key}/{name}"}
-        self._remove(key)
-        return {"run": run}
+        runs = self.limits.runs
+        run = None if runs is None else self._taken_in(key, folder / name, runs)
+        return {"source": f"{sources.PREFIX}/{key}/{name}"} if run is None else {"run": run}
 
     def cancel(self, key: str) -> None:
         """Remove what has arrived so far."""
@@ -187,6 +179,17 @@ class Drops:
             arriving = self._arriving.pop(key, None)
         if arriving is not None:
             shutil.rmtree(arriving.folder, ignore_errors=True)
+
+    def _taken_in(self, key: str, dropped: Path, runs: Path) -> str | None:
+        """Return the run that became of what arrived, which goes then, and after an error; None: it is kept."""
+        try:
+            run = taken_in(dropped, runs)
+        except BaseException:
+            self._remove(key)
+            raise
+        if run is not None:
+            self._remove(key)
+        return run
 
     def _count(self, arriving: _Arriving, size: int, new: bool) -> None:
         arriving.size += size

@@ -35,15 +35,15 @@ MOST_RUNS = 600
 """Of one zip: a sweep and its runs."""
 MOST_BYTES = 2**36
 """Of all files together, unpacked."""
-_OURS = ("lock", "owner", "ballast", "tracker")
-"""Files that a run folder gets here, and that no zip brings."""
+HERE = frozenset({"ballast", "lock", "owner", "tracker"})
+"""Files of a run folder that belong to the place where it lies: no download holds them, and no zip brings them."""
 
 
 def import_zip(file: Path, root: Path, tell: Progress = silent) -> list[str]:
     """Make runs of the zip of a download: a run, or a sweep with its runs.
 
     Args:
-        file: what *Whole run (zip)* gave.
+        file: the zip that the page's Download gave.
         root: folder of the runs.
 
     Returns:
@@ -124,7 +124,7 @@ def _members(archive: zipfile.ZipFile, root: Path) -> Mapping[str, zipfile.ZipIn
         run_id, _, name = about.filename.partition("/")
         mode = about.external_attr >> 16
         plain = not mode or stat.S_IFMT(mode) in (0, stat.S_IFREG)
-        if not (is_id(run_id) and re.fullmatch(FILE_NAME, name) and plain) or name in _OURS:
+        if not (is_id(run_id) and re.fullmatch(FILE_NAME, name) and plain) or name in HERE:
             raise DataError(f"{about.filename!r:.100} is no file of a run.")
         if about.filename in members:
             raise DataError(f"{about.filename!r:.100} is in it twice.")
@@ -175,7 +175,7 @@ def _checked(path: Path) -> RunFolder:
         config, state = folder.config, folder.state()
         planned = kind_of(config).plans
         _read(folder)
-        if PHASES[state.phase].moving or PHASES[state.phase].active:
+        if PHASES[state.phase].moving:
             told = "imported before it had ended; it can be resumed" if folder.has_checkpoint or planned else ""
             folder.db.set_state(dataclasses.replace(state, phase="interrupted", message=told or "imported"))
         folder.db.write("DELETE FROM control")
