@@ -48,6 +48,7 @@ export function setIcon(button, name) {
   button.querySelector("path").setAttribute("d", ICONS[name]);
 }
 
+const SAID = 4000; // ms that a sentence of a moment stays
 const ICONS = {
   play: "M7 4.5v15l12-7.5z",
   pause: "M6 5h4v14H6zM14 5h4v14h-4z",
@@ -61,6 +62,13 @@ const ICONS = {
   link: "M10.600 13.400a4 4 0 0 0 5.700 0l3.500-3.500a4 4 0 0 0-5.700-5.700l-1.500 1.500 1.400 1.400 1.500-1.500a2 2 0 0 1 2.900 2.900L14.900 12a2 2 0 0 1-2.900 0zM13.400 10.600a4 4 0 0 0-5.700 0l-3.500 3.500a4 4 0 0 0 5.700 5.700l1.500-1.500-1.400-1.400-1.500 1.500a2 2 0 0 1-2.900-2.900L9.100 12a2 2 0 0 1 2.900 0z",
   down: "M11 4h2v8.200l3.300-3.300 1.400 1.400L12 16 6.300 10.300l1.400-1.400L11 12.200zM5 18h14v2H5z",
 };
+
+/** Say something for a while. */
+export function sayBriefly(node, sentence) {
+  say(node, sentence);
+  clearTimeout(node.rankscopeSaid);
+  node.rankscopeSaid = setTimeout(() => say(node, ""), SAID);
+}
 
 /** Run `task` at most once per animation frame. */
 export function perFrame(task) {

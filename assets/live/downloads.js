@@ -1,13 +1,11 @@
 // The menu of what can be downloaded of the viewed run.
 
 import { downloadUrl, post } from "../common/api.js";
-import { el, icon, say } from "../common/dom.js";
+import { el, icon, sayBriefly } from "../common/dom.js";
 import { downloads } from "../common/downloads.js";
 import { savePng } from "../common/files.js";
 import { HubPush } from "../common/hub_push.js";
 import { Task } from "../common/task.js";
-
-const SAID = 4000; // ms that a sentence stays
 
 /** `on`: {picture(): a canvas}. */
 export class Downloads {
@@ -53,13 +51,7 @@ export class Downloads {
       const { made } = await this.making.answer(await post(`run/${run}/make/${kind}`, {}));
       el("a", { href: `${downloadUrl(run, kind)}?made=${made}`, download: "" }).click();
     } catch (error) {
-      this.tell(error.message);
+      sayBriefly(this.said, error.message);
     }
-  }
-
-  tell(sentence) {
-    say(this.said, sentence);
-    clearTimeout(this.later);
-    this.later = setTimeout(() => say(this.said, ""), SAID);
   }
 }

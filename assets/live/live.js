@@ -248,9 +248,10 @@ class Live {
     return url.href;
   }
 
-  /** What of the view a link adds to the address of the run; null: nothing of that name. */
+  /** What a link to the view has in its address; null: nothing of that name. */
   view() {
-    return { ...Object.fromEntries(VIEWED.map((name) => [name, null])), ...(this.run ? viewed(this) : {}) };
+    if (!this.run) return {};
+    return { ...Object.fromEntries([COMPARISON, ...VIEWED].map((name) => [name, null])), run: this.run.id, ...viewed(this) };
   }
 
   state(state) {

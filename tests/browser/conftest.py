@@ -82,9 +82,11 @@ def serve(root: Path, finished: RunFolder, **settings: Any) -> Iterator[Site]:
     launched = explorer.blocks.queue().launch(
         prevent_thread_lock=True, quiet=True, inbrowser=False, **explorer.launch_options
     )
-    yield Site(url=launched[1].rstrip("/"), root=root, finished=finished)
-    explorer.close()
-    gc.collect()
+    try:
+        yield Site(url=launched[1].rstrip("/"), root=root, finished=finished)
+    finally:  # a public page that stays open keeps its process from reading folders
+        explorer.close()
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -115,7 +115,7 @@ def weights_to_start_from(
     """Return the weights of the encoder that a run of a seed starts from, and where they come from in words.
 
     Args:
-        own: the tensors of the run's own encoder without its head, by name; their values do not matter.
+        wanted: the tensors of the run's own encoder without its head, by name; their values do not matter.
         root: the folder where the run lies.
         written: ``ID`` or ``ID:ARM``.
 
