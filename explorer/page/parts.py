@@ -114,32 +114,32 @@ def reaching(elem_id: str) -> str:
 class Question:
     """A button that asks before something is done for good: yes, or keep it."""
 
-    SHOWN: ClassVar[int] = 3
-    begin: gr.Button
+    SHOWN: ClassVar[int] = 2
+    place: gr.Row
     sure: gr.Button
-    keep: gr.Button
 
     @property
-    def outputs(self) -> list[gr.Button]:
+    def outputs(self) -> list[Any]:
         """What :meth:`offered` fills."""
-        return [self.begin, self.sure, self.keep]
+        return [self.place, self.sure]
 
     @staticmethod
     def offered(possible: bool, sure: str) -> list[Any]:
-        """Return the buttons before anything is asked, or none; ``sure``: the words of the second."""
-        return [gr.update(visible=possible), gr.update(value=sure, visible=False), gr.update(visible=False)]
+        """Offer it or not; what was asked stays asked. ``sure``: the words that do it."""
+        return [gr.update(visible=possible), gr.update(value=sure)]
 
 
-def question(begin: str) -> Question:
-    """Add a button whose press asks."""
-    made = Question(
-        begin=small(begin, visible=False),
-        sure=small(f"{begin} for good", variant="stop", visible=False),
-        keep=small("Keep", visible=False),
-    )
-    made.begin.click(lambda: _asked(True), None, made.outputs, **QUIET)
-    made.keep.click(lambda: _asked(False), None, made.outputs, **QUIET)
-    return made
+def question(title: str, about: gr.components.Component) -> Question:
+    """Add a button whose press asks; the question is taken back when the value of ``about`` is another."""
+    with gr.Row(visible=False, elem_classes="rs-flow") as place:
+        begin = small(title)
+        sure = small(f"{title} for good", variant="stop", visible=False)
+        keep = small("Keep", visible=False)
+    shown = [begin, sure, keep]
+    begin.click(lambda: _asked(True), None, shown, **QUIET)
+    for settled in (keep.click, sure.click, about.change):
+        settled(lambda: _asked(False), None, shown, **QUIET)
+    return Question(place=place, sure=sure)
 
 
 def _asked(asking: bool) -> list[Any]:

@@ -55,7 +55,7 @@ def build(reports: PlanReports) -> None:
         gr.Markdown(_NONE)
         parts.small("Make a sweep", variant="primary").click(fn=None, js=_SWEEP)
     with gr.Column(visible=False, elem_id="rs-compare") as whole:
-        head = Head()
+        head = Head(plan)
     _hub(reports, seen, looked)
     with gr.Column(visible=False, elem_id="rs-compared") as compared:
         verdicts, table, pictures, members = Verdicts(), Table(), Pictures(), Members()

@@ -35,7 +35,7 @@ _SENTENCE: dict[str, Any] = {"elem_classes": "rs-sentence", "latex_delimiters": 
 class Head:
     """Which comparison, how far it is, and what can be done with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: gr.Textbox) -> None:
         with gr.Row(equal_height=False):
             with gr.Column(scale=2, min_width=320):
                 self.text = gr.Markdown(elem_id="rs-plan", latex_delimiters=[])
@@ -46,7 +46,7 @@ class Head:
             self.count = gr.Number(3, label="More seeds", show_label=False, scale=0, min_width=64, **number)
             self.add = parts.small("Add seeds")
             self.again = parts.small("Use its settings")
-            self.delete = parts.question("Delete")
+            self.delete = parts.question("Delete", about=plan)
             self.downloads = Downloads(elem_id="rs-plan-downloads")
 
     def fill(self, about: Json, plans: list[Json], public: bool) -> Updates:

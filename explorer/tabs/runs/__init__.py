@@ -199,7 +199,7 @@ def _several(runs: RunList, token: gr.Textbox, said: gr.Markdown, ids: gr.Textbo
         compare = parts.small("Compare")
         tags = gr.Textbox(label="Tags", placeholder="comma between", max_lines=1, max_length=200, min_width=130)
         tag = parts.small("Tag")
-        delete = parts.question("Delete")
+        delete = parts.question("Delete", about=picked)
     every.click(lambda ids: json.loads(ids or "[]")[:_MOST_CHOSEN], ids, picked, **QUIET)
 
     def tagging(picked: list[str] | None, tags: str, token: str, request: gr.Request) -> str:

@@ -63,7 +63,7 @@ def card() -> Card:
             open_run = parts.small("Open", variant="primary")
             acts = {act: parts.small(act.capitalize()) for act in ACTS}
             choose = parts.small("Add to the chosen")
-            delete = parts.question("Delete")
+            delete = parts.question("Delete", about=run)
             downloads = Downloads(elem_id="rs-run-downloads")
         with gr.Row(elem_classes=["rs-flow", "rs-bottoms"], visible=False) as seeds:
             count = gr.Number(
