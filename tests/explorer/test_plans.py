@@ -19,7 +19,6 @@ from explorer.server.library import folders
 from explorer.server.visitors import digest
 from explorer.tabs.compare import reports
 from explorer.tabs.compare.curves import csv as curves_csv
-from explorer.tabs.compare.curves import curves_of
 from explorer.tabs.compare.reports import PlanReports
 from explorer.tabs.compare.shown import Asked, Shown, asked_of
 from tests.explorer.page import Line, Page
@@ -217,10 +216,24 @@ def test_curves_are_means_over_the_seeds_that_got_so_far(page: Page, root: Path)
         run.db.add_metrics(Scalar(arm=0, step=at, seconds=1.0, key="HAP", value=value) for at, value in points.items())
         run.db.close()
     shown = Shown(reports_of(page).report(reports_of(page).find(plan.id)), Asked())
-    (curve,) = curves_of(plan, shown, "HAP")
+    (curve,) = reports_of(page).curves.of(plan, shown, "HAP")
     assert (curve.steps, curve.seeds) == ([0, 10, 20], [2, 2, 1])
     assert curve.mean == pytest.approx([0.1, 0.4, 0.4]) and curve.low == pytest.approx([0.0, 0.2, 0.4])
     assert curve.high == pytest.approx([0.2, 0.6, 0.4])
     reply = page.get(f"plan/{plan.id}/curves.csv?key=HAP")
     assert reply.text == curves_csv([curve], "HAP") and reply.text.startswith("loss,step,HAP,")
-    assert curves_of(plan, shown, "nowhere") == []
+    assert reports_of(page).curves.of(plan, shown, "nowhere") == []
+
+
+def test_a_run_is_read_again_only_when_something_was_written_to_it(page: Page, root: Path) -> None:
+    plan = make_plan(root, sweep("smooth_ap", seeds=1), phase="running", stand=lambda _: "running")
+    reports = reports_of(page)
+    (child,) = reports.report(reports.find(plan.id)).children
+    run, shown = RunFolder.open(root, child.id), Shown(reports.report(reports.find(plan.id)), Asked())
+    for written, step in enumerate((10, 20), 1):
+        run.db.add_metrics([Scalar(arm=0, step=step, seconds=1.0, key="HAP", value=0.5)])
+        for _viewer in range(3):
+            (curve,) = reports.curves.of(plan, shown, "HAP")
+            assert curve.steps[-1] == step and list(reports.curves.metrics_of(plan, shown)) == ["HAP"]
+        assert reports.library.room.held == 2 * written, "numbers and their keys, read once"
+    run.db.close()

@@ -78,7 +78,7 @@ def build(reports: PlanReports) -> None:
                 }
             opened, lost = reports.find(first), {said: markdown_text(str(error))}
         about, shown = reports.about(opened, token, caller(request)), Shown(reports.report(opened), asked_of(chosen))
-        told = curves.metrics_of(opened.folder, shown)
+        told = reports.curves.metrics_of(opened.folder, shown)
         key = str(chosen[-1]) if chosen[-1] in told else next(iter(told), "")
         return {
             plan: opened.id,
@@ -88,7 +88,7 @@ def build(reports: PlanReports) -> None:
             **head.fill(about, plans, reports.runs.public),
             **verdicts.fill(shown, about["state"]["moving"]),
             **table.fill(shown),
-            **pictures.fill(shown, told, key, curves.curves_of(opened.folder, shown, key)),
+            **pictures.fill(shown, told, key, reports.curves.of(opened.folder, shown, key)),
             **members.fill(shown),
             **lost,
         }
@@ -195,8 +195,9 @@ def routes(reports: PlanReports) -> list[Route]:
     def trained(run: Run, request: Request) -> Response:
         asked = request.query_params
         shown = Shown(reports.report(run), Asked(part=asked.get("part", ""), under=asked.get("under", "")))
-        key = asked.get("key", "")
-        return attachment(curves.csv(curves.curves_of(run.folder, shown, key), key), f"rankscope-{run.id}-curves.csv")
+        key = asked.get("key", "")[:200]
+        text = curves.csv(reports.curves.of(run.folder, shown, key), key)
+        return attachment(text, f"rankscope-{run.id}-curves.csv")
 
     answers = {"/plan/{id}": plan, "/plan/{id}/table.tex": table, "/plan/{id}/curves.csv": trained}
     return reads({path: about_run(reports.library, answer) for path, answer in answers.items()})

@@ -17,6 +17,7 @@ from explorer.server.run import Run
 from explorer.server.states import Json, created, is_mine, position, state_json, with_lacking
 from explorer.server.titles import run_title, summary
 from explorer.server.visitors import NOBODY, Caller
+from explorer.tabs.compare.curves import Curves
 from trainers.data.lru_cache import Cache
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
@@ -55,6 +56,7 @@ class PlanReports:
         self.library = library
         self.runs = runs
         self.hub = hub
+        self.curves = Curves(library.room)
         self._kept: Cache[_Plan] = Cache(limit=KEPT)
         self._plans: dict[str, bool] = {}
 
