@@ -33,7 +33,7 @@ def listing(value: Any = None, *, headers: list[str], shares: list[int], **optio
         max_height=640,
         buttons=[],
         latex_delimiters=[],
-        elem_classes="rs-table",
+        elem_classes="rs-data",
         **options,
     )
 
@@ -41,7 +41,7 @@ def listing(value: Any = None, *, headers: list[str], shares: list[int], **optio
 def table(headers: list[str] | None = None, **options: Any) -> gr.Dataframe:
     """Add a table of numbers."""
     options = {"buttons": ["copy", "fullscreen"], "latex_delimiters": [], **options}
-    return gr.Dataframe(headers=headers, interactive=False, show_label=False, elem_classes="rs-table", **options)
+    return gr.Dataframe(headers=headers, interactive=False, show_label=False, elem_classes="rs-data", **options)
 
 
 def fold(title: str, **options: Any) -> gr.Accordion:

@@ -23,13 +23,13 @@ def made(site: Site, name: str, **how: object) -> RunFolder:
 def search(page: Page, words: str, count: int = 1) -> None:
     """Narrow the list until it has so many rows."""
     page.get_by_label("Search").fill(words)
-    expect(page.locator("#rs-runs-list [data-col='0']:visible")).to_have_count(count)
+    expect(page.locator("#rs-runs-list [data-col='1']:visible")).to_have_count(count)
 
 
 def press(page: Page, name: str) -> None:
     """Show the run of a name."""
     page.get_by_label("Search").fill(name)
-    row = page.locator("#rs-runs-list [data-col='0']:visible")
+    row = page.locator("#rs-runs-list [data-col='1']:visible")
     expect(row).to_have_text([name])
     row.click()
     expect(page.locator("#rs-run h3")).to_have_text(name)
@@ -89,7 +89,7 @@ def test_runs_are_named_and_found_and_the_list_follows_them(browser: Browser, si
         expect(card.get_by_label("Tags")).to_have_value("paper, first")
         expect(page.locator("#rs-run h3")).to_have_text(HOSTILE)
         page.get_by_label("Search").fill("paper onerror")
-        expect(page.locator("#rs-runs-list [data-col='0']:visible")).to_have_text([f"{HOSTILE}\n#paper #first"])
+        expect(page.locator("#rs-runs-list [data-col='1']:visible")).to_have_text([f"{HOSTILE}\n#paper #first"])
         assert b"onerror" in downloaded(page.get_by_role("button", name="CSV", exact=True))
         add_snapshot(one, 2, of=3)
         one.db.set_state(one.db.state())
@@ -105,8 +105,12 @@ def test_several_runs_are_chosen_laid_over_each_other_and_deleted(browser: Brows
     with visit(browser, site, f"{site.at(site.finished)}&__theme=light") as page:
         open_tab(page, "Runs")
         search(page, "over 2", 2)
+        chosen, box = page.locator("#rs-chosen-runs"), page.locator("#rs-runs-list [data-col='0']:visible")
         page.get_by_role("button", name="All that are listed").click()
-        chosen = page.locator("#rs-chosen-runs")
+        expect(box).to_have_text(["☑", "☑"])
+        for ticked in ("☐", "☑"):
+            box.first.click()
+            expect(box).to_have_text([ticked, "☑"])
         expect(chosen.get_by_role("button", name="Remove")).to_have_count(2)
         chosen.get_by_label("Tags").fill("both")
         chosen.get_by_role("button", name="Tag", exact=True).click()

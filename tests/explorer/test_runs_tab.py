@@ -71,7 +71,7 @@ def table(listed: RunList, words: str = "", order: str = rows.NEWEST, members: b
 
 def test_columns_without_a_number_are_not_shown(listed: RunList) -> None:
     shut(RunFolder.create(root(listed), ContrastiveConfig()))
-    assert list(table(listed)[0]) == ["Run", "Losses", "Images", "State", "Steps", "Started"]
+    assert list(table(listed)[0]) == [rows.BOX, "Run", "Losses", "Images", "State", "Steps", "Started"]
     shut(make_run(root(listed), points=48, frames=2))
     first, second = table(listed)
     assert first["R@1"] == "0.900\n0.950" and first["Losses"] == "Smooth-AP\nHAPPIER" and second["R@1"] == ""

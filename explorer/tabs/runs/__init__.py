@@ -30,7 +30,7 @@ from trainers.runs.label import Label
 _CSV = "gradio_api/rankscope/runs.csv"
 _OVERLAID = "gradio_api/rankscope/runs/overlaid.csv"
 _EMPTY = "No run yet. Choose images and losses in the sidebar, then press Train: the run appears here"
-_PRESS = "Press one to open it, to name it or to take it home."
+_PRESS = "Press one to open it, to name it or to take it home, its box to choose it."
 _LOOK = "() => 'runs/revision'"
 _OPEN = "(id) => { window.rankscope?.show(id); return []; }"
 _SEE = """() => {
@@ -85,7 +85,8 @@ def build(runs: RunList) -> None:
         one.change(**listing)
     opened_tab().select(**listing).then(**again)
     watch.moved(**listing, trigger_mode="always_last").then(**again)
-    listed.select(parts.at, ids, wanted, **QUIET)
+    listed.select(_pressed, [ids, picked], [wanted, picked], **QUIET)
+    picked.change(**listing, trigger_mode="always_last")
     # the card has one event, so that no answer about a run comes after that about one that was pressed later
     told = gr.on(
         [wanted.change, looked.change],
@@ -119,10 +120,10 @@ def _list() -> tuple[list[Any], Any, Any]:
         interactive=False,
         wrap=True,
         show_label=False,
-        max_height=420,
+        max_height=520,
         buttons=[],
-        pinned_columns=1,
-        elem_classes=["rs-table", "rs-lines"],
+        pinned_columns=2,
+        elem_classes=["rs-data", "rs-lines"],
         elem_id="rs-runs-list",
     )
     return [words, order, members], listed, gr.Textbox(visible=False)
@@ -133,12 +134,13 @@ def _listing(runs: RunList, words: str, order: str, members: bool, picked: list[
     words = words[:_LONGEST]
     cards = runs.cards()
     found = rows.found(cards, words, order, members)
-    table, widths = rows.table(found)
     kept = set(picked or ())
+    table, widths = rows.table(found, kept)
     offered = [
         (brief(one["name"] or one["title"], 100), one["id"]) for one in cards if one in found or one["id"] in kept
     ]
     known = {run_id for _, run_id in offered}
+    left = {} if kept <= known else {"value": [one for one in picked or () if one in known]}  # a value is an event
     lost = runs.shared.runs.lost
     some = f"{len(found)} of {len(cards)} runs." if words else f"{len(cards)} runs." if len(cards) > 1 else "1 run."
     if not cards:
@@ -148,8 +150,17 @@ def _listing(runs: RunList, words: str, order: str, members: bool, picked: list[
         markdown_text(told),
         gr.update(value=table, column_widths=widths, visible=bool(cards)),
         json.dumps([one["id"] for one in found]),
-        gr.update(choices=offered, value=[one for one in picked or () if one in known]),
+        gr.update(choices=offered, **left),
     ]
+
+
+def _pressed(ids: str, picked: list[str] | None, event: gr.SelectData) -> tuple[Any, Any]:
+    """Return the run that is pressed, or the chosen runs with it or without it where its box is."""
+    run_id = parts.at(ids, event)
+    if not run_id or event.index[1] > 0:
+        return run_id, gr.skip()
+    kept = [one for one in picked or () if one != run_id]
+    return gr.skip(), kept if len(kept) < len(picked or ()) else [*kept, run_id][-_MOST_CHOSEN:]
 
 
 def _acts(runs: RunList, shown: Card, token: gr.Textbox, said: gr.Markdown, picked: Menu) -> None:

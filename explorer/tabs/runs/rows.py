@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from explorer.page.words import brief, moment, number
@@ -10,10 +10,12 @@ from explorer.server.states import Json
 from trainers.kinds import KINDS
 
 NEWEST = "Newest first"
-LINES = 9
+LINES = 5
 """Most lines of a row."""
 _TEXTS = {"Name": "title", "State": "label"}
-_HEAD = {"Run": 230, "Losses": 176, "Images": 110, "State": 92, "Steps": 84, "Started": 92}
+BOX = "✓"
+"""Title of the column whose press chooses a run."""
+_HEAD = {BOX: 40, "Run": 230, "Losses": 196, "Images": 110, "State": 92, "Steps": 84, "Started": 92}
 """The columns before those of numbers, with their widths in pixels."""
 _NUMBER, _SPREAD = 80, 126
 
@@ -84,17 +86,23 @@ def _best(card: Json, key: str) -> float | None:
     return float(min(known) if card["numbers"][key]["better"] == "down" else max(known))
 
 
-def table(cards: Sequence[Json]) -> tuple[dict[str, Any], list[str]]:
+def table(cards: Sequence[Json], chosen: Collection[str] = ()) -> tuple[dict[str, Any], list[str]]:
     """Return the table of some runs as Gradio takes it, and the widths of its columns.
 
     Columns of numbers that none of them has are left out.
+
+    Args:
+        chosen: ids of the runs whose box is ticked.
     """
     numbers = {key: told["title"] for card in cards for key, told in card["numbers"].items()}
     spread = {
         key for card in cards for line in card["lines"] for key, value in line["spread"].items() if value is not None
     }
     widths = [*_HEAD.values(), *(_SPREAD if key in spread else _NUMBER for key in numbers)]
-    rows = [[*_about(card), *(_numbers(card, key) for key in numbers)] for card in cards]
+    rows = [
+        ["☑" if card["id"] in chosen else "☐", *_about(card), *(_numbers(card, key) for key in numbers)]
+        for card in cards
+    ]
     return {"headers": [*_HEAD, *numbers.values()], "data": rows}, [f"{width}px" for width in widths]
 
 
