@@ -119,6 +119,11 @@ class DataChoice:
         title="Superclasses",
         help="Where the levels above the classes come from.",
     )
+    level_names: tuple[str, ...] | None = parameter(
+        None,
+        title="Names of the levels",
+        help="Finest first, such as product aisle, where the columns or folders have none that say what is alike.",
+    )
     train_split: str | None = parameter(None, help="Detected if not given.")
     test_split: str | None = parameter(None, help="Detected if not given.")
     held_out: str = parameter(

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
+
+from trainers.cells import counted
+from trainers.errors import DataError
+
+LONGEST_NAME = 40
+"""Letters of the name that somebody gives a level."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +32,29 @@ class Hierarchy:
     def depth(self) -> int:
         """Number of levels L."""
         return len(self.levels)
+
+
+def renamed(levels: Sequence[str], names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return levels with the names that somebody gives them, finest first; an empty one, and those left out, stay.
+
+    Raises:
+        DataError: more names than levels, one that is no short line of text, or the same one twice.
+    """
+    given = [name.strip() for name in names or ()]
+    if len(given) > len(levels):
+        raise DataError(
+            f"The images have {counted(len(levels), 'level')} ({', '.join(levels)}), and {len(given)} names were given "
+            f"for them: {', '.join(given)[:120]}. Give one for each level, finest first."
+        )
+    for name in given:
+        if len(name) > LONGEST_NAME or not name.isprintable():
+            raise DataError(
+                f"The name of a level is a line of up to {LONGEST_NAME} letters; got {name!r:.80}. Give a shorter one."
+            )
+    made = tuple(name or level for name, level in zip_longest(given, levels, fillvalue=""))
+    if len({name.casefold() for name in made}) < len(made):
+        raise DataError(f"The levels would be called {', '.join(made)}. Give each a name of its own.")
+    return made
 
 
 def severity_words(hierarchy: Hierarchy) -> list[str]:

@@ -13,8 +13,8 @@ export function labelled(field, node) {
   count += 1;
   const id = `rs-field-${count}`;
   const input = node.matches("input, select") ? node : node.querySelector("input, select, textarea");
-  input.id = id;
-  if (field.help) input.setAttribute("aria-describedby", `${id}-help`);
+  if (input) input.id = id;
+  if (field.help) input?.setAttribute("aria-describedby", `${id}-help`);
   return el("div", { class: "rs-formfield", "data-name": field.name },
     el("label", { for: id, text: field.label }),
     field.help ? el("p", { class: "rs-help", id: `${id}-help`, text: field.help }) : null,

@@ -6,12 +6,13 @@ import { button, fold, Problem } from "../common/fields.js";
 import { labelled, PLAIN } from "./controls.js";
 import { arms, entry } from "./entries.js";
 import { hierarchy } from "./hierarchy.js";
-import { asRead, described, images, looking } from "./images.js";
+import { asRead, described, images, levels, looking } from "./images.js";
 import { starters } from "./starters.js";
 
 const SOURCE = "data.source";
 /** Settings that belong to the images: chosen anew, they are as they were. */
-const OF_IMAGES = ["image_column", "label_columns", "hierarchy", "train_split", "test_split", "subset"].map((name) => `data.${name}`);
+const OF_IMAGES = ["image_column", "label_columns", "hierarchy", "level_names", "train_split", "test_split", "subset"].map((name) => `data.${name}`);
+const NAMES = "data.level_names"; // they stand below what was seen in the images
 
 export class Form {
   /** `kind` and `all` as the server describes them; `settings`: those that are not at their defaults; `changed()`. */
@@ -34,7 +35,7 @@ export class Form {
   section(section) {
     const body = el("div", { class: "rs-fields" });
     const draw = () => {
-      body.replaceChildren(...section.fields.map((field) => this.field(field, section)), ...this.after(section));
+      body.replaceChildren(...section.fields.filter(({ name }) => name !== NAMES).map((field) => this.field(field, section)), ...this.after(section));
     };
     if (!section.folded) {
       draw();
@@ -48,7 +49,8 @@ export class Form {
 
   after(section) {
     const about = section.about ? [el("p", { class: "rs-help", text: section.about })] : [];
-    const reading = section.names.includes(SOURCE) ? [this.about] : [];
+    const named = this.fields.filter(({ name }) => name === NAMES);
+    const reading = section.names.includes(SOURCE) ? [this.about, ...named.map((field) => this.field(field))] : [];
     return [...reading, ...about, ...(section.views ? this.views() : [])];
   }
 
@@ -68,6 +70,7 @@ export class Form {
     const set = (next, chosen) => this.set(field, next, chosen);
     if (control === "images") return images(field, value, set, this.all);
     if (control === "hierarchy") return hierarchy(field, value, set, this.all.registries[field.registry], this.tree);
+    if (control === "levels") return levels(field, value, set, this.report);
     if (control === "run") return starters(this.kind.name, value, (next, sets) => { this.values[name] = next; this.take(sets); });
     const entries = this.all.registries[field.registry];
     if (control === "entry") return entry(field, value, set, entries);
@@ -79,7 +82,10 @@ export class Form {
     this.values[field.name] = value;
     if (field.name === SOURCE && chosen) this.take(Object.fromEntries(OF_IMAGES.map((name) => [name, this.defaults[name]])));
     if (field.sets?.[chosen]) this.take(field.sets[chosen]);
-    if (field.name === SOURCE || OF_IMAGES.includes(field.name)) this.look();
+    if (field.name === SOURCE || OF_IMAGES.includes(field.name)) {
+      if (field.name !== NAMES) this.take({ [NAMES]: this.defaults[NAMES] }); // the levels may be others
+      this.look();
+    }
     this.changed();
   }
 

@@ -1,7 +1,7 @@
 // The images of a run: a dataset of the catalogue with its parameters, or a folder or Hub id, and what is in it.
 
 import { el, say } from "../common/dom.js";
-import { button, choose, fold, text } from "../common/fields.js";
+import { button, choose, field as labelledBy, fold, text } from "../common/fields.js";
 import { labelled, PLAIN } from "./controls.js";
 import { Drop } from "./drop.js";
 import { HubSearch } from "../common/hub_search.js";
@@ -95,6 +95,13 @@ function sample({ names, images }) {
   return el("li", {}, el("span", { class: "rs-help", text: name }), el("div", { class: "rs-flow" }, ...images.map((src, i) => el("img", { src, alt: name ? `${name}, image ${i + 1}` : `Image ${i + 1}` }))));
 }
 
+/** A field for each level of the tree, with its name as it is read beside it. */
+export function levels(field, value, changed, { read_as: read = [] } = {}) {
+  const names = read.map((level, i) => text(level, { value: value?.[i] ?? "", maxlength: 40, "aria-label": `Name of the level ${level}`, onchange: () => changed(now()) }));
+  const now = () => (names.some((name) => name.value.trim()) ? names.map((name) => name.value.trim()) : null);
+  return el("div", { class: read.length > 3 ? "rs-stack rs-tight" : "rs-inputrow" }, ...names.map((name, i) => labelledBy(read[i], name)));
+}
+
 /** A look that takes longer than a moment, and can be cancelled. */
 export function looking(node, cancel) {
   const status = el("p", { class: "rs-help", role: "status" });
@@ -105,6 +112,7 @@ export function looking(node, cancel) {
 /** What the fields of how images are read offer, once somebody has looked: [the field as it is now, whether it is shown]. */
 export function asRead(field, report) {
   const name = field.name.replace(/^data\./, "");
+  if (field.control === "levels") return [field, Boolean(report?.read_as?.length)];
   if (!report?.columns || !(name in report.columns)) return [field, name !== "subset" || report?.readable !== false];
   const detected = [report.detected[name]].flat().filter(Boolean).join(", ");
   const choices = report.columns[name];

@@ -45,6 +45,6 @@ function fits(field, value, entries) {
   if (field.control === "entries") return Array.isArray(value) && value.length > 0 && value.every(chosen);
   if (["entry", "hierarchy"].includes(field.control)) return chosen(value);
   if (field.choices && field.control === "select") return field.choices.some(([name]) => same(name, value));
-  if (Array.isArray(field.default) || field.control === "words") return value === null || Array.isArray(value);
+  if (Array.isArray(field.default) || ["words", "levels"].includes(field.control)) return value === null || Array.isArray(value);
   return value === null ? field.optional : ["string", "number", "boolean"].includes(typeof value);
 }

@@ -106,12 +106,15 @@ def test_zips_and_folders_are_dropped_seen_and_trained_on(browser: Browser, publ
         expect(images.get_by_role("listitem")).to_have_count(5)
         expect(images).to_contain_text("colour00 › group0")
         assert images.locator("img").first.evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 56
+        fill(page, "Name of the level group", "aisle")
+        expect(report).to_contain_text("(class › aisle)")
         unfold(page)
         for label, value in (("Classes per batch", "4"), ("Images per class", "3")):
             fill(page, label, value)
         run = train(page)
         leave_queue(page)
-        assert config(public, run)["data"]["source"].startswith("dropped/")
+        chosen = config(public, run)["data"]
+        assert chosen["source"].startswith("dropped/") and chosen["level_names"] == ["", "aisle"]
         drop(page, train__zip=zipped(folder), test__zip=zipped(folder))  # the two splits
         expect(report).to_contain_text("Read as folders: test.zip (84 images), train.zip (84 images).")
         expect(report).to_contain_text("Classes: 14")

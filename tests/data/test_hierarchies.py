@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,11 @@ from tests.data.world import picture, write_tree
 from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.errors import DataError
+from trainers.hierarchy import severity_words
 from trainers.kinds import KINDS
 from trainers.kinds.checks import pinned
 from trainers.parameters import Choice
+from trainers.retrieval.galleries.base import origin
 
 CLASSES = ["lion", "tiger", "wolf", "fox"]
 MAPPING = "class,family\nlion,cat\ntiger,cat\nwolf,dog\nfox,dog\n"
@@ -147,3 +151,38 @@ def test_a_run_keeps_the_mapping_and_not_its_file(folder: Path, tmp_path: Path) 
     assert kept.data.hierarchy.parameters["table"] == MAPPING and kept.data.source == config.data.source
     assert load_data(kept.data).hierarchy.names[1] == ("cat", "dog")
     assert hash(kept.data) == hash(chosen(folder, "mapping", table=MAPPING))
+
+
+# ------------------------------------------------------------- names of levels
+
+
+def test_levels_are_called_as_somebody_names_them(folder: Path) -> None:
+    plain = chosen(folder, "mapping", table=MAPPING)
+    named = dataclasses.replace(plain, level_names=("animal", " kind "))
+    data, before = load_data(named), load_data(plain)
+    assert severity_words(data.hierarchy) == ["unrelated", "same kind", "same animal"]
+    assert data.hierarchy.names == before.hierarchy.names and data.fingerprint == before.fingerprint
+    assert origin(named, "test") == origin(plain, "test")
+    report = inspect_data(named)
+    assert (report.levels, report.read_as) == (("animal", "kind"), before.hierarchy.levels)
+    half = dataclasses.replace(plain, level_names=("", "kind"))
+    assert load_data(half).hierarchy.levels == ("class", "kind")
+    drawn = load_data(DataChoice(max_images=200, image_size=16, level_names=("item",)))
+    assert drawn.hierarchy.levels == ("item", "shape", "shelf")
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        (("a", "b", "c"), r"have 2 levels \(class, family\), and 3 names were given for them: a, b, c\. Give one for"),
+        (("Family",), r"would be called Family, family\. Give each a name of its own"),
+        (("a\nb",), r"a line of up to 40 letters; got 'a\\nb'"),
+        (("x" * 41,), r"a line of up to 40 letters; got 'x+'"),
+    ],
+)
+def test_names_that_do_not_fit_are_said(folder: Path, names: tuple[str, ...], why: str) -> None:
+    choice = dataclasses.replace(chosen(folder, "mapping", table=MAPPING), level_names=names)
+    with pytest.raises(DataError, match=why):
+        load_data(choice)
+    report = inspect_data(choice)
+    assert re.search(why, report.problems[0]) and report.proposal is None and report.read_as == ("class", "family")

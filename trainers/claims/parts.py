@@ -297,13 +297,14 @@ def _label(part: Definition) -> str:
 
 
 def _numbers(plan: SweepConfig) -> str:
-    """Return the settings of a plan as JSON, without those of memory, speed and names of files that are as usual: they
-    change none of its numbers.
+    """Return the settings of a plan as JSON, without those of memory, speed and names that are as usual: they change
+    none of its numbers.
     """
     values = json.loads(plan.to_json())
     data = values["run"].get("data", {})
-    if data.get("name_encoding") is None:
-        data.pop("name_encoding", None)
+    for name in ("name_encoding", "level_names"):
+        if data.get(name) is None:
+            data.pop(name, None)
     usual = {spec.name: spec.default for spec in specs(type(plan.run)) if spec.name in SPEED.names}
     if values["run"].get("weights") is None:
         values["run"].pop("weights", None)

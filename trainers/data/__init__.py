@@ -4,6 +4,8 @@ from trainers.data import SOURCES, inspect_data, load_data
 data = load_data(DataChoice(source="uoft-cs/cifar100"))
 """
 
+from dataclasses import replace
+
 from torch import Tensor
 
 from trainers.config import DataChoice
@@ -14,6 +16,7 @@ from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.loader import load_source
 from trainers.data.labelled.report import DataReport, inspect_source, peek_source
 from trainers.errors import DataError
+from trainers.hierarchy import renamed
 from trainers.progress import Progress
 
 
@@ -25,15 +28,17 @@ def named(source: str) -> SourceDescriptor | None:
 def load_data(choice: DataChoice, progress: Progress | None = None) -> LoadedData:
     """Load what ``choice.source`` names: a catalogue entry, else a folder or zip file, else a Hub dataset.
 
-    Its hard conditions are made of the loaded images, whatever they were read from.
+    Its hard conditions, and the names that its levels are given, are made of the loaded images, whatever they were read
+    from.
 
     Raises:
         DataError: with the reason and what to do.
     """
     conditions.check(choice)
-    descriptor, plain = named(choice.source), conditions.without(choice)
+    descriptor, plain = named(choice.source), replace(conditions.without(choice), level_names=None)
     data = load_source(plain, progress) if descriptor is None else descriptor.load(plain, progress)
-    return conditions.under(data, choice)
+    levels = renamed(data.hierarchy.levels, choice.level_names)
+    return conditions.under(replace(data, hierarchy=replace(data.hierarchy, levels=levels)), choice)
 
 
 def inspect_data(choice: DataChoice) -> DataReport:
@@ -44,7 +49,7 @@ def inspect_data(choice: DataChoice) -> DataReport:
     """
     descriptor = named(choice.source)
     if descriptor is None:
-        return inspect_source(choice)
+        return _with_names(inspect_source(choice), choice)
     if descriptor.inspect is None:
         own = choice.hierarchy == DataChoice().hierarchy
         return DataReport(
@@ -54,7 +59,15 @@ def inspect_data(choice: DataChoice) -> DataReport:
             proposal=choice,
             notes=() if own else ("Drawn images have superclasses of their own: hierarchy changes nothing.",),
         )
-    return descriptor.inspect(choice)
+    return _with_names(descriptor.inspect(choice), choice)
+
+
+def _with_names(report: DataReport, choice: DataChoice) -> DataReport:
+    """Give the levels of a report the names that are wanted; what is wrong with these is a problem of it."""
+    try:
+        return replace(report, read_as=report.levels, levels=renamed(report.levels, choice.level_names))
+    except DataError as error:
+        return replace(report, read_as=report.levels, proposal=None, problems=(str(error), *report.problems))
 
 
 def peek_data(choice: DataChoice, count: int) -> Tensor:

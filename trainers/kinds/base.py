@@ -50,6 +50,7 @@ READ = (
     "image_column",
     "label_columns",
     "hierarchy",
+    "level_names",
     "train_split",
     "test_split",
     "held_out",

@@ -144,6 +144,8 @@ class Form:
             made["control"] = "images"
         if name == "data.hierarchy":
             made["control"] = "hierarchy"
+        if name == "data.level_names":
+            made["control"] = "levels"
         if name == "start":
             made["control"] = "run"
         if name == "processes":

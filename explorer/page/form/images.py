@@ -25,6 +25,7 @@ def looked_at(choice: DataChoice) -> Json:
         "said": list(report.notes) if report.problems else _sentences(report, choice.source),
         "unlabelled": report.unlabelled,
         "levels": list(report.levels),
+        "read_as": list(report.read_as) if named(choice.source) is None else [],
         "classes": [list(row) for row in report.classes],
         "images": [] if report.sampled else list(report.images),
         "dropped": [list(row) for row in report.dropped],

@@ -108,6 +108,7 @@ class DataReport:
         labels: every column that could be a label, with its number of classes (of the sample, if ``sampled``), and
             those that cannot, with the reason.
         levels: names of the levels of the tree, finest first; empty: the images have no classes.
+        read_as: their names before they were given others.
         classes: a row for every class, its name and those of its superclasses; as many rows as are shown, at most
             :data:`SHOWN`.
         images: how many images each of ``classes`` has, of the rows that were read.
@@ -132,6 +133,7 @@ class DataReport:
     image_columns: tuple[str, ...] = ()
     labels: tuple[LabelColumn, ...] = ()
     levels: tuple[str, ...] = ()
+    read_as: tuple[str, ...] = ()
     classes: tuple[tuple[str, ...], ...] = ()
     images: tuple[int, ...] = ()
     dropped: tuple[tuple[str, int], ...] = ()

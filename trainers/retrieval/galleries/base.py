@@ -130,8 +130,10 @@ class Gallery:
 
 def origin(choice: Any, part: str) -> tuple[Any, str]:
     """See :attr:`Gallery.origin`."""
-    chosen = {"conditions": choice.conditions.that_choose(part)} if isinstance(choice, DataChoice) else {}
-    return dataclasses.replace(choice, image_size=None, **chosen), part
+    if isinstance(choice, DataChoice):
+        conditions = choice.conditions.that_choose(part)
+        choice = dataclasses.replace(choice, conditions=conditions, level_names=None)
+    return dataclasses.replace(choice, image_size=None), part
 
 
 def split(data: LoadedData, part: str) -> ImageSet:
