@@ -68,11 +68,13 @@ class Proposal:
         word: the value.
         family: the heading under which it stands.
         facts: what one wants to know before choosing it.
+        missing: returns None if it can be used now, else a sentence with what to do. Cheap: it loads nothing.
     """
 
     word: str
     family: str
     facts: str
+    missing: Callable[[], str | None] = lambda: None
 
 
 @dataclass(frozen=True, kw_only=True)

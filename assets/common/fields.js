@@ -26,7 +26,7 @@ function valueOf({ type, value, checked }) {
   return type === "number" ? Number(value) : value;
 }
 
-/** A list of choices [{name, title, disabled, family}], those of a family under its name; `changed(name)`. */
+/** A list of choices [{name, title, missing: why it cannot be taken, disabled, family}], those of a family under its name; `changed(name)`. */
 export function select(changed, choices = [], chosen = null) {
   const node = el("select", { class: "rs-input", onchange: () => changed(node.value) });
   choose(node, choices, chosen);
@@ -37,7 +37,7 @@ export function choose(node, choices, chosen) {
   const families = new Map();
   for (const each of choices) families.set(each.family ?? "", [...(families.get(each.family ?? "") ?? []), each]);
   node.replaceChildren(...[...families].flatMap(([family, within]) => {
-    const options = within.map(({ name, title, disabled }) => el("option", { value: name, text: title, disabled }));
+    const options = within.map(({ name, title, missing, disabled }) => el("option", { value: name, text: missing ? `${title} (not available)` : title, disabled: Boolean(missing || disabled) }));
     return family ? [el("optgroup", { label: family }, ...options)] : options;
   }));
   if (chosen !== null && chosen !== undefined) node.value = chosen;
@@ -132,4 +132,11 @@ export class Problem {
 
 export function fold(title, ...body) {
   return el("details", { class: "rs-unfold" }, el("summary", { text: title }), ...body);
+}
+
+/** Why some of the choices of a list cannot be taken, in a fold; nothing where all can. */
+export function whyGrey(choices) {
+  const lacking = choices.filter(({ missing }) => missing);
+  const reasons = [...new Set(lacking.map(({ missing }) => missing))].map((why) => [why, lacking.filter(({ missing }) => missing === why).map(({ title }) => title)]);
+  return reasons.length ? [fold("Why some choices are grey", el("ul", { class: "rs-stack rs-help" }, ...reasons.map(([why, titles]) => el("li", { text: `${titles.join(", ")}: ${why}` }))))] : [];
 }

@@ -2,7 +2,7 @@
 // A control takes (field, value, changed) and returns the node that holds it, with an input in it that can be labelled.
 
 import { el } from "../common/dom.js";
-import { choose, text } from "../common/fields.js";
+import { choose, text, whyGrey } from "../common/fields.js";
 import { HubSearch } from "../common/hub_search.js";
 
 let count = 0;
@@ -45,9 +45,9 @@ function written(field, value, changed) {
 function proposed(field, value, changed) {
   const node = line(field, value, (word) => { tell(word); changed(word); });
   const about = el("p", { class: "rs-help" });
-  const tell = (word) => { about.textContent = field.choices.find(([name]) => name === word)?.[1] ?? ""; };
+  const tell = (word) => { about.textContent = field.choices.find(({ name }) => name === word)?.title ?? ""; };
   const list = el("select", { class: "rs-input", "aria-label": `Published, for ${field.label.toLowerCase()}` });
-  choose(list, [{ name: "", title: "Published models …" }, ...field.choices.map(([name, title, family]) => ({ name, title, family }))], "");
+  choose(list, [{ name: "", title: "Published models …" }, ...field.choices], "");
   list.addEventListener("change", () => {
     if (!list.value) return;
     node.value = list.value;
@@ -59,7 +59,7 @@ function proposed(field, value, changed) {
     node.dispatchEvent(new Event("change"));
   });
   tell(value);
-  return el("div", { class: "rs-stack rs-tight" }, search.node, list, about);
+  return el("div", { class: "rs-stack rs-tight" }, search.node, list, about, ...whyGrey(field.choices.map((each) => ({ ...each, title: each.name }))));
 }
 
 /** What was typed, as a number; text that is none is left for the server to name. */

@@ -1,7 +1,7 @@
 // Entries of a registry with their parameters: one of them, or the arms of a comparison.
 
 import { el, swatch } from "../common/dom.js";
-import { button, choose, fold } from "../common/fields.js";
+import { button, choose, fold, whyGrey } from "../common/fields.js";
 import { inSentence } from "../common/names.js";
 import { labelled, PLAIN } from "./controls.js";
 
@@ -10,7 +10,7 @@ export function entry(field, value, changed, entries) {
   const offered = entries.filter(({ name }) => !field.offered || field.offered.includes(name) || name === value.name); // that of an earlier run stays
   const kept = new Map([[value.name, value.parameters]]); // of those chosen before: they come back with them
   const menu = el("select", { class: "rs-input", onchange: () => take(menu.value) });
-  choose(menu, offered.map(({ name, title, family, missing: lacks }) => ({ name, family, title: lacks ? `${title} (not installed)` : title, disabled: Boolean(lacks) })));
+  choose(menu, offered);
   const more = el("div", { class: "rs-entrymore" });
   const sentence = field.most ? [] : [el("p", { class: "rs-help" })]; // among arms it stands in the fold
   const node = el("div", { class: "rs-entry" }, menu, ...sentence, more);
@@ -28,16 +28,10 @@ export function entry(field, value, changed, entries) {
       now = { name: about.name, parameters: values };
       kept.set(about.name, values);
       changed(now);
-    })] : []), ...missing(offered));
+    })] : []), ...whyGrey(offered));
   };
   show();
   return node;
-}
-
-function missing(entries) {
-  const lacking = entries.filter((each) => each.missing);
-  if (!lacking.length) return [];
-  return [fold("How to install the greyed-out choices", el("ul", { class: "rs-stack rs-help" }, ...lacking.map(({ title, missing: how }) => el("li", { text: `${title}: ${how}` }))))];
 }
 
 /** The fold of an entry's parameters, made when it is opened. */

@@ -1,7 +1,7 @@
 // The images of a run: a dataset of the catalogue with its parameters, or a folder or Hub id, and what is in it.
 
 import { el, say } from "../common/dom.js";
-import { button, choose, field as labelledBy, fold, text } from "../common/fields.js";
+import { button, choose, field as labelledBy, fold, text, whyGrey } from "../common/fields.js";
 import { labelled, PLAIN } from "./controls.js";
 import { Drop } from "./drop.js";
 import { HubSearch } from "../common/hub_search.js";
@@ -48,7 +48,7 @@ export function images(field, value, changed, { sources, folders, dropped }) {
   const drop = dropped && new Drop(dropped, node, { begun, arrived: tell, opened });
   if (drop) node.append(drop.node);
   node.classList.toggle("rs-takesdrops", Boolean(drop));
-  node.append(advanced);
+  node.append(advanced, ...whyGrey(sources));
   const draw = (given) => {
     const source = sources.find((source) => source.name === menu.value);
     search.node.hidden = Boolean(source);

@@ -64,10 +64,8 @@ class LookedAt {
   }
 
   offer({ background, anywhere }) {
-    const sets = background.datasets.map(({ name, title }) => ({ name, title }));
-    choose(this.data, [{ name: OWN, title: "The run's own test set" }, ...sets, ...(anywhere ? [{ name: OTHER, title: "Another dataset …" }] : [])], OWN);
-    const fills = background.fills.map(({ name, title, missing }) => ({ name, title: missing ? `${title} (not installed)` : title, disabled: Boolean(missing) }));
-    choose(this.fill, [{ name: SUITS, title: "As suits the images" }, ...fills], SUITS);
+    choose(this.data, [{ name: OWN, title: "The run's own test set" }, ...background.datasets, ...(anywhere ? [{ name: OTHER, title: "Another dataset …" }] : [])], OWN);
+    choose(this.fill, [{ name: SUITS, title: "As suits the images" }, ...background.fills], SUITS);
     this.queries.max = background.queries;
     this.queries.value = Math.min(QUERIES, background.queries);
     this.redrawing = new Set(background.fills.filter((fill) => fill.redraws).map((fill) => fill.name));

@@ -39,9 +39,9 @@ export class SearchSettings {
   /** What the server offers. */
   offer(given) {
     this.given = given;
-    choose(this.gallery, given.galleries.map(option), given.galleries[0].name);
-    choose(this.index, [{ name: "auto", title: "Chosen by size" }, ...given.indexes.map(option)], "auto");
-    choose(this.rerank, [{ name: NONE, title: "None" }, ...given.rerankings.map(option)], NONE);
+    choose(this.gallery, given.galleries, given.galleries[0].name);
+    choose(this.index, [{ name: "auto", title: "Chosen by size" }, ...given.indexes], "auto");
+    choose(this.rerank, [{ name: NONE, title: "None" }, ...given.rerankings], NONE);
     this.k.max = given.most;
     this.parameters.offer(given);
   }
@@ -68,5 +68,3 @@ export class SearchSettings {
     return { k: Number(this.k.value), index: this.index.value, rerank: this.rerank.value };
   }
 }
-
-const option = ({ name, title, missing }) => ({ name, title: missing ? `${title} (not installed)` : title, disabled: Boolean(missing) });

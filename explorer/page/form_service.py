@@ -27,6 +27,7 @@ from trainers.config import Config, DataChoice
 from trainers.data import access
 from trainers.data.hub_search import TAGS, search
 from trainers.data.labelled.report import SHOWN
+from trainers.data.reachable import reachable
 from trainers.encoders import ENCODERS
 from trainers.errors import RunError, UserError
 from trainers.kinds import KINDS, kind_of
@@ -81,6 +82,7 @@ class FormService:
     def __init__(self, runs: Runs, drops: Drops) -> None:
         self._runs = runs
         self.drops = drops
+        reachable()  # asked for now, so that the first form knows
 
     @cached_property
     def _forms(self) -> dict[str, Form]:

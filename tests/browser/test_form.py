@@ -89,10 +89,13 @@ def test_losses_are_chosen_added_and_removed_with_their_values(page: Page) -> No
 def test_models_and_images_are_described_and_what_is_wrong_stands_under_the_button(page: Page) -> None:
     choose(page, "Encoder", "Frozen features + head")
     unfold(page)
-    menu = named(page, "Published, for model")
-    name = menu.locator("optgroup[label='DINOv3'] option").first.get_attribute("value")
-    menu.select_option(name)
-    expect(named(page, "Model")).to_have_value(str(name))
+    # nothing of the Hub is on this machine, and it is not asked
+    grey = [named(page, label).locator("option:disabled") for label in ("Images", "Published, for model")]
+    expect(grey[0].first).to_have_text("CIFAR-100 (not available)")
+    expect(page.locator(FORM)).to_contain_text("Not on this machine, and HF_HUB_OFFLINE forbids downloads.")
+    name = grey[1].locator("xpath=self::*[parent::optgroup/@label='DINOv3']").first.get_attribute("value")
+    named(page, "Model").fill(str(name))
+    named(page, "Model").press("Tab")
     said = "ViT-S/16: 21.6 M weights, 6.2 GMACs an image of 256 px, dinov3-license"
     expect(page.locator(FORM)).to_contain_text(said)
     alert = page.locator(".rs-go [role=alert]:visible")
@@ -233,10 +236,12 @@ def test_in_public_nothing_too_large_no_folder_and_nothing_that_is_not_installed
     with visit(browser, public, public.at(public.finished)) as page:
         expect(named(page, "Encoder")).to_be_visible()
         disabled = named(page, "Encoder").locator("option:disabled")
-        expect(disabled).to_have_text(["Frozen features + head (not installed)", "timm model (not installed)"])
+        expect(disabled).to_have_text(["Frozen features + head (not available)", "timm model (not available)"])
         assert "pip" not in page.locator("#rs-sidebar").inner_text()
-        page.locator(FORM).get_by_text("How to install the greyed-out choices").first.click()
-        expect(page.locator(FORM)).to_contain_text("This encoder needs the timm library: pip install timm")
+        page.locator(FORM).get_by_text("Why some choices are grey").nth(1).click()
+        expect(page.locator(FORM)).to_contain_text(
+            "Frozen features + head, timm model: This encoder needs the timm library: pip install timm"
+        )
         drawn(page)
         fill(page, "Classes per batch", "512")
         said = page.locator(".rs-go").get_by_role("alert").filter(has_text="images per batch at most")

@@ -10,13 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from datasets.naming import camelcase_to_snakecase
 
 from tests.data.world import encode, images, picture, tarred, write_split, write_tree, zipped
 from tests.fake_hub import ask as fake_hub_ask
 from tests.fake_hub import fake_hub
+from tests.waiting import wait
+from trainers.data import SOURCES
 from trainers.data.hf_logging import ThrottledError, online
+from trainers.data.labelled.datasets.known import KNOWN, Known
 from trainers.data.labelled.download import PATIENCE_SECONDS, Download
 from trainers.data.labelled.repository import Repository
+from trainers.data.reachable import Reachable, away
 from trainers.errors import DataError
 
 PROGRAM = """
@@ -273,6 +278,32 @@ def test_no_server_is_no_network(monkeypatch):
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     assert not online()
+    hub = Reachable()
+    assert hub() is None  # nobody waits for the answer
+    wait(lambda: hub() is False)
+    monkeypatch.setattr("trainers.data.reachable.reachable", hub)
+    assert "the Hugging Face Hub cannot be reached. Connect" in str(away())
+    monkeypatch.setattr("trainers.data.reachable.reachable", lambda: None)
+    assert away() is None
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
+def test_what_is_here_is_offered_without_a_network(
+    known: Known, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "arrow"))
+    monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path))
+    offered = SOURCES[known.name]
+    assert (
+        offered.lacking()
+        == "Not on this machine, and HF_HUB_OFFLINE forbids downloads. Unset it, and start the " + ("program again.")
+    )
+    owner, name = known.hub.split("/")
+    prepared = tmp_path / "arrow" / f"{owner}___{camelcase_to_snakecase(name)}" / "default" / "0.0.0" / "a"
+    prepared.mkdir(parents=True)
+    assert offered.lacking()  # it was begun
+    (prepared / "dataset_info.json").touch()
+    assert offered.lacking() is None
 
 
 # ------------------------------------------------------------- a download of several files

@@ -8,11 +8,11 @@ side; ``tests/contracts/test_encoders.py`` counts both again.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from trainers.data.reachable import away, reachable
 from trainers.parameters import Choice, Proposal
 
 
@@ -43,6 +43,10 @@ class Published:
         """What one wants to know before choosing it."""
         size = f"{self.millions:g} M weights, {self.gmacs:g} GMACs an image of {self.side} px"
         return f"{self.title}: {size}, {self.licence}"
+
+    def missing(self) -> str | None:
+        """Return why its weights cannot be had now; None: they are here, or can be fetched."""
+        return None if cached(self.name) else away()
 
 
 def _family(name: str, *rows: tuple[str, str, float, float, int, str]) -> tuple[Published, ...]:
@@ -94,7 +98,9 @@ PUBLISHED = (
         ("convnext_tiny.fb_in22k", "ConvNeXt-T, ImageNet-22k", 27.8, 4.5, 224, _APACHE),
     ),
 )
-PROPOSALS = tuple(Proposal(word=model.name, family=model.family, facts=model.facts) for model in PUBLISHED)
+PROPOSALS = tuple(
+    Proposal(word=model.name, family=model.family, facts=model.facts, missing=model.missing) for model in PUBLISHED
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,30 +132,6 @@ CHOICES = {
 """By device: the model and the side of its images. On two cores DINOv2 reads 7 images a second, ResNet-18 at this
 side 60."""
 FILES = ("model.safetensors", "pytorch_model.bin")
-
-
-class _Reachable:
-    """Whether the Hub answers, asked once in a thread of its own: nobody waits for a network that is not there."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._asked = False
-        self._answer = False
-
-    def __call__(self) -> bool:
-        with self._lock:
-            first, self._asked = not self._asked, True
-        if first:
-            threading.Thread(target=self._ask, daemon=True).start()
-        return self._answer
-
-    def _ask(self) -> None:
-        from trainers.data.hf_logging import online
-
-        self._answer = online()
-
-
-reachable = _Reachable()
 
 
 def at_hand(device: str | None = None) -> AtHand | None:

@@ -85,7 +85,10 @@ def _control(spec: Spec) -> Json:
     if kind is bool:
         return {"control": "check"}
     if kind is str and spec.type is not tuple:
-        proposed = [[proposal.word, proposal.facts, proposal.family] for proposal in rule.proposed()]
+        proposed = [
+            {"name": each.word, "title": each.facts, "family": each.family, "missing": each.missing()}
+            for each in rule.proposed()
+        ]
         return {"control": "proposed", "choices": proposed} if proposed else {"control": "text"}
     if kind is str:
         return {"control": "words", "choices": []}

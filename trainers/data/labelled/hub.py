@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -61,6 +62,17 @@ def noted(name: str, subset: str | None, revision: str | None) -> OpenedDataset 
         )
 
     return OpenedDataset(key=key, title=title, licence=licence, revision=sha, read=read)
+
+
+def is_here(name: str, subset: str | None) -> bool:
+    """Return whether a dataset was read on this machine, so that it can be without a network; nothing is opened."""
+    from huggingface_hub import constants
+
+    kept = Path(os.environ.get("HF_DATASETS_CACHE") or Path(constants.HF_HOME, "datasets"))
+    owner, _, own = name.rpartition("/")
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", own)).lower()
+    prepared = kept.expanduser() / "___".join(filter(None, (owner, words)))  # as `datasets` names the folder
+    return any(prepared.glob("*/*/*/dataset_info.json")) or noted(name, subset, None) is not None
 
 
 WHOLE_BYTES = 200_000_000

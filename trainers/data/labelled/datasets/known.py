@@ -11,6 +11,7 @@ from trainers.data.base import LoadedData
 from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.loader import load_source
 from trainers.data.labelled.report import DataReport, inspect_source, peek_source
+from trainers.data.reachable import away
 from trainers.progress import Progress
 
 
@@ -47,6 +48,12 @@ class Known:
     def peek(self, choice: DataChoice, count: int) -> Tensor:
         """Read a few of its images, see ``trainers.data.peek_data``."""
         return peek_source(self._pinned(choice), count)
+
+    def missing(self, _parameters: object) -> str | None:
+        """Return why it cannot be had now; None: it is on this machine, or can be fetched."""
+        from trainers.data.labelled.hub import is_here
+
+        return None if is_here(self.hub, self.subset) else away()
 
     def _pinned(self, choice: DataChoice) -> DataChoice:
         """Return the choice with this dataset's own columns and splits wherever it leaves them open."""
@@ -95,6 +102,7 @@ DESCRIPTORS = tuple(
         load=known.load,
         peek=known.peek,
         inspect=known.inspect,
+        missing=known.missing,
         order=200 + index,
     )
     for index, known in enumerate(KNOWN)
