@@ -122,7 +122,7 @@ class DataChoice:
     level_names: tuple[str, ...] | None = parameter(
         None,
         title="Names of the levels",
-        help="Finest first, such as product aisle, where the columns or folders have none that say what is alike.",
+        help="Finest first, such as species genus, where the columns or folders have none that say what is alike.",
     )
     train_split: str | None = parameter(None, help="Detected if not given.")
     test_split: str | None = parameter(None, help="Detected if not given.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -42,6 +41,16 @@ def table(headers: list[str] | None = None, **options: Any) -> gr.Dataframe:
     """Add a table of numbers."""
     options = {"buttons": ["copy", "fullscreen"], "latex_delimiters": [], **options}
     return gr.Dataframe(headers=headers, interactive=False, show_label=False, elem_classes="rs-data", **options)
+
+
+def text(value: str = "", **options: Any) -> gr.Markdown:
+    """Add a text of Markdown without formulas."""
+    return gr.Markdown(value or None, latex_delimiters=[], **options)
+
+
+def sentence(value: str = "", **options: Any) -> gr.Markdown:
+    """Add a remark in small letters."""
+    return text(value, elem_classes="rs-sentence", **options)
 
 
 def fold(title: str, **options: Any) -> gr.Accordion:
@@ -95,13 +104,6 @@ def at(ids: str, event: gr.SelectData) -> str:
     return str(known[row]) if inside else ""
 
 
-def plain(text: str, most: int = 300) -> str:
-    """Write a stranger's text so that Markdown shows it as it stands."""
-    line = " ".join(text.split())
-    line = line if len(line) <= most else f"{line[: most - 1]}…"
-    return re.sub(r"[^\w\s]", lambda mark: f"&#{ord(mark[0])};", line)
-
-
 def reaching(elem_id: str) -> str:
     """Return JavaScript that shows what was chosen where it stands below the list, as on a phone."""
     return f"""() => {{
@@ -129,7 +131,7 @@ class Question:
         return [gr.update(visible=possible), gr.update(value=sure)]
 
 
-def question(title: str, about: gr.components.Component) -> Question:
+def question(title: str, about: gr.Textbox | gr.Dropdown) -> Question:
     """Add a button whose press asks; the question is taken back when the value of ``about`` is another."""
     with gr.Row(visible=False, elem_classes="rs-flow") as place:
         begin = small(title)

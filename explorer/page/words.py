@@ -1,4 +1,4 @@
-"""Texts of strangers on the page: short, in a line, and with nothing in them that turns the text around."""
+"""Texts of strangers on the page: short, in a line, with nothing in them that turns the text around or is markup."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 
 from trainers.cells import encodable, one_line
+from trainers.comparison.markup import markdown_text
 
 _TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -14,6 +15,11 @@ def brief(text: str, most: int) -> str:
     """Write at most so many letters of a text, in one line."""
     line = encodable(one_line(_TURNING.sub("", text)))
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def literal(text: str, most: int = 300) -> str:
+    """Write at most so many letters of a text in one line of Markdown, with nothing in it that is markup."""
+    return markdown_text(brief(text, most))
 
 
 def number(value: float | None, spread: float | None = None) -> str:

@@ -62,7 +62,7 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
         open_tab(page, "Runs")
         page.get_by_label("Search").filter(visible=True).fill(TITLE)
         page.get_by_label("Runs of sweeps too").click()
-        expect(page.locator("#rs-runs-list [data-col='0']:visible").nth(1)).to_contain_text("↳ Seed 0")
+        expect(page.locator("#rs-runs-list [data-col='1']:visible").nth(1)).to_contain_text("↳ Seed 0")
 
 
 def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ def named(site: Site) -> RunFolder:
 _OUTSIDE = """() => {
   const wide = document.documentElement.scrollWidth;
   const out = [...document.querySelectorAll("#live-view *, #rs-runs-list *")].filter((node) => {
-    const scrolled = node.closest(".rs-unseen, .rs-strip, .rs-tablebox, .rs-table, .rs-classes, .rs-menu, .rs-sprites");
+    const scrolled = node.closest(
+      ".rs-unseen, .rs-strip, .rs-tablebox, .rs-table, .rs-data, .rs-classes, .rs-menu, .rs-sprites");
     if (scrolled || !node.checkVisibility()) return false;
     const box = node.getBoundingClientRect();
     return box.width > 0 && box.right > innerWidth + 1;

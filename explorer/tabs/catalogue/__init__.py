@@ -30,7 +30,7 @@ _TRAIN = f"""(shown, beside) => {{
 def build(_shared: Shared) -> None:
     """Lay out the list, with a search, and beside it the entry that is chosen."""
     first = entries()[0]
-    gr.Markdown(INTRO, elem_classes="rs-sentence")
+    parts.sentence(INTRO)
     with gr.Row(elem_id="rs-catalogue", equal_height=False):
         with gr.Column(scale=5, min_width=320):
             with gr.Row(equal_height=False):
@@ -46,11 +46,11 @@ def build(_shared: Shared) -> None:
                 beside = gr.Dropdown(_choices(), value=NOTHING, label="Beside it", scale=3)
                 train = gr.Button("Train it", scale=1, size="md", elem_id="rs-train-these")
             figure = parts.chart(visible=False)
-            made = gr.Markdown(visible=False, elem_classes="rs-sentence")
+            made = parts.sentence(visible=False)
             with parts.fold("The numbers", visible=False) as numbers:
                 table = parts.table(elem_id="rs-numbers")
             with parts.fold("Words"):
-                gr.Markdown(glossary.markdown())
+                parts.text(glossary.markdown())
     # the list and the entry have one event each, so that no answer comes after that about what was asked for later
     last: dict[str, Any] = {"trigger_mode": "always_last", **QUIET}
     gr.on([opened_tab().select, words.change, family.change], _found, [words, family], listed, **last)

@@ -32,8 +32,8 @@ _OPEN = "(id) => { window.rankscopeToPlan(id); return []; }"
 
 def build(board: Board) -> None:
     """Lay out the list of the claims, narrowed by work and verdict, and beside it the one that is chosen."""
-    gr.Markdown(INTRO, elem_classes="rs-sentence")
-    counted = gr.Markdown("Reading the claims …", elem_classes="rs-sentence")
+    parts.sentence(INTRO)
+    counted = parts.sentence("Reading the claims …")
     with gr.Row(elem_id="rs-claims", equal_height=False):
         with gr.Column(scale=5, min_width=320):
             menus, listed = _list()
@@ -76,20 +76,20 @@ def _list() -> tuple[list[Any], Any]:
 def _chosen() -> tuple[list[Any], list[Any]]:
     """Add the places of a claim, which :func:`_card` fills, and those of the numbers of its runs here."""
     name = gr.Textbox(next(iter(CLAIMS)), visible=False)
-    text = gr.Markdown(elem_id="rs-claim")
+    text = parts.text(elem_id="rs-claim")
     figure = parts.chart(visible=False)
     with parts.fold("Both sides in numbers", visible=False) as numbers:
         sides = parts.table(figures.HEAD, wrap=True)
     with parts.fold("What is run here, and at full size"):
-        run_here = gr.Markdown()
-    own = [gr.Markdown(visible=False, elem_id="rs-claim-own"), parts.chart(visible=False)]
+        run_here = parts.text()
+    own = [parts.text(visible=False, elem_id="rs-claim-own"), parts.chart(visible=False)]
     return [name, text, figure, numbers, sides, run_here, *own], own
 
 
 def _runs(board: Board, name: Any, own: list[Any]) -> list[Any]:
     """Add what is said of the runs of a claim here, and what can be done; returns what :func:`_status` fills."""
     plan, token = gr.Textbox(visible=False), gr.Textbox(visible=False)
-    said = gr.Markdown(elem_id="rs-claim-said", elem_classes="rs-sentence")
+    said = parts.sentence(elem_id="rs-claim-said")
     with gr.Row(elem_classes="rs-flow"):
         run = gr.Button("Run it here", size="sm", visible=False)
         open_runs = gr.Button("Open its runs", size="sm", visible=False)

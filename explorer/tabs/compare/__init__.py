@@ -49,17 +49,17 @@ def build(reports: PlanReports) -> None:
     """Lay out the plan that is open, and show another when one is asked for, or this one as it goes on."""
     looked, plan, token = (gr.Textbox(visible=False) for _ in range(3))
     seen = OpenPlan()
-    said = gr.Markdown(elem_id="rs-compare-said", elem_classes="rs-sentence", latex_delimiters=[])
-    opening = gr.Markdown("Opening the comparison …", elem_classes="rs-sentence")
+    said = parts.sentence(elem_id="rs-compare-said")
+    opening = parts.sentence("Opening the comparison …")
     with gr.Column(visible=False) as vacant:
-        gr.Markdown(_NONE)
+        parts.text(_NONE)
         parts.small("Make a sweep", variant="primary").click(fn=None, js=_SWEEP)
     with gr.Column(visible=False, elem_id="rs-compare") as whole:
         head = Head(plan)
     _hub(reports, seen, looked)
     with gr.Column(visible=False, elem_id="rs-compared") as compared:
         verdicts, table, pictures, members = Verdicts(), Table(), Pictures(), Members()
-        gr.Markdown(_OTHERWISE, elem_classes="rs-sentence")
+        parts.sentence(_OTHERWISE)
     menus = [verdicts.part, verdicts.metric, verdicts.under, table.metrics, pictures.axis, pictures.at, pictures.curve]
 
     def look(request: gr.Request, plan_id: str, *given: Any) -> Updates:
@@ -154,12 +154,12 @@ def _acts(reports: PlanReports, head: Head, mine: list[gr.Textbox], said: gr.Mar
 def _hub(reports: PlanReports, seen: OpenPlan, looked: gr.Textbox) -> None:
     """Add a way to open a comparison of the Hub; the job stands outside the fold, which may be closed."""
     with parts.fold("Open from the Hub"):
-        gr.Markdown(_HUB, elem_classes="rs-sentence")
+        parts.sentence(_HUB)
         with gr.Row(equal_height=False, elem_classes="rs-bottoms"):
             name = gr.Textbox(label="Comparison on the Hub", placeholder="owner/name", max_lines=1, max_length=200)
             opening = parts.small("Open")
     work, opened = Work("hub/job"), gr.Textbox(visible=False)
-    said = gr.Markdown(elem_id="rs-hub-said", elem_classes="rs-sentence", latex_delimiters=[])
+    said = parts.sentence(elem_id="rs-hub-said")
 
     def begin(name: str, request: gr.Request) -> tuple[Any, str]:
         return {"job": reports.hub.open(name.strip(), caller(request))}, ""

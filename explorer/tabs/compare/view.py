@@ -10,7 +10,7 @@ import gradio as gr
 from explorer.components.downloads import Downloads, offer
 from explorer.components.menu import Menu
 from explorer.page import parts
-from explorer.page.words import brief, moment
+from explorer.page.words import brief, literal, moment
 from explorer.server.states import Json
 from explorer.tabs.compare import figures
 from explorer.tabs.compare.curves import Curve
@@ -29,7 +29,6 @@ _PRESS = "Press a number for its interval and its seeds."
 _BANDS = "Lines join means over seeds; the band is the 95 % interval of the mean."
 _DASHED = "Dashed: without the parameter that is varied."
 _MARKS = {"above": "▲", "below": "▲", "could be chance": "?", "unknown": "–"}
-_SENTENCE: dict[str, Any] = {"elem_classes": "rs-sentence", "latex_delimiters": []}
 
 
 class Head:
@@ -38,7 +37,7 @@ class Head:
     def __init__(self, plan: gr.Textbox) -> None:
         with gr.Row(equal_height=False):
             with gr.Column(scale=2, min_width=320):
-                self.text = gr.Markdown(elem_id="rs-plan", latex_delimiters=[])
+                self.text = parts.text(elem_id="rs-plan")
             self.menu = Menu(label="Comparison", filterable=False, min_width=280, elem_id="rs-plans")
         with gr.Row(elem_classes="rs-flow"):
             self.stop, self.resume = (parts.small(name, visible=False) for name in ("Stop", "Resume"))
@@ -76,8 +75,8 @@ def _about(about: Json) -> str:
     hub, _, commit = about["hub"].partition("@")
     place = f"from the Hub: {hub} at {commit[:8]}" if hub else "recorded" if about["recorded"] else ""
     told = [" · ".join(filter(None, [place, brief(about["summary"], 300)])), about["state"]["words"]]
-    error = f"**{markdown_text(brief(about['state']['error'], 500))}**" if about["state"]["error"] else ""
-    title = f"### {markdown_text(brief(about['title'], 160))}"
+    error = f"**{literal(about['state']['error'], 500)}**" if about["state"]["error"] else ""
+    title = f"### {literal(about['title'], 160)}"
     return "\n\n".join(filter(None, [title, "  \n".join(map(markdown_text, told)), error]))
 
 
@@ -91,14 +90,14 @@ class Verdicts:
     """What the runs say in words, and the menus of what is said."""
 
     def __init__(self) -> None:
-        self.note = gr.Markdown(**_SENTENCE)
+        self.note = parts.sentence()
         self.part = Menu(label="Part", filterable=False, visible=False)
-        self.conclusion = gr.Markdown(elem_id="rs-conclusion", latex_delimiters=[])
+        self.conclusion = parts.text(elem_id="rs-conclusion")
         with gr.Row(equal_height=False):
             self.metric = Menu(label="Metric", filterable=False, min_width=200)
             self.under = Menu(label="Under", filterable=False, min_width=200)
         with parts.fold("All pairs in numbers") as self.fold:
-            self.pairs = gr.Markdown(elem_id="rs-pairs", latex_delimiters=[])
+            self.pairs = parts.text(elem_id="rs-pairs")
 
     def fill(self, shown: Shown, moving: bool) -> Updates:
         """Show the verdicts in the metric under the condition."""
@@ -153,14 +152,14 @@ class Table:
     def __init__(self) -> None:
         self.rows = parts.table(wrap=True, buttons=[], pinned_columns=1, elem_id="rs-results")
         with gr.Column(visible=False, elem_id="rs-number") as self.cell:
-            self.number = gr.Markdown(latex_delimiters=[])
+            self.number = parts.text()
             self.seeds = parts.table(["Seed", "Value", "Run"], wrap=True, buttons=[], elem_id="rs-number-runs")
             self.close = parts.small("Close")
         self.ids = gr.Textbox(visible=False)
         with gr.Row(equal_height=False, elem_classes="rs-bottoms"):
             self.metrics = Menu([], value=[], multiselect=True, label="Metrics of the table", min_width=280)
             self.latex = parts.small("LaTeX of this table")
-        self.notes = gr.Markdown(**_SENTENCE)
+        self.notes = parts.sentence()
 
     def fill(self, shown: Shown) -> Updates:
         """Show the results."""
@@ -254,20 +253,20 @@ class Pictures:
     def __init__(self) -> None:
         with gr.Row(equal_height=False):
             with gr.Column(min_width=320, visible=False) as self.means:
-                gr.Markdown("#### Means and 95 % intervals")
+                parts.text("#### Means and 95 % intervals")
                 self.intervals = _figure("rs-intervals")
             with gr.Column(min_width=320, visible=False) as self.varied:
-                self.over_title = gr.Markdown(latex_delimiters=[])
+                self.over_title = parts.text()
                 self.axis = Menu(label="Over", filterable=False)
                 self.at = Menu(label="At", filterable=False)
                 self.over = _figure("rs-over")
-                self.over_note = gr.Markdown(**_SENTENCE)
+                self.over_note = parts.sentence()
             with gr.Column(min_width=320, visible=False) as self.training:
-                gr.Markdown("#### While they train")
+                parts.text("#### While they train")
                 self.curve = Menu(label="Number", filterable=False)
                 self.curves = _figure("rs-trained")
                 self.csv = parts.small("Curves (CSV)")
-                gr.Markdown("Lines are means over the seeds, bands reach from the lowest to the highest.", **_SENTENCE)
+                parts.sentence("Lines are means over the seeds, bands reach from the lowest to the highest.")
                 with parts.fold("The newest numbers"):
                     self.newest = parts.table(
                         ["Loss", "Step", "Mean", "Lowest", "Highest", "Seeds"], elem_id="rs-newest"
@@ -317,8 +316,8 @@ class Members:
     """What a kind of plan found out beyond its tables, and the runs: those without a result with the reason."""
 
     def __init__(self) -> None:
-        self.findings = gr.Markdown(latex_delimiters=[], elem_id="rs-findings")
-        self.lost = gr.Markdown(latex_delimiters=[], elem_id="rs-lost")
+        self.findings = parts.text(elem_id="rs-findings")
+        self.lost = parts.text(elem_id="rs-lost")
         with parts.fold("All runs") as self.fold:
             self.runs = parts.table(["Run", "State"], wrap=True, buttons=[], elem_id="rs-plan-runs")
         self.ids = gr.Textbox(visible=False)
@@ -346,4 +345,4 @@ def _state(child: Child) -> str:
 
 
 def _error(child: Child) -> str:
-    return markdown_text(brief(child.outcome.error, 300)) if child.outcome is not None else ""
+    return literal(child.outcome.error) if child.outcome is not None else ""

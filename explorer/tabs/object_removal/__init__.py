@@ -10,6 +10,7 @@ import gradio as gr
 from explorer.page import parts
 from explorer.page.blocks import QUIET
 from explorer.page.tab import Shared, Tab, opened_tab
+from explorer.page.words import literal
 from explorer.tabs.object_removal import choosing, measuring, mending, offers, removing
 from explorer.tabs.object_removal.api import object_functions
 from explorer.tabs.object_removal.finetune import Finetuning
@@ -40,7 +41,7 @@ def build(answering: Answering) -> None:
     showing = Showing(objects)
     chooser, remover = choosing.Choosing(showing, shared.photographs, shared.shown), removing.Removing(showing)
     menus = choosing.menus()
-    about = gr.Markdown(elem_classes="rs-sentence")
+    about = parts.sentence()
     with gr.Row(equal_height=False):
         lacking = removing.missing()
         more = choosing.more()
@@ -74,7 +75,7 @@ def build(answering: Answering) -> None:
 
 
 def _lacking(objects: Objects) -> str:
-    lines = [f"- **{parts.plain(title)}** {parts.plain(why, 1000)}" for title, why in offers.missing(objects)]
+    lines = [f"- **{literal(title)}** {literal(why, 1000)}" for title, why in offers.missing(objects)]
     return "\n".join(lines) or "Everything is installed."
 
 

@@ -13,6 +13,7 @@ from explorer.components.run_follow import RunFollow
 from explorer.components.work import Work
 from explorer.page import parts
 from explorer.page.blocks import QUIET
+from explorer.page.words import literal
 from explorer.server.photographs import Photographs
 from explorer.server.shown_files import ShownFiles
 from explorer.server.tasks import Task
@@ -90,7 +91,7 @@ def more() -> More:
             name = Menu(label="A model that open_clip loads", info=named, **free)
             add = gr.Button("Add", size="md", scale=0, min_width=90)
     # outside the fold, whose content is not there while it is closed: a model of a run has its dataset opened too
-    work, said = Work("objects/open", render=False), gr.Markdown(elem_classes="rs-sentence", render=False)
+    work, said = Work("objects/open", render=False), parts.sentence(render=False)
     return More(source=source, captions=captions, open=opening, work=work, said=said, name=name, add=add)
 
 
@@ -104,7 +105,7 @@ def strip() -> Strip:
             with gr.Row(equal_height=True, elem_classes="rs-flow", elem_id="rs-object-steps"):
                 back = [gr.Button(text, size="sm", scale=0, min_width=90) for text in ("« Earlier", "‹ Previous")]
                 number = gr.Number(1, show_label=False, container=False, precision=0, minimum=1, scale=0, min_width=80)
-                total = gr.Markdown(elem_classes="rs-sentence", min_height=0)
+                total = parts.sentence(min_height=0)
                 ahead = [gr.Button(text, size="sm", scale=0, min_width=90) for text in ("Next ›", "Later »")]
         with gr.Column(scale=1, min_width=190):
             photograph = parts.photograph("Your image", height=132, elem_id="rs-object-own")
@@ -230,7 +231,7 @@ class Choosing:
         stopped = "The dataset was left before it was read; nothing was opened."
         about = parts.ended(self._objects.openings.get(str(event._data.get("job"))[:80]), stopped).wait()
         said = " ".join([f"{about['title']}: {about['images']:,} images.", *about["notes"]])
-        return [gr.update(choices=offers.datasets(self._objects), value=about["name"]), parts.plain(said, 1000)]
+        return [gr.update(choices=offers.datasets(self._objects), value=about["name"]), literal(said, 1000)]
 
     def use(self, name: str, model: str) -> Updates:
         """Compare with a model by its name, listed or not; returns the menu of the models, and of the others."""

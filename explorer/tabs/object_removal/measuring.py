@@ -14,6 +14,7 @@ from explorer.components.work import Work
 from explorer.page import parts
 from explorer.page.blocks import QUIET
 from explorer.page.charts import colour, styled
+from explorer.page.words import literal
 from explorer.server.shown_files import ShownFiles
 from explorer.server.visitors import Caller, caller
 from explorer.tabs.object_removal.bodies import Score
@@ -103,7 +104,7 @@ class Measuring:
         return failing["image"], failing["removed"]
 
     def _failing(self, model: Json) -> tuple[str, list[tuple[str, str]]]:
-        title = parts.plain(model["title"])
+        title = literal(model["title"])
         if not model["failing"]:
             return f"**{title}**: no first caption names what was removed.", []
         said = f"**{title}**: first caption names what was removed; press an image to open it above"
@@ -126,7 +127,7 @@ class Measuring:
 
 def build(measuring: Measuring, menus: Menus, opening: Opening) -> None:
     """Add the section."""
-    gr.Markdown(f"## Over a whole dataset\n\n{WHAT}")
+    parts.text(f"## Over a whole dataset\n\n{WHAT}")
     with gr.Row(equal_height=False, elem_classes="rs-bottoms"):
         queries = gr.Number(
             200, label="Removals at most", minimum=10, maximum=2000, precision=0, scale=0, min_width=150
@@ -136,7 +137,7 @@ def build(measuring: Measuring, menus: Menus, opening: Opening) -> None:
     work = Work("objects/score")
     results = _results()
     with parts.fold("How it is counted, and what the paper leaves open"):
-        gr.Markdown("\n".join(f"- {parts.plain(reading, 1000)}" for reading in READINGS))
+        parts.text("\n".join(f"- {literal(reading, 1000)}" for reading in READINGS))
 
     def start(queries: float, every: bool, dataset: str, model: str, other: str, fill: str, request: gr.Request) -> Any:
         asked = {"dataset": dataset, "models": [name for name in (model, other) if name], "fill": fill, "seed": 0}
@@ -158,8 +159,8 @@ def _pressed(measuring: Measuring, opening: Opening, arm: int) -> Any:
 
 def _results() -> Results:
     job = gr.Textbox(visible=False)
-    said = gr.Markdown(visible=False, elem_classes="rs-sentence", elem_id="rs-object-scope")
-    figures = gr.Markdown(visible=False, elem_id="rs-object-figures")
+    said = parts.sentence(visible=False, elem_id="rs-object-scope")
+    figures = parts.text(visible=False, elem_id="rs-object-figures")
     chart = parts.chart(visible=False)
     with parts.fold("Numbers as a table", visible=False) as fold:
         numbers = parts.table(wrap=True, elem_id="rs-object-numbers")
@@ -167,7 +168,7 @@ def _results() -> Results:
         csv = gr.Button("Every query (CSV)", size="sm", scale=0, min_width=150, visible=False)
     titles, failing = [], []
     for _ in range(MOST_MODELS):
-        titles.append(gr.Markdown(visible=False))
+        titles.append(parts.text(visible=False))
         failing.append(
             gr.Gallery(
                 columns=6, height=220, allow_preview=False, show_label=False, buttons=[], visible=False,
@@ -185,7 +186,7 @@ def _said(result: Json) -> str:
     notes = dict.fromkeys([*result["notes"], *(note for model in result["models"] for note in model["notes"])])
     left = [f"{each['count']:,} skipped: {each['reason']}" for each in skipped]
     text = " ".join([f"{result['scope']}.", *notes, *(f"{each}." for each in left)])
-    return parts.plain(f"{text} {result['measures']['intervals']}", 2000)
+    return literal(f"{text} {result['measures']['intervals']}", 2000)
 
 
 def _figures(result: Json) -> str:
@@ -196,7 +197,7 @@ def _figures(result: Json) -> str:
         values = [model["values"].get(number["key"]) for model in models]
         if any(values):
             cells = " → ".join(f"**{_spelled(value, False)}**" for value in values)
-            rows.append(f"{parts.plain(number['title'])} {cells}")
+            rows.append(f"{literal(number['title'])} {cells}")
     return " &nbsp;&nbsp; ".join(rows)
 
 

@@ -12,6 +12,7 @@ from explorer.components.menu import Menu
 from explorer.components.run_follow import RunFollow
 from explorer.page import parts
 from explorer.page.blocks import QUIET
+from explorer.page.words import literal
 from explorer.server.visitors import caller
 from explorer.tabs.object_removal import recipes
 from explorer.tabs.object_removal.finetune import Finetuning
@@ -71,12 +72,12 @@ class Editor:
 
 def build(objects: Objects, finetuning: Finetuning, dataset: Menu) -> tuple[RunFollow, Menu]:
     """Add the section; returns the run that is followed, whose models can be used, and the menu of the models."""
-    gr.Markdown(f"## Fine-tune on object-removed images\n\n{WHAT}")
+    parts.text(f"## Fine-tune on object-removed images\n\n{WHAT}")
     with gr.Row(equal_height=False):
         model = Menu(label="Model", filterable=False, min_width=180)
         presets = [(preset.title, preset.name) for preset in PRESETS]
         preset = gr.Dropdown(presets, value=PRESETS[0].name, label="Recipes", filterable=False, min_width=180)
-    said = gr.Markdown(PRESETS[0].sentence, elem_classes="rs-sentence")
+    said = parts.sentence(PRESETS[0].sentence)
     editor = _editor()
     training = _training()
     token, plan = gr.Textbox(visible=False), gr.Textbox(visible=False)
@@ -84,7 +85,7 @@ def build(objects: Objects, finetuning: Finetuning, dataset: Menu) -> tuple[RunF
         go_ = gr.Button("Fine-tune this model", variant="primary", size="md", scale=0, min_width=220)
         recorded = objects.recorded()
         watch = gr.Button("Watch a recorded one", size="md", scale=0, min_width=200, visible=recorded is not None)
-    status = gr.Markdown(elem_classes="rs-sentence", elem_id="rs-object-started")
+    status = parts.sentence(elem_id="rs-object-started")
     follow = RunFollow(elem_id="rs-object-run")
     _wire_editor(editor, preset, said, training)
     model.change(lambda name: _rate(objects, name), model, training[5], **QUIET)
@@ -96,7 +97,7 @@ def build(objects: Objects, finetuning: Finetuning, dataset: Menu) -> tuple[RunF
         if "error" in made:
             raise gr.Error(made["error"], print_exception=False)
         is_plan = bool(made.get("plan"))
-        return [gr.skip() if is_plan else made["id"], made["id"] if is_plan else "", parts.plain(made["said"])]
+        return [gr.skip() if is_plan else made["id"], made["id"] if is_plan else "", literal(made["said"])]
 
     def begun(request: gr.Request, *given: Any) -> Updates:
         return start(*given, request=request)
@@ -110,7 +111,7 @@ def build(objects: Objects, finetuning: Finetuning, dataset: Menu) -> tuple[RunF
         made = finetuning.perform(event._data, caller(request))
         if "error" in made:
             raise gr.Error(made["error"], print_exception=False)
-        return parts.plain(made["said"])
+        return literal(made["said"])
 
     follow.act(act, None, status, **QUIET).then(fn=None, js=parts.CHANGED)
     return follow, model
@@ -137,7 +138,7 @@ def _editor() -> Editor:
             0.01, recipes.ALL, value=shown[7], step=0.01, label="Removed pairs for each original one",
             info="Pairs of an image and a caption; at the right end all there are.",
         )  # fmt: skip
-    about = gr.Markdown(recipes.sentence(first[0]), elem_classes="rs-sentence")
+    about = parts.sentence(recipes.sentence(first[0]))
     with gr.Row(elem_classes="rs-flow"):
         add = gr.Button("Compare with another recipe", size="sm", scale=0, min_width=220)
         drop = gr.Button("Remove this recipe", size="sm", scale=0, min_width=160, visible=False)

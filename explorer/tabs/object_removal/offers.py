@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from explorer.page import parts
+from explorer.page.words import literal
 from explorer.tabs.object_removal.bodies import FILL
 from explorer.tabs.object_removal.images import InputImage
 from explorer.tabs.object_removal.models import STRANGER, Known
@@ -57,7 +57,7 @@ def about(objects: Objects, dataset: str, fill: str) -> str:
     if fill in FILLS:
         sentences.append(FILLS[fill].sentence)
     said = " ".join(sentence if sentence.endswith((".", "!", "?")) else f"{sentence}." for sentence in sentences)
-    return parts.plain(said, 1000)
+    return literal(said, 1000)
 
 
 def known_models(objects: Objects, names: Sequence[str]) -> list[Known]:

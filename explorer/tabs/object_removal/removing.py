@@ -44,7 +44,7 @@ def view() -> tuple[View, Finding]:
     """Add the view."""
     shown, target, region = (gr.Textbox(visible=False) for _ in range(3))
     with gr.Row(equal_height=True, elem_classes="rs-object-warning"):
-        warning = gr.Markdown(visible=False, elem_id="rs-object-warning")
+        warning = parts.text(visible=False, elem_id="rs-object-warning")
         real = gr.Button("Use a model that knows photographs", size="md", scale=0, min_width=220, visible=False)
     with gr.Row(equal_height=False, elem_id="rs-object-pair"):
         with gr.Column(min_width=300):
@@ -170,4 +170,4 @@ def _target(region: dict[str, Any], what: str) -> str:
 def missing() -> gr.Markdown:
     """Add the fold that says what could be installed."""
     with parts.fold("What else can be installed", elem_id="rs-object-missing"):
-        return gr.Markdown()
+        return parts.text()

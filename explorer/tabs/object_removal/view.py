@@ -13,8 +13,8 @@ from explorer.components.before_after import BeforeAfter
 from explorer.components.captions import Captions
 from explorer.components.menu import Menu
 from explorer.components.object_picker import ObjectPicker
-from explorer.page import parts
 from explorer.page.blocks import QUIET
+from explorer.page.words import literal
 from explorer.server.plain import parse
 from explorer.tabs.object_removal import offers
 from explorer.tabs.object_removal.bodies import Query, Shown
@@ -125,7 +125,7 @@ class Showing:
         said, real = offers.warning(self.objects, image, names), offers.real_model(self.objects)
         title = "How to install one" if real is None else f"Use {real.title}"
         button = gr.update(visible=bool(said), value=title)
-        return [gr.update(value=parts.plain(said), visible=bool(said)), button]
+        return [gr.update(value=literal(said), visible=bool(said)), button]
 
     def answer(self, shown: str, target: str, *chosen: Any) -> Updates:
         """Remove what is marked and ask the models; returns the updates of :attr:`View.answer`."""

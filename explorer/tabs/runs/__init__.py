@@ -53,9 +53,9 @@ def build(runs: RunList) -> None:
     """Lay out the list, below it the run that is pressed, and what is done with several of them."""
     token, wanted, looked = (gr.Textbox(visible=False) for _ in range(3))
     watch = Watch(_LOOK)
-    counted = gr.Markdown("Reading the runs …", elem_classes="rs-sentence", latex_delimiters=[])
+    counted = parts.sentence("Reading the runs …")
     asked, listed, ids = _list()
-    said = gr.Markdown(elem_id="rs-runs-said", elem_classes="rs-sentence", latex_delimiters=[])
+    said = parts.sentence(elem_id="rs-runs-said")
     picked, compare = _several(runs, token, said, ids)
     shown = card()
     _over_each_other(runs, picked, compare)
@@ -140,7 +140,9 @@ def _listing(runs: RunList, words: str, order: str, members: bool, picked: list[
         (brief(one["name"] or one["title"], 100), one["id"]) for one in cards if one in found or one["id"] in kept
     ]
     known = {run_id for _, run_id in offered}
-    left = {} if kept <= known else {"value": [one for one in picked or () if one in known]}  # a value is an event
+    left: dict[str, Any] = (
+        {} if kept <= known else {"value": [one for one in picked or () if one in known]}
+    )  # a value is an event
     lost = runs.shared.runs.lost
     some = f"{len(found)} of {len(cards)} runs." if words else f"{len(cards)} runs." if len(cards) > 1 else "1 run."
     if not cards:
@@ -239,7 +241,7 @@ def _ids(picked: list[str] | None) -> list[str]:
 def _over_each_other(runs: RunList, picked: Menu, compare: gr.Button) -> None:
     """Add the curves of the chosen runs over each other, and the settings in which they differ."""
     with gr.Column(visible=False, elem_id="rs-overlaid") as whole:
-        about = gr.Markdown(elem_classes="rs-sentence", latex_delimiters=[])
+        about = parts.sentence()
         with gr.Row(equal_height=False, elem_classes="rs-bottoms"):
             metric = Menu([], label="Metric", filterable=False, min_width=200)
             picture = parts.small("Picture (PNG)")
@@ -247,7 +249,7 @@ def _over_each_other(runs: RunList, picked: Menu, compare: gr.Button) -> None:
         figure = parts.chart(elem_id="rs-overlaid-curves")
         with parts.fold("The last numbers"):
             last = parts.table(["Run", "Loss", "Step", "Value"], wrap=True)
-        gr.Markdown("**Settings in which they differ**")
+        parts.text("**Settings in which they differ**")
         settings = parts.table(wrap=True, elem_id="rs-differing")
         address = gr.Textbox(visible=False)
 

@@ -9,7 +9,7 @@ import gradio as gr
 
 from explorer.components.downloads import Downloads, offer
 from explorer.page import parts
-from explorer.page.words import brief, number, size
+from explorer.page.words import brief, literal, number, size
 from explorer.server.states import Json
 from explorer.tabs.runs.rows import started, state, steps
 from trainers.comparison.markup import markdown_text
@@ -57,7 +57,7 @@ def card() -> Card:
     """Add the place of a run."""
     with gr.Column(visible=False, elem_id="rs-run-card") as whole:
         run = gr.Textbox(visible=False)
-        text = gr.Markdown(elem_id="rs-run", latex_delimiters=[])
+        text = parts.text(elem_id="rs-run")
         numbers = parts.table(wrap=True, buttons=[], elem_id="rs-run-numbers")
         with gr.Row(elem_classes="rs-flow"):
             open_run = parts.small("Open", variant="primary")
@@ -142,7 +142,7 @@ def about(run: Json) -> str:
     told += [brief(run["title"], 300)] if run["name"] else []
     told += [brief(run["summary"] or run["data"], 300), run["by_stage"], brief(run["note"], 2000)]
     told += [" ".join(f"#{brief(tag, 40)}" for tag in run["tags"])]
-    error = f"**{markdown_text(brief(run['error'], 500))}**" if run["error"] else ""
+    error = f"**{literal(run['error'], 500)}**" if run["error"] else ""
     return "\n\n".join(filter(None, [f"### {markdown_text(title)}", *map(markdown_text, told), error]))
 
 
