@@ -187,15 +187,24 @@ class Sidebar {
 
   quiet() {
     this.told("", []);
+    this.sure = false;
+    say(this.train, "Train");
     this.problem.say(null);
   }
 
   /** Check everything, queue the run and open it, or say below what is wrong. */
   async start() {
+    const { sure } = this;
     this.quiet();
     this.train.disabled = true;
     try {
-      const { id, waits, said, problem } = await post("form/train", this.asked);
+      const { id, waits, said, problem, asks } = await post("form/train", { ...this.asked, sure });
+      if (asks) {
+        this.sure = true;
+        this.tell([asks]);
+        say(this.train, "Begin");
+        return;
+      }
       if (problem) {
         this.problem.say(problem);
         return;

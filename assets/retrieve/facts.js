@@ -11,7 +11,7 @@ export class Facts {
   constructor() {
     this.line = el("p", { class: "rs-note" });
     this.box = tableBox();
-    this.more = fold("How each arm was searched", this.box);
+    this.more = fold("How each model was searched", this.box);
     this.node = el("div", { class: "rs-stack rs-tight", hidden: true }, this.line, this.more);
   }
 

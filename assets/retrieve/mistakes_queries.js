@@ -18,8 +18,8 @@ export class DifferentQueries {
     this.said = el("p", { class: "rs-note", role: "status" });
     this.list = el("div", {});
     this.files = el("p", { class: "rs-flow rs-note" });
-    const head = el("header", { class: "rs-flow rs-sectionline" }, el("h3", { text: "Where the arms differ most" }), field("By", this.metric, { class: "rs-field rs-inline" }));
-    this.node = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "Where the arms differ most" }, head, this.problem.node, this.said, this.list, this.files);
+    const head = el("header", { class: "rs-flow rs-sectionline" }, el("h3", { text: "Where the models differ most" }), field("By", this.metric, { class: "rs-field rs-inline" }));
+    this.node = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "Where the models differ most" }, head, this.problem.node, this.said, this.list, this.files);
   }
 
   offer(metrics) {
@@ -76,7 +76,7 @@ export class DifferentQueries {
 
 /** Why there are no queries to show. */
 function none({ arms, diverged, title }) {
-  if (arms.length > 1) return `On no query do the arms differ in ${title}.`;
-  if (diverged) return "One arm is left to compare: the training of every other one diverged.";
+  if (arms.length > 1) return `On no query do the models differ in ${title}.`;
+  if (diverged) return "One model is left to compare: the training of every other one diverged.";
   return "One loss was trained alone. Add a run on the same images above to see where they differ.";
 }

@@ -45,6 +45,10 @@ _ByName = Annotated[dict[str, Any], needs("values by name")]
 _Row = Annotated[list[str], MinLen(2), MaxLen(2)]
 
 
+MANY_RUNS, MANY_MINUTES, MANY_STEPS = 12, 60, 5_000
+"""What is more is asked about before it begins."""
+
+
 class Described(Body):
     """What the form holds: the kind, the values of its fields, and the plan with its own."""
 
@@ -53,6 +57,7 @@ class Described(Body):
     plan: Optional = ""
     own: _ByName = Field(default_factory=dict)
     vary: Annotated[list[_Row], needs("pairs of what is varied and its values")] = Field(default_factory=list)
+    sure: bool = False
 
 
 class Searched(Body):
@@ -180,11 +185,23 @@ class FormService:
         said = work(*self._runs.work(made), at_most=made.single.steps is not None)
         return f"{said} Trained with {seeds_in_words(sweep_of(made).seeds)}."
 
+    def _large(self, config: Config) -> str:
+        """Say how much there is to train where a person would want to know before it begins; empty: it is little."""
+        count, minutes = self._runs.work(config)
+        run = config.single
+        endless = minutes is None and (run.steps is None or count * run.steps > MANY_STEPS)
+        if count <= MANY_RUNS and not endless and (minutes or 0) <= MANY_MINUTES:
+            return ""
+        return f"{work(count, minutes, at_most=run.steps is not None)} Press the button again to begin."
+
     def train(self, asked: Described, token: str, caller: Caller) -> Json:
-        """Queue what the form describes."""
+        """Queue what the form describes; what is large is asked about before, in ``asks``."""
         form = self._form(asked)
         try:
             config = planned(form, asked.settings, asked.plan, asked.own, asked.vary)
+            self._runs.check(config)
+            if not asked.sure and (large := self._large(config)):
+                return {"asks": large}
             started = self._runs.start(config, token, caller)
         except (UserError, OSError) as error:
             return {"problem": str(error)}

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from explorer.page.tab import Tab
 
 _SENTENCE = "See what a ranking loss learns"
-_TITLE = f'<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">{_SENTENCE}</p>'
+_DOCS = '<a href="gradio_api/rankscope/docs/README.md" target="_blank" rel="noopener">Docs</a>'
+_TITLE = f'<h1 id="rs-title">Rankscope</h1><p class="rs-sentence">{_SENTENCE} · {_DOCS}</p>'
 _MASTHEAD = f'<p class="rs-masthead"><b>Rankscope</b> <span>{_SENTENCE}</span></p>'
 
 _LENT = """<p class="rs-sentence">Runs that may use a GPU train on one that ZeroGPU lends you, for up to a minute at a

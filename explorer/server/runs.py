@@ -96,7 +96,7 @@ class Runs:
         None: their budget is no time.
         """
         planned = kind_of(config).runs_of(config)
-        count = kind_of(config).sizes(config)["runs"]
+        count = int(kind_of(config).sizes(config).get("runs", 1))
         minutes = [minutes_left(run, RunState(phase="queued")) for run in planned]
         known = [left for left in minutes if left is not None]
         slots = min(self._scheduler.slots, max(1, len(planned)))

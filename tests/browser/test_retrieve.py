@@ -78,7 +78,7 @@ def test_from_a_point_in_live_to_results_by_keyboard_to_others_and_with_an_image
         expect(page.locator(".rs-pick[aria-pressed=true]")).to_be_in_viewport()
         chosen = page.locator(".rs-querycard .rs-query").first
         expect(chosen).not_to_have_attribute("aria-label", re.compile("^Image 8:"))
-        page.get_by_text("How each arm was searched").click()
+        page.get_by_text("How each model was searched").click()
         sound(page, "#retrieve-view", ".rs-retrieve")
         by_keyboard(page)
         put(asked(page), "a.jpeg", jpeg())

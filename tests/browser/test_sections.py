@@ -50,7 +50,7 @@ def test_from_bars_confusions_and_classes_to_their_queries(browser: Browser, sit
 def by_class(page: Page) -> None:
     """Find a class with the keyboard, and go to its queries."""
     page.locator(".rs-inline select").select_option("HAP")
-    found = page.get_by_label("Where the arms differ most").last
+    found = page.get_by_label("Where the models differ most").last
     expect(found).to_contain_text("H-AP of 600 queries")
     classes = page.get_by_role("region", name="By class")
     classes.get_by_role("searchbox").fill("kind 2")
