@@ -120,7 +120,7 @@ class Tab {
     this.home = home;
     this.body.hidden = !home;
     this.vacant.hidden = home !== null;
-    say(this.vacant, ids.length ? runs[0].why : EMPTY);
+    say(this.vacant, ids.length ? `${runs[0].why} Choose another run above.` : EMPTY);
     if (home) for (const section of this.sections) section.view.load(!same);
   }
 
