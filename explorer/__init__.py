@@ -114,7 +114,7 @@ class Explorer:
         self.blocks = page(runs, self.tabs.values(), self.services, settings.login, slices)
         routes = [route for name, tab in self.tabs.items() for route in tab.routes(self.services[name])]
         self.downloads = Downloads(self.library)
-        form = form_routes(FormService(runs, Drops(drop_limits(settings))), turns.admitted)
+        form = form_routes(FormService(runs, Drops(drop_limits(settings)), turns), turns.admitted)
         self.training = Training(self.library, runs)
         told = [*training_routes(self.training), *documentation_routes()]
         more = [*form, *told, *download_routes(self.downloads), *login_routes(settings), *hub_routes(self.hub)]

@@ -1,9 +1,8 @@
 // Pushing a run to the Hub in one's own name: an item for a menu of downloads, and the panel that it opens.
 
-import { root } from "./api.js";
+import { json, post, root } from "./api.js";
 import { el, say } from "./dom.js";
 import { checkbox, choose, field, iconButton, Problem, rowForm, select, text } from "./fields.js";
-import * as hub from "./hub.js";
 import { brief } from "./names.js";
 import { COMPARISON } from "./navigation.js";
 import { Task } from "./task.js";
@@ -38,7 +37,7 @@ export class HubPush {
     this.arm = select(() => {});
     choose(this.arm, arms.map((title, arm) => ({ name: arm, title: brief(title, 80) })), 0);
     this.private = checkbox("Private: only you see it", true);
-    this.task = new Task(hub.JOBS, STOPPED);
+    this.task = new Task("hub/job", STOPPED);
     this.problem = new Problem();
     this.who = el("p", { class: "rs-note" });
     this.done = el("p", { role: "status" });
@@ -56,7 +55,7 @@ export class HubPush {
     this.node.scrollIntoView({ block: "nearest" });
     this.node.querySelector("button").focus(); // a phone shows no keyboard yet
     try {
-      const { can, name, todo } = await hub.about();
+      const { can, name, todo } = await json("hub/about");
       say(this.who, can ? (name ? `In your name, ${name}; your login is used for this alone and kept nowhere.` : "With the login of this machine.") : `The Hub takes uploads from those who are logged in. ${todo}`);
       this.form.hidden = this.private.node.hidden = !can;
       if (name && !this.name.value) this.name.value = `${name}/`;
@@ -78,7 +77,7 @@ export class HubPush {
     button.disabled = true;
     try {
       const asked = { run: this.built, to, private: this.private.input.checked, arm: Number(this.arm.value || 0) };
-      const { url } = await this.task.answer(await hub.push(asked));
+      const { url } = await this.task.answer(await post("hub/push", asked));
       this.done.replaceChildren("Pushed: ", el("a", { class: "rs-textlink", href: url, target: "_blank", rel: "noopener", text: to }), ...this.link(to));
     } catch (error) {
       this.problem.say(error.message);

@@ -6,7 +6,6 @@ import { button, segments } from "../common/fields.js";
 import { saveCsv } from "../common/files.js";
 import { listed, moved } from "../common/measures.js";
 import { Poll } from "../common/poll.js";
-import { captionRows } from "./caption_table.js";
 import { captionNodes, key, verdict } from "./caption_words.js";
 
 const LATE = 1200; // ms; a model that still reads the captions is asked again
@@ -215,4 +214,18 @@ class Reading {
     this.bar.hidden = true;
     say(this.said, "All captions are read: your own queries are answered at once.");
   }
+}
+
+const HEAD = ["image", "removed", "fill", "model", "for", "rank", "similarity", "verdict", "change", "caption"];
+
+/** Rows of a reply to a query as a table, the head first: one per model, image and rank. */
+function captionRows(reply) {
+  const rows = reply.models.flatMap((model) => ["removed", "original"].flatMap((side) => model[side].map((caption, rank) => row(reply, model, side, caption, rank))));
+  return [HEAD, ...rows];
+}
+
+function row(reply, model, side, caption, rank) {
+  const change = side === "original" ? (model.left.includes(rank) ? "left" : "stayed") : (caption.move ?? 0);
+  const about = side === "original" ? "original image" : "filled image";
+  return [reply.image, reply.removed.join("; "), reply.fill_title, model.title, about, rank + 1, caption.similarity, caption.verdict, change, caption.text];
 }

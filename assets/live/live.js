@@ -1,7 +1,7 @@
 // The Live view: puts the pieces together and follows one run. Mounted once; a run switch changes what it shows.
 
 import * as api from "../common/api.js";
-import { Alone } from "./alone.js";
+import { Alone, Origin } from "./alone.js";
 import { Baseline } from "./baseline.js";
 import { ClassView } from "./class_view.js";
 import { LassoPanel } from "./lasso_panel.js";
@@ -27,7 +27,6 @@ import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../common/theme.js";
 import { COMPARISON, toHub, toPlan, toRetrieve, toSelection } from "../common/navigation.js";
 import { installPageApi } from "./page_api.js";
-import { Origin } from "./origin.js";
 
 const AWAY =
   "Reconnecting: the server does not answer. If only the connection is lost, training goes on; if the server has ended, the run can go on from its last checkpoint.";

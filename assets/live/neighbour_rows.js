@@ -4,6 +4,7 @@ import * as api from "../common/api.js";
 import { el, onPoint, say } from "../common/dom.js";
 import { button } from "../common/fields.js";
 import { brief } from "../common/names.js";
+import { originalButton } from "../common/original.js";
 import { severity } from "../common/palette.js";
 import { pathOf, thumbnail, shownNames, imageLabel, tooltipOf } from "../common/thumbnails.js";
 import { contrast } from "./contrast.js";
@@ -24,7 +25,8 @@ export class NeighbourRows {
     this.contrast = el("p", { class: "rs-contrast" });
     const search = button("Retrieve", () => this.on.search(this.shown));
     search.title = "Search the gallery with this image";
-    const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path, search));
+    const original = originalButton(this.query, () => ({ run: this.run.id, row: this.shown }));
+    const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path, el("div", { class: "rs-flow rs-tight" }, search, original)));
     this.note = el("p", { class: "rs-note", text: EMPTY });
     this.body = el("div", { class: "rs-neighbours", hidden: true }, about, el("div", { class: "rs-stack rs-tight rs-results" }, this.contrast, this.rows));
     this.node = el("section", { class: "rs-panel", "aria-label": "Nearest neighbours" }, this.note, this.body);

@@ -14,9 +14,5 @@ export function installPageApi(live) {
     viewed: () => window.rankscopePlan?.seen() ?? live.run?.id ?? "",
     open: (id) => live.open(id).catch((error) => live.status.problem.say(error.message)),
     show,
-    /** Fill the form with a run's settings, to train it over seeds; undefined until the page offers it. */
-    get sweep() {
-      return window.rankscopePlans?.begin;
-    },
   };
 }

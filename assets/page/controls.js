@@ -41,23 +41,28 @@ function written(field, value, changed) {
   return el("div", { class: "rs-stack rs-tight" }, area, file);
 }
 
+/** A list beside a line of text: what is chosen in it is handed on, and its first entry stands there again. */
+function offered(field, label, first, choices, take) {
+  const list = el("select", { class: "rs-input", "aria-label": `${label} ${field.label.toLowerCase()}` });
+  choose(list, [{ name: "", title: first }, ...choices], "");
+  list.addEventListener("change", () => {
+    if (list.value) take(list.value);
+    list.value = "";
+  });
+  return list;
+}
+
 /** A word that may be any; those that are proposed stand in a list, and what is known of the one that is written below it. */
 function proposed(field, value, changed) {
   const node = line(field, value, (word) => { tell(word); changed(word); });
   const about = el("p", { class: "rs-help" });
   const tell = (word) => { about.textContent = field.choices.find(({ name }) => name === word)?.title ?? ""; };
-  const list = el("select", { class: "rs-input", "aria-label": `Published, for ${field.label.toLowerCase()}` });
-  choose(list, [{ name: "", title: "Published models …" }, ...field.choices], "");
-  list.addEventListener("change", () => {
-    if (!list.value) return;
-    node.value = list.value;
-    list.value = "";
+  const take = (name) => {
+    node.value = name;
     node.dispatchEvent(new Event("change"));
-  });
-  const search = new HubSearch(node, "models", (name) => {
-    node.value = `hf-hub:${name}`;
-    node.dispatchEvent(new Event("change"));
-  });
+  };
+  const list = offered(field, "Published, for", "Published models …", field.choices, take);
+  const search = new HubSearch(node, "models", (name) => take(`hf-hub:${name}`));
   tell(value);
   return el("div", { class: "rs-stack rs-tight" }, search.node, list, about, ...whyGrey(field.choices.map((each) => ({ ...each, title: each.name }))));
 }
@@ -101,12 +106,8 @@ function words(field, value, changed) {
   const read = (written) => written.split(",").map((word) => word.trim()).filter(Boolean);
   const node = text(field.detected || "none", { value: (value ?? []).join(", "), onchange: () => changed(read(node.value)) });
   if (!field.choices.length) return node;
-  const add = el("select", { class: "rs-input", "aria-label": `Add to ${field.label.toLowerCase()}` });
-  choose(add, [{ name: "", title: "Add …" }, ...field.choices.map(([name, title]) => ({ name, title }))], "");
-  add.addEventListener("change", () => {
-    if (!add.value) return;
-    node.value = [...new Set([...read(node.value), add.value])].join(", ");
-    add.value = "";
+  const add = offered(field, "Add to", "Add …", field.choices.map(([name, title]) => ({ name, title })), (name) => {
+    node.value = [...new Set([...read(node.value), name])].join(", ");
     changed(read(node.value));
   });
   return el("div", { class: "rs-withlist" }, node, add);

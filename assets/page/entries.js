@@ -34,11 +34,11 @@ export function entry(field, value, changed, entries) {
   return node;
 }
 
-/** The fold of an entry's parameters, made when it is opened. */
-function parameters(about, { parameters: given }, explained, changed) {
+/** The fold of an entry's parameters, made when it is opened; `explained`: with the entry's sentence. */
+export function parameters(about, { parameters: given }, explained, changed, title = "Parameters") {
   const values = { ...given };
   const body = el("div", { class: "rs-fields" });
-  const head = fold("Parameters", body);
+  const head = fold(title, body);
   const draw = () => body.replaceChildren(
     ...(explained ? [el("p", { class: "rs-help", text: about.sentence })] : []),
     ...(about.fields.length ? about.fields.map((field) => labelled(field, PLAIN[field.control](field, values[field.name] ?? field.default, (value) => {

@@ -1,13 +1,13 @@
 // The form of a kind of run: its sections and their fields, and what they hold.
 
-import { post } from "../common/api.js";
+import { json, post } from "../common/api.js";
 import { el } from "../common/dom.js";
-import { button, fold, Problem } from "../common/fields.js";
+import { button, choose, fold, Problem, select } from "../common/fields.js";
+import { openOriginal } from "../common/original.js";
 import { labelled, PLAIN } from "./controls.js";
 import { arms, entry } from "./entries.js";
 import { hierarchy } from "./hierarchy.js";
 import { asRead, described, images, levels, looking } from "./images.js";
-import { starters } from "./starters.js";
 
 const SOURCE = "data.source";
 /** Settings that belong to the images: chosen anew, they are as they were. */
@@ -128,7 +128,7 @@ export class Form {
     // a mapping that is refused leaves the table that is to be mended
     if (report.classes?.length || this.tree?.source !== source) this.tree = { ...report, source };
     this.nodes.get("data.hierarchy")?.querySelector(".rs-superclasses")?.update(this.tree);
-    described(this.about, report, this.kind.unlabelled);
+    described(this.about, report, this.kind.unlabelled, (name) => openOriginal("form/original", { ...this.asked, name }));
     this.begin(report.begins ?? {}, first);
     this.redraw(OF_IMAGES.filter((name) => name !== "data.hierarchy" && !this.nodes.get(name)?.contains(focus)));
   }
@@ -170,4 +170,19 @@ export class Form {
     });
     return [ask, shown, problem.node];
   }
+}
+
+/** The run whose encoder a run starts from, among the arms of runs that have one; `changed(value, settings)`: those that come
+ * with the arm. */
+function starters(kind, value, changed) {
+  let runs = [];
+  const node = select((chosen) => changed(chosen || null, runs.find((run) => run.value === chosen)?.sets ?? {}));
+  const offer = () => {
+    const known = !value || runs.some((run) => run.value === value);
+    choose(node, [{ name: "", title: "None: random or published weights" }, ...(known ? [] : [{ name: value, title: value }]),
+      ...runs.map((run) => ({ name: run.value, title: run.title }))], value ?? "");
+  };
+  offer();
+  json(`form/starters/${kind}`).then((reply) => { runs = reply.runs; offer(); }, () => {});
+  return node;
 }

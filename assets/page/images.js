@@ -1,9 +1,10 @@
 // The images of a run: a dataset of the catalogue with its parameters, or a folder or Hub id, and what is in it.
 
 import { el, say } from "../common/dom.js";
-import { button, choose, field as labelledBy, fold, text, whyGrey } from "../common/fields.js";
-import { labelled, PLAIN } from "./controls.js";
+import { button, choose, field as labelledBy, text, whyGrey } from "../common/fields.js";
+import { brief } from "../common/names.js";
 import { Drop } from "./drop.js";
+import { parameters } from "./entries.js";
 import { HubSearch } from "../common/hub_search.js";
 
 const OTHER = "";
@@ -24,8 +25,7 @@ export function images(field, value, changed, { sources, folders, dropped }) {
     changed(source, true);
   };
   const search = new HubSearch(typed, "datasets", tell);
-  const fieldset = el("div", { class: "rs-fields" });
-  const advanced = fold("Advanced", fieldset);
+  const advanced = el("div", {});
   const own = button(dropped ? "Your images" : "Hub", () => {
     menu.value = OTHER;
     menu.dispatchEvent(new Event("change", { bubbles: true }));
@@ -54,13 +54,9 @@ export function images(field, value, changed, { sources, folders, dropped }) {
     search.node.hidden = Boolean(source);
     if (drop) drop.node.hidden = Boolean(source);
     own.hidden = !source;
-    advanced.hidden = !source?.fields?.length;
-    fieldset.replaceChildren(...(source?.fields ?? []).map((each) => labelled(each, PLAIN[each.control](each, given[each.name] ?? each.default, (now) => {
-      const values = { ...given, [each.name]: now };
-      const parts = source.fields.filter((field) => (values[field.name] ?? field.default) !== field.default).map((field) => `${field.name}=${values[field.name]}`);
-      Object.assign(given, values);
-      changed(parts.length ? `${source.name}:${parts.join(",")}` : source.name, false);
-    }))));
+    const spelled = (values) => [source.name, Object.entries(values).map(([name, value]) => `${name}=${value}`).join(",")].filter(Boolean).join(":");
+    advanced.hidden = !source?.fields.length;
+    advanced.replaceChildren(...(source?.fields.length ? [parameters(source, { parameters: given }, false, (values) => changed(spelled(values), false), "Advanced")] : []));
   };
   menu.addEventListener("change", () => {
     draw({});
@@ -79,20 +75,24 @@ function written(parameters) {
   return Object.fromEntries(pairs.map(([name, value]) => [name.trim(), Number.isFinite(Number(value)) ? Number(value) : value]));
 }
 
-/** What was found in the images, or what is wrong with them. */
-export function described(node, { problems, said = [], why = "", unlabelled, samples = [] }, words) {
+/** What was found in the images, or what is wrong with them; `open(name)`: the original of one of them. */
+export function described(node, { problems, said = [], why = "", unlabelled, samples = [] }, words, open) {
   const lines = [...said, ...(unlabelled && words ? [words] : []), ...(why && !problems.length ? [why] : [])];
   node.replaceChildren(
     ...problems.map((line) => el("p", { class: "rs-alert", role: "alert", text: line })),
     ...lines.map((line) => el("p", { class: "rs-help", text: line })),
-    ...(samples.length ? [el("ul", { class: "rs-samples", "aria-label": "Some of the images" }, ...samples.map(sample))] : []),
+    ...(samples.length ? [el("ul", { class: "rs-samples", "aria-label": "Some of the images" }, ...samples.map((each) => sample(each, open)))] : []),
   );
 }
 
 /** Images of one class, with its name and those of its superclasses. */
-function sample({ names, images }) {
+function sample({ names, images }, open) {
   const name = names.join(" › ");
-  return el("li", {}, el("span", { class: "rs-help", text: name }), el("div", { class: "rs-flow" }, ...images.map((src, i) => el("img", { src, alt: name ? `${name}, image ${i + 1}` : `Image ${i + 1}` }))));
+  const shown = images.map(([src, file], i) => {
+    const image = el("img", { src, alt: name ? `${name}, image ${i + 1}` : `Image ${i + 1}` });
+    return file ? el("button", { type: "button", title: `Open ${brief(file)}`, onclick: () => open(file) }, image) : image;
+  });
+  return el("li", {}, el("span", { class: "rs-help", text: name }), el("div", { class: "rs-flow" }, ...shown));
 }
 
 /** A field for each level of the tree, with its name as it is read beside it. */

@@ -22,10 +22,9 @@ export async function mount(element) {
   guardDrops(imagesBox);
   document.body.prepend(button("Skip to the tabs", skip, "rs-skip"));
   host.replaceChildren(sidebar.node);
-  window.rankscopePlans = { begin: (id) => sidebar.plan(id) };
+  window.rankscopeSweep = (id) => sidebar.plan(id);
   window.rankscopeToPlan = toPlan;
   window.rankscopeTrain = (losses) => sidebar.compare(losses);
-  window.dispatchEvent(new CustomEvent("rankscope:sweeps"));
 }
 
 /** The first stop of the Tab key leads past the settings. */

@@ -2,25 +2,31 @@
 
 import { el, figure, say } from "../common/dom.js";
 import { brief, inFull } from "../common/names.js";
+import { originalButton } from "../common/original.js";
 import { thumbnail } from "../common/thumbnails.js";
 import { why } from "./result_rows.js";
 
 export class AboutQuery {
   constructor() {
     this.query = new Card("The query");
+    this.original = originalButton(this.query.image, () => this.asked);
+    this.query.note.after(this.original);
     this.pointed = new Card("");
     this.pointed.node.classList.add("rs-popup");
     this.pointed.hide();
     this.node = el("div", { class: "rs-querycards" }, this.query.node, el("div", { class: "rs-pointed" }, this.pointed.node));
   }
 
-  /** An image of a gallery: `classes` finest first, empty where they are not known. */
-  show(images, row, classes) {
+  /** An image of a gallery: `classes` finest first, empty where they are not known; `asked`: {run, gallery, row} of it. */
+  show(images, row, classes, asked) {
+    this.asked = asked;
+    this.original.hidden = false;
     thumbnail(this.query.image, images, row);
     this.query.setText(classes, `Image ${row + 1}`, "");
   }
 
   showUpload(url) {
+    this.original.hidden = true;
     this.query.image.style.cssText = `background-image: url("${url}"); background-size: cover`;
     this.query.setText([], "Your image", "");
   }

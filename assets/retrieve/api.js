@@ -38,3 +38,18 @@ export function imageUrl(id, gallery, row, side = 128) {
 export const upload = async (file) => (await get("upload", { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file })).upload;
 export const uploadUrl = (ref) => `${base()}/retrieval/upload/${part(ref)}`;
 export const tableUrl = (name, kind) => `${base()}/retrieval/table/${part(name)}.${kind}`;
+
+/** What the section "Mistakes" asks: severity, training, classes, queries or baseline. */
+export const mistakes = (what, asked) => ask(`retrieval/mistakes/${what}`, asked);
+/** Address of a table: severity, training, classes, confusions or queries. */
+export function mistakesUrl(table, asked) {
+  const given = Object.entries(asked).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return `${base()}/retrieval/mistakes/${table}.csv?${new URLSearchParams(given)}`;
+}
+
+/** What the section "What did it look at?" asks; the reply of `measure` is as that of `search`, with its work below `MEASURED`. */
+export const measure = (asked) => ask("retrieval/background/measure", asked);
+export const MEASURED = "retrieval/background/job";
+export const measuredQuery = (key, number) => get(`background/${part(key)}/query/${number}`);
+/** Address of an image, or of the numbers, of a measurement. */
+export const measuredUrl = (key, ...path) => `${base()}/retrieval/background/${[key, ...path].map(part).join("/")}`;

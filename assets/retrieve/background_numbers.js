@@ -6,7 +6,7 @@ import { percent } from "../common/measures.js";
 import { brief, capital } from "../common/names.js";
 import { table, tableBox } from "../common/table.js";
 import { bars } from "../common/bars.js";
-import * as api from "./background_api.js";
+import * as api from "./api.js";
 
 const STAYS = "stays";
 const MISSED = "missed";
@@ -35,7 +35,7 @@ export class BackgroundNumbers {
       ...folds(answer, models),
       ...failed.map((arm) => el("p", { class: "rs-alert", text: `${brief(arm.title)}: ${arm.error}` })),
       ...answer.notes.map((text) => el("p", { class: "rs-note", text })),
-      el("p", { class: "rs-flow rs-note" }, el("a", { href: api.csvUrl(answer.key), download: "", text: "Numbers as CSV" })),
+      el("p", { class: "rs-flow rs-note" }, el("a", { href: api.measuredUrl(answer.key, "numbers.csv"), download: "", text: "Numbers as CSV" })),
     );
   }
 

@@ -5,7 +5,7 @@ import { Problem } from "../common/fields.js";
 import { signed } from "../common/measures.js";
 import { brief } from "../common/names.js";
 import { table, tableBox } from "../common/table.js";
-import * as api from "./mistakes_api.js";
+import * as api from "./api.js";
 
 export class BaselineNumbers {
   constructor() {
@@ -23,7 +23,7 @@ export class BaselineNumbers {
     if (!asked.baseline) return;
     say(this.title, `${asked.step === null ? "Last numbers" : `Numbers at step ${grouped(asked.step)}`} less the baseline's`);
     try {
-      const answer = await api.baseline(asked);
+      const answer = await api.mistakes("baseline", asked);
       if (turn !== this.turn) return;
       this.problem.say(null);
       this.show(answer);

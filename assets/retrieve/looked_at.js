@@ -4,8 +4,7 @@ import { el, say } from "../common/dom.js";
 import { button, choose, field, number, Problem, select, text } from "../common/fields.js";
 import { brief, capital } from "../common/names.js";
 import { percent } from "../common/measures.js";
-import * as search from "./api.js";
-import * as api from "./background_api.js";
+import * as api from "./api.js";
 import { BackgroundNumbers } from "./background_numbers.js";
 import { FormRows, staying } from "./form_rows.js";
 import { HeatMaps } from "./heat_maps.js";
@@ -27,8 +26,8 @@ class LookedAt {
   constructor(tab) {
     this.tab = tab;
     this.problem = new Problem();
-    this.task = new Task(api.JOBS, STOPPED);
-    this.searching = new Task(search.JOBS, CANCELLED);
+    this.task = new Task(api.MEASURED, STOPPED);
+    this.searching = new Task(api.JOBS, CANCELLED);
     this.run = select(() => this.chosen());
     this.data = select(() => this.sourceChanged());
     this.source = text("A folder or a Hub id with boxes", { onkeydown: (event) => event.key === "Enter" && this.measure() });
@@ -127,11 +126,11 @@ class LookedAt {
     const { key, words, own } = this.answer;
     const forms = Object.fromEntries(Object.entries(this.answer.forms).filter(([form]) => this.answer.pictured.includes(form)));
     try {
-      const answer = await api.query(key, query);
+      const answer = await api.measuredQuery(key, query);
       if (key !== this.answer.key) return;
       const arms = answer.arms.map((arm) => ({ ...arm, note: staying(arm.forms.without?.stays), forms: Object.fromEntries(Object.entries(arm.forms).map(([form, one]) => [form, one.results])) }));
       const more = own && this.run.value === this.tab.home.id ? [button("Search with this image", () => this.tab.search({ row: answer.row, gallery: { name: "test" } }))] : [];
-      this.rows.show({ title: answer.classes.map((name) => brief(name)).join(", "), about: `The object covers ${percent(answer.covered)} of the image.`, titles: forms, picture: (form) => api.formUrl(key, form, query), images: { imageUrl: (place) => api.imageUrl(key, place) }, words, arms, more: more.map((one) => el("div", { class: "rs-flow" }, one)) });
+      this.rows.show({ title: answer.classes.map((name) => brief(name)).join(", "), about: `The object covers ${percent(answer.covered)} of the image.`, titles: forms, picture: (form) => api.measuredUrl(key, "form", form, query), images: { imageUrl: (place) => api.measuredUrl(key, "image", place) }, words, arms, more: more.map((one) => el("div", { class: "rs-flow" }, one)) });
       this.reveal();
     } catch (error) {
       this.problem.say(error.message);
@@ -145,7 +144,7 @@ class LookedAt {
     this.problem.say(null);
     this.searching.stop();
     try {
-      const answer = await this.searching.answer(await search.look({ runs: [run], gallery: MAPS, query }));
+      const answer = await this.searching.answer(await api.look({ runs: [run], gallery: MAPS, query }));
       if (turn !== this.turn) return;
       this.shown = run;
       this.maps.show(answer, title);
@@ -162,12 +161,12 @@ class LookedAt {
     this.problem.say(null);
     this.searching.stop();
     try {
-      const answer = await this.searching.answer(await search.search({ runs: [run], gallery: MAPS, query: { ...query, fill } }));
+      const answer = await this.searching.answer(await api.search({ runs: [run], gallery: MAPS, query: { ...query, fill } }));
       if (turn !== this.turn) return;
       this.shown = run;
       const gone = answer.removed.length ? ` ${capital(answer.removed.map((name) => brief(name)).join(", "))} ${answer.removed.length > 1 ? "go" : "goes"}.` : "";
       const picture = new Map(answer.forms.map(({ name, image }) => [name, image]));
-      this.rows.show({ title, about: `${percent(answer.covered)} of it is removed.${gone} Gallery: ${brief(answer.title, 120)}.`, titles: Object.fromEntries(answer.forms.map((form) => [form.name, form.title])), picture: (form) => picture.get(form), images: { imageUrl: (row) => search.imageUrl(run, MAPS, row) }, words: answer.words, arms: answer.arms.map(inForms) });
+      this.rows.show({ title, about: `${percent(answer.covered)} of it is removed.${gone} Gallery: ${brief(answer.title, 120)}.`, titles: Object.fromEntries(answer.forms.map((form) => [form.name, form.title])), picture: (form) => picture.get(form), images: { imageUrl: (row) => api.imageUrl(run, MAPS, row) }, words: answer.words, arms: answer.arms.map(inForms) });
       this.reveal();
     } catch (error) {
       if (turn === this.turn) this.problem.say(error.message);

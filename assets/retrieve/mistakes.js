@@ -8,7 +8,7 @@ import { whileSeen } from "../common/seen.js";
 import { Scrubber } from "../common/scrubber.js";
 import * as search from "./api.js";
 import { BaselineNumbers } from "./baseline_numbers.js";
-import * as api from "./mistakes_api.js";
+import * as api from "./api.js";
 import { MistakesBars } from "./mistakes_bars.js";
 import { MistakesByClass } from "./mistakes_classes.js";
 import { Confusions } from "./mistakes_confusions.js";
@@ -131,7 +131,7 @@ class Mistakes {
     const { usable, home } = this.tab;
     this.stale = false;
     this.body.setAttribute("aria-busy", "true");
-    const [severity, training] = await Promise.all([api.severity, api.training].map((what) => Promise.allSettled(usable.map((run) => what(this.asked(run))))));
+    const [severity, training] = await Promise.all(["severity", "training"].map((what) => Promise.allSettled(usable.map((run) => api.mistakes(what, this.asked(run))))));
     if (turn !== this.turn) return;
     this.body.setAttribute("aria-busy", "false");
     const failed = severity.flatMap((answer) => (answer.status === "rejected" ? [answer.reason.message] : []));
@@ -182,7 +182,7 @@ function ranges(points) {
 
 /** Links to a table of every run. */
 function files(table, words, runs, asked) {
-  const links = runs.map((run, at) => el("a", { href: api.csvUrl(table, asked(run)), download: "", text: runs.length > 1 ? `${words}, run ${at + 1}` : words }));
+  const links = runs.map((run, at) => el("a", { href: api.mistakesUrl(table, asked(run)), download: "", text: runs.length > 1 ? `${words}, run ${at + 1}` : words }));
   return el("span", { class: "rs-flow rs-note" }, ...links);
 }
 

@@ -6,7 +6,7 @@ import { brief, inFull } from "../common/names.js";
 import { tableBox } from "../common/table.js";
 import { reachable } from "./mistakes_confusions.js";
 import { share } from "../common/severity_colours.js";
-import * as api from "./mistakes_api.js";
+import * as api from "./api.js";
 
 const TYPED = 250; // ms without a key before the classes are searched
 const SHOWN = 12;
@@ -46,7 +46,7 @@ export class MistakesByClass {
   async ask() {
     const turn = (this.turn = {});
     try {
-      const answer = await api.classes({ ...this.wanted, count: SHOWN });
+      const answer = await api.mistakes("classes", { ...this.wanted, count: SHOWN });
       if (turn !== this.turn) return;
       this.problem.say(null);
       this.show(answer);
@@ -71,7 +71,7 @@ export class MistakesByClass {
     const head = ["Class", "Level", "Queries", ...answer.arms.flatMap((title) => [`${brief(title)}: first result of it`, several]), `${several}, at best`];
     const rows = classes.map((cls) => el("tr", {}, el("th", { scope: "row" }, this.name(cls, answer)), ...[brief(cls.level), grouped(cls.queries), ...cls.arms.flatMap((arm) => [share(arm.own1), share(arm.own)]), share(cls.best)].map((cell) => el("td", { text: cell }))));
     this.box.replaceChildren(el("table", { class: "rs-table rs-classtable" }, el("thead", {}, el("tr", {}, ...head.map((cell) => el("th", { scope: "col", text: cell })))), el("tbody", {}, ...rows)));
-    this.files.replaceChildren(el("a", { href: api.csvUrl("classes", this.wanted), download: "", text: "Classes as CSV" }));
+    this.files.replaceChildren(el("a", { href: api.mistakesUrl("classes", this.wanted), download: "", text: "Classes as CSV" }));
   }
 
   name(listed, answer) {

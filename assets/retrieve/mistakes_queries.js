@@ -5,7 +5,7 @@ import { choose, field, Problem, select } from "../common/fields.js";
 import { brief, inFull } from "../common/names.js";
 import { longList, picture } from "./pair_tile.js";
 import { look, swatch } from "./places.js";
-import * as api from "./mistakes_api.js";
+import * as api from "./api.js";
 
 const FEW = 8;
 
@@ -36,7 +36,7 @@ export class DifferentQueries {
     const turn = (this.turn = {});
     const asked = { ...this.asked, metric: this.metric.value };
     try {
-      const answer = await api.queries(asked);
+      const answer = await api.mistakes("queries", asked);
       if (turn !== this.turn) return;
       this.problem.say(null);
       this.show(answer, asked);
@@ -60,7 +60,7 @@ export class DifferentQueries {
     say(this.said, answer.found.length ? `${answer.title} of ${grouped(answer.queries)} queries; those first on which ${answer.arms.length > 2 ? `the ${answer.arms.length} arms` : "the two arms"} lie furthest apart.${answer.diverged ? " Arms whose training diverged are left out." : ""}` : none(answer));
     const of = (arm) => this.places.find((place) => place.run === arm.run && place.arm === arm.arm) ?? { place: 0, title: brief(arm.title) };
     this.list.replaceChildren(...(answer.found.length ? [longList(answer.found, (query) => this.item(query, answer, answer.arms.map(of)), FEW)] : []));
-    this.files.replaceChildren(...(answer.found.length ? [el("a", { href: api.csvUrl("queries", asked), download: "", text: "Queries as CSV" })] : []));
+    this.files.replaceChildren(...(answer.found.length ? [el("a", { href: api.mistakesUrl("queries", asked), download: "", text: "Queries as CSV" })] : []));
   }
 
   item(query, answer, places) {

@@ -4,6 +4,7 @@ import { el, say } from "../common/dom.js";
 import { button, segments, slider } from "../common/fields.js";
 import { percent } from "../common/measures.js";
 import { brief, capital } from "../common/names.js";
+import { openOriginal } from "../common/original.js";
 import { Draw } from "../common/draw.js";
 import { Stage } from "../common/stage.js";
 import * as search from "./api.js";
@@ -31,7 +32,8 @@ export class OneImage {
     this.brush = slider("Brush", { value: 0.06, low: 0.02, high: 0.2, step: 0.01, words: percent, changed: (value) => { this.pen.radius = value; } });
     this.pen.radius = this.brush.value;
     this.compare = button("Compare", () => this.send(), "rs-primary");
-    this.tools = el("div", { class: "rs-flow", hidden: true }, this.tool, this.brush.node, button("Clear", () => this.clear()), this.compare, button("Heat map", () => this.on.look(this.query, this.title)));
+    this.original = button("Original", () => openOriginal("retrieval/original", { run: this.run, row: this.query.row }));
+    this.tools = el("div", { class: "rs-flow", hidden: true }, this.tool, this.brush.node, button("Clear", () => this.clear()), this.compare, button("Heat map", () => this.on.look(this.query, this.title)), this.original);
     this.node = el("section", { class: "rs-panel rs-stack rs-tight rs-asking", "aria-label": "One image, before and after" });
     this.own = new OwnImage({ taken: (file) => this.upload(file), fail: on.fail }, this.node);
     this.reading = new Task(search.JOBS, search.STOPPED);
@@ -83,6 +85,7 @@ export class OneImage {
   show(query, url, title) {
     Object.assign(this, { query, title });
     this.stage.node.hidden = this.tools.hidden = false;
+    this.original.hidden = Boolean(query.upload);
     this.stage.shape(1, 1); // the centre square, all that an encoder sees
     this.stage.show(url, `${title}, its centre square`);
     this.offer([]);

@@ -224,7 +224,7 @@ class Query {
   aboutQuery(answer) {
     const { upload, row, gallery } = this.query;
     if (upload) this.about.showUpload(api.uploadUrl(upload));
-    else this.about.show(same(gallery, this.gallery) ? this.images : this.imagesOf(this.tab.home, gallery), row, answer.classes ?? []);
+    else this.about.show(same(gallery, this.gallery) ? this.images : this.imagesOf(this.tab.home, gallery), row, answer.classes ?? [], { run: this.tab.home.id, gallery, row });
   }
 
   downloads(answer) {

@@ -6,9 +6,14 @@ import { el, say } from "../common/dom.js";
 import { Problem, segments } from "../common/fields.js";
 import { Poll } from "../common/poll.js";
 import * as api from "./api.js";
+import { LOOKED_AT } from "./looked_at.js";
+import { MISTAKES } from "./mistakes.js";
+import { QUERY } from "./query.js";
 import { RunsBar } from "./runs_bar.js";
-import { SECTIONS } from "./sections.js";
 
+/** Each a descriptor {name, title, make(tab)}. It returns {node, load(), look(), repin()}: `load` is called when other runs are
+ * shown (see `runs` and `home`), `look` when it comes into sight, and `repin`, if it has one, when another baseline is pinned. */
+const SECTIONS = [QUERY, MISTAKES, LOOKED_AT];
 const WITH = "with";
 const EMPTY = "No run yet. Choose images and losses in the sidebar, then press Train: its images can be searched a few seconds later.";
 

@@ -3,7 +3,7 @@
 import { el } from "../common/dom.js";
 import { brief, inFull } from "../common/names.js";
 import { percent } from "../common/measures.js";
-import * as api from "./background_api.js";
+import * as api from "./api.js";
 import { armHeading } from "../common/tiles.js";
 import { longList } from "./pair_tile.js";
 
@@ -34,7 +34,7 @@ export class Unnoticing {
 
   item(query, key) {
     const name = query.classes.map((each) => brief(each));
-    const image = (form, text) => el("img", { class: "rs-picture rs-pairpicture", src: api.formUrl(key, form, query.query), alt: text, loading: "lazy" });
+    const image = (form, text) => el("img", { class: "rs-picture rs-pairpicture", src: api.measuredUrl(key, "form", form, query.query), alt: text, loading: "lazy" });
     const said = `${percent(query.stays)} stay, similarity ${query.similarity.toFixed(2)}, object ${percent(query.covered)} of the image`;
     const texts = el("span", { class: "rs-pairtext" }, el("span", { class: "rs-clamp rs-pairname", style: "--lines: 1", text: name[0] }), el("span", { class: "rs-note", text: said }));
     return el("li", {}, el("button", { type: "button", class: "rs-pairrow", title: query.classes.map(inFull).join("\n"), onclick: () => this.open(query.query) }, image(WHOLE, ""), image(REMOVED, ""), texts));

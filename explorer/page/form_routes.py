@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from explorer.page.form_service import Described, FormService, Grouped, Searched
+from explorer.page.form_service import Described, FormService, Grouped, Original, Searched
 from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, text, whole
 from explorer.server.drops import DEEPEST, LONGEST, PIECE, PIECES, Drops
 from explorer.server.http import Endpoint, json_reply
@@ -51,6 +51,10 @@ def form_routes(service: FormService, admit: Admit | None = None) -> list[Route]
     }
     works: dict[str, tuple[Post, int]] = {
         "look": (lambda _, body: json_reply(service.look(Described.parse(body))), LOOKS_AT_ONCE),
+        "original": (
+            lambda request, body: json_reply(service.original(Original.parse(body), caller(request))),
+            LOOKS_AT_ONCE,
+        ),
         "search": (lambda _, body: json_reply(service.search(Searched.parse(body))), LOOKS_AT_ONCE),
         "groups": (lambda _, body: json_reply(service.groups(Grouped.parse(body))), GROUPS_AT_ONCE),
         "views": (lambda _, body: json_reply(service.views(Described.parse(body))), VIEWS_AT_ONCE),

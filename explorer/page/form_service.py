@@ -19,8 +19,10 @@ from explorer.page.form.plans import axes_of, plan_values, planned, plans_json
 from explorer.page.kinds import PAGES
 from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, needs, whole
 from explorer.server.drops import Drops
+from explorer.server.originals import OriginalImages
 from explorer.server.runs import Runs
 from explorer.server.titles import waiting, work
+from explorer.server.turns import Turns
 from explorer.server.visitors import Caller
 from trainers.comparison.words import seeds_in_words
 from trainers.config import Config, DataChoice
@@ -60,6 +62,12 @@ class Described(Body):
     sure: bool = False
 
 
+class Original(Described):
+    """An image of those that a look showed, by the name of its file."""
+
+    name: Text = REQUIRED
+
+
 class Searched(Body):
     """What somebody types: the words, and the kind, see :data:`trainers.data.hub_search.TAGS`."""
 
@@ -84,9 +92,10 @@ class Grouped(Body):
 class FormService:
     """Everything that the form asks."""
 
-    def __init__(self, runs: Runs, drops: Drops) -> None:
+    def __init__(self, runs: Runs, drops: Drops, turns: Turns | None = None) -> None:
         self._runs = runs
         self.drops = drops
+        self._originals = OriginalImages(turns or Turns(), public=runs.public)
         reachable()  # asked for now, so that the first form knows
 
     @cached_property
@@ -117,12 +126,14 @@ class FormService:
 
     def look(self, asked: Described) -> Json:
         """Describe the images that are chosen."""
-        form = self._form(asked)
-        data = {name: value for name, value in asked.settings.items() if name.startswith("data.")}
-        choice: DataChoice = form.part(data).data  # type: ignore[attr-defined]
+        form, choice = self._form(asked), self._images(asked)
         begins, why = form.kind.begins_with(choice)
         settings = {name: as_json(form.known[name], value) for name, value in begins.items()}
         return {**looked_at(choice), "begins": settings, "why": why}
+
+    def original(self, asked: Original, caller: Caller) -> Json:
+        """Show the file of one of the images that were looked at; the visitor has named their dataset."""
+        return self._originals.shown(self._images(asked), asked.name, caller.address, mine=True)
 
     def search(self, asked: Searched) -> Json:
         """Search the Hub for datasets with images, models of timm, or image-text models of open_clip."""
@@ -236,6 +247,11 @@ class FormService:
             except UserError:
                 continue  # a damaged run stops no other
         return {"runs": made}
+
+    def _images(self, asked: Described) -> DataChoice:
+        data = {name: value for name, value in asked.settings.items() if name.startswith("data.")}
+        choice: DataChoice = self._form(asked).part(data).data  # type: ignore[attr-defined]
+        return choice
 
     def _form(self, asked: Described) -> Form:
         return entry(self._forms, asked.kind, "kind of run")

@@ -106,6 +106,12 @@ def test_zips_and_folders_are_dropped_seen_and_trained_on(browser: Browser, publ
         expect(images.get_by_role("listitem")).to_have_count(5)
         expect(images).to_contain_text("colour00 › group0")
         assert images.locator("img").first.evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 56
+        images.get_by_role("button", name="colour00").first.press("Enter")
+        original = page.get_by_role("dialog", name="The original image")
+        expect(original).to_contain_text("group0/colour00/0.png: 24 x 24 pixels")
+        page.keyboard.press("Escape")
+        expect(original).to_be_hidden()
+        expect(images.get_by_role("button", name="colour00").first).to_be_focused()
         fill(page, "Name of the level group", "aisle")
         expect(report).to_contain_text("(class › aisle)")
         unfold(page)

@@ -58,6 +58,20 @@ def put(place: Locator, name: str, content: bytes) -> None:
     place.locator("input[type=file]").set_input_files({"name": name, "mimeType": kind, "buffer": content})
 
 
+def test_a_query_opens_its_original_or_says_why_not(browser: Browser, site: Site) -> None:
+    with visit(browser, site, site.at(site.finished)) as page:
+        original = page.get_by_role("dialog", name="The original image")
+        page.locator(".rs-about .rs-query").click()
+        expect(original).to_contain_text("This image has no file of its own. It is shown as it is kept here.")
+        expect(original.get_by_role("img")).to_be_visible()
+        original.get_by_role("button", name="Close").click()
+        retrieve(page)
+        page.locator(".rs-querycard").get_by_role("button", name="Original").press("Enter")
+        expect(original).to_contain_text("It is shown as it is kept here.")
+        page.keyboard.press("Escape")
+        expect(original).to_be_hidden()
+
+
 def test_from_a_point_in_live_to_results_by_keyboard_to_others_and_with_an_image_of_ones_own(
     browser: Browser, site: Site
 ) -> None:

@@ -45,7 +45,8 @@ def looked_at(choice: DataChoice) -> Json:
 
 
 def _shown(sample: Sample) -> Json:
-    return {"names": list(sample.names), "images": [address(image) for image in sample.images]}
+    images = [[address(image), file] for image, file in zip(sample.images, sample.files, strict=True)]
+    return {"names": list(sample.names), "images": images}
 
 
 def _detected(report: DataReport) -> Json:

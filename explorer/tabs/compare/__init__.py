@@ -31,7 +31,7 @@ _OTHERWISE = """One run in Live may say otherwise: it is one of these seeds. So 
 side were searched first."""
 _HUB = """Numbers that somebody has pushed with Push to the Hub. Tables and verdicts are computed here; nothing is
 trained."""
-_SWEEP = "(id) => { window.rankscope?.sweep?.(id ?? ''); return []; }"
+_SWEEP = "(id) => { window.rankscopeSweep?.(id ?? ''); return []; }"
 _OPEN = "(id) => { if (id) window.rankscope?.show(id); return []; }"
 _AGAIN = "() => String(performance.now())"
 _SHOW = "(id) => { window.rankscopeWanted = id; return String(performance.now()); }"

@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 
 from explorer.server.http import GoneError
-from explorer.server.image_files import cut, encoded
+from explorer.server.image_files import cut, data_url, encoded
 from explorer.server.library import MEGABYTE, Library
+from explorer.server.originals import OriginalImages
+from trainers.config import DataChoice
 from trainers.data import SOURCES
 from trainers.data.lru_cache import Cache
 from trainers.errors import DataError
 from trainers.hierarchy import severity_words
 from trainers.parameters import Choice
 from trainers.progress import Progress, silent
+from trainers.retrieval.encoders import images_of
 from trainers.retrieval.galleries import GALLERIES, Gallery
 from trainers.retrieval.retriever import Retriever
 
@@ -30,12 +33,14 @@ class Galleries:
     """Opens galleries of runs and shows what is in them.
 
     Args:
+        originals: reads the files of images.
         public: other datasets are those of the catalogue, and of bounded size.
     """
 
-    def __init__(self, library: Library, retriever: Retriever, *, public: bool) -> None:
+    def __init__(self, library: Library, retriever: Retriever, originals: OriginalImages, *, public: bool) -> None:
         self._library = library
         self._retriever = retriever
+        self._originals = originals
         self._public = public
         self._open: Cache[Gallery] = Cache(limit=_OPEN)
         self._images: Cache[bytes] = Cache(limit=_IMAGES, cost=len)
@@ -132,25 +137,58 @@ class Galleries:
             GoneError: the gallery is not open, or has no such image.
             UserError: it cannot be read.
         """
-        gallery = self.get(run, choice)
-        if not 0 <= row < len(gallery):
-            raise GoneError(f"{gallery.title}: {len(gallery):,} images, numbered from 0; there is no {row}.")
         key = (*self._key(run, choice), row, side)
-        return self._images.get(key, lambda: encoded(self._pixels(run, gallery, row), side))
+        return self._images.get(key, lambda: encoded(self._pixels(run, choice, row), side))
 
-    def _pixels(self, run: str, gallery: Gallery, row: int) -> np.ndarray:
-        if gallery.name != STORED:
+    def original(self, run: str, choice: Choice, row: int, visitor: str, *, mine: bool) -> dict[str, Any]:
+        """Return the file of an image of an open gallery, see :meth:`OriginalImages.shown`; where there is none the
+        image as it is kept here, and why.
+
+        Raises:
+            GoneError: as :meth:`image`.
+        """
+        try:
+            return self._originals.shown(*self._file(run, choice, row), visitor, mine=mine)
+        except DataError as error:
+            kept = data_url(self._pixels(run, choice, row))
+            return {"image": kept, "words": f"{error} It is shown as it is kept here."}
+
+    def _file(self, run: str, choice: Choice, row: int) -> tuple[DataChoice, str]:
+        """Return the dataset of an image, as the run read it, and the name of its file."""
+        opened = self._library.get(run)
+        if choice.name == STORED:
+            names = opened.probe.files if opened.probe else ()
+            source = images_of(opened.folder) if names else None
+        else:
+            gallery = self.get(run, choice)
+            _check_row(row, len(gallery), gallery.title)
+            source, names, row = gallery.choice, gallery.files, int(gallery.rows[row])
+        if not isinstance(source, DataChoice) or row >= len(names) or not names[row]:
+            raise DataError("This image has no file of its own.")
+        return source, names[row]
+
+    def _pixels(self, run: str, choice: Choice, row: int) -> np.ndarray:
+        """Return an image as it is kept here, uint8 ``[C, S, S]``."""
+        if choice.name != STORED:
+            gallery = self.get(run, choice)
+            _check_row(row, len(gallery), gallery.title)
             return gallery.image(row).numpy()
         opened = self._library.get(run)
         probe = opened.probe
         if probe is None:
             raise GoneError(f"Run {run} has no images yet; they are there once its dataset is read.")
+        _check_row(row, len(probe.rows), "Images on the maps")
         number, tile = divmod(row, probe.columns**2)
         return cut(opened.folder.sheet(number), probe.columns, probe.tile, tile)
 
     def _key(self, run: str, choice: Choice) -> tuple[str, str, str]:
         parameters = GALLERIES[choice.name].checked(choice.parameters) if choice.name in GALLERIES else None
         return run, choice.name, repr(parameters)
+
+
+def _check_row(row: int, count: int, title: str) -> None:
+    if not 0 <= row < count:
+        raise GoneError(f"{title}: {count:,} images, numbered from 0; there is no {row}.")
 
 
 def matching(gallery: Gallery, text: str) -> np.ndarray:

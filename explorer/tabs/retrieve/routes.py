@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from explorer.server.http import Endpoint, GoneError, attachment, json_reply
 from explorer.server.posted import BODY, WAITING, Post, image_reply, query_number, whole_number
-from explorer.server.routes import posts, reads
+from explorer.server.routes import posts, reads, token_of
 from explorer.server.visitors import caller
 from explorer.tabs.retrieve import bodies
 from explorer.tabs.retrieve.background_routes import background_routes
@@ -45,6 +45,7 @@ def retrieval_routes(service: RetrievalService) -> list[Route]:
     works: dict[str, Post] = {
         "open": lambda request, body: json_reply(searches.open(bodies.Open.parse(body), caller(request))),
         "objects": lambda request, body: json_reply(searches.objects(bodies.Known.parse(body), caller(request))),
+        "original": ends.original,
         "look": lambda request, body: json_reply(searches.look(bodies.Look.parse(body), caller(request))),
         "search": lambda request, body: ends.search(request, bodies.Search.parse(body)),
         "job/{job}/stop": searches.jobs.stopped,
@@ -105,6 +106,10 @@ class RetrievalEndpoints:
         row = whole_number(request.path_params["row"], "A row", 10**9)
         side = min(max(query_number(request, "side", 128, 10**6), SMALLEST), SIDE)
         return image_reply(self._service.galleries.image(*self._gallery(request), row, side), "jpeg")
+
+    def original(self, request: Request, body: bytes) -> Response:
+        """Answer with the file of an image of an open gallery."""
+        return json_reply(self._service.original(bodies.Known.parse(body), token_of(request), caller(request)))
 
     def table(self, request: Request) -> Response:
         """Answer with the results of a search as a file."""

@@ -7,13 +7,15 @@ from typing import Any
 
 from explorer.server.choice_titles import titled_choices
 from explorer.server.library import Library
+from explorer.server.originals import OriginalImages
 from explorer.server.run import Run
 from explorer.server.states import created
 from explorer.server.titles import data_title, run_title
 from explorer.server.turns import Turns
+from explorer.server.visitors import Caller, owns
 from explorer.settings import Settings
 from explorer.tabs.retrieve.backgrounds import Backgrounds
-from explorer.tabs.retrieve.bodies import MOST_K, MOST_RUNS
+from explorer.tabs.retrieve.bodies import MOST_K, MOST_RUNS, Known
 from explorer.tabs.retrieve.galleries import Galleries
 from explorer.tabs.retrieve.mistakes import MistakeAnswers
 from explorer.tabs.retrieve.searches import PUBLIC_K, Searches, steps_of
@@ -45,7 +47,8 @@ class RetrievalService:
         self._public = settings.public
         retriever = Retriever()
         self.uploads = Uploads(turns)
-        self.galleries = Galleries(library, retriever, public=settings.public)
+        originals = OriginalImages(self.uploads.turns, public=settings.public)
+        self.galleries = Galleries(library, retriever, originals, public=settings.public)
         self.searches = Searches(
             library,
             retriever,
@@ -97,6 +100,12 @@ class RetrievalService:
         """
         with reading(run_id[:40], passed=UserError):
             return _about(self._library.get(run_id))
+
+    def original(self, asked: Known, token: str, caller: Caller) -> dict[str, Any]:
+        """Return the file of an image for a visitor, see :meth:`Galleries.original`."""
+        choice, folder = self.galleries.allowed(asked.gallery.choice()), self._library.get(asked.run).folder
+        mine = not self._public or owns(folder.owner, token, caller)
+        return self.galleries.original(asked.run, choice, asked.row, caller.address, mine=mine)
 
     def close(self) -> None:
         """Stop what runs in the background."""

@@ -26,12 +26,14 @@ class SourceDescriptor(Descriptor):
         peek: a few of its images without loading it, uint8 ``[n, C, S, S]``; called with the choice and how many. None:
             it has no such preview.
         inspect: reports on it without loading it; None: there is nothing to choose.
+        pinned: the same choice of the folder or Hub dataset that is read; None: its images are drawn.
     """
 
     licence: str
     load: Callable[[DataChoice, Progress | None], LoadedData]
     peek: Callable[[DataChoice, int], Tensor] | None = None
     inspect: Callable[[DataChoice], DataReport] | None = None
+    pinned: Callable[[DataChoice], DataChoice] | None = None
 
     def parameters_of(self, source: str) -> Any:
         """Return the checked parameters in a source such as ``drawn:bias=0.9``.

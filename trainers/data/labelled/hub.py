@@ -16,7 +16,7 @@ from typing import Any
 from trainers.data import access, cache, settings
 from trainers.data.hf_errors import explained
 from trainers.data.hf_logging import LOOK_SECONDS, BackgroundStep, offline, online, quiet, within
-from trainers.data.labelled import folders, packed
+from trainers.data.labelled import files, folders, packed
 from trainers.data.labelled.download import Download, Shards
 from trainers.data.labelled.opening import OpenedDataset, as_said, make_builder, prepared_splits, read_card
 from trainers.data.labelled.repository import MANY, RemoteFolder, Repository, repository
@@ -210,6 +210,14 @@ def _open_files(repo: Repository, subset: str | None, encoding: str | None) -> O
         refuse=refuse,
     )
     return opened
+
+
+def fetched_folder(name: str, revision: str | None) -> Path | None:
+    """Return the folder of a dataset that was fetched as image files at a commit; None: it was not."""
+    if revision is None or not _COMMIT.fullmatch(revision):
+        return None
+    folder = _copy(name) / "snapshots" / revision
+    return folder if folder.is_dir() and files.kind(folder) == "images" else None
 
 
 def remote(name: str) -> str:

@@ -47,10 +47,12 @@ class Sample:
     Attributes:
         names: of the class and its superclasses, finest first; empty: the images have no classes.
         images: uint8 numpy arrays ``[C, S, S]``, grey or in colour.
+        files: names of their files below the folder of the dataset; empty where they have none.
     """
 
     names: tuple[str, ...]
     images: tuple[np.ndarray, ...]
+    files: tuple[str, ...]
 
 
 def samples(
@@ -74,13 +76,16 @@ def samples(
         members = np.flatnonzero((whole.labels == labels).all(axis=1))
         spread = members[np.unique(np.linspace(0, len(members) - 1, min(len(members), EACH)).astype(np.int64))]
         owners = whole.owner[spread]
-        pictures = [
-            _picture(tables[owner], columns[owner], row, pixels)
+        seen = [
+            (picture, tables[owner].names(columns[owner], np.array([row]))[0])
             for owner, row in zip(owners, whole.rows[spread], strict=True)
+            if (picture := _picture(tables[owner], columns[owner], row, pixels)) is not None
         ]
         names = tuple(hierarchy.names[level][label] for level, label in enumerate(labels)) if len(rows) > 1 else ()
-        made.append(Sample(names=names, images=tuple(each for each in pictures if each is not None)))
-    return tuple(sample for sample in made if sample.images)
+        if seen:
+            pictures, files = zip(*seen, strict=True)
+            made.append(Sample(names=names, images=pictures, files=files))
+    return tuple(made)
 
 
 def _picture(table: SplitTable, column: str, row: int, pixels: PixelRange | None) -> np.ndarray | None:

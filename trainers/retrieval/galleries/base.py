@@ -116,6 +116,11 @@ class Gallery:
         mark.update(np.ascontiguousarray(self.rows, np.int64).data)
         return images if channels is None else with_channels(images, channels), mark.hexdigest()
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of the files of all images of the part, by their rows in it; nothing where they have none."""
+        return split(self.datasets.load(self.choice), self.part).names
+
     def image(self, row: int) -> Tensor:
         """Return the pixels of one image as the dataset has them, uint8 ``[C, S, S]``.
 

@@ -35,19 +35,19 @@ class Known:
         """Load it, see ``trainers.data.load_data``."""
         usual = self.label_columns is None or choice.label_columns in (None, self.label_columns)
         levels = self.levels if usual else None
-        asked = self._pinned(choice)
+        asked = self.pinned(choice)
         return load_source(asked, progress, name=self.name, title=self.title, licence=self.licence, levels=levels)
 
     def inspect(self, choice: DataChoice) -> DataReport:
         """Report on it, see ``trainers.data.inspect_data``."""
-        report = inspect_source(self._pinned(choice))
+        report = inspect_source(self.pinned(choice))
         if report.proposal is None:
             return report
         return replace(report, title=self.title, proposal=replace(report.proposal, source=self.name))
 
     def peek(self, choice: DataChoice, count: int) -> Tensor:
         """Read a few of its images, see ``trainers.data.peek_data``."""
-        return peek_source(self._pinned(choice), count)
+        return peek_source(self.pinned(choice), count)
 
     def missing(self, _parameters: object) -> str | None:
         """Return why it cannot be had now; None: it is on this machine, or can be fetched."""
@@ -55,7 +55,7 @@ class Known:
 
         return None if is_here(self.hub, self.subset) else away()
 
-    def _pinned(self, choice: DataChoice) -> DataChoice:
+    def pinned(self, choice: DataChoice) -> DataChoice:
         """Return the choice with this dataset's own columns and splits wherever it leaves them open."""
         fields = ("subset", "image_column", "label_columns", "train_split", "test_split")
         return replace(
@@ -102,6 +102,7 @@ DESCRIPTORS = tuple(
         load=known.load,
         peek=known.peek,
         inspect=known.inspect,
+        pinned=known.pinned,
         missing=known.missing,
         order=200 + index,
     )
