@@ -321,7 +321,7 @@ def test_the_benchmark_over_a_dataset_and_a_failing_image(browser: Browser, site
         expect(scope).to_contain_text("Intervals: 95 % over")
         page.get_by_role("button", name="Numbers as a table").click()
         expect(page.locator("#rs-object-numbers [data-row='0'][data-col='1']")).to_contain_text("to")
-        table = downloaded(page.get_by_role("link", name="Every query")).decode()
+        table = downloaded(page.get_by_role("button", name="Every query")).decode()
         assert table.startswith("model,captions,dataset_captions,image,")
         failing = page.locator(".rs-failing .thumbnail-item").first
         words = failing.text_content() or ""

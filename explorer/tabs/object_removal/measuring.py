@@ -92,7 +92,7 @@ class Measuring:
             gr.update(value=figure(result), visible=True),
             gr.update(visible=True),
             table(result),
-            gr.update(link=f"{_CSV}/{job.id}/csv", visible=True),
+            gr.update(visible=True),
             *(gr.update(value=None if each is None else each[0], visible=each is not None) for each in shown),
             *(gr.update(value=each and each[1], visible=bool(each and each[1])) for each in shown),
         ]
@@ -165,7 +165,8 @@ def _results() -> Results:
     with parts.fold("Numbers as a table", visible=False) as fold:
         numbers = parts.table(wrap=True, elem_id="rs-object-numbers")
     with gr.Row():
-        csv = gr.Button("Every query (CSV)", size="sm", scale=0, min_width=150, visible=False)
+        csv = parts.small("Every query (CSV)", visible=False)
+        csv.click(fn=None, inputs=job, js=f"(id) => ({parts.SAVE})(`{_CSV}/${{id}}/csv`)")
     titles, failing = [], []
     for _ in range(MOST_MODELS):
         titles.append(parts.text(visible=False))
