@@ -6,7 +6,6 @@ import { button, choose, field, number, Problem, select } from "../common/fields
 import { brief } from "../common/names.js";
 import { whileSeen } from "../common/seen.js";
 import { Scrubber } from "../common/scrubber.js";
-import * as search from "./api.js";
 import { BaselineNumbers } from "./baseline_numbers.js";
 import * as api from "./api.js";
 import { MistakesBars } from "./mistakes_bars.js";
@@ -25,7 +24,7 @@ class Mistakes {
   constructor(tab) {
     Object.assign(this, { tab, step: null, steps: [], stale: true, declined: false, answers: new Map(), diverged: new Map() });
     const open = (example) => this.open(example);
-    const images = (run) => ({ id: run, imageUrl: (row) => search.imageUrl(run, MAPS, row) });
+    const images = (run) => ({ id: run, imageUrl: (row) => api.imageUrl(run, MAPS, row) });
     this.k = number(K, 1, 100, 1, () => this.ask());
     this.baseline = select((id) => this.pin(id));
     this.problem = new Problem();
