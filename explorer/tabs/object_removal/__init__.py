@@ -41,10 +41,12 @@ def build(answering: Answering) -> None:
     showing = Showing(objects)
     chooser, remover = choosing.Choosing(showing, shared.photographs, shared.shown), removing.Removing(showing)
     menus = choosing.menus()
-    about = parts.sentence()
+    about = parts.sentence("Opening the images and the models …")
     with gr.Row(equal_height=False):
-        lacking = removing.missing()
-        more = choosing.more()
+        with gr.Column(min_width=320):
+            lacking = removing.missing()
+        with gr.Column(min_width=320):
+            more = choosing.more()
     more.work.render()
     more.said.render()
     strip = choosing.strip()
