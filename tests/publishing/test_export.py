@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ import onnxruntime
 import pytest
 import torch
 from _pytest.mark import ParameterSet
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from PIL import Image
 from safetensors.torch import load, load_file
 
@@ -72,7 +75,23 @@ CASES = (*ENCODER, *CONTRASTIVE, *MODEL)
 QUICK = ("conv4", "resnet_gem", "vit_cls", "frozen", "contrastive_group", "two_small_towers")
 NEEDS_OPEN_CLIP = ("tiny_clip", "open_clip")
 PROGRAM = """
-import json, sys, numpy as np, pathlib, re, torch, os
+import importlib.util, json, os, pathlib, re, sys, sysconfig
+
+class Only:  # what a finder finds, where it is in the list
+    def __init__(self, finder):
+        self.finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+    def find_spec(self, name, *more):
+        return self.finder.find_spec(name, *more) if name.partition(".")[0] in allowed else None
+
+sysconfig.get_config_vars()  # its data have a module of no fixed name
+allowed = {*json.loads(sys.argv[4]), *sys.stdlib_module_names}
+sys.meta_path[:] = [Only(finder) for finder in sys.meta_path]
+assert importlib.util.find_spec("pydantic") is None and importlib.util.find_spec("PIL") is not None
+import numpy as np, torch
 torch.set_num_threads(1)
 for name in json.loads(sys.argv[1]):
     os.chdir(pathlib.Path(sys.argv[2], name))
@@ -125,20 +144,35 @@ def photographs(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Exports]:
-    """Export the second arm of every run of a group, and load and run them in a process that has not this program."""
+    """Export the second arm of every run of a group, and load and run them where torch and timm alone are there."""
 
     @cache
     def group(quick: bool) -> Exports:
         names = [name for name in CASES if (name in QUICK) == quick]
         made = exported(tmp_path_factory.mktemp("exports"), names)
         for there in ([name for name in names if name not in NEEDS_OPEN_CLIP], [*NEEDS_OPEN_CLIP][quick * 2 :]):
-            words = [sys.executable, "-I", "-c", PROGRAM, json.dumps(there), str(made.place), str(made.files)]
+            others = ["open_clip_torch"] if there == [*NEEDS_OPEN_CLIP] else []
+            packages = brought_by("torch", "timm", *others)
+            words = [sys.executable, "-I", "-c", PROGRAM]
+            words += [json.dumps(there), str(made.place), str(made.files), json.dumps(packages)]
             done = subprocess.run(words, capture_output=True, text=True, timeout=250, check=False)
             assert done.returncode == 0, done.stderr
             assert ("open_clip" in done.stdout) == (there == [*NEEDS_OPEN_CLIP])
         return made
 
     return lambda name: group(name in QUICK)
+
+
+def brought_by(*distributions: str) -> list[str]:
+    """What can be imported where these distributions were installed with what they require."""
+    needed, more = set[str](), {canonicalize_name(name) for name in distributions}
+    while more:
+        needed |= more
+        lines = [line for name in more for line in metadata.requires(name) or ()]
+        asked = [one for one in map(Requirement, lines) if one.marker is None or one.marker.evaluate({"extra": ""})]
+        more = {canonicalize_name(one.name) for one in asked} - needed
+    names = metadata.packages_distributions().items()
+    return sorted(name for name, from_ in names if needed & {canonicalize_name(one) for one in from_})
 
 
 def exported(home: Path, names: Sequence[str]) -> Exports:

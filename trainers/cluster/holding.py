@@ -38,7 +38,7 @@ class ClusterRecord(BaseModel):
             is then told this machine's token.
     """
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", defer_build=True)
 
     version: Literal[1] = 1
     address: Annotated[str, Field(pattern=r"^[0-9A-Za-z_.:\[\]-]{1,260}$")]
