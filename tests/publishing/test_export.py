@@ -261,7 +261,7 @@ def test_onnx_embeds_as_the_run(exports: Callable[[str], Exports], name: str, tm
     words = ["export", run.id, "--arm", "1", "--onnx", "--runs", str(run.path.parent), "--out"]
     assert main([*words, str(tmp_path / "model.onnx")]) == 0
     images = np.load(made.place / name / "images.npy")
-    (code,) = re.findall(r"```python\n(.*?)```", (tmp_path / "model.md").read_text(), re.DOTALL)
+    (code,) = re.findall(r"```python\n(.*?)```", (tmp_path / "model.onnx.md").read_text(), re.DOTALL)
     names: dict[str, object] = {}
     exec(code.replace("model.onnx", str(tmp_path / "model.onnx")), names)
     rows = names["embed"](images.astype(np.float32) / 255)  # type: ignore[operator]

@@ -58,7 +58,10 @@ def show(arguments: argparse.Namespace) -> int:
 def _page(runs: Path, word: str) -> int:
     """Serve the page, with a browser at the run that a word means, until it is interrupted."""
     command = [sys.executable, "-m", PAGE, "--runs", str(runs), "--run", whole_id(runs, word)]
-    return subprocess.run(command, env={**os.environ, "PYTHONPATH": search_path()}, check=False).returncode
+    environment = {**os.environ, "PYTHONPATH": search_path()}
+    if os.name == "posix":  # this process becomes the page, which ends by itself what trains when it is told to end
+        os.execve(sys.executable, command, environment)
+    return subprocess.run(command, env=environment, check=False).returncode
 
 
 def _equip_import(parser: argparse.ArgumentParser) -> None:

@@ -185,6 +185,8 @@ def write_model(folder: RunFolder, arm: int, repository: str, to: Path) -> Mappi
 def write_export(folder: RunFolder, arm: int, path: Path, *, onnx: bool = False) -> Path:
     """Write the whole embedding model of an arm, as safetensors or ONNX, and beside it its card; returns the card.
 
+    The card of ``birds.safetensors`` is ``birds.md``, that of ``birds.onnx`` is ``birds.onnx.md``: both may be there.
+
     Raises:
         UserError: the run embeds no images, has no such arm or no checkpoint; or it cannot be written in this form; or
             something else than a card has the card's name, and nothing is written.
@@ -193,7 +195,7 @@ def write_export(folder: RunFolder, arm: int, path: Path, *, onnx: bool = False)
     """
     if path.suffix == ".md":
         raise UserError(f"{path.name} is the name of a card. Give one such as {path.stem}.safetensors.")
-    beside = replaceable(path.with_suffix(".md"))
+    beside = replaceable(path.with_suffix(f"{path.suffix}.md" if onnx else ".md"))
     if beside.exists() and not _CARD.match(beside.read_bytes()):
         raise UserError(
             f"The card would replace {beside}, which is not a card of this program. Move it, or give another name."

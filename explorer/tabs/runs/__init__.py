@@ -73,30 +73,14 @@ def build(runs: RunList) -> None:
             return [gr.skip()] * len(shown.moving())
         return moved(runs.card(run_id, token, caller(request)), runs.shared.runs.public)
 
-    listing: dict[str, Any] = {
-        "fn": read,
-        "inputs": [*asked, picked],
-        "outputs": [counted, listed, ids, picked],
-        **QUIET,
-    }
-    again: dict[str, Any] = {"fn": None, "js": _NOW, "outputs": looked}
-    asked[0].change(**listing, trigger_mode="always_last")
-    for one in asked[1:]:
-        one.change(**listing)
-    opened_tab().select(**listing).then(**again)
-    watch.moved(**listing, trigger_mode="always_last").then(**again)
+    for moved_on in (opened_tab().select, watch.moved):
+        moved_on(fn=None, js=_NOW, outputs=looked)
+    # list and card have one event each, so that no answer comes after that about what was asked for later
+    last: dict[str, Any] = {"trigger_mode": "always_last", **QUIET}
+    asking = [*asked, picked]
+    gr.on([looked.change, *(one.change for one in asking)], read, asking, [counted, listed, ids, picked], **last)
     listed.select(_pressed, [ids, picked], [wanted, picked], **QUIET)
-    picked.change(**listing, trigger_mode="always_last")
-    # the card has one event, so that no answer about a run comes after that about one that was pressed later
-    told = gr.on(
-        [wanted.change, looked.change],
-        look,
-        [wanted, token],
-        shown.moving(),
-        js=parts.AS_ME,
-        trigger_mode="always_last",
-        **QUIET,
-    )
+    told = gr.on([wanted.change, looked.change], look, [wanted, token], shown.moving(), js=parts.AS_ME, **last)
     told.then(fn=None, inputs=wanted, js=_REACH)
     shown.run.change(label, [shown.run, token], shown.label_fields(), js=parts.AS_ME, **QUIET)
     _acts(runs, shown, token, said, picked)
