@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 import torch
 from playwright.sync_api import Browser, Page, expect
 
@@ -30,8 +31,12 @@ from tests.plugins.program import NAME, SMALL, write_example
 from tests.waiting import wait
 from trainers.encoders import ENCODERS
 from trainers.runs import RunFolder, list_runs
+from trainers.runs.label import read_label
 
 TRAIN = ("-m", "trainers", "train", *SMALL, "--losses", NAME, "--weights", "mine.pt", "--quiet")
+pytestmark = pytest.mark.long
+
+LOGGED = "triplet on my birds"
 SPECIES = np.repeat(np.arange(8), 6)
 
 
@@ -58,17 +63,19 @@ def page_of(place: Path, run: str, *words: str) -> Iterator[Site]:
     more = {"BROWSER": f"{browser} %s", "GRADIO_SERVER_PORT": str(free_port()), "RANKSCOPE_CACHE": str(place / "cache")}
     process = begun(place, "-m", "trainers", "open", run, *words, **more)
     try:
-        wait(lambda: process.poll() is not None or (seen.is_file() and seen.read_text().strip()), 90)
+        wait(lambda: process.poll() is not None or (seen.is_file() and seen.read_text().strip()), 240)
         assert process.poll() is None, process.communicate()[0]
         url, _, opened = seen.read_text().strip().partition("/?run=")
         yield Site(url=url, root=place / "runs", finished=RunFolder.open(place / "runs", opened))
-    finally:
-        process.send_signal(signal.SIGINT)
-        text = process.communicate(timeout=30)[0]
+    except BaseException:
+        process.kill()
+        raise
+    process.send_signal(signal.SIGINT)
+    text = process.communicate(timeout=60)[0]
     assert process.returncode == 0 and "Traceback" not in text, text
 
 
-def state_of(checkpoint: Path) -> None:
+def write_weights(checkpoint: Path) -> None:
     """Write weights as somebody's own training would have: within others, behind a prefix."""
     encoder = ENCODERS["conv4"].build(channels=3, side=16, dim=8, parameters={"width": 8})
     torch.save({"state_dict": {f"module.{name}": value for name, value in encoder.state_dict().items()}}, checkpoint)
@@ -87,10 +94,6 @@ def shown(page: Page, run: str) -> None:
     until(page, "s.run === a && s.k !== null", run, timeout=60_000)
 
 
-def current(page: Page) -> str:
-    return str(page.evaluate("window.rankscope.current()"))
-
-
 def taken(page: Page, title: str) -> bytes:
     """What an entry of the menu of downloads saves; a film is made first."""
     menu = page.locator(".rs-live .rs-downloads")
@@ -102,6 +105,7 @@ def taken(page: Page, title: str) -> bytes:
 
 def opened_from_runs(page: Page, name: str, run: str) -> None:
     open_tab(page, "Runs")
+    expect(page.locator("#rs-runs-list")).to_contain_text(name, timeout=60_000)  # the first list of this process
     press(page, name)
     button(page, "Open")
     shown(page, run)
@@ -109,43 +113,36 @@ def opened_from_runs(page: Page, name: str, run: str) -> None:
 
 def test_a_day_of_a_researcher(browser: Browser, tmp_path: Path) -> None:
     write_example(tmp_path)
-    state_of(tmp_path / "mine.pt")
+    write_weights(tmp_path / "mine.pt")
     (tmp_path / "loop.py").write_text(CODES["A training loop"], encoding="utf-8")
-    loop = begun(tmp_path, "loop.py")
-    training = said(begun(tmp_path, *TRAIN))
-    said(loop)
-    assert "tensors are in the file (in 'state_dict' behind 'module.')" in training
-    trained = re.findall(r"run (\w{26}) in", training)[0]
-    logged = next(run.id for run in list_runs(tmp_path / "runs") if run.id != trained)
-    with page_of(tmp_path, trained, "--plugin", NAME) as site:
+    loop, training = begun(tmp_path, "loop.py"), begun(tmp_path, *TRAIN)
+    wait(lambda: any(read_label(run.path).name == LOGGED for run in list_runs(tmp_path / "runs")))
+    with page_of(tmp_path, LOGGED, "--plugin", NAME) as site:
+        said(loop)
+        told = said(training)
+        assert "tensors are in the file (in 'state_dict' behind 'module.')" in told
         with visit(browser, site, site.at(site.finished)) as page:
-            shown(page, trained)
-            expect(page.locator(".rs-card")).to_contain_text("Soft margin")
-            with zipfile.ZipFile(io.BytesIO(taken(page, "Model with its head (safetensors)"))) as models:
-                assert sorted(models.namelist()) == ["0_soft_margin.md", "0_soft_margin.safetensors"]
-            drop(page, birds__parquet=embeddings())
-            page.wait_for_function("(id) => ![id, ''].includes(window.rankscope.current())", arg=trained)
-            dropped = current(page)
-            shown(page, dropped)
-            expect(page.locator(".rs-live h2").first).to_contain_text("birds")
-            opened_from_runs(page, "triplet on my birds", logged)
+            until(page, "s.run === a && s.phase === 'finished' && s.k !== null", site.finished.id, timeout=60_000)
             assert taken(page, "Film of the maps (MP4)")[4:8] == b"ftyp"
             whole = taken(page, "Everything, to import elsewhere (zip)")
             page.evaluate("() => window.rankscope.live.images.lasso([3, 4, 5, 9])")
             link = copied_link(page)
+            drop(page, sparrows__parquet=embeddings())
+            expect(page.locator(".rs-live h2").first).to_contain_text("sparrows")
+            opened_from_runs(page, "Soft margin on Drawn world", re.findall(r"run (\w{26}) in", told)[0])
+            with zipfile.ZipFile(io.BytesIO(taken(page, "Model with its head (safetensors)"))) as models:
+                assert sorted(models.namelist()) == ["0_soft_margin.md", "0_soft_margin.safetensors"]
             open_tab(page, "Runs")
-            press(page, "triplet on my birds")
+            press(page, LOGGED)
             button(page, "Delete")
             button(page, "Delete for good")
             expect(page.locator("#rs-runs-said")).to_contain_text("The run is deleted.")
-            assert not (site.root / logged).exists()
+            assert not site.finished.path.exists()
             drop(page, run__zip=whole)
-            wait(lambda: logged in {run.id for run in list_runs(site.root)}, 20)
-            shown(page, logged)
+            shown(page, site.finished.id)
         with visit(browser, site, link) as page:
-            shown(page, logged)
             page.wait_for_function("() => window.rankscope.live.images.lassoed.length === 4")
-            expect(page.locator(".rs-live h2").first).to_contain_text("triplet on my birds")
+            expect(page.locator(".rs-live h2").first).to_contain_text(LOGGED)
 
 
 def copied_link(page: Page) -> str:

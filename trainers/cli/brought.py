@@ -35,10 +35,12 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 @verb("open", _equip)
 def show(arguments: argparse.Namespace) -> int:
     """Make a run of embeddings in files, shown and compared like any other; or open the page at a run."""
+    from trainers.brought.files import READERS
     from trainers.brought.opening import open_files
 
-    if len(arguments.files) == 1 and not (arguments.files[0].exists() or arguments.files[0].suffix):
-        return _page(arguments.runs, str(arguments.files[0]))
+    first: Path = arguments.files[0]
+    if len(arguments.files) == 1 and not (first.exists() or first.suffix.lower() in READERS):
+        return _page(arguments.runs, str(first))
     folder = open_files(
         arguments.runs,
         arguments.files,
