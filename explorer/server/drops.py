@@ -253,7 +253,8 @@ def _parts(path: str, endings: tuple[str, ...]) -> list[str]:
     parts = path.split("/")
     odd = any(part in ("", ".", "..") or len(part.encode()) > LONGEST or _ODD.search(part) for part in parts)
     if odd or len(parts) > DEEPEST or Path(parts[-1]).suffix.lower() not in endings:
-        raise RequestError(f"A file of images, a table beside them or a zip file was needed; got {path[-80:]!r}.")
+        known = ", ".join(ending.removeprefix(".") for ending in endings)
+        raise RequestError(f"A file of these kinds was needed: {known}; got {path[-80:]!r}.")
     return parts
 
 
