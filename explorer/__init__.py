@@ -50,6 +50,7 @@ class Explorer:
         from explorer.hub.routes import HubJobs, hub_routes
         from explorer.keeping.keeper import Keeper
         from explorer.layout.supervisor import LayoutSupervisor
+        from explorer.page import charts
         from explorer.page.form_routes import form_routes
         from explorer.page.form_service import FormService
         from explorer.page.shell import head, page
@@ -116,7 +117,7 @@ class Explorer:
         self.downloads = Downloads(self.library)
         form = form_routes(FormService(runs, Drops(drop_limits(settings)), turns), turns.admitted)
         self.training = Training(self.library, runs)
-        told = [*training_routes(self.training), *documentation_routes()]
+        told = [*training_routes(self.training), *documentation_routes(), *charts.routes()]
         more = [*form, *told, *download_routes(self.downloads), *login_routes(settings), *hub_routes(self.hub)]
         guard = Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
         every = [*native_uploads(self.photographs), *mounted([*routes, *more])]

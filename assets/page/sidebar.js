@@ -223,11 +223,13 @@ class Sidebar {
 
 /** The sidebar shows what the open tab starts; where it starts nothing it gives its place to the tab. */
 let folded = false;
-window.addEventListener("rankscope:tab", ({ detail: { name, trains } }) => {
+const opened = ({ name, trains }) => {
   document.getElementById("rs-settings")?.classList.toggle("rs-away", !trains);
   for (const aside of document.querySelectorAll("#rs-aside [data-tab]")) aside.hidden = aside.dataset.tab !== name;
   const toggle = document.querySelector(trains ? "#rs-sidebar:not(.open) .toggle-button" : "#rs-sidebar.open .toggle-button");
   if (trains ? folded : toggle) toggle?.click();
   folded = !trains && Boolean(toggle || folded);
   if (toggle) setTimeout(() => window.dispatchEvent(new Event("resize")), MOVED); // figures take the width that they have now
-});
+};
+window.addEventListener("rankscope:tab", ({ detail }) => opened(detail));
+if (window.rankscopeTab) opened(window.rankscopeTab); // before this was read

@@ -1,16 +1,23 @@
-"""What all figures of the page share. Colours are those of the light page: a style turns them in dark mode."""
+"""What all figures of the page share. They are drawn in colours of the light page, which a sheet of styles replaces by
+the tokens that have them, so that they follow light and dark.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import plotly.graph_objects as go
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from explorer.exports.figures import FONT
-from trainers.pictures.palette import ARM_COLOURS
+from explorer.page.theme import CHARTS
+from explorer.server.routes import reads
+from trainers.pictures.palette import ARM_COLOURS, TOKENS
 
-INK, SOFT, LINE = "#16181f", "#565b6b", "#e2e4ec"
-"""Of text, of what is less important, and of grids."""
+INK, SOFT, LINE, UNDER = (TOKENS[f"--rs-{name}"] for name in ("text", "soft", "line", "surface"))
+"""Of text, of what is less important, of grids, and below what is pointed at."""
 
 
 def colour(number: int) -> str:
@@ -28,10 +35,33 @@ def styled(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
         plot_bgcolor="rgba(0,0,0,0)",
         margin={"l": 48, "r": 8, "t": 44, "b": 40},
         legend={"orientation": "h", "y": -0.28, "x": 0},
-        hoverlabel={"bgcolor": "#ffffff", "font": {"color": INK}},
+        hoverlabel={"bgcolor": UNDER, "font": {"color": INK}},
         dragmode=False,
     )
     figure.update_layout(**layout)
     figure.update_xaxes(gridcolor=LINE, zerolinecolor=LINE, linecolor=LINE, title_font_color=SOFT)
     figure.update_yaxes(gridcolor=LINE, zerolinecolor=LINE, linecolor=LINE, title_font_color=SOFT)
     return figure
+
+
+def sheet() -> str:
+    """Return the styles by which figures follow light and dark: Plotly itself takes no tokens."""
+    names: dict[str, str] = {}
+    for name, light in TOKENS.items():
+        names.setdefault(light, name)
+    rules = []
+    for light, name in names.items():
+        drawn = f"rgb({', '.join(str(part) for part in bytes.fromhex(light[1:]))})"
+        rules += [
+            f'.rs-chart [style*="{what}: {drawn}"] {{ {what}: var({name}) !important; }}' for what in ("fill", "stroke")
+        ]
+    return "\n".join(rules)
+
+
+def routes() -> list[Route]:
+    """Return the address of the sheet."""
+
+    def answer(_request: Request) -> Response:
+        return Response(sheet(), media_type="text/css")
+
+    return reads({f"/{CHARTS}": answer})

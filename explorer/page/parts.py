@@ -65,7 +65,7 @@ def small(title: str, **options: Any) -> gr.Button:
 
 CHANGED = "() => { window.dispatchEvent(new CustomEvent('rankscope:changed')); return []; }"
 """JavaScript that tells the whole page that a run is another than before."""
-AS_ME = "(...given) => [...given.slice(0, -1), window.rankscopeToken()]"
+AS_ME = "(...given) => rankscopeAsMe(given)"
 """JavaScript for an event whose last input is the visitor's token."""
 SAVE = """(address) => {
   Object.assign(document.createElement("a"), { href: address, download: "" }).click();

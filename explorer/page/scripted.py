@@ -20,8 +20,17 @@ window.rankscopeMount = (element, module, what, given) => {
     },
   );
 };
+window.rankscopeOpened = (detail) => {
+  window.rankscopeTab = detail;
+  window.dispatchEvent(new CustomEvent("rankscope:tab", { detail }));
+  return [];
+};
+window.rankscopeAsMe = async (given) => {
+  while (!window.rankscopeToken) await new Promise((resolve) => setTimeout(resolve, 50));
+  return [...given.slice(0, -1), window.rankscopeToken()];
+};
 </script>"""
-"""What the head of the page needs for :func:`scripted`."""
+"""What the head of the page needs for :func:`scripted`, for tabs and for events that bring the visitor's token."""
 
 
 def scripted(

@@ -55,6 +55,5 @@ def _asides(tabs: Iterable[Tab[Any]]) -> str:
 
 
 def opened(tab: Tab[Any]) -> str:
-    """Return JavaScript for the moment a tab is opened: ``shell.js`` shows of the sidebar what belongs to it."""
-    detail = json.dumps({"name": tab.name, "trains": tab.trains})
-    return f"() => {{ window.dispatchEvent(new CustomEvent('rankscope:tab', {{ detail: {detail} }})); return []; }}"
+    """Return JavaScript for the moment a tab is opened: ``sidebar.js`` shows of the sidebar what belongs to it."""
+    return f"() => rankscopeOpened({json.dumps({'name': tab.name, 'trains': tab.trains})})"

@@ -86,6 +86,10 @@ _SHAPE = {
 }
 
 
+CHARTS = "charts.css"
+"""Name of the sheet of :mod:`explorer.page.charts`."""
+
+
 def styles() -> str:
     """Return the rules that Gradio repeats with a stronger selector, so that they win over its own; it drops container
     queries. Without comments and indents, since they are part of every page.
@@ -101,7 +105,8 @@ def stylesheets(folders: Iterable[Path]) -> str:
         for folder in (ASSETS / "common", ASSETS / "components", *folders)
         for path in sorted(folder.rglob("*.css"))
     ]
-    return "\n".join(f'<link rel="stylesheet" href="gradio_api/rankscope/assets/{name.as_posix()}">' for name in names)
+    sheets = [f"assets/{name.as_posix()}" for name in names] + [CHARTS]
+    return "\n".join(f'<link rel="stylesheet" href="gradio_api/rankscope/{sheet}">' for sheet in sheets)
 
 
 def theme() -> gr.themes.Base:

@@ -10,7 +10,9 @@ import numpy as np
 from trainers import ASSETS
 
 _SHEET = (ASSETS / "common" / "tokens.css").read_text(encoding="utf-8")
-ARM_COLOURS = tuple(re.findall(r"--rs-arm-[0-9]+: light-dark\((#[0-9a-f]{6})", _SHEET))
+TOKENS: dict[str, str] = dict(re.findall(r"(--rs-[a-z0-9-]+): light-dark\((#[0-9a-f]{6})", _SHEET))
+"""The tokens of the page with their colours in light."""
+ARM_COLOURS = tuple(colour for name, colour in TOKENS.items() if name.startswith("--rs-arm-"))
 MAX_HUES = 12
 MAX_FAMILIES = 2 * MAX_HUES
 """The second dozen has darker colours, of the hues between those of the first."""

@@ -26,7 +26,6 @@ INTRO = """Claims of four works, tested here in runs of minutes. A rule that was
 into a verdict. It says nothing about results on the papers' own data. One run in Live, or a sweep in Compare, may say
 otherwise: a claim is judged over its own seeds, where it says so at settings that were searched for each side."""
 _FILES = "gradio_api/rankscope/claims"
-_MINE = "(name) => [name, window.rankscopeToken()]"
 _OPEN = "(id) => { window.rankscopeToPlan(id); return []; }"
 
 
@@ -91,9 +90,9 @@ def _runs(board: Board, name: Any, own: list[Any]) -> list[Any]:
     plan, token = gr.Textbox(visible=False), gr.Textbox(visible=False)
     said = parts.sentence(elem_id="rs-claim-said")
     with gr.Row(elem_classes="rs-flow"):
-        run = gr.Button("Run it here", size="sm", visible=False)
-        open_runs = gr.Button("Open its runs", size="sm", visible=False)
-        here = gr.Button("Numbers of the runs here", size="sm", visible=False)
+        run = parts.small("Run it here", visible=False)
+        open_runs = parts.small("Open its runs", visible=False)
+        here = parts.small("Numbers of the runs here", visible=False)
     status = [plan, said, run, open_runs, here]
 
     def start(name: str, token: str, request: gr.Request) -> list[Any]:
@@ -101,7 +100,7 @@ def _runs(board: Board, name: Any, own: list[Any]) -> list[Any]:
         plan, _, *buttons = _status(board.of(name), board.stands(name))
         return [plan, words, *buttons]
 
-    run.click(start, [name, token], status, js=_MINE, **QUIET).success(fn=None, js=parts.CHANGED)
+    run.click(start, [name, token], status, js=parts.AS_ME, **QUIET).success(fn=None, js=parts.CHANGED)
     open_runs.click(fn=None, inputs=plan, js=_OPEN)
     here.click(lambda name: _own(board, name), name, own, **QUIET)
     return status

@@ -9,9 +9,10 @@ from plotly.subplots import make_subplots
 
 from explorer.page.charts import SOFT, styled
 from trainers.claims.measured import OPPOSITE, SEEN
+from trainers.pictures.palette import TOKENS
 
-_INK = {SEEN: "#0a6e53", OPPOSITE: "#b11c60"}
-_OTHER = "#4a5060"
+_INK = {SEEN: TOKENS["--rs-same"], OPPOSITE: TOKENS["--rs-none"]}
+_OTHER = TOKENS["--rs-fill"]
 _ROW = 96
 HEAD = ["difference", "side", "mean", "95 % interval"]
 

@@ -35,10 +35,10 @@ _SWEEP = "(id) => { window.rankscopeSweep?.(id ?? ''); return []; }"
 _OPEN = "(id) => { if (id) window.rankscope?.show(id); return []; }"
 _AGAIN = "() => String(performance.now())"
 _SHOW = "(id) => { window.rankscopeWanted = id; return String(performance.now()); }"
-_ASKED = """(plan, ...given) => {
+_ASKED = """async (plan, ...given) => {
   const wanted = window.rankscopeWanted;
   window.rankscopeWanted = null;
-  return [wanted || plan, ...given.slice(0, -1), window.rankscopeToken?.() ?? ''];
+  return [wanted || plan, ...await rankscopeAsMe(given)];
 }"""
 _TABLE = "(part, metrics) => window.rankscopePlan.save('table.tex', { part: part ?? '', metrics })"
 _CURVES = "(part, under, key) => window.rankscopePlan.save('curves.csv', { part: part ?? '', under: under ?? '', key })"

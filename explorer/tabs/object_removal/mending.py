@@ -45,7 +45,6 @@ _TO_PLAN = "(id) => { if (id) window.rankscopeToPlan(id); return []; }"
 _TO_LIVE = (
     "(id) => { window.rankscope?.open(id); document.querySelector('#rs-tabs button[role=tab]')?.click(); return []; }"
 )
-_TOKEN = "(...given) => { given[given.length - 1] = window.rankscopeToken(); return given; }"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +102,7 @@ def build(objects: Objects, finetuning: Finetuning, dataset: Menu) -> tuple[RunF
         return start(*given, request=request)
 
     asked = [editor.listed, model, dataset, *training, token]
-    begin = go_.click(begun, asked, [follow, plan, status], js=_TOKEN, **QUIET)
+    begin = go_.click(begun, asked, [follow, plan, status], js=parts.AS_ME, **QUIET)
     begin.success(fn=None, inputs=plan, js=_TO_PLAN).then(fn=None, js=parts.CHANGED)
     watch.click(fn=None, inputs=gr.Textbox(recorded or "", visible=False), js=_TO_LIVE)
 
