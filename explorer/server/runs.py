@@ -279,7 +279,7 @@ class Runs:
         return self._owned(self.find(run_id), token, caller)
 
     def is_of(self, folder: RunFolder, token: str, caller: Caller = NOBODY) -> bool:
-        """Return whether a run is a visitor's; on one's own machine all are."""
+        """Return whether a run is a visitor's to change: one they started; on one's own machine all but recordings."""
         return not folder.read_only and (not self.public or owns(folder.owner, token, caller))
 
     def _any(self, run_id: str) -> RunFolder:

@@ -70,7 +70,10 @@ def position(runs: Runs, run: Run, phase: str) -> int | None:
 
 
 def is_mine(folder: RunFolder, token: str | None, caller: Caller = NOBODY) -> bool | None:
-    """Return whether a visitor started a run; None of one who shows neither a token nor a login."""
+    """Return whether a visitor started a run; None of one who shows neither a token nor a login.
+
+    Whether they may change it is another question, see :meth:`explorer.server.runs.Runs.is_of`.
+    """
     if token is None and not caller.login:
         return None
     return not folder.read_only and owns(folder.owner, token or "", caller)

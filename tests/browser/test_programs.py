@@ -49,18 +49,25 @@ def test_a_kind_from_another_folder_is_started_and_watched(browser: Browser, tmp
             expect(page.get_by_text("rate 0.01 vs rate 0.1 on Clusters").filter(visible=True).first).to_be_visible()
 
 
-def test_the_example_of_the_docs_is_a_tab(browser: Browser, tmp_path: Path) -> None:
+def test_the_examples_of_the_docs_are_tabs(browser: Browser, tmp_path: Path) -> None:
     with launched(tmp_path, copied(tmp_path / "program")) as program:
         site = program.site
         with visit(browser, site, site.at(site.finished)) as page:
             names = page.locator("#rs-tabs [role=tab]").all_inner_texts()
-            assert names.index("Totals") == names.index("Runs") + 1
+            assert names.index("Recall") == names.index("Totals") + 1 == names.index("Runs") + 2
             page.get_by_role("tab", name="Totals").click()
             total = page.locator(".rs-total")
             expect(total).to_have_text(re.compile(r"Runs: \d+"))
             expect(total).to_have_css("font-size", "32px")
             expect(page.locator("#rs-aside p:visible")).to_have_text("Nothing is started here.")
             shown = int(total.inner_text().removeprefix("Runs: "))
+            page.get_by_role("tab", name="Recall").click()
+            tab = page.locator("[role=tabpanel]:visible")
+            tab.get_by_label("Run").click()
+            page.get_by_role("option", name="Smooth-AP vs HAPPIER").first.click()
+            for loss in ("Smooth-AP", "HAPPIER"):
+                expect(tab.locator("#rs-recall").get_by_text(loss, exact=True).filter(visible=True)).to_be_visible()
+            expect(tab.locator(".rs-chart .js-plotly-plot")).to_be_visible()
         with httpx.Client(base_url=site.url, timeout=60) as client:
             assert shown >= 1 and call(client, "count_runs") == shown
 

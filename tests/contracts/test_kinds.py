@@ -114,7 +114,7 @@ from explorer.tabs.runs import run_list
 from explorer.server.library import Library
 from tests.explorer.page import Line
 library = Library(runs, runs / "none")
-(card,) = run_list.runs(library, Line(), None)
+(card,) = run_list.runs(library, Line())
 run = library.get(card["id"])
 about = view.about(run)
 for name in ("run.zip", "metrics.csv", "curves.html", "embeddings.parquet"):

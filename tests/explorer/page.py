@@ -114,9 +114,9 @@ class Page(Client):
         self.watched = Watched()
         super().__init__(routes(self.library, self.watched, Line(), assets))
 
-    def cards(self, token: str | None = None) -> list[dict[str, Any]]:
+    def cards(self) -> list[dict[str, Any]]:
         """What the list of runs says of each."""
-        return runs(self.library, Line(), token)  # type: ignore[arg-type]
+        return runs(self.library, Line())  # type: ignore[arg-type]
 
 
 class FormPage(Client):

@@ -28,6 +28,25 @@ GRADIO_WARNINGS = pytest.mark.filterwarnings(
 )
 
 
+def bytes_by_tab(config: dict[str, Any]) -> str:
+    """What the components and events of each tab take of the page's configuration, the largest tab first."""
+    titles = {each["id"]: each["props"]["label"] for each in config["components"] if each["type"] == "tabitem"}
+    places: dict[int, str] = {}
+    below = [(config["layout"], "outside the tabs")]
+    while below:
+        part, place = below.pop()
+        places[part["id"]] = place = titles.get(part["id"], place)
+        below += [(child, place) for child in part.get("children", [])]
+    taken: dict[str, list[int]] = {}
+    events = [([*(one for one, _ in event["targets"]), *event["inputs"], *event["outputs"]], 1, event)
+              for event in config["dependencies"]]  # fmt: skip
+    for touched, kind, each in [*(([each["id"]], 0, each) for each in config["components"]), *events]:
+        place = next((places[one] for one in touched if one in places), "outside the tabs")
+        taken.setdefault(place, [0, 0])[kind] += len(json.dumps(each))
+    ordered = sorted(taken.items(), key=lambda entry: -sum(entry[1]))
+    return "; ".join(f"{place}: {parts:,} of components, {actions:,} of events" for place, (parts, actions) in ordered)
+
+
 @contextmanager
 def served(root: Path, **settings: Any) -> Iterator[Served]:
     """A launched page whose trainers are stand-ins that train until they are ended."""

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from explorer.server.routes import PREFIX
-from explorer.server.visitors import digest
 from explorer.tabs.live import baselines
 from explorer.tabs.live.suggestion import ahead, most_telling
 from tests.explorer.page import Page
@@ -59,17 +58,7 @@ def test_the_card_names_the_run(page: Page, root: Path) -> None:
     assert [line["values"]["R_at_1"] for line in card["lines"]] == pytest.approx([0.9, 0.95])
     assert before - 1 < card["created"] < time.time() + 1
     assert card["bytes"] == folder.size()
-    assert card["mine"] is None and card["recorded"] is False
-
-
-def test_a_run_belongs_to_the_holder_of_its_token(page: Page, root: Path) -> None:
-    folder = make_run(root, points=48, frames=1)
-    (card,) = page.cards("mine")
-    assert card["mine"] is False, "a run without an owner is nobody's"
-    write_bytes(folder.path / "owner", digest("mine").encode())
-    for token, mine in (("mine", True), ("other", False)):
-        (card,) = page.cards(token)
-        assert card["mine"] is mine
+    assert card["recorded"] is False
 
 
 def test_about_describes_the_tree(page: Page, root: Path) -> None:

@@ -160,7 +160,7 @@ def test_in_public_only_its_owner_is_offered_what_changes_a_run(tmp_path: Path) 
     write_bytes(folder.path / "owner", digest("mine").encode())
     for token, mine in (("mine", True), ("other", False), ("", False)):
         run = listed.card(folder.id, token, NOBODY)
-        shown = moved(run, public=True)
+        shown = moved(run)
         assert shown[-1]["visible"] is mine
         if not mine:
             with pytest.raises(RunError, match="Only the visitor"):
@@ -168,7 +168,7 @@ def test_in_public_only_its_owner_is_offered_what_changes_a_run(tmp_path: Path) 
             with pytest.raises(RunError, match="Only the visitor"):
                 listed.delete([folder.id], token, NOBODY)
     assert listed.delete([folder.id], "mine", NOBODY) == "1 run deleted."
-    assert moved(listed.card(folder.id, "mine", NOBODY), public=True)[0]["visible"] is False
+    assert moved(listed.card(folder.id, "mine", NOBODY))[0]["visible"] is False
 
 
 def test_names_are_text(listed: RunList) -> None:

@@ -27,7 +27,7 @@ from explorer.server.root import given_root
 from explorer.settings import Settings
 from tests.campaigns.fuzz import Malformed, ask, calls_of, routes_of
 from tests.explorer.page import error
-from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
+from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, bytes_by_tab, served
 from tests.waiting import wait
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,7 +121,9 @@ def test_the_page_is_light_asks_nobody_else_and_keeps_no_connection_open(explore
     config = explorer.blocks.config
     assert not [block for block in config["components"] if block["type"] in ("state", "timer")]
     assert config["connect_heartbeat"] is False
-    assert len(json.dumps(config)) < 200_000  # each kilobyte is a hundredth of a second until the first map
+    size = len(json.dumps(config))  # each kilobyte is a hundredth of a second until the first map
+    taken = bytes_by_tab(config)
+    assert size < 200_000, f"{size:,} bytes: {taken}"
     with urllib.request.urlopen(explorer.blocks.local_url) as reply:
         page = reply.read().decode()
     assert "fonts.googleapis" not in page and "page/sidebar.js" in page

@@ -90,7 +90,7 @@ def test_the_page_trains_on_what_has_no_result(bench: Callable[..., Bench]) -> N
         b.runs.resume(plan, "word")
     first = folder.beside(Children(folder).all()[0].id)
     first.db.set_state(replace(first.state(), phase="failed", error="It was too bright."))
-    (card,) = [card for card in listed(Library(b.settings.runs, b.settings.recorded), b.runs, "word") if card["plans"]]
+    (card,) = [card for card in listed(Library(b.settings.runs, b.settings.recorded), b.runs) if card["plans"]]
     assert card["label"] == "finished, 1 of 2 runs failed" and card["acts"] == ["resume"]
     assert b.runs.resume(plan, "word") == "1 of 2 runs failed; they resume when it is their turn."
     b.until(plan, "finished")

@@ -71,7 +71,7 @@ def build(runs: RunList) -> None:
         """Show the run that was pressed last, as it is now; what is being written stays."""
         if not run_id:
             return [gr.skip()] * len(shown.moving())
-        return moved(runs.card(run_id, token, caller(request)), runs.shared.runs.public)
+        return moved(runs.card(run_id, token, caller(request)))
 
     for moved_on in (opened_tab().select, watch.moved):
         moved_on(fn=None, js=_NOW, outputs=looked)

@@ -96,18 +96,17 @@ def card() -> Card:
     )
 
 
-def moved(run: Json | None, public: bool) -> list[Any]:
+def moved(run: Json | None) -> list[Any]:
     """Return what :meth:`Card.moving` shows of a run: only what its state and its owner allow is offered.
 
     Args:
         run: None where it is gone.
-        public: only its owner may change a run.
     """
     if run is None:
         hidden = gr.update(visible=False)
         kept = [gr.update()] * (3 + len(ACTS) + 1 + parts.Question.SHOWN)
         return [hidden, "", *kept, "", gr.update(), gr.update(), gr.update()]
-    mine = not run["read_only"] and (not public or run["mine"] is True)
+    mine = run["mine"]
     acts = [act for act in ACTS if mine and act in run["acts"]]
     many = "run" if run["members"] == 1 else "runs"
     whole = f"Delete it and its {run['members']} {many} for good" if run["members"] else "Delete for good"

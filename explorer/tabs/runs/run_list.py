@@ -12,7 +12,6 @@ from explorer.server.states import (
     DAMAGED,
     Json,
     created,
-    is_mine,
     phase_json,
     position,
     progress_json,
@@ -20,7 +19,7 @@ from explorer.server.states import (
     with_lacking,
 )
 from explorer.server.titles import data_title, run_title, summary
-from explorer.server.visitors import NOBODY, Caller
+from explorer.server.visitors import Caller
 from trainers.cells import csv_text, finite_number
 from trainers.errors import RunError
 from trainers.kinds import arm_titles, kind_of
@@ -37,25 +36,25 @@ if TYPE_CHECKING:
     from explorer.server.runs import Runs
 
 
-def runs(library: Library, runs: Runs, token: str | None = None, caller: Caller = NOBODY) -> list[Json]:
+def runs(library: Library, runs: Runs) -> list[Json]:
     """List every run, newest first, recordings last; a damaged one says so and hides no other."""
-    cards = [_card(library, folder, runs, is_mine(folder, token, caller)) for folder in library.folders()]
+    cards = [_card(library, folder, runs) for folder in library.folders()]
     members: dict[str, list[str]] = {}
     for card in cards:
         members.setdefault(card["part_of"], []).append(card["phase"])
     return [_of_plan(card, members.get(card["id"], [])) if card["plans"] else card for card in cards]
 
 
-def one_run(library: Library, runs: Runs, run_id: str, token: str | None, caller: Caller = NOBODY) -> Json | None:
-    """Describe one run as the list does; None: there is none of this id."""
+def one_run(library: Library, runs: Runs, run_id: str, token: str, caller: Caller) -> Json | None:
+    """Describe one run as the list does, and whether it is the visitor's to change; None: there is none of this id."""
     folders = library.folders()
     folder = next((folder for folder in folders if folder.id == run_id), None)
     if folder is None:
         return None
-    card = _card(library, folder, runs, is_mine(folder, token, caller))
+    card = _card(library, folder, runs) | {"mine": folder.writable and runs.is_of(folder, token, caller)}
     if not card["plans"]:
         return card
-    parts = [_card(library, each, runs, None) for each in folders if each.part_of == run_id]
+    parts = [_card(library, each, runs) for each in folders if each.part_of == run_id]
     return _of_plan(card, [part["phase"] for part in parts]) | {"members": len(parts)}
 
 
@@ -76,7 +75,7 @@ def runs_csv(listed: list[Json]) -> str:
     return csv_text([*head, *(f"{key} ±" for key in spread)], rows)
 
 
-def _card(library: Library, folder: RunFolder, runs: Runs, mine: bool | None) -> Json:
+def _card(library: Library, folder: RunFolder, runs: Runs) -> Json:
     card: Json = {
         "id": folder.id,
         "title": f"Run {folder.id}",
@@ -98,7 +97,6 @@ def _card(library: Library, folder: RunFolder, runs: Runs, mine: bool | None) ->
         "queue_position": None,
         "part_of": folder.part_of,
         "plans": False,
-        "mine": mine,
         "kept": None if (kept := runs.kept(folder)) is None else asdict(kept),
         **asdict(read_label(folder.path)),
     }
