@@ -197,7 +197,11 @@ class FormService:
         return f"{said} Trained with {seeds_in_words(sweep_of(made).seeds)}."
 
     def _large(self, config: Config) -> str:
-        """Say how much there is to train where a person would want to know before it begins; empty: it is little."""
+        """Say how much there is to train where a person would want to know before it begins; empty: it is little, or
+        what may be started on a public page is bounded.
+        """
+        if self._runs.public:
+            return ""
         count, minutes = self._runs.work(config)
         run = config.single
         endless = minutes is None and (run.steps is None or count * run.steps > MANY_STEPS)
@@ -210,7 +214,6 @@ class FormService:
         form = self._form(asked)
         try:
             config = planned(form, asked.settings, asked.plan, asked.own, asked.vary)
-            self._runs.check(config)
             if not asked.sure and (large := self._large(config)):
                 return {"asks": large}
             started = self._runs.start(config, token, caller)
