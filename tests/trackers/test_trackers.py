@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from tests.examples import ROOT
+from tests.synthetic import make_run
 from tests.tiny import tiny_config, write_images
 from tests.trackers.wandb_file import records
 from trainers import trackers
@@ -28,6 +29,7 @@ from trainers.kinds import check
 from trainers.plans.children import Children
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
+from trainers.runs.records import Scalar
 from trainers.trackers import Tracked, mirror
 from trainers.worker import Worker
 
@@ -180,11 +182,24 @@ class NeverBegins(Fails):
         raise KeyError("login")
 
 
-def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tracker: type[Any]) -> RunFolder:
+def use(tracker: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trackers, "TRACKERS", {"wandb": tracker})
     monkeypatch.setattr(mirror, "TRACKERS", {"wandb": tracker})
     monkeypatch.setattr(mirror, "WAIT_SECONDS", 0.5)
     monkeypatch.setattr(tracker, "made", [])
+
+
+def test_numbers_after_the_last_frame_stay_when_a_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(Fails, monkeypatch)
+    folder = make_run(tmp_path, points=48, frames=2)
+    step = folder.snapshots()[-1][1] + 3
+    folder.db.add_metrics([Scalar(arm=0, step=step, seconds=9.0, key="loss", value=0.5)])
+    mirror.Mirror(folder, "wandb").close()
+    assert [run.step for run in Fails.made] == [step]
+
+
+def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tracker: type[Any]) -> RunFolder:
+    use(tracker, monkeypatch)
     folder = RunFolder.create(tmp_path / "runs", tiny_config(write_images(tmp_path / "images"), track="wandb"))
     assert Worker(folder).run().phase == "finished"
     return folder

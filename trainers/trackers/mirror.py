@@ -52,8 +52,12 @@ class Mirror:
         self._folder, self._name = folder, name
         self._tracker: Tracker | None = None
         self._titles = arm_titles(folder.config)
-        self._row = min(folder.tracked_row, folder.last_row())
-        self._step = max((step for _, step, _ in folder.snapshots()), default=0)
+        last = folder.last_row()
+        self._row = min(folder.tracked_row, last)
+        steps = [step for _, step, _ in folder.snapshots()] + [
+            step for _, _, step, *_ in folder.metric_rows(last - 1, 1)
+        ]
+        self._step = max(steps, default=0)
         self._drawn = (-1, time.monotonic())
         self._over, self._told = threading.Event(), False
         self._thread = threading.Thread(target=self._work, name="rankscope tracker", daemon=True)
