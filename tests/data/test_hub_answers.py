@@ -27,7 +27,7 @@ from trainers.errors import DataError
 PROGRAM = """
 import json, os, sys, threading, time
 import trainers.data.hf_logging as hub
-hub.LOOK_SECONDS = 2.0
+hub.LOOK_SECONDS = float(os.environ.get("LOOK", hub.LOOK_SECONDS))
 import trainers.data.labelled.hub
 trainers.data.labelled.hub.WHOLE_BYTES = 10_000
 from trainers.config import DataChoice
@@ -118,7 +118,7 @@ FAULTS: list[dict[str, Any]] = [
     {"match": "some/busy_files/resolve", "status": 429, "headers": {"RateLimit": '"resolvers";r=0;t=240'}},
     {"match": "/api/datasets/some/faulty", "status": 503},
     {"match": "some/closed/resolve", "status": 403},
-    {"match": "/api/datasets/some/slow", "delay": 3},
+    {"match": "/api/datasets/some/slow", "delay": 6},
     {"match": "HEAD .*some/cut/resolve/.*parquet", "status": 429, "headers": {"Retry-After": "1"}, "times": 1},
     {
         "match": "/api/datasets/some/token",
@@ -182,7 +182,7 @@ def ask(home: Path, url: str, *orders: tuple[Any, ...], **also: str) -> list[dic
 def test_every_refusal_is_a_sentence_at_once(hub: Any, tmp_path: Path) -> None:
     write_tree(tmp_path / "own", ["a", "b", "c", "d"])
     orders = [("inspect", {"source": source}) for source in REFUSED]
-    *refused, beside = ask(tmp_path, hub.url, *orders, ("beside", {"source": str(tmp_path / "own")}))
+    *refused, beside = ask(tmp_path, hub.url, *orders, ("beside", {"source": str(tmp_path / "own")}), LOOK="3")
     for (source, words), got in zip(REFUSED.items(), refused, strict=True):
         assert words in str(got["answer"]), (source, got)
         assert got["seconds"] < 8, (source, got)
@@ -278,8 +278,10 @@ def test_no_server_is_no_network(monkeypatch):
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     assert not online()
-    hub = Reachable()
+    hub, answers = Reachable(), threading.Event()
+    monkeypatch.setattr("trainers.data.hf_logging.online", lambda: answers.wait() and online())
     assert hub() is None  # nobody waits for the answer
+    answers.set()
     wait(lambda: hub() is False)
     monkeypatch.setattr("trainers.data.reachable.reachable", hub)
     assert "the Hugging Face Hub cannot be reached. Connect" in str(away())
