@@ -4,6 +4,7 @@ the tokens that have them, so that they follow light and dark.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import plotly.graph_objects as go
@@ -44,13 +45,11 @@ def styled(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
     return figure
 
 
+@functools.cache
 def sheet() -> str:
     """Return the styles by which figures follow light and dark: Plotly itself takes no tokens."""
-    names: dict[str, str] = {}
-    for name, light in TOKENS.items():
-        names.setdefault(light, name)
     rules = []
-    for light, name in names.items():
+    for light, name in {light: name for name, light in reversed(TOKENS.items())}.items():  # the first that has it
         drawn = f"rgb({', '.join(str(part) for part in bytes.fromhex(light[1:]))})"
         rules += [
             f'.rs-chart [style*="{what}: {drawn}"] {{ {what}: var({name}) !important; }}' for what in ("fill", "stroke")

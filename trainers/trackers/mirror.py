@@ -54,10 +54,8 @@ class Mirror:
         self._titles = arm_titles(folder.config)
         last = folder.last_row()
         self._row = min(folder.tracked_row, last)
-        steps = [step for _, step, _ in folder.snapshots()] + [
-            step for _, _, step, *_ in folder.metric_rows(last - 1, 1)
-        ]
-        self._step = max(steps, default=0)
+        written = [*folder.snapshots(), *(row[1:4] for row in folder.metric_rows(last - 1, 1))]
+        self._step = max((step for _, step, _ in written), default=0)
         self._drawn = (-1, time.monotonic())
         self._over, self._told = threading.Event(), False
         self._thread = threading.Thread(target=self._work, name="rankscope tracker", daemon=True)
