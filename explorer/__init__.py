@@ -53,9 +53,11 @@ class Explorer:
         from explorer.page import charts
         from explorer.page.form_routes import form_routes
         from explorer.page.form_service import FormService
+        from explorer.page.scripted import mounted_at_once
         from explorer.page.shell import head, page
         from explorer.page.tab import Shared
-        from explorer.page.theme import styles, theme
+        from explorer.page.theme import sheet, styles, theme
+        from explorer.server.assets import Assets
         from explorer.server.documentation import documentation_routes
         from explorer.server.drops import Drops, drop_limits
         from explorer.server.guard import Guard
@@ -117,12 +119,16 @@ class Explorer:
         self.downloads = Downloads(self.library)
         form = form_routes(FormService(runs, Drops(drop_limits(settings)), turns), turns.admitted)
         self.training = Training(self.library, runs)
-        told = [*training_routes(self.training), *documentation_routes(), *charts.routes()]
+        told = [*training_routes(self.training), *documentation_routes()]
         more = [*form, *told, *download_routes(self.downloads), *login_routes(settings), *hub_routes(self.hub)]
         guard = Middleware(Guard, settings=settings, pending=self.blocks.pending, streams=self.blocks.streams)
-        every = [*native_uploads(self.photographs), *mounted([*routes, *more])]
-        app = {"routes": every, "middleware": [Middleware(Root), guard]}
-        style = {"theme": theme(), "css": styles(), "head": head(self.tabs.values())}
+        folders = [tab.folder for tab in self.tabs.values()]
+        assets = Assets(sheet=lambda: f"{sheet(folders)}\n{charts.sheet()}")
+        every = [*native_uploads(self.photographs), *mounted([*routes, *more], assets)]
+        modules = mounted_at_once(self.blocks)
+        root = Middleware(Root, head=lambda: head(assets, modules))
+        app = {"routes": every, "middleware": [root, guard]}
+        style = {"theme": theme(), "css": styles()}
         self.launch_options: dict[str, Any] = {**_LAUNCH, **style, "root_path": settings.root_path, "app_kwargs": app}
 
     def start(self) -> None:

@@ -8,13 +8,8 @@ import functools
 from typing import Any
 
 import plotly.graph_objects as go
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
 from explorer.exports.figures import FONT
-from explorer.page.theme import CHARTS
-from explorer.server.routes import reads
 from trainers.pictures.palette import ARM_COLOURS, TOKENS
 
 INK, SOFT, LINE, UNDER = (TOKENS[f"--rs-{name}"] for name in ("text", "soft", "line", "surface"))
@@ -55,12 +50,3 @@ def sheet() -> str:
             f'.rs-chart [style*="{what}: {drawn}"] {{ {what}: var({name}) !important; }}' for what in ("fill", "stroke")
         ]
     return "\n".join(rules)
-
-
-def routes() -> list[Route]:
-    """Return the address of the sheet."""
-
-    def answer(_request: Request) -> Response:
-        return Response(sheet(), media_type="text/css")
-
-    return reads({f"/{CHARTS}": answer})

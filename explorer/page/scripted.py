@@ -6,13 +6,14 @@ Their templates hold no value: Gradio compares rendered templates and would buil
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import gradio as gr
 
 LOADER = """<script>
 window.rankscopeMount = (element, module, what, given) => {
-  import(new URL(`gradio_api/rankscope/assets/${module}`, document.baseURI)).then(
+  import(new URL(`gradio_api/rankscope/assets/VERSION/${module}`, document.baseURI)).then(
     (loaded) => loaded.mount(element, given),
     (error) => {
       const host = element.querySelector(".rs-loading");
@@ -30,7 +31,24 @@ window.rankscopeAsMe = async (given) => {
   return [...given.slice(0, -1), window.rankscopeToken()];
 };
 </script>"""
-"""What the head of the page needs for :func:`scripted`, for tabs and for events that bring the visitor's token."""
+"""What the head of the page needs for :func:`scripted`, for tabs and for events that bring the visitor's token.
+``VERSION`` stands for the folder of its modules.
+"""
+
+
+def mounted_at_once(page: gr.Blocks) -> tuple[str, ...]:
+    """List the modules that draw what a visitor sees first: all outside tabs, and of the first tab."""
+    tabs = [block for block in page.blocks.values() if isinstance(block, gr.Tab)]
+    behind = {id(tab) for tab in tabs[1:]}
+    found: list[str] = []
+    for block in page.blocks.values():
+        module = re.search(r'rankscopeMount\(element, "([^"]+)"', getattr(block, "js_on_load", None) or "")
+        above: Any = block
+        while above is not None and id(above) not in behind:
+            above = above.parent
+        if module and above is None:
+            found.append(module[1])
+    return tuple(found)
 
 
 def scripted(

@@ -13,8 +13,9 @@ from explorer.page.scripted import LOADER, scripted
 from explorer.page.sidebar import masthead, opened, sidebar
 from explorer.page.slices import asking
 from explorer.page.tab import Tab
-from explorer.page.theme import stylesheets
+from explorer.server.assets import SHEET, Assets
 from explorer.server.plain import typed
+from explorer.server.routes import PREFIX
 from explorer.server.runs import Runs
 from explorer.server.slices import Slices
 
@@ -25,12 +26,21 @@ _NARROW = """() => {
 }"""
 
 
-def head(tabs: Collection[Tab[Any]]) -> str:
-    """Write the head of the page."""
-    return f"""
-<meta name="viewport" content="width=device-width, initial-scale=1">
-{stylesheets(tab.folder for tab in tabs)}
-{LOADER}
+def head(assets: Assets, modules: tuple[str, ...]) -> str:
+    """Write what the head of the page has to have now: its styles and, before they are asked for, its modules.
+
+    Args:
+        modules: that draw what is seen first.
+    """
+    version = assets.version()
+    folder = f"{PREFIX[1:]}/assets/{version}"
+    early = "".join(
+        f'<link rel="modulepreload" fetchpriority="low" href="{folder}/{name}">' for name in assets.imported(modules)
+    )
+    return f"""<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="{folder}/{SHEET}">
+{early}
+{LOADER.replace("VERSION", version)}
 """
 
 

@@ -86,10 +86,6 @@ _SHAPE = {
 }
 
 
-CHARTS = "charts.css"
-"""Name of the sheet of :mod:`explorer.page.charts`."""
-
-
 def styles() -> str:
     """Return the rules that Gradio repeats with a stronger selector, so that they win over its own; it drops container
     queries. Without comments and indents, since they are part of every page.
@@ -98,15 +94,13 @@ def styles() -> str:
     return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", sheets, flags=re.DOTALL))
 
 
-def stylesheets(folders: Iterable[Path]) -> str:
-    """Link elements for the shared sheets, those of components and of the tabs' ``folders``, as they stand."""
-    names = [
-        path.relative_to(ASSETS)
+def sheet(folders: Iterable[Path]) -> str:
+    """Return the shared styles, those of components and those of the tabs' ``folders``, one after the other."""
+    return "\n".join(
+        path.read_text(encoding="utf-8")
         for folder in (ASSETS / "common", ASSETS / "components", *folders)
         for path in sorted(folder.rglob("*.css"))
-    ]
-    sheets = [f"assets/{name.as_posix()}" for name in names] + [CHARTS]
-    return "\n".join(f'<link rel="stylesheet" href="gradio_api/rankscope/{sheet}">' for sheet in sheets)
+    )
 
 
 def theme() -> gr.themes.Base:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import inspect
 import json
 import logging
@@ -11,6 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,6 +24,9 @@ Endpoint = Callable[[Request], Any]  # a response, or a promise of one
 V = TypeVar("V")
 _log = logging.getLogger(__name__)
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_JSON = "application/json"
+_PACKED = 1400
+"""Fewest bytes that are compressed: what is less fits one packet of the network."""
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
@@ -62,7 +67,7 @@ def answering(endpoint: Endpoint, refused: int = 404) -> Endpoint:
             if inspect.iscoroutinefunction(endpoint):
                 response = await endpoint(request)
             else:
-                response = await run_in_threadpool(endpoint, request)
+                response = await run_in_threadpool(_compressed, endpoint, request)
         except Exception as error:
             response = _worded(error, request, refused)
         response.headers["X-Content-Type-Options"] = "nosniff"
@@ -76,7 +81,18 @@ def json_reply(content: dict[str, Any], status: int = 200) -> Response:
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # a folder's name that is no UTF-8 holds surrogates; they must not break the reply, nor its JSON
     body = _SURROGATES.sub(lambda met: encodable(met[0]).replace("\\", "\\\\"), text).encode()
-    return Response(body, status, headers={"Cache-Control": "no-store"}, media_type="application/json")
+    return Response(body, status, headers={"Cache-Control": "no-store"}, media_type=_JSON)
+
+
+def packed(body: bytes, asked: Headers) -> tuple[bytes, dict[str, str]]:
+    """Compress the body of a reply, and return the headers that say so; as it is where little is saved.
+
+    Args:
+        asked: headers of the request.
+    """
+    if len(body) < _PACKED or "gzip" not in asked.get("accept-encoding", ""):
+        return body, {}
+    return gzip.compress(body, 5, mtime=0), {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
 
 
 def attachment(content: str | bytes, name: str) -> Response:
@@ -103,6 +119,18 @@ def in_a_line(error: Exception) -> str:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     said = " ".join(str(error).split())[:200].encode("ascii", "backslashreplace").decode()
     return f"{type(error).__name__}: {said} ({frame.filename}:{frame.lineno})"
+
+
+def _compressed(endpoint: Endpoint, request: Request) -> Response:
+    """Answer, and compress JSON: the middleware of Gradio compresses what is named as a file alone."""
+    response: Response = endpoint(request)
+    if response.media_type == _JSON:
+        body, headers = packed(bytes(response.body), request.headers)
+        if headers:
+            response.body = body
+            varies = [name for name in (response.headers.get("Vary"), headers["Vary"]) if name]
+            response.headers.update({**headers, "Content-Length": str(len(body)), "Vary": ", ".join(varies)})
+    return response
 
 
 def _worded(error: Exception, request: Request, refused: int) -> Response:

@@ -8,15 +8,17 @@ same one.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from explorer.server.http import packed
 from trainers.errors import UserError
 
 _WRITTEN = re.compile(rb'const root = ("[^"\\]*");')
-_HEAD = b"<head>"
+_HEAD, _END = b"<head>", b"</head>"
 # every relative address of the page begins at its folder; a proxy may serve it at the path without the slash too.
 # Browsers that are told of no icon ask for one at the root of the site, which may be another program's.
 _FOLDER = b"""<head>
@@ -44,16 +46,21 @@ def given_root(text: str) -> str:
 
 
 class Root:
-    """Middleware that comes before every other of the page."""
+    """Middleware that comes before every other of the page.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    Args:
+        head: writes what stands at the end of the page's head.
+    """
+
+    def __init__(self, app: ASGIApp, head: Callable[[], str]) -> None:
+        self._app, self._head = app, head
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Cut the prefix of the request's path, and have the page take its address from the browser."""
         if scope["type"] == "http":
             scope = without_prefix(scope)
-            send = _Page(send) if (scope["method"], scope["path"]) == ("GET", "/") else send
+            if (scope["method"], scope["path"]) == ("GET", "/"):
+                send = _Page(send, self._head, Headers(scope=scope))
         await self._app(scope, receive, send)
 
 
@@ -69,10 +76,10 @@ def without_prefix(scope: Scope) -> Scope:
 
 
 class _Page:
-    """Sends the page once it is whole; every other reply at once."""
+    """Sends the page once it is whole, compressed; every other reply at once."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, send: Send, head: Callable[[], str], asked: Headers) -> None:
+        self._send, self._head, self._asked = send, head, asked
         self._start: Message | None = None
         self._body = b""
 
@@ -84,17 +91,20 @@ class _Page:
         else:
             self._body += message.get("body", b"")
             if not message.get("more_body", False):
-                body = by_own_address(self._body)
-                MutableHeaders(scope=self._start)["content-length"] = str(len(body))
+                body = by_own_address(self._body, self._head())
+                body, headers = packed(body, self._asked)
+                MutableHeaders(scope=self._start).update({**headers, "content-length": str(len(body))})
                 await self._send(self._start)
                 await self._send({"type": "http.response.body", "body": body})
 
 
-def by_own_address(page: bytes) -> bytes:
-    """Return Gradio's page with the browser's own address in place of the server's; as it is if it has another form."""
+def by_own_address(page: bytes, head: str) -> bytes:
+    """Return Gradio's page with the browser's own address in place of the server's and ``head`` in its head; as it is
+    if it has another form.
+    """
     written = _WRITTEN.search(page)
     if written is None:
         return page
     for begin in (b'"root":', b"const root = "):
         page = page.replace(begin + written[1], begin + b'"."')
-    return page.replace(_HEAD, _FOLDER, 1)
+    return page.replace(_HEAD, _FOLDER, 1).replace(_END, head.encode() + _END, 1)

@@ -6,26 +6,22 @@ are plain functions, so Starlette runs them in threads and the event loop stays 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from explorer.server.http import Endpoint, answering, unless_known
+from explorer.server.assets import Assets
+from explorer.server.http import Endpoint, answering
 from explorer.server.library import Library
 from explorer.server.posted import AT_ONCE, BODY, Admit, Post, posted
 from explorer.server.run import Run
-from explorer.settings import ASSETS
 from trainers.errors import RunError, UserError
 from trainers.runs.damage import reading
 
 PREFIX = "/gradio_api/rankscope"
 TOKEN_HEADER = "x-rankscope-token"
-_ASSET = re.compile(r"(?:[a-z_]+/){0,2}[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:js|css|svg|png)")
-_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".png": "image/png"}
 
 
 def token_of(request: Request) -> str:
@@ -33,18 +29,15 @@ def token_of(request: Request) -> str:
     return request.headers.get(TOKEN_HEADER, "")
 
 
-def mounted(routes: Iterable[Route], assets: Path = ASSETS) -> list[Mount]:
+def mounted(routes: Iterable[Route], assets: Assets | None = None) -> list[Mount]:
     """Mount all routes under :data:`PREFIX`.
 
     Args:
         routes: those of the tabs.
-        assets: folder of the page's own modules and styles.
+        assets: the page's own modules and styles; None: as they are shipped.
     """
-
-    def asset(request: Request) -> Response:
-        return _asset(request, assets)
-
-    return [Mount(PREFIX, routes=[*routes, *reads({"/assets/{name:path}": asset, "/{rest:path}": _missing})])]
+    files = (assets or Assets()).answer
+    return [Mount(PREFIX, routes=[*routes, *reads({"/assets/{name:path}": files, "/{rest:path}": _missing})])]
 
 
 def reads(table: Mapping[str, Endpoint], below: str = "", refused: int = 404) -> list[Route]:
@@ -72,17 +65,6 @@ def about_run(library: Library, endpoint: Callable[[Run, Request], Response]) ->
             return endpoint(library.watch(request.path_params["id"]), request)
 
     return answer
-
-
-def _asset(request: Request, assets: Path) -> Response:
-    """Answer with a module, style or drawing of the page."""
-    name = request.path_params["name"]
-    path = assets / name
-    if not _ASSET.fullmatch(name) or not path.is_file():
-        raise RunError(f"There is no asset {name[:80]!r}.")
-    about = path.stat()
-    version = f"{about.st_mtime_ns:x}-{about.st_size:x}"
-    return unless_known(request, version, FileResponse(path, media_type=_TYPES[path.suffix]))
 
 
 def _missing(_request: Request) -> Response:

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from explorer.settings import ASSETS
 from tests.browser.conftest import Site, serve
-from tests.browser.pages import PHONE, open_tab, rest, seek, state, visit
+from tests.browser.pages import PHONE, new_page, open_tab, profile, rest, seek, state, visit
 from tests.synthetic import make_run
 
 SCREEN = (1440, 900)
@@ -68,6 +68,22 @@ def test_maps_query_and_results_of_every_loss_are_on_the_first_screen(browser: B
         seek(page, 0)
         rest(page)
         expect(page.locator(".rs-contrast")).not_to_have_text(told)  # it speaks of the step that is shown
+
+
+def test_what_the_first_view_imports_is_fetched_with_the_page(browser: Browser, recorded: Site) -> None:
+    fetched: list[str] = []
+    with profile(browser, recorded.url) as context:
+        opened = new_page(context, SCREEN)
+        opened.on("request", lambda request: fetched.append(request.url))
+        opened.goto(recorded.url)
+        opened.locator(".rs-query").first.wait_for()
+        rest(opened)
+        early = opened.evaluate(
+            "() => [...document.querySelectorAll('link[rel=modulepreload]')].map((one) => one.href)"
+        )
+        later = [url for url in fetched if "/rankscope/assets/" in url and url.endswith(".js") and url not in early]
+        assert len(early) == len(set(early) & set(fetched)) == len([url for url in fetched if url in early])
+        assert [url for url in later if "vendor" not in url] == []
 
 
 def the_losses_visibly_disagree(page: Page) -> str:

@@ -18,6 +18,7 @@ from explorer.exports.downloads import Downloads, download_routes
 from explorer.page.form_routes import form_routes
 from explorer.page.form_service import FormService
 from explorer.page.tab import Shared
+from explorer.server.assets import Assets
 from explorer.server.drops import DropLimits, Drops, drop_limits
 from explorer.server.library import Library
 from explorer.server.routes import PREFIX, mounted
@@ -73,7 +74,7 @@ def routes(library: Library, layout: Any, queue: Any, assets: Path = ASSETS, mor
     shared = Shared(settings=settings, library=library, runs=queue, layout=layout, **kept)
     tabs = [TABS[name] for name in ("live", "compare", "runs")]
     of_tabs = [route for tab in tabs for route in tab.routes(tab.service(shared))]
-    return mounted([*more, *of_tabs, *download_routes(Downloads(library))], assets)
+    return mounted([*more, *of_tabs, *download_routes(Downloads(library))], Assets(assets))
 
 
 class Client:

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -172,6 +173,34 @@ def test_a_request_of_many_small_values_is_not_read(local: Served) -> None:
         assert "commas and brackets" in error(local.post(path, many))
     long = {"data": ["," * 1000 + "x" * 2**20]}
     assert local.post("/nowhere", long).status_code == 404
+
+
+# ---------------------------------------------------------------------- what a browser fetches first
+
+_LINK = re.compile(r'<link rel="(stylesheet|modulepreload)"[^>]* href="(gradio_api/[^"]+)">')
+
+
+def test_styles_and_modules_of_the_first_view_are_kept_for_good(local: Served) -> None:
+    page = local.client.get("/")
+    assert page.headers["content-encoding"] == "gzip"
+    links = _LINK.findall(page.text.partition("</head>")[0])
+    kinds = [kind for kind, _ in links]
+    assert kinds.count("stylesheet") == 1 and kinds.count("modulepreload") > 50
+    for _, address in links:
+        reply = local.client.get(f"/{address}")
+        assert reply.status_code == 200 and "immutable" in reply.headers["cache-control"], address
+        folder, version, name = re.fullmatch(r"(.*/)(v[0-9a-f]{16})/(.*)", address).groups()  # type: ignore[union-attr]
+        old = local.client.get(f"/{folder}v{'0' * 16}/{name}")
+        assert old.status_code == 200 and old.headers["cache-control"] == "no-cache", "of an earlier version"
+    assert local.client.get(f"/{folder}{version}/..%2f{name}").status_code == 404
+
+
+def test_long_answers_are_compressed(local: Served) -> None:
+    for accepted, encoding in (("gzip", "gzip"), ("identity", None)):
+        reply = local.client.get(f"{PREFIX}/form/start", headers={"accept-encoding": accepted})
+        assert reply.headers.get("content-encoding") == encoding and reply.json()["kinds"]
+    short = local.client.get(f"{PREFIX}/start")
+    assert "content-encoding" not in short.headers
 
 
 # ---------------------------------------------------------------------- other sites

@@ -17,6 +17,7 @@ Claims are listed in the order of their tables.
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -139,9 +140,14 @@ def _at(where: str) -> Iterator[None]:
         raise ValueError(f"{where}: {error}") from error
 
 
+@functools.cache
+def _checked() -> TypeAdapter[_Table]:
+    return TypeAdapter(_Table)
+
+
 def _claim(name: str, work: str, values: object, notes: Mapping[str, Any]) -> Claim:
     try:
-        table = TypeAdapter(_Table).validate_python(values)
+        table = _checked().validate_python(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise ValueError(f"key {'.'.join(map(str, first['loc']))}: {first['msg']}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -105,6 +106,11 @@ def made(
     )
 
 
+@functools.cache
+def _checked() -> TypeAdapter[ClaimResult]:
+    return TypeAdapter(ClaimResult)
+
+
 def read(claim: Claim, folder: Path = SHIPPED) -> ClaimResult | None:
     """Read the result of a claim; None where there is none, or one of other differences.
 
@@ -115,7 +121,7 @@ def read(claim: Claim, folder: Path = SHIPPED) -> ClaimResult | None:
     if not path.is_file():
         return None
     try:
-        result = TypeAdapter(ClaimResult).validate_python(_known(json.loads(path.read_text(encoding="utf-8"))))
+        result = _checked().validate_python(_known(json.loads(path.read_text(encoding="utf-8"))))
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(
             f"The result {path.name} cannot be read ({brief(error)}). Delete it and run the claim again."

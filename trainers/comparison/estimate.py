@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import nctdtr, stdtrit
 
 from trainers.errors import UserError
 from trainers.metrics.bootstrap import class_resamples
@@ -186,6 +184,8 @@ class Uncertainty:
         """
         if not self.over_seeds and not self.over_classes:
             return math.nan
+        from scipy.special import stdtrit  # here and below late: the page starts without
+
         by_seed = by_class = 0.0
         if self.over_seeds:
             by_seed = stdtrit(self.seeds - 1, error / 2) ** 2 * self.by_seed
@@ -210,6 +210,8 @@ class Uncertainty:
             return 1.0
         if not self.spreads(mean):
             return math.nan
+
+        from scipy.optimize import brentq
 
         def beyond(exponent: float) -> float:
             return self.half_width(math.exp(exponent)) - abs(mean)
@@ -333,6 +335,8 @@ def power(mean: float, uncertainty: Uncertainty, error: float = 1 - LEVEL) -> fl
     The estimate over its standard error is taken to have a noncentral t distribution with S - 1 degrees of freedom;
     with seeds alone this is the power of the paired t test.
     """
+    from scipy.special import nctdtr
+
     spread = uncertainty.standard_error
     if spread == 0:
         return 1.0 if mean else 0.0
@@ -356,6 +360,8 @@ def shown(uncertainty: Uncertainty, chance: float = POWER) -> float:
         return math.nan
     if half == 0:
         return 0.0
+    from scipy.optimize import brentq
+
     return float(brentq(lambda mean: power(mean, uncertainty) - chance, 0.0, 100 * half))
 
 

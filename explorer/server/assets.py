@@ -1,0 +1,86 @@
+"""The page's own modules, styles and drawings, also below an address that names their version.
+
+What is fetched by that address a browser keeps for good and never asks about again: modules import each other by
+relative addresses, so the version holds for all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from explorer.server.http import unless_known
+from explorer.settings import ASSETS
+from trainers.errors import RunError
+
+SHEET = "page.css"
+"""Name of the styles of the whole page, which no file holds."""
+_NAME = re.compile(r"(?:[a-z_]+/){0,2}[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:js|css|svg|png)")
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".png": "image/png"}
+_VERSIONED = re.compile(r"v([0-9a-f]{16})/(.*)", re.DOTALL)
+_IMPORTS = re.compile(r'^(?:import|export)\b[^;"]*?\bfrom "(\.[^"]+)"', re.MULTILINE)
+
+
+class Assets:
+    """Reads the files of a folder.
+
+    Args:
+        sheet: writes the styles of the whole page, :data:`SHEET`.
+    """
+
+    def __init__(self, folder: Path = ASSETS, sheet: Callable[[], str] = str) -> None:
+        self._folder = folder.resolve()
+        self._sheet = sheet
+        self._version = ""
+        self._imported: dict[tuple[str, ...], list[str]] = {}  # of this version
+
+    def version(self) -> str:
+        """Return the folder in which a page finds the files as they are now."""
+        stats = sorted((str(path), path.stat()) for path in self._folder.rglob("*.[jc]s*"))
+        about = "\n".join(f"{path} {one.st_mtime_ns} {one.st_size}" for path, one in stats)
+        version = sha256(about.encode()).hexdigest()[:16]
+        if version != self._version:
+            self._version, self._imported = version, {}
+        return f"v{version}"
+
+    def imported(self, modules: tuple[str, ...]) -> list[str]:
+        """Return modules and all that they import, as names below the folder."""
+        if modules not in self._imported:
+            self._imported[modules] = self._followed(modules)
+        return self._imported[modules]
+
+    def _followed(self, modules: Iterable[str]) -> list[str]:
+        known: dict[Path, None] = {}
+        pending = [self._folder / name for name in modules]
+        while pending:
+            path = pending.pop()
+            if path in known:
+                continue
+            known[path] = None
+            found = _IMPORTS.findall(path.read_text(encoding="utf-8"))
+            pending += [(path.parent / name).resolve() for name in found]
+        return [path.relative_to(self._folder).as_posix() for path in known]
+
+    async def answer(self, request: Request) -> Response:
+        """Answer with a file; it is small and was read before, so no thread is needed."""
+        name, kept = request.path_params["name"], False
+        if versioned := _VERSIONED.fullmatch(name):
+            kept, name = versioned[1] == self._version, versioned[2]
+        path = self._folder / name
+        if name == SHEET:
+            reply, version = Response(self._sheet(), media_type=_TYPES[".css"]), self._version
+        elif not _NAME.fullmatch(name) or not path.is_file():
+            raise RunError(f"There is no asset {name[:80]!r}.")
+        else:
+            about = path.stat()
+            version = f"{about.st_mtime_ns:x}-{about.st_size:x}"
+            reply = Response(path.read_bytes(), media_type=_TYPES[path.suffix])
+        if not kept:
+            return unless_known(request, version, reply)
+        reply.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        return reply
